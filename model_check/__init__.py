@@ -1,0 +1,1 @@
+"""Explores any spec of the vocabulary in spec/table.py. Knows no Kafka."""

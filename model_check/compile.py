@@ -1,0 +1,432 @@
+"""From a spec at given bounds to a loaded program: the successor function, the judge of states, the set of fingerprints.
+
+One module of machine code for each shape; bounds and decisions that change no shape are values of `k` at run time. Knows what
+an engine needs, no search. The machine code is kept in a cache folder under the digest of everything it came from, the code
+before optimisation included, so a stale entry cannot be met; a damaged one is rebuilt.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import hashlib
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+from llvmlite import ir
+
+from model_check import kernel
+from model_check.fingerprint import SECRET, mix
+from model_check.layout import Actions, Layout
+from model_check.lowering import FAULT_KINDS, I8, I64, ONE, POINTER, ZERO, Buffer, Compiler, Emitter, Fault, K, Ref, Value
+from spec.lint import source_of
+from spec.table import Constants, ItemOf, Property, Rule, Spec
+
+WORD = I64.as_pointer()
+I32 = ir.IntType(32)
+I128 = ir.IntType(128)
+
+# where the successor function counts; rules and step invariants follow
+DIGEST, FAULT, FAULT_STATE, FAULT_ACTION, STUCK, UNTYPED, UNTYPED_ACTION, UNTYPED_FAULT, HEADER = range(9)
+
+
+class CacheWarning(UserWarning):
+    """The cache of compiled code could not be used as it is."""
+
+
+class Program:
+    """The compiled code of a spec at given bounds, and how to call it."""
+
+    def __init__(self, spec: Spec, layout: Layout, actions: Actions, claims: Sequence[Property], k: Constants) -> None:
+        began = time.perf_counter()
+        self.rules = spec.rules
+        self.states = [claim for claim in claims if claim.kind != "step invariant"]
+        """The claims that the judge decides, in its order."""
+        self.steps = [claim for claim in claims if claim.kind == "step invariant"]
+        self.fired = HEADER + 2 * len(self.steps)
+        self.bounded = self.fired + len(spec.rules)
+        self.counters = self.bounded + len(spec.rules)
+        """How many counters the successor function keeps: the header, two for each step invariant, two for each rule."""
+        self.k = (ctypes.c_int64 * max(1, len(vars(k))))(*vars(k).values())
+        self._compiler = Compiler(layout.root, list(vars(k)), {"RECORD_BYTES": layout.size, "AHEAD": kernel.AHEAD})
+        _Successors(self, self._compiler, layout, actions)
+        _Judge(self._compiler, layout, self.states)
+        for function, shapes in kernel.SIGNATURES.items():
+            code = self._compiler.function(function, shapes, trusted=True).code  # type: ignore[arg-type]
+            _Export(self._compiler, function.__name__, code)
+        self._library, self.from_cache = _load(str(self._compiler.module))
+        integer, pointer = ctypes.c_int64, ctypes.c_void_p
+        self.expand = self._entry("expand", integer, [pointer, pointer, integer, integer, pointer, integer, *[pointer] * 5])
+        self.judge = self._entry("judge", integer, [pointer, integer, pointer, pointer])
+        kinds = {"int": integer}
+        for function, shapes in kernel.SIGNATURES.items():
+            arguments = [kinds.get(shape, pointer) for shape in shapes]  # type: ignore[call-overload]
+            result = integer if self._compiler.function(function, shapes, trusted=True).results else None  # type: ignore[arg-type]
+            setattr(self, function.__name__, self._entry(function.__name__, result, arguments))
+        self.seed = (layout.seed ^ mix(layout.seed ^ SECRET[0], SECRET[1])) - (1 << 63)
+        self.seed = ctypes.c_int64(layout.seed ^ mix(layout.seed ^ SECRET[0], SECRET[1])).value
+        self.seconds = time.perf_counter() - began
+
+    insert: Callable[..., int]
+    rehash: Callable[..., None]
+
+    def fault_of(self, code: int) -> Fault:
+        """Return what a fault's number stands for."""
+        return self._compiler.fault_of(code)
+
+    def _entry(self, name: str, result: Any, arguments: list[Any]) -> Callable[..., Any]:
+        return ctypes.CFUNCTYPE(result, *arguments)(self._library.get_function_address(name))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Generated functions
+
+
+class _Export(Emitter):
+    """Gives a compiled function of the engine a name outside the module; a fault cannot happen in it."""
+
+    def __init__(self, compiler: Compiler, name: str, inner: ir.Function) -> None:
+        type_ = inner.function_type
+        code = ir.Function(compiler.module, ir.FunctionType(type_.return_type, type_.args[:-1]), name)
+        super().__init__(compiler, code, None)
+        result = self.b.call(inner, [*code.args, self.slot(I64, ZERO)])
+        self.b.ret_void() if isinstance(type_.return_type, ir.VoidType) else self.b.ret(result)
+
+
+class _Successors(Emitter):
+    """The successor function: for each state of a slice of the frontier, fires every rule with every binding.
+
+    expand(states, fingerprints, count, base, k, seed, out_states, out_fingerprints, out_parents, out_actions, counters)
+    returns how many successors it wrote, or -1 after a fault that ends the search. `base` is the number of the slice's first state.
+    A rule's parameters are bound by nested loops, and each guard is evaluated as soon as what it names is bound: most
+    guards are false, and a false one ends its loop's turn.
+    """
+
+    def __init__(self, program: Program, compiler: Compiler, layout: Layout, actions: Actions) -> None:
+        arguments = [POINTER, WORD, I64, I64, WORD, I64, POINTER, WORD, I32.as_pointer(), I32.as_pointer(), WORD]
+        code = ir.Function(compiler.module, ir.FunctionType(I64, arguments), "expand")
+        super().__init__(compiler, code, None)
+        self.fault = self.slot(I64, ZERO)
+        self.program, self.layout, self.actions = program, layout, actions
+        (self.states, self.fingerprints, count, self.base, k, self.seed, *out, self.counters) = code.args
+        self.out_states, self.out_fingerprints, self.out_parents, self.out_actions = out
+        for argument in (self.states, self.out_states, self.fingerprints, k, *out[1:], self.counters):
+            argument.add_attribute("noalias")
+        self.k = K(k)
+        self.written = self.slot(I64, ZERO)
+        self.digest = self.slot(I64, self.b.load(self.counter(DIGEST)))
+        self.moves = self.slot(I64, ZERO)
+        self.stop = code.append_basic_block("stop")
+        self.loop(ZERO, count, self.state)
+        self.b.store(self.b.load(self.digest), self.counter(DIGEST))
+        self.b.ret(self.b.load(self.written))
+        self.b.position_at_end(self.stop)
+        self.b.ret(I64(-1))
+
+    def counter(self, index: int | ir.Value) -> ir.Value:
+        return self.b.gep(self.counters, [I64(index) if isinstance(index, int) else index])
+
+    def add(self, index: int) -> None:
+        """Count one more."""
+        cell = self.counter(index)
+        self.b.store(self.b.add(self.b.load(cell), ONE), cell)
+
+    def state(self, now: ir.Value) -> None:
+        """Fire all rules in one state."""
+        s = self.at(self.states, self.b.mul(now, I64(self.layout.size)))
+        self.source = Ref(self.layout.root, s)
+        self.mark = self.b.load(self.b.gep(self.fingerprints, [now]))
+        self.number = self.b.add(self.base, now)
+        self.b.store(ZERO, self.moves)
+        for index, rule in enumerate(self.program.rules):
+            self.rule(index, rule)
+        idle = self.b.icmp_signed("==", self.b.load(self.moves), ZERO)
+        first = self.b.icmp_signed("<", self.b.load(self.counter(STUCK)), ZERO)
+        with self.b.if_then(self.b.and_(idle, first), likely=False):
+            self.b.store(self.number, self.counter(STUCK))
+
+    def rule(self, index: int, rule: Rule) -> None:
+        """Fire one rule with every binding."""
+        scope: dict[str, Value] = {"s": self.source, "k": self.k}
+        names, action = list(rule.params), I64(self.actions.first[index])
+        left = list(rule.guards)
+
+        def bind(depth: int, action: ir.Value) -> None:
+            out = self.code.append_basic_block("next")
+            for guard in [g for g in left if set(source_of(g).parameters) <= scope.keys()]:
+                left.remove(guard)
+                on = self.code.append_basic_block("on")
+                self.b.cbranch(self.predicate(guard, scope), on, out)
+                self.b.position_at_end(on)
+            if depth == len(names):
+                self.fire(index, rule, scope, action)
+            else:
+                low, high = self.actions.ranges[index][depth]
+                start, stop = I64(low), I64(high + 1)
+                parameter = rule.params[names[depth]]
+                if isinstance(parameter, ItemOf):
+                    assert self.source.packed.fields is not None
+                    offset, packed = self.source.packed.fields[parameter.field]
+                    stop = self.length(Ref(packed, self.at(self.source.pointer, offset)))
+                weight = 1
+                for low_, high_ in self.actions.ranges[index][depth + 1 :]:
+                    weight *= high_ - low_ + 1
+
+                def inside(now: ir.Value) -> None:
+                    scope[names[depth]] = now
+                    bind(depth + 1, self.b.add(action, self.b.mul(self.b.sub(now, start), I64(weight))))
+
+                self.loop(start, stop, inside)
+            self.b.branch(out)
+            self.b.position_at_end(out)
+
+        bind(0, action)
+        self.end_on_fault(I64(self.actions.first[index]))
+
+    def end_on_fault(self, action: ir.Value) -> None:
+        """End the search if a fault was recorded."""
+        code = self.b.load(self.fault)
+        on = self.code.append_basic_block("sound")
+        bad = self.code.append_basic_block("fault")
+        self.b.cbranch(self.b.icmp_signed("==", code, ZERO), on, bad).set_weights([2000, 1])
+        self.b.position_at_end(bad)
+        for counter, value in ((FAULT, code), (FAULT_STATE, self.number), (FAULT_ACTION, action)):
+            self.b.store(value, self.counter(counter))
+        self.b.branch(self.stop)
+        self.b.position_at_end(on)
+
+    def fire(self, index: int, rule: Rule, scope: dict[str, Value], action: ir.Value) -> None:
+        """Fire a rule whose guards hold: build the successor, or count why there is none."""
+        self.b.store(ONE, self.moves)
+        out = self.code.append_basic_block("fired")
+        for limit in rule.within:
+            on, cut = self.code.append_basic_block("within"), self.code.append_basic_block("cut")
+            self.b.cbranch(self.predicate(limit, scope), on, cut)
+            self.b.position_at_end(cut)
+            self.add(self.program.bounded + index)
+            self.b.branch(out)
+            self.b.position_at_end(on)
+        slot = self.b.load(self.written)
+        target = self.at(self.out_states, self.b.mul(slot, I64(self.layout.size)))
+        self.copy(target, self.source.pointer, self.layout.size)
+        after = Ref(self.layout.root, target)
+        for effect in rule.effects:
+            self.effect(effect, {**scope, "s": after})
+        self.after_faults(index, action, out)
+        for number, claim in enumerate(self.program.steps):
+            self.judge_step(HEADER + 2 * number, claim, after, action)
+        mark = self.hash(target)
+        term = self.mix(
+            self.b.xor(
+                self.mix(self.b.xor(self.mark, _word(SECRET[0])), self.b.xor(action, _word(SECRET[1]))), _word(SECRET[2])
+            ),
+            self.b.xor(mark, _word(SECRET[3])),
+        )
+        self.b.store(self.b.add(self.b.load(self.digest), term), self.digest)
+        self.b.store(mark, self.b.gep(self.out_fingerprints, [slot]))
+        self.b.store(self.b.trunc(self.number, I32), self.b.gep(self.out_parents, [slot]))
+        self.b.store(self.b.trunc(action, I32), self.b.gep(self.out_actions, [slot]))
+        self.b.store(self.b.add(slot, ONE), self.written)
+        self.add(self.program.fired + index)
+        self.b.branch(out)
+        self.b.position_at_end(out)
+
+    def after_faults(self, index: int, action: ir.Value, out: ir.Block) -> None:
+        """Drop a step that left a bound, note one that left a domain, end the search on an error."""
+        code = self.b.load(self.fault)
+        on, faulty = self.code.append_basic_block("sound"), self.code.append_basic_block("faulty")
+        self.b.cbranch(self.b.icmp_signed("==", code, ZERO), on, faulty).set_weights([2000, 1])
+        self.b.position_at_end(faulty)
+        kind = self.b.and_(code, I64(3))
+        blocks = {name: self.code.append_basic_block(name) for name in FAULT_KINDS}
+        switch = self.b.switch(kind, blocks["error"])
+        for name, number in FAULT_KINDS.items():
+            switch.add_case(I64(number), blocks[name])
+        self.b.position_at_end(blocks["bound"])
+        self.b.store(ZERO, self.fault)
+        self.add(self.program.bounded + index)
+        self.b.branch(out)
+        self.b.position_at_end(blocks["domain"])
+        self.b.store(ZERO, self.fault)
+        with self.b.if_then(self.b.icmp_signed("<", self.b.load(self.counter(UNTYPED)), ZERO)):
+            self.b.store(self.number, self.counter(UNTYPED))
+            self.b.store(action, self.counter(UNTYPED_ACTION))
+            self.b.store(code, self.counter(UNTYPED_FAULT))
+        self.b.branch(out)
+        self.b.position_at_end(blocks["error"])
+        self.end_on_fault(action)
+        self.b.unreachable()
+        self.b.position_at_end(on)
+
+    def judge_step(self, counter: int, claim: Property, after: Ref, action: ir.Value) -> None:
+        scope: dict[str, Value] = {"before": self.source, "after": after, "k": self.k}
+        broken = self.b.not_(self.predicate(claim.predicate, scope))
+        first = self.b.icmp_signed("<", self.b.load(self.counter(counter)), ZERO)
+        with self.b.if_then(self.b.and_(broken, first), likely=False):
+            self.b.store(self.number, self.counter(counter))
+            self.b.store(action, self.counter(counter + 1))
+
+    # wyhash; model_check/fingerprint.py is its definition
+
+    def mix(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        low, high = self.wide(a, b)
+        return self.b.xor(low, high)
+
+    def wide(self, a: ir.Value, b: ir.Value) -> tuple[ir.Value, ir.Value]:
+        product = self.b.mul(self.b.zext(a, I128), self.b.zext(b, I128))
+        return self.b.trunc(product, I64), self.b.trunc(self.b.lshr(product, I128(64)), I64)
+
+    def hash(self, record: ir.Value) -> ir.Value:
+        size, seed, b = self.layout.size, self.seed, self.b
+
+        def read(offset: int, type_: ir.IntType = I64) -> ir.Value:
+            value = b.load(b.bitcast(self.at(record, offset), type_.as_pointer()))
+            value.align = 1
+            return value if type_ is I64 else b.zext(value, I64)
+
+        if size <= 16:
+            middle = (size >> 3) << 2
+            first = b.or_(b.shl(read(0, I32), I64(32)), read(middle, I32))
+            last = b.or_(b.shl(read(size - 4, I32), I64(32)), read(size - 4 - middle, I32))
+        else:
+            left, at = size, 0
+            if left >= 48:
+                lanes = [seed, seed, seed]
+                while left >= 48:
+                    for lane in range(3):
+                        words = b.xor(read(at + 16 * lane), _word(SECRET[lane + 1])), b.xor(read(at + 16 * lane + 8), lanes[lane])
+                        lanes[lane] = self.mix(*words)
+                    at, left = at + 48, left - 48
+                seed = b.xor(lanes[0], b.xor(lanes[1], lanes[2]))
+            while left > 16:
+                seed = self.mix(b.xor(read(at), _word(SECRET[1])), b.xor(read(at + 8), seed))
+                at, left = at + 16, left - 16
+            first, last = read(at + left - 16), read(at + left - 8)
+        low, high = self.wide(b.xor(first, _word(SECRET[1])), b.xor(last, seed))
+        result = self.mix(b.xor(low, _word(SECRET[0] ^ size)), b.xor(high, _word(SECRET[1])))
+        return b.select(b.icmp_signed("==", result, ZERO), ONE, result)
+
+
+class _Judge(Emitter):
+    """The judge: for each invariant the first state that breaks it, for each goal the first that meets it.
+
+    judge(states, count, k, first) fills the cells of `first` that are negative; returns the code of a fault, or 0.
+    """
+
+    def __init__(self, compiler: Compiler, layout: Layout, claims: Sequence[Property]) -> None:
+        code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, I64, WORD, WORD]), "judge")
+        super().__init__(compiler, code, None)
+        self.fault = self.slot(I64, ZERO)
+        states, count, k, first = code.args
+
+        def judge(now: ir.Value) -> None:
+            s = Ref(layout.root, self.at(states, self.b.mul(now, I64(layout.size))))
+            for index, claim in enumerate(claims):
+                cell = self.b.gep(first, [I64(index)])
+                with self.b.if_then(self.b.icmp_signed("<", self.b.load(cell), ZERO)):
+                    true = self.predicate(claim.predicate, {"s": s, "k": K(k)})
+                    hit = true if claim.kind == "reachable" else self.b.not_(true)
+                    with self.b.if_then(hit, likely=False):
+                        self.b.store(now, cell)
+
+        self.loop(ZERO, count, judge)
+        self.b.ret(self.b.load(self.fault))
+
+
+def _word(number: int) -> ir.Constant:
+    return I64(number)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Machine code and its cache
+
+
+@functools.cache
+def _machine() -> llvm.TargetMachine:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_default_triple()
+    features = llvm.get_host_cpu_features().flatten()
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=2, jit=True)
+
+
+def cache_folder() -> Path:
+    """Return where compiled code is kept: $KAFKA_SPEC_CACHE, or kafka-spec in the user's cache folder."""
+    if chosen := os.environ.get("KAFKA_SPEC_CACHE"):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafka-spec"
+
+
+def _load(code: str) -> tuple[llvm.ExecutionEngine, bool]:
+    """Return the loaded machine code of a module, and whether it came from the cache."""
+    cpu = llvm.get_host_cpu_name() + llvm.get_host_cpu_features().flatten()
+    origin = f"{llvmlite.__version__} {llvm.llvm_version_info} {cpu}\n{code}"
+    digest = hashlib.sha256(origin.encode()).hexdigest()
+    path = cache_folder() / f"{digest[:32]}.o"
+    machine_code = _read(path)
+    if found := machine_code is not None:
+        return _link(machine_code), found
+    machine_code = _generate(code)
+    _write(path, machine_code)
+    return _link(machine_code), False
+
+
+def _generate(code: str) -> bytes:
+    """Return the optimised machine code of a module."""
+    module = llvm.parse_assembly(code)
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = options.slp_vectorization = False
+    builder = llvm.create_pass_builder(_machine(), options)
+    builder.getModulePassManager().run(module, builder)
+    machine_code: bytes = _machine().emit_object(module)
+    return machine_code
+
+
+def _link(machine_code: bytes) -> llvm.ExecutionEngine:
+    machine = _machine()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), llvm.Target.from_default_triple().create_target_machine(jit=True))
+    assert machine
+    engine.add_object_file(llvm.ObjectFileRef.from_data(machine_code))
+    engine.finalize_object()
+    return engine
+
+
+def _read(path: Path) -> bytes | None:
+    """Return the machine code in a cache file, or None where there is none that is whole."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        warnings.warn(f"compiled code cannot be read from {path}: {error}; compiling anew", CacheWarning, stacklevel=2)
+        return None
+    digest, machine_code = content[:32], content[32:]
+    if hashlib.sha256(machine_code).digest() != digest:
+        warnings.warn(f"compiled code in {path} is damaged; compiling anew", CacheWarning, stacklevel=2)
+        return None
+    return machine_code
+
+
+def _write(path: Path, machine_code: bytes) -> None:
+    """Keep machine code in a cache file, whole or not at all."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            file.write(hashlib.sha256(machine_code).digest() + machine_code)
+        os.replace(file.name, path)
+    except OSError as error:
+        with contextlib.suppress(OSError, UnboundLocalError):
+            os.unlink(file.name)
+        warnings.warn(f"compiled code cannot be kept in {path.parent}: {error}; set KAFKA_SPEC_CACHE", CacheWarning, stacklevel=2)
+
+
+_ = I8, Buffer

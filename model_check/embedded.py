@@ -1,0 +1,386 @@
+"""The fast engine: breadth-first search on compiled code, one process, one or more threads.
+
+Knows packed records and fingerprints, no protocol. Its results equal the oracle's, level by level and edge by edge.
+
+Theory of operation. A level is an array of records in the order of their fingerprints. Slices of it go, in order, through the
+successor function, which writes candidates; each shard of the set of fingerprints then takes the candidates that are its own and
+new. The first of equal candidates wins, and because the frontier is ordered and slices are taken in order, the first is
+the one with the smallest parent, rule and binding: parents are deterministic for any number of threads, and no comparison is
+needed. When a level is done its records are ordered, judged, and become the frontier; the old ones are dropped. Of a state
+nothing stays but its fingerprint in the set, and the index of its parent with the number of the action in the history.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from model_check import compile as compiled
+from model_check.compile import Program
+from model_check.exploration import Budget, EngineError, Exploration, Finding, Progress, quiet
+from model_check.layout import Layout
+from model_check.oracle import World
+from spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError
+
+SLICE = 8192
+"""States of the frontier that a thread takes at a time."""
+SLICE_BYTES = 256 << 20
+"""What the candidates of a slice may take at most, were every action enabled everywhere."""
+FULL = 0.7
+"""The load at which a table of fingerprints grows."""
+SMALL_LEVEL = 1024
+"""Below this, handing work to threads costs more than it brings."""
+
+Words = npt.NDArray[np.uint64]
+
+
+class Shard:
+    """The seen fingerprints whose high bits are `number`, and the states that are new in this level."""
+
+    def __init__(self, program: Program, record_bytes: int, number: int, shift: int) -> None:
+        self.program, self.record_bytes, self.number, self.shift = program, record_bytes, number, shift
+        self.table: Words = np.zeros(1 << 12, np.uint64)
+        self.seen = 0
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget the new states, which have become the frontier."""
+        self.new = 0
+        self.room = 0
+        self.states = np.empty((0, self.record_bytes), np.uint8)
+        self.marks: Words = np.empty(0, np.uint64)
+        self.parents = np.empty(0, np.uint32)
+        self.actions = np.empty(0, np.uint32)
+
+    def growth(self, candidates: int) -> int:
+        """Return how many bytes the shard is about to allocate for so many candidates."""
+        size = len(self.table)
+        grown = 2 * size * 8 if self.seen + candidates > FULL * size else 0
+        if self.new + candidates > self.room:
+            grown += 2 * (self.new + candidates) * (self.record_bytes + 16)
+        return grown
+
+    def make_room(self, candidates: int) -> None:
+        """Grow until so many candidates can be taken, were all of them new and this shard's."""
+        size = len(self.table)
+        while self.seen + candidates > FULL * size:
+            size *= 2
+        if size > len(self.table):
+            table: Words = np.zeros(size, np.uint64)
+            self.program.rehash(_at(self.table), len(self.table), _at(table), size - 1)
+            self.table = table
+        if self.new + candidates > self.room:
+            self.room = max(2 * self.room, self.new + candidates)
+            for name in ("states", "marks", "parents", "actions"):
+                old = getattr(self, name)
+                grown = np.empty((self.room, *old.shape[1:]), old.dtype)
+                grown[: self.new] = old[: self.new]
+                setattr(self, name, grown)
+
+    def take(self, slices: Sequence[Slice]) -> None:
+        """Take what is this shard's and new from the candidates of some slices, in order."""
+        for part in slices:
+            self.make_room(part.count)
+            known = self.program.insert(
+                _at(self.table), len(self.table) - 1, self.shift, self.number,
+                _at(part.states), _at(part.marks), _at(part.parents), _at(part.actions), part.count,
+                _at(self.states), _at(self.marks), _at(self.parents), _at(self.actions), self.new,
+            )  # fmt: skip
+            self.seen += known - self.new
+            self.new = known
+
+    def order(self) -> npt.NDArray[np.intp]:
+        """Return the order of the new states by fingerprint."""
+        return np.argsort(self.marks[: self.new])
+
+
+class Slice:
+    """The candidates of a slice of the frontier, and what the successor function counts on the way."""
+
+    def __init__(self, program: Program, record_bytes: int, room: int) -> None:
+        self.program = program
+        self.states = np.empty((room, record_bytes), np.uint8)
+        self.marks: Words = np.empty(room, np.uint64)
+        self.parents = np.empty(room, np.uint32)
+        self.actions = np.empty(room, np.uint32)
+        self.count = 0
+        self.counters = np.zeros(program.counters, np.int64)
+        self.start_level()
+
+    def start_level(self) -> None:
+        """Forget the findings of the level before."""
+        self.counters[compiled.STUCK] = self.counters[compiled.UNTYPED] = -1
+        self.counters[compiled.HEADER : self.program.fired : 2] = -1
+
+    def expand(self, states: npt.NDArray[np.uint8], marks: Words, begin: int, end: int) -> None:
+        """Fill the slice with the successors of the states begin..end-1 of the frontier."""
+        program = self.program
+        self.count = program.expand(
+            _at(states[begin:end]), _at(marks[begin:end]), end - begin, begin, program.k, program.seed,
+            _at(self.states), _at(self.marks), _at(self.parents), _at(self.actions), _at(self.counters),
+        )  # fmt: skip
+
+
+def _at(array: npt.NDArray[Any]) -> int:
+    return array.ctypes.data
+
+
+@dataclass(frozen=True)
+class Level:
+    """How the states of a level were first reached: for each, in order, the index of its parent and the action."""
+
+    parents: npt.NDArray[np.uint32]
+    actions: npt.NDArray[Any]
+
+
+class Search:
+    """A search in progress."""
+
+    def __init__(self, world: World, result: Exploration, seed: int | None, budget: Budget) -> None:
+        self.world, self.result, self.budget = world, result, budget
+        self.layout = Layout(world.space, seed)
+        size = result.record_bytes = self.layout.size
+        self.program = Program(world.spec, self.layout, world.actions, result.properties, world.k)
+        result.compile_seconds = self.program.seconds
+        shards = 1 << (result.threads - 1).bit_length()
+        shift = 64 - (shards.bit_length() - 1) if shards > 1 else 0
+        self.shards = [Shard(self.program, size, number, shift) for number in range(shards)]
+        self.chunk = max(1, min(SLICE, SLICE_BYTES // (max(1, world.actions.count) * (size + 16))))
+        room = self.chunk * max(1, world.actions.count)
+        self.slices = [Slice(self.program, size, room) for _ in range(result.threads)]
+        self.history: list[Level] = []
+        self.pool = ThreadPoolExecutor(result.threads) if result.threads > 1 else None
+        self.action_type = np.uint16 if world.actions.count < 1 << 16 else np.uint32
+
+    def close(self) -> None:
+        """End the threads."""
+        if self.pool is not None:
+            self.pool.shutdown()
+
+    def together(self, jobs: Sequence[Callable[[], None]], parallel: bool = True) -> None:
+        """Run some jobs, on the threads if there are any."""
+        if self.pool is None or not parallel:
+            for job in jobs:
+                job()
+            return
+        futures: list[Future[None]] = [self.pool.submit(job) for job in jobs]
+        for future in futures:
+            future.result()
+
+    # levels
+
+    def begin(self) -> None:
+        """Make the initial states the frontier."""
+        records = [self.layout.pack(state) for state in self.world.initial()]
+        marks = np.array([self.layout.fingerprint(record) for record in records], np.uint64)
+        first = self.slices[0]
+        first.count = len(records)
+        first.states[: len(records)] = np.frombuffer(b"".join(records), np.uint8).reshape(len(records), -1)
+        first.marks[: len(records)] = marks
+        first.parents[: len(records)] = np.arange(len(records))
+        first.actions[: len(records)] = 0
+        for shard in self.shards:
+            shard.take([first])
+        self.end_level()
+
+    def expand_level(self) -> str:
+        """Find the successors of the frontier; return why the budget does not allow it, or ""."""
+        for part in self.slices:
+            part.start_level()
+        total = len(self.marks)
+        parallel = total >= SMALL_LEVEL
+        threads = len(self.slices) if parallel else 1
+        chunk = min(self.chunk, -(-total // threads))
+        for begin in range(0, total, chunk * threads):
+            planned = max(shard.growth(4 * chunk * threads) for shard in self.shards)
+            if reason := self.budget.exhausted(self.result.distinct, planned):
+                return reason
+            starts = range(begin, min(total, begin + chunk * threads), chunk)
+            slices = self.slices[: len(starts)]
+            self.together([self.expansion(p, b, min(total, b + chunk)) for p, b in zip(slices, starts, strict=True)], parallel)
+            for part in slices:
+                self.raise_fault(part)
+            self.together([self.taking(shard, slices) for shard in self.shards], parallel)
+        return ""
+
+    def expansion(self, part: Slice, begin: int, end: int) -> Callable[[], None]:
+        return lambda: part.expand(self.states, self.marks, begin, end)
+
+    def taking(self, shard: Shard, slices: Sequence[Slice]) -> Callable[[], None]:
+        return lambda: shard.take(slices)
+
+    def end_level(self) -> None:
+        """Order the new states, note how they were reached, and make them the frontier."""
+        total = sum(shard.new for shard in self.shards)
+        states = np.empty((total, self.layout.size), np.uint8)
+        marks: Words = np.empty(total, np.uint64)
+        parents, actions = np.empty(total, np.uint32), np.empty(total, self.action_type)
+        # the shards differ in the high bits, so one after the other they are in order
+        starts = np.cumsum([0, *(shard.new for shard in self.shards)])
+
+        def settle(shard: Shard, at: int) -> Callable[[], None]:
+            def job() -> None:
+                order, end = shard.order(), at + shard.new
+                np.take(shard.states, order, axis=0, out=states[at:end])
+                np.take(shard.marks, order, out=marks[at:end])
+                np.take(shard.parents, order, out=parents[at:end])
+                actions[at:end] = shard.actions[order]
+                shard.clear()
+
+            return job
+
+        jobs = [settle(shard, int(at)) for shard, at in zip(self.shards, starts, strict=False)]
+        self.together(jobs, total >= SMALL_LEVEL)
+        self.states, self.marks = states, marks
+        if total:
+            self.history.append(Level(parents, actions))
+            self.result.levels.append(total)
+            if len(self.history) > 1:
+                self.count_new(actions)
+            self.judge()
+
+    def count_new(self, actions: npt.NDArray[Any]) -> None:
+        edges = np.array(self.world.actions.first)
+        counts = np.bincount(actions, minlength=self.world.actions.count)
+        for index, rule in enumerate(self.world.spec.rules):
+            self.result.new[rule.name] += int(counts[edges[index] : edges[index + 1]].sum())
+
+    def judge(self) -> None:
+        """Judge the states of the frontier."""
+        claims = self.program.states
+        if not claims:
+            return
+        first = np.array([0 if claim.name in self.result.findings else -1 for claim in claims], np.int64)
+        fault = self.program.judge(_at(self.states), len(self.marks), self.program.k, _at(first))
+        if fault:
+            self.explain(self.program.fault_of(fault).message, self.program.fault_of(fault).place, "a property", len(self.history) - 1, 0)
+        for claim, index in zip(claims, first, strict=True):
+            if index >= 0 and claim.name not in self.result.findings:
+                self.found(claim.name, len(self.history) - 1, int(index))
+
+    def count_level(self, level: int) -> None:
+        """Add up what the slices counted, and note what they found on the edges out of a level."""
+        result, program = self.result, self.program
+        counters = np.array([part.counters for part in self.slices])
+        result.digest = int(counters[:, compiled.DIGEST].astype(np.uint64).sum())
+        for index, rule in enumerate(self.world.spec.rules):
+            result.fired[rule.name] = int(counters[:, program.fired + index].sum())
+            result.bounded[rule.name] = int(counters[:, program.bounded + index].sum())
+        result.bounded = +result.bounded
+        places = [(DEADLOCK, compiled.STUCK)] if result.deadlock else []
+        places += [(TYPE_INVARIANT, compiled.UNTYPED)]
+        places += [(claim.name, compiled.HEADER + 2 * number) for number, claim in enumerate(program.steps)]
+        for name, place in places:
+            hits = [(int(row[place]), int(row[place + 1])) for row in counters if row[place] >= 0]
+            if hits and name not in result.findings:
+                index, action = min(hits)
+                self.found(name, level, index, *([] if name == DEADLOCK else [action]))
+
+    # findings
+
+    def way_to(self, level: int, index: int) -> tuple[int, list[int]]:
+        """Return the number of the initial state and the actions that first led to a state."""
+        actions: list[int] = []
+        for step in range(level, 0, -1):
+            actions.insert(0, int(self.history[step].actions[index]))
+            index = int(self.history[step].parents[index])
+        return int(self.history[0].parents[index]), actions
+
+    def found(self, claim: str, level: int, index: int, *last: int) -> None:
+        """Note the shortest way to a state, and on by the last action."""
+        start, actions = self.way_to(level, index)
+        self.result.findings[claim] = Finding(start, (*actions, *last))
+
+    def raise_fault(self, part: Slice) -> None:
+        """Raise if the successor function met something that cannot be executed."""
+        if part.count >= 0:
+            return
+        fault = self.program.fault_of(int(part.counters[compiled.FAULT]))
+        rule, _ = self.world.actions.decode(int(part.counters[compiled.FAULT_ACTION]))
+        index = int(part.counters[compiled.FAULT_STATE])
+        self.explain(fault.message, fault.place, f"rule {rule.name}", len(self.history) - 1, index)
+
+    def explain(self, message: str, place: str, what: str, level: int, index: int) -> None:
+        """Raise what the oracle says about the state at which compiled code met a fault."""
+        start, numbers = self.way_to(level, index)
+        state = self.world.initial()[start]
+        for number in numbers:
+            rule, binding = self.world.actions.decode(number)
+            state = self.world.apply(rule, state, binding)
+        try:
+            for rule in self.world.spec.rules:
+                for binding in self.world.bindings(rule, state):
+                    if self.world.holds((*rule.guards, *rule.within), rule, state, binding):
+                        self.world.apply(rule, state, binding)
+            for claim in self.program.states:
+                self.world.judge(claim, state)
+        except SpecError as error:
+            raise SpecError(f"{error} (after {len(numbers)} steps; {place})") from error
+        raise SpecError(f"{place}: {what}: {message} (after {len(numbers)} steps)")
+
+
+def explore(
+    spec: Spec,
+    bounds: Mapping[str, int],
+    *,
+    properties: Sequence[Property] | None = None,
+    threads: int = 1,
+    everything: bool = False,
+    deadlock: bool = False,
+    budget: Budget | None = None,
+    progress: Progress = quiet,
+    seed: int | None = None,
+    on_level: Callable[[Search], None] | None = None,
+) -> Exploration:
+    """Explore a spec breadth first with compiled code.
+
+    Args:
+        spec: what to explore.
+        bounds: a value for every bound of the spec.
+        properties: the claims to judge; by default all of the spec's.
+        threads: how many threads; any number gives the same result.
+        everything: go on to the end; by default the search stops at the end of the level with the first violation.
+        deadlock: also check that no state is without a step.
+        budget: time, memory or states to spend; on reaching one the verdict is inconclusive.
+        progress: called after each level.
+        seed: the seed of the fingerprints, to repeat a search with another.
+        on_level: called with the search after each level, for tests and tools that look at the states.
+
+    Raises:
+        SpecError: a guard, an effect or a property cannot be executed in some state.
+    """
+    if threads < 1:
+        raise SpecError(f"{threads} threads cannot search; ask for 1 or more")
+    claims = tuple(spec.properties if properties is None else properties)
+    result = Exploration(spec, dict(bounds), "embedded", threads, claims, deadlock)
+    budget = budget or Budget()
+    search = Search(World(spec, bounds), result, seed, budget)
+    began = time.perf_counter()
+    try:
+        search.begin()
+        while len(search.marks) and (everything or not result.violated) and not result.stopped:
+            if on_level is not None:
+                on_level(search)
+            level = len(search.history) - 1
+            result.stopped = budget.exhausted(result.distinct) or search.expand_level()
+            search.count_level(level)
+            if not result.stopped:
+                search.end_level()
+            result.search_seconds = time.perf_counter() - began
+            progress(result, result.search_seconds)
+        result.complete = not len(search.marks)
+    except MemoryError:
+        result.stopped = "no memory is left"
+    finally:
+        search.close()
+    result.search_seconds = time.perf_counter() - began
+    return result
+
+
+__all__ = ["EngineError", "Search", "explore"]

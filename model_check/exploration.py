@@ -1,0 +1,163 @@
+"""The result of an exploration, the same for every engine: counts per level, verdicts, coverage, completeness.
+
+Knows no engine. A verdict is *holds*, *violated* or *inconclusive*; *holds* needs a complete exploration. Whether a complete one
+was cut by bounds is told apart, by the names of the steps that a bound forbade.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from model_check.fingerprint import collision_probability
+from spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec
+
+Verdict: TypeAlias = Literal["holds", "violated", "inconclusive"]
+
+
+class EngineError(Exception):
+    """Two readings of one spec disagree, or the checker is at fault; never the spec's fault."""
+
+
+class Interrupted(Exception):  # noqa: N818 - a request of the user, not an error
+    """The user asked to stop."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A shortest way to a violation or a goal: the number of the initial state, then the numbers of the actions."""
+
+    start: int
+    actions: tuple[int, ...]
+
+
+@dataclass
+class Budget:
+    """What a check may use. None: without limit. On reaching it the engine stops with the levels done."""
+
+    seconds: float | None = None
+    memory_bytes: int | None = None
+    max_states: int | None = None
+    interrupted: bool = False
+    """Set (by a signal handler) to stop at the next occasion."""
+    began: float = field(default_factory=time.perf_counter)
+
+    def exhausted(self, distinct: int = 0, planned_bytes: int = 0) -> str:
+        """Return why to stop, or "". `planned_bytes` is what the engine is about to allocate."""
+        if self.interrupted:
+            return "interrupted"
+        if self.seconds is not None and time.perf_counter() - self.began > self.seconds:
+            return f"the time budget of {self.seconds:g} s is spent"
+        if self.max_states is not None and distinct >= self.max_states:
+            return f"the budget of {self.max_states:,} states is spent"
+        if self.memory_bytes is not None and resident_bytes() + planned_bytes > self.memory_bytes:
+            return f"the memory budget of {self.memory_bytes / 2**20:,.0f} MiB is spent"
+        return ""
+
+
+@dataclass
+class Exploration:
+    """What an engine found out about a spec at bounds."""
+
+    spec: Spec
+    bounds: dict[str, int]
+    engine: str
+    threads: int
+    properties: tuple[Property, ...]
+    deadlock: bool = False
+    levels: list[int] = field(default_factory=list)
+    """Distinct states found at each depth, the initial states first."""
+    fired: Counter[str] = field(default_factory=Counter)
+    """Firings of each rule, those that lead to known states included."""
+    new: Counter[str] = field(default_factory=Counter)
+    """States first reached by each rule, by the smallest of (parent, rule, binding)."""
+    bounded: Counter[str] = field(default_factory=Counter)
+    """Steps of each rule that nothing but a bound forbade."""
+    findings: dict[str, Finding] = field(default_factory=dict)
+    """For each violated property, and each goal that was reached, a shortest way there."""
+    digest: int = 0
+    complete: bool = False
+    stopped: str = ""
+    """Why the exploration is not complete."""
+    compile_seconds: float = 0.0
+    search_seconds: float = 0.0
+    record_bytes: int = 0
+
+    @property
+    def distinct(self) -> int:
+        """The number of distinct states found."""
+        return sum(self.levels)
+
+    @property
+    def generated(self) -> int:
+        """The number of firings."""
+        return sum(self.fired.values())
+
+    @property
+    def depth(self) -> int:
+        """The number of levels, the initial one included."""
+        return len(self.levels)
+
+    @property
+    def claims(self) -> list[tuple[str, str]]:
+        """Name and kind of everything that is judged, the built-in properties included."""
+        built_in = [(TYPE_INVARIANT, "invariant")] + ([(DEADLOCK, "invariant")] if self.deadlock else [])
+        return [(claim.name, claim.kind) for claim in self.properties] + built_in
+
+    def verdict_of(self, name: str) -> Verdict:
+        """Return the verdict on one property."""
+        kind = dict(self.claims)[name]
+        if kind == "reachable":
+            return "holds" if name in self.findings else "violated" if self.complete else "inconclusive"
+        return "violated" if name in self.findings else "holds" if self.complete else "inconclusive"
+
+    @property
+    def violated(self) -> list[str]:
+        """The properties that are violated."""
+        return [name for name, _ in self.claims if self.verdict_of(name) == "violated"]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on all properties together."""
+        if self.violated:
+            return "violated"
+        return "holds" if self.complete else "inconclusive"
+
+    @property
+    def dead_rules(self) -> list[str]:
+        """Rules that never fired, those left out that the spec lists as unreachable."""
+        known = self.spec.unreachable_rules
+        return [rule.name for rule in self.spec.rules if not self.fired[rule.name] and rule.name not in known]
+
+    @property
+    def collision_probability(self) -> float:
+        """The odds that two states were taken for one."""
+        return 0.0 if self.engine == "oracle" else collision_probability(self.distinct)
+
+
+Progress: TypeAlias = Callable[[Exploration, float], None]
+"""Called after each level with the result so far and the seconds since the start."""
+
+
+def quiet(result: Exploration, seconds: float) -> None:
+    """Show no progress."""
+
+
+def resident_bytes() -> int:
+    """Return the memory that this process holds now (where the system does not tell, the most it ever held)."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as statm:
+            return int(statm.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        return peak_bytes()
+
+
+def peak_bytes() -> int:
+    """Return the most memory that this process ever held."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

@@ -1,0 +1,69 @@
+"""The set of seen fingerprints, as compiled code: the only functions of the engine that are neither Python nor generated.
+
+Written in the language of specs with what an engine needs besides (arrays, `while`, arithmetic that wraps); compiled by
+lowering.py into each module, beside the spec's own code. Knows fingerprints and records, no states.
+
+A set is an open-addressing table of 64-bit fingerprints, a power of two long, probed linearly from the low bits; 0 is a free slot.
+The high bits say which shard a fingerprint belongs to.
+"""
+# ruff: noqa: F821  (RECORD_BYTES, prefetch and copy_record are the compiler's)
+# mypy: ignore-errors
+
+AHEAD = 12
+"""How many candidates ahead the table is fetched into the cache: about what one memory access takes."""
+
+
+def insert(
+    table,
+    mask,
+    shift,
+    shard,
+    states,
+    fingerprints,
+    parents,
+    actions,
+    count,
+    new_states,
+    new_fingerprints,
+    new_parents,
+    new_actions,
+    known,
+):
+    """Append the candidates of a shard that the table has not got to the new states; return how many there are now.
+
+    `shift` is 0 where there is one shard only. The first of equal candidates wins.
+    """
+    for i in range(count):
+        if i + AHEAD < count:
+            prefetch(table, fingerprints[i + AHEAD] & mask)
+        fingerprint = fingerprints[i]
+        if shift == 0 or fingerprint >> shift == shard:
+            at = fingerprint & mask
+            while table[at] != 0 and table[at] != fingerprint:
+                at = (at + 1) & mask
+            if table[at] == 0:
+                table[at] = fingerprint
+                copy_record(new_states, known, states, i)
+                new_fingerprints[known] = fingerprint
+                new_parents[known] = parents[i]
+                new_actions[known] = actions[i]
+                known = known + 1
+    return known
+
+
+def rehash(old, size, table, mask):
+    """Put the fingerprints of an old table into a larger, empty one."""
+    for i in range(size):
+        fingerprint = old[i]
+        if fingerprint != 0:
+            at = fingerprint & mask
+            while table[at] != 0:
+                at = (at + 1) & mask
+            table[at] = fingerprint
+
+
+SIGNATURES = {
+    insert: (64, "int", "int", "int", 8, 64, 32, 32, "int", 8, 64, 32, 32, "int"),
+    rehash: (64, "int", 64, "int"),
+}
+"""The kinds of the arguments: bits of an array, or "int"."""

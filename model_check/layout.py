@@ -1,0 +1,187 @@
+"""From a state to bytes: the packed record of a space, its NumPy dtype, its fingerprint, and the numbering of actions.
+
+Knows no rule. Everything is derived from the space. A scalar takes the fewest bytes that hold its range, little-endian; a
+sequence is its length and then its capacity of items, those beyond the length being zero; a record is its fields in order,
+without gaps; the whole is padded with zeros to a multiple of 8. Equal states have equal bytes, and the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from model_check.fingerprint import DEFAULT_SEED, fingerprint
+from spec.domain import Array, Items, Record, Scalar, Sequence, Space, Type
+from spec.table import ItemOf, Rule, Spec, SpecError
+
+
+@dataclass(frozen=True)
+class Packed:
+    """How a type is packed: `size` bytes, and inside it fields at offsets, or items at a stride."""
+
+    type: Type
+    size: int
+    signed: bool = False
+    fields: Mapping[str, tuple[int, Packed]] | None = None
+    item: Packed | None = None
+    head: Packed | None = None
+    """The packed length of a sequence, before its items."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy type of the packed bytes."""
+        if self.fields is not None:
+            return np.dtype([(name, field.dtype) for name, (_, field) in self.fields.items()])
+        if isinstance(self.type, Array):
+            assert self.item is not None
+            return np.dtype((self.item.dtype, (self.type.length,)))
+        if isinstance(self.type, Sequence):
+            assert self.item is not None and self.head is not None
+            return np.dtype([("length", self.head.dtype), ("items", self.item.dtype, (self.type.capacity,))])
+        return np.dtype(f"<{'i' if self.signed else 'u'}{self.size}")
+
+
+def packed(type_: Type) -> Packed:
+    """Return how a type is packed."""
+    if isinstance(type_, Scalar):
+        return _scalar(type_)
+    if isinstance(type_, Record):
+        fields, offset = {}, 0
+        for name, field in type_.fields.items():
+            fields[name] = (offset, packed(field))
+            offset += fields[name][1].size
+        return Packed(type_, offset, fields=fields)
+    item = packed(type_.item)
+    if isinstance(type_, Array):
+        return Packed(type_, item.size * type_.length, item=item)
+    head = _scalar(Scalar(0, type_.capacity, 0, None, str))
+    return Packed(type_, head.size + item.size * type_.capacity, item=item, head=head)
+
+
+def _scalar(type_: Scalar) -> Packed:
+    signed = type_.low < 0
+    for size in (1, 2, 4):
+        low, high = (-(1 << 8 * size - 1), (1 << 8 * size - 1) - 1) if signed else (0, (1 << 8 * size) - 1)
+        if low <= type_.low and type_.high <= high:
+            return Packed(type_, size, signed)
+    raise SpecError(f"a field of {type_.low}..{type_.high} is wider than 32 bits; narrow its domain")
+
+
+def put(place: Packed, value: Any, record: bytearray, at: int) -> None:
+    """Write a value into a record of zeros."""
+    if place.fields is not None:
+        for name, (offset, field) in place.fields.items():
+            put(field, getattr(value, name), record, at + offset)
+    elif place.item is not None:
+        if place.head is not None:
+            put(place.head, len(value), record, at)
+            at += place.head.size
+        for index, item in enumerate(value):
+            put(place.item, item, record, at + index * place.item.size)
+    else:
+        record[at : at + place.size] = int(value).to_bytes(place.size, "little", signed=place.signed)
+
+
+def get(place: Packed, record: bytes, at: int) -> Any:
+    """Read a value out of a record."""
+    if place.fields is not None:
+        assert isinstance(place.type, Record)
+        value = place.type.fresh()
+        value.__dict__.update({name: get(field, record, at + offset) for name, (offset, field) in place.fields.items()})
+        return value
+    if place.item is not None:
+        assert isinstance(place.type, Array | Sequence)
+        length = place.type.length if isinstance(place.type, Array) else 0
+        if place.head is not None:
+            length = get(place.head, record, at)
+            at += place.head.size
+        return Items(place.type, [get(place.item, record, at + i * place.item.size) for i in range(length)])
+    return int.from_bytes(record[at : at + place.size], "little", signed=place.signed)
+
+
+class Layout:
+    """The packed form of a space's states. `size` is the record's bytes, padding included."""
+
+    def __init__(self, space: Space, seed: int | None = None) -> None:
+        self.space = space
+        self.seed = DEFAULT_SEED if seed is None else seed
+        self.root = packed(space.root)
+        self.size = -(-self.root.size // 8) * 8
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The record's NumPy dtype, `size` bytes long."""
+        inner = self.root.dtype
+        assert inner.names is not None and inner.fields is not None
+        offsets = [inner.fields[name][1] for name in inner.names]
+        formats = [inner.fields[name][0] for name in inner.names]
+        return np.dtype({"names": list(inner.names), "formats": formats, "offsets": offsets, "itemsize": self.size})
+
+    def pack(self, state: Any) -> bytes:
+        """Return the record of a state."""
+        record = bytearray(self.size)
+        put(self.root, state, record, 0)
+        return bytes(record)
+
+    def unpack(self, record: bytes) -> Any:
+        """Return the state of a record."""
+        return get(self.root, record, 0)
+
+    def fingerprint(self, record: bytes) -> int:
+        """Return the record's fingerprint under this layout's seed."""
+        return fingerprint(record, self.seed)
+
+
+class Actions:
+    """The numbering of all actions of a spec at given bounds: rules in order, and in a rule bindings in order.
+
+    A parameter that runs over a sequence counts up to the sequence's capacity, so that a number means the same in every state.
+    """
+
+    def __init__(self, spec: Spec, space: Space, bounds: Mapping[str, int]) -> None:
+        self.spec = spec
+        self.ranges = [self._ranges(rule, space, bounds) for rule in spec.rules]
+        self.first = [0]
+        for ranges in self.ranges:
+            count = 1
+            for low, high in ranges:
+                count *= high - low + 1
+            self.first.append(self.first[-1] + count)
+
+    @staticmethod
+    def _ranges(rule: Rule, space: Space, bounds: Mapping[str, int]) -> list[tuple[int, int]]:
+        ranges = []
+        for name, parameter in rule.params.items():
+            if isinstance(parameter, ItemOf):
+                sequence = space.root.fields[parameter.field]
+                assert isinstance(sequence, Sequence)
+                ranges.append((0, sequence.capacity - 1))
+            else:
+                scalar = parameter.at(bounds, f"{rule.name}, parameter {name}")
+                assert isinstance(scalar, Scalar)
+                ranges.append((scalar.low, scalar.high))
+        return ranges
+
+    @property
+    def count(self) -> int:
+        """The number of actions."""
+        return self.first[-1]
+
+    def number(self, rule: int, binding: tuple[int, ...]) -> int:
+        """Return the number of a rule's instance."""
+        ordinal = 0
+        for value, (low, high) in zip(binding, self.ranges[rule], strict=True):
+            ordinal = ordinal * (high - low + 1) + value - low
+        return self.first[rule] + ordinal
+
+    def decode(self, number: int) -> tuple[Rule, tuple[int, ...]]:
+        """Return the rule and the binding of a number."""
+        rule = max(index for index, first in enumerate(self.first[:-1]) if first <= number and self.first[index + 1] > first)
+        ordinal, binding = number - self.first[rule], []
+        for low, high in reversed(self.ranges[rule]):
+            ordinal, digit = divmod(ordinal, high - low + 1)
+            binding.append(digit + low)
+        return self.spec.rules[rule], tuple(reversed(binding))

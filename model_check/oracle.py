@@ -1,0 +1,214 @@
+"""The judge of all engines: breadth-first search in plain Python over the dataclasses of the spec.
+
+Short, obvious, never optimised. It decides equality on whole states and knows no bytes but to print fingerprints. What it says a
+step does is what a step does; the replay of counterexamples runs through it too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from model_check.exploration import Budget, Exploration, Finding, Progress, quiet
+from model_check.fingerprint import MASK, edge_hash
+from model_check.layout import Actions, Layout
+from spec import table
+from spec.domain import OutOfBound, OutOfDomain, Space
+from spec.table import ItemOf, Property, Rule, Spec, SpecError
+
+Binding = tuple[int, ...]
+
+
+class World:
+    """A spec at given bounds, executed in plain Python: its initial states and the steps out of a state."""
+
+    def __init__(self, spec: Spec, bounds: Mapping[str, int]) -> None:
+        self.spec = spec
+        self.bounds = bounds
+        self.space = Space(spec.state, bounds)
+        self.actions = Actions(spec, self.space, bounds)
+        self.k = spec.constants(bounds)
+
+    def key(self, state: Any) -> tuple[Any, ...]:
+        """Return what two states are compared by: all their fields."""
+        return self.space.root.freeze(state)
+
+    def bindings(self, rule: Rule, s: Any) -> Iterator[Binding]:
+        """Yield the values that the rule's parameters can take in this state, in order."""
+        ranges = []
+        for parameter in rule.params.values():
+            if isinstance(parameter, ItemOf):
+                ranges.append(range(len(getattr(s, parameter.field))))
+            else:
+                type_: Any = parameter.at(self.bounds, rule.name)
+                ranges.append(range(type_.low, type_.high + 1))
+        return itertools.product(*ranges)
+
+    def holds(self, predicates: Sequence[Any], rule: Rule, s: Any, binding: Binding) -> bool:
+        """Whether all of the rule's predicates hold for the binding."""
+        scope = {"s": s, "k": self.k, **dict(zip(rule.params, binding, strict=True))}
+        return all(self.call(predicate, scope, rule.name, binding) for predicate in predicates)
+
+    def apply(self, rule: Rule, s: Any, binding: Binding) -> Any:
+        """Return the state after the rule's effects.
+
+        Raises:
+            OutOfBound: a bound of the exploration cuts the step off.
+            OutOfDomain: the type invariant is violated.
+            SpecError: an effect cannot be executed.
+        """
+        after = self.space.root.copy(s)
+        scope = {"s": after, "k": self.k, **dict(zip(rule.params, binding, strict=True))}
+        table.attempts.clear()
+        for effect in rule.effects:
+            self.call(effect, scope, rule.name, binding)
+        return after
+
+    def call(self, function: Any, scope: Mapping[str, Any], what: str, binding: Binding = ()) -> Any:
+        """Call a function of the spec; what it raises is told with the rule or property that called it."""
+        try:
+            return table.call(function, scope)
+        except OutOfDomain:
+            raise
+        except (SpecError, ArithmeticError, ValueError) as error:
+            where = f"{what}({', '.join(map(str, binding))})" if binding else what
+            raise SpecError(f"{where}: {function.__name__} cannot be executed: {error}") from error
+
+    def initial(self) -> list[Any]:
+        """Return the distinct initial states, in the order of the start rule's bindings."""
+        fresh, start, found = self.space.fresh(), self.spec.start, {}
+        for binding in self.bindings(start, fresh):
+            if self.holds(start.guards, start, fresh, binding):
+                state = self.apply(start, fresh, binding)
+                found.setdefault(self.key(state), state)
+        return list(found.values())
+
+    def judge(self, claim: Property, s: Any) -> bool:
+        """Whether the predicate of an invariant or a goal is true of a state."""
+        return bool(self.call(claim.predicate, {"s": s, "k": self.k}, claim.name))
+
+    def judge_step(self, claim: Property, before: Any, after: Any) -> bool:
+        """Whether a step invariant is true of a step."""
+        return bool(self.call(claim.predicate, {"before": before, "after": after, "k": self.k}, claim.name))
+
+
+def explore(
+    spec: Spec,
+    bounds: Mapping[str, int],
+    *,
+    properties: Sequence[Property] | None = None,
+    everything: bool = False,
+    deadlock: bool = False,
+    budget: Budget | None = None,
+    progress: Progress = quiet,
+    seed: int | None = None,
+) -> Exploration:
+    """Explore the spec breadth first; `model_check.embedded.explore` tells what the arguments mean."""
+    claims = tuple(spec.properties if properties is None else properties)
+    result = Exploration(spec, dict(bounds), "oracle", 1, claims, deadlock)
+    search = _Search(World(spec, bounds), result, seed)
+    budget = budget or Budget()
+    began = time.perf_counter()
+    search.begin()
+    while search.frontier and (everything or not result.violated) and not result.stopped:
+        if not (reason := budget.exhausted(result.distinct)):
+            reason = search.next_level(budget)
+        result.stopped = reason
+        result.search_seconds = time.perf_counter() - began
+        progress(result, result.search_seconds)
+    result.complete = not search.frontier
+    return result
+
+
+class _Search:
+    """The frontier, what was seen, and how each state was first reached."""
+
+    def __init__(self, world: World, result: Exploration, seed: int | None) -> None:
+        self.world, self.result = world, result
+        self.layout = Layout(world.space, seed)
+        self.frontier: list[tuple[int, Any]] = []
+        self.history: list[list[tuple[int, int]]] = []
+        """For each level and state: the index of its parent in the level before (or of the initial state), the action."""
+        self.seen: set[tuple[Any, ...]] = set()
+
+    def mark(self, state: Any) -> int:
+        return self.layout.fingerprint(self.layout.pack(state))
+
+    def begin(self) -> None:
+        states = self.world.initial()
+        order = sorted(range(len(states)), key=lambda index: self.mark(states[index]))
+        self.frontier = [(self.mark(states[index]), states[index]) for index in order]
+        self.history.append([(index, -1) for index in order])
+        self.seen.update(self.world.key(state) for state in states)
+        self.result.levels.append(len(states))
+        self.judge_level()
+
+    def found(self, claim: str, index: int, *last: int) -> None:
+        """Note the shortest way to the state of this index in the frontier, and on by the last action."""
+        if claim in self.result.findings:
+            return
+        actions = list(last)
+        for level in reversed(self.history[1:]):
+            index, action = level[index]
+            actions.insert(0, action)
+        self.result.findings[claim] = Finding(self.history[0][index][0], tuple(actions))
+
+    def judge_level(self) -> None:
+        for claim in self.result.properties:
+            if claim.kind == "step invariant" or claim.name in self.result.findings:
+                continue
+            for index, (_, state) in enumerate(self.frontier):
+                if self.world.judge(claim, state) == (claim.kind == "reachable"):
+                    self.found(claim.name, index)
+                    break
+
+    def next_level(self, budget: Budget) -> str:
+        fresh: dict[tuple[Any, ...], tuple[int, Any, tuple[int, int]]] = {}
+        for index, (_, state) in enumerate(self.frontier):
+            if reason := budget.exhausted():
+                return reason
+            for action, mark, after in self.successors(index, state):
+                key = self.world.key(after)
+                if key not in self.seen:
+                    self.seen.add(key)
+                    fresh[key] = (mark, after, (index, action))
+                    self.result.new[self.world.actions.decode(action)[0].name] += 1
+        ordered = sorted(fresh.values(), key=lambda entry: entry[0])
+        self.frontier = [(mark, state) for mark, state, _ in ordered]
+        if ordered:
+            self.history.append([parent for _, _, parent in ordered])
+            self.result.levels.append(len(ordered))
+            self.judge_level()
+        return ""
+
+    def successors(self, index: int, state: Any) -> Iterator[tuple[int, int, Any]]:
+        """Yield action, fingerprint and state of each step out of a state, judging the step on the way."""
+        world, result = self.world, self.result
+        stuck = True
+        for number, rule in enumerate(world.spec.rules):
+            for binding in world.bindings(rule, state):
+                if not world.holds(rule.guards, rule, state, binding):
+                    continue
+                stuck = False
+                action = world.actions.number(number, binding)
+                try:
+                    if not world.holds(rule.within, rule, state, binding):
+                        raise OutOfBound
+                    after = world.apply(rule, state, binding)
+                except OutOfBound:
+                    result.bounded[rule.name] += 1
+                    continue
+                except OutOfDomain:
+                    self.found(table.TYPE_INVARIANT, index, action)
+                    continue
+                for claim in result.properties:
+                    if claim.kind == "step invariant" and not world.judge_step(claim, state, after):
+                        self.found(claim.name, index, action)
+                mark = self.mark(after)
+                result.fired[rule.name] += 1
+                result.digest = (result.digest + edge_hash(self.frontier[index][0], action, mark)) & MASK
+                yield action, mark, after
+        if stuck and result.deadlock:
+            self.found(table.DEADLOCK, index)

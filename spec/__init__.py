@@ -1,0 +1,1 @@
+"""What Kafka does, stated once: tables, rules and decisions. Needs the standard library only."""

@@ -1,0 +1,668 @@
+"""What a field of a state may hold, declared once beside the field.
+
+This module knows no rule, no engine and no bytes; it knows values. A state is a tree of dataclasses whose fields
+carry a *domain* (`hw: int = holds(Range(0, LOG_SIZE))`). A domain may mention *bounds*, the named limits of an
+exploration. `Space(State, bounds)` fixes them and yields a tree of *types* (scalar, array, sequence, record) from which
+everything else is derived: fresh values, copies, equality, differences, printing, and in the engines dtype and bytes.
+
+Theory of operation. Rules run as ordinary Python on the values made here, and as compiled code elsewhere; both must agree.
+So a value refuses at once what compiled code could not do: a store outside its domain, an index outside its sequence (a
+negative one too), a copy by assignment. A limit written as a number is a claim: leaving it is an `OutOfDomain`, an
+error of the specification. A limit that comes from a `Bound` only says how far to explore: leaving it is an
+`OutOfBound`, and the engines drop that step, count it and name it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+NONE = -1
+"""No broker: the value of a leader field when nobody leads (Kafka: LeaderAndIsr.NoLeader)."""
+
+Path: TypeAlias = tuple[str | int, ...]
+"""Where a value stands in a state: field names and indices, from the root."""
+
+
+class SpecError(Exception):
+    """A specification, a table or a request for a check is wrong; the message names the place and the cure."""
+
+
+class OutOfDomain(SpecError):
+    """A store left a limit that the specification states as a fact: the type invariant is violated."""
+
+
+class BadAccess(SpecError):
+    """A guard or an effect reads or changes what is not there; in compiled code the same is found."""
+
+
+class OutOfBound(Exception):  # noqa: N818 - not an error: a step that the exploration leaves out
+    """A store left a limit that only a bound of the exploration sets; `args[0]` names the bound."""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bounds and limits
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A named limit of the exploration, a value of `k` at run time.
+
+    `low` and `high` are the values a user may ask for, both included; `meaning` says what is counted.
+    """
+
+    name: str
+    low: int
+    high: int
+    meaning: str
+
+    def __add__(self, plus: int) -> Limit:
+        return Limit(self, plus)
+
+    def __sub__(self, minus: int) -> Limit:
+        return Limit(self, -minus)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A bound plus a constant, such as `MAX_RECORDS - 1`."""
+
+    bound: Bound
+    plus: int = 0
+
+    def __add__(self, plus: int) -> Limit:
+        return Limit(self.bound, self.plus + plus)
+
+    def __sub__(self, minus: int) -> Limit:
+        return Limit(self.bound, self.plus - minus)
+
+
+Number: TypeAlias = int | Bound | Limit
+
+
+def _value(number: Number, bounds: Mapping[str, int]) -> int:
+    if isinstance(number, int):
+        return number
+    limit = number if isinstance(number, Limit) else Limit(number)
+    return bounds[limit.bound.name] + limit.plus
+
+
+def _bound_of(number: Number) -> Bound | None:
+    if isinstance(number, Limit):
+        return number.bound
+    return number if isinstance(number, Bound) else None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Types: domains at given bounds
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """An integer in low..high.
+
+    `bound` names the bound behind `high`, if one is; `show` prints a value; `machine` names the machine whose state it is.
+    """
+
+    low: int
+    high: int
+    initial: int
+    bound: str | None
+    show: Callable[[int], str]
+    machine: str | None = None
+
+    def fresh(self) -> int:
+        return self.initial
+
+    def copy(self, value: int) -> int:
+        return value
+
+    def freeze(self, value: int) -> int:
+        return int(value)
+
+    def check(self, value: object, place: str) -> None:
+        """Raise unless the value may stand here."""
+        if not isinstance(value, int):
+            raise BadAccess(f"{place}: {value!r} is no integer; fields hold integers, copy records with assign()")
+        if self.low <= value <= self.high:
+            return
+        if self.bound is not None and value > self.high:
+            raise OutOfBound(self.bound)
+        raise OutOfDomain(f"{place}: {value} is outside {self.low}..{self.high}")
+
+
+class Items(list[Any]):
+    """The value of an array or a sequence: a list that refuses what compiled code could not check or do."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, type_: Array | Sequence, values: Iterable[Any]) -> None:
+        super().__init__(values)
+        self.type = type_
+
+    def __getitem__(self, index: Any) -> Any:
+        if not 0 <= index < len(self):
+            raise BadAccess(f"{self.type.place}: index {index} is outside 0..{len(self) - 1}")
+        return super().__getitem__(index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if not 0 <= index < len(self):
+            raise BadAccess(f"{self.type.place}: index {index} is outside 0..{len(self) - 1}")
+        if not isinstance(self.type.item, Scalar):
+            raise BadAccess(f"{self.type.place}: an assignment would share a record; copy it with assign()")
+        self.type.item.check(value, self.type.place)
+        super().__setitem__(index, int(value))
+
+
+@dataclass(frozen=True)
+class Array:
+    """A fixed number of items, one for each index; `label` names what an index stands for ("broker")."""
+
+    item: Type
+    length: int
+    label: str
+    place: str
+
+    def fresh(self) -> Items:
+        return Items(self, (self.item.fresh() for _ in range(self.length)))
+
+    def copy(self, value: Items) -> Items:
+        if isinstance(self.item, Scalar):
+            return Items(self, value)
+        return Items(self, [self.item.copy(item) for item in value])
+
+    def freeze(self, value: Items) -> tuple[Any, ...]:
+        return tuple([self.item.freeze(item) for item in value])
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """Up to `capacity` items in order. `bound` names the bound behind the capacity, if one is."""
+
+    item: Type
+    capacity: int
+    bound: str | None
+    label: str
+    distinct: bool
+    place: str
+
+    def fresh(self) -> Items:
+        return Items(self, ())
+
+    copy = Array.copy
+    freeze = Array.freeze
+
+
+@dataclass(frozen=True)
+class Record:
+    """A dataclass with typed fields. `live` is the subclass of it whose instances check every store."""
+
+    cls: type
+    fields: Mapping[str, Type]
+    tags: tuple[str, Mapping[int, tuple[str, ...]]] | None
+    live: type
+    holders: Mapping[str, str]
+
+    def fresh(self) -> Any:
+        value = self.live.__new__(self.live)
+        value.__dict__.update({name: type_.fresh() for name, type_ in self.fields.items()})
+        return value
+
+    def copy(self, value: Any) -> Any:
+        twin = self.live.__new__(self.live)
+        source = value.__dict__
+        twin.__dict__.update(
+            {n: source[n] if isinstance(t, Scalar) else t.copy(source[n]) for n, t in self.fields.items()}
+        )
+        return twin
+
+    def freeze(self, value: Any) -> tuple[Any, ...]:
+        source = value.__dict__
+        return tuple([type_.freeze(source[name]) for name, type_ in self.fields.items()])
+
+    def shown_fields(self, value: Any) -> Iterator[tuple[str, Type]]:
+        """The fields that mean something in this value: all, or in a tagged message those of its tag."""
+        names: Iterable[str] = self.fields
+        if self.tags is not None:
+            tag, members = self.tags
+            names = (tag, *members[getattr(value, tag)])
+        for name in names:
+            yield name, self.fields[name]
+
+
+Type: TypeAlias = Scalar | Array | Sequence | Record
+
+
+def _live(cls: type, fields: Mapping[str, Type]) -> type:
+    """Return a subclass of the dataclass whose instances refuse a store outside the field's type."""
+
+    def checked(self: Any, name: str, value: Any) -> None:
+        type_ = fields.get(name)
+        if not isinstance(type_, Scalar):
+            raise BadAccess(f"{cls.__name__}.{name}: an assignment would share it; copy with assign(), append(), ...")
+        if type_.machine is not None:
+            raise BadAccess(f"{cls.__name__}.{name} is the state of a machine; change it with fire()")
+        type_.check(value, f"{cls.__name__}.{name}")
+        self.__dict__[name] = int(value)
+
+    return type(cls.__name__, (cls,), {"__setattr__": checked, "__module__": cls.__module__})
+
+
+def as_fired(record: Any, name: str, value: int) -> None:
+    """Set a machine's state; for `fire` alone."""
+    record.__dict__[name] = value
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Domains
+
+
+class Domain:
+    """What a field or a parameter may hold. `at` fixes the bounds; `place` names the field in messages."""
+
+    def at(self, bounds: Mapping[str, int], place: str) -> Type:
+        """Return the type at these bounds."""
+        raise NotImplementedError
+
+    def bounds(self) -> Iterator[Bound]:
+        """Yield every bound the domain mentions."""
+        for value in vars(self).values():
+            if isinstance(value, Domain):
+                yield from value.bounds()
+            elif (bound := _bound_of(value)) is not None:
+                yield bound
+
+
+@dataclass(frozen=True)
+class Range(Domain):
+    """The integers low..high, both included. `initial` is the value that means nothing yet (default: `low`)."""
+
+    low: Number
+    high: Number
+    initial: Number | None = None
+
+    def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
+        low, high = _value(self.low, bounds), _value(self.high, bounds)
+        initial = low if self.initial is None else _value(self.initial, bounds)
+        if not low <= initial <= high:
+            raise SpecError(f"{place}: initially {initial}, which is outside {low}..{high}; mend the domain")
+        bound = _bound_of(self.high)
+        return Scalar(low, high, initial, bound.name if bound else None, self.show)
+
+    def show(self, value: int) -> str:
+        return str(value)
+
+
+class Flag(Range):
+    """True or false, held as 1 or 0."""
+
+    def __init__(self) -> None:
+        super().__init__(0, 1)
+
+    def show(self, value: int) -> str:
+        return "yes" if value else "no"
+
+
+class Broker(Range):
+    """One of `brokers` brokers, numbered from 0. Brokers are not interchangeable: assignments order them."""
+
+    def __init__(self, brokers: Number) -> None:
+        super().__init__(0, brokers - 1)
+
+    def show(self, value: int) -> str:
+        return f"broker {value}"
+
+
+class BrokerOrNone(Range):
+    """One of `brokers` brokers, or none (`NONE`, the initial value)."""
+
+    def __init__(self, brokers: Number) -> None:
+        super().__init__(NONE, brokers - 1)
+
+    def show(self, value: int) -> str:
+        return "none" if value == NONE else f"broker {value}"
+
+
+@dataclass(frozen=True)
+class OneOf(Domain):
+    """A member of an IntEnum; the initial value is its first member."""
+
+    members: type[enum.IntEnum]
+
+    def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
+        values = sorted(self.members)
+        if values != list(range(values[0], values[-1] + 1)):
+            raise SpecError(f"{place}: the values of {self.members.__name__} have gaps; number them without")
+        first = next(iter(self.members))
+        show = {int(member): member.name for member in self.members}.__getitem__
+        return Scalar(values[0], values[-1], int(first), None, show, getattr(self, "machine", None))
+
+
+@dataclass(frozen=True)
+class StateOf(OneOf):
+    """The state of the machine of this name. Only `fire` changes it."""
+
+    machine: str
+
+
+@dataclass(frozen=True)
+class SetOf(Domain):
+    """A set of brokers, held as a bit mask (see the helpers below) and printed as a set."""
+
+    brokers: Number
+    full: bool = False
+
+    def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
+        everyone = (1 << _value(self.brokers, bounds)) - 1
+        return Scalar(0, everyone, everyone if self.full else 0, None, show_set)
+
+
+@dataclass(frozen=True)
+class Each(Domain):
+    """An array with one item for each index 0..length-1; `label` names an index ("broker", "partition")."""
+
+    item: Domain | type
+    length: Number
+    label: str = ""
+
+    def at(self, bounds: Mapping[str, int], place: str) -> Array:
+        item = domain_of(self.item).at(bounds, place)
+        return Array(item, _value(self.length, bounds), self.label, place)
+
+    def bounds(self) -> Iterator[Bound]:
+        yield from domain_of(self.item).bounds()
+        if bound := _bound_of(self.length):
+            yield bound
+
+
+class PerBroker(Each):
+    """One item for each broker."""
+
+    def __init__(self, item: Domain | type, brokers: Number) -> None:
+        super().__init__(item, brokers, "broker")
+
+
+@dataclass(frozen=True)
+class Bounded(Domain):
+    """A sequence of at most `capacity` items, in order: a log, a list of requests."""
+
+    item: Domain | type
+    capacity: Number
+    label: str = ""
+    distinct: ClassVar[bool] = False
+
+    def at(self, bounds: Mapping[str, int], place: str) -> Sequence:
+        item = domain_of(self.item).at(bounds, place)
+        bound = _bound_of(self.capacity)
+        name = bound.name if bound else None
+        return Sequence(item, _value(self.capacity, bounds), name, self.label, self.distinct, place)
+
+    def bounds(self) -> Iterator[Bound]:
+        yield from domain_of(self.item).bounds()
+        if bound := _bound_of(self.capacity):
+            yield bound
+
+
+@dataclass(frozen=True)
+class Queue(Bounded):
+    """A FIFO channel: what is appended was sent, what `pop_first` takes was received."""
+
+
+class Assignment(Bounded):
+    """An ordered list of distinct brokers: Kafka's assigned replicas, where the first is preferred."""
+
+    distinct: ClassVar[bool] = True
+
+    def __init__(self, brokers: Number) -> None:
+        super().__init__(Broker(brokers), brokers)
+
+
+@dataclass(frozen=True)
+class _RecordDomain(Domain):
+    cls: type
+
+    def at(self, bounds: Mapping[str, int], place: str) -> Record:
+        fields: dict[str, Type] = {}
+        holders: dict[str, str] = {}
+        for field in _fields(self.cls):
+            fields[field.name] = field.metadata["domain"].at(bounds, f"{self.cls.__name__}.{field.name}")
+            if field.metadata["kept_by"]:
+                holders[field.name] = field.metadata["kept_by"]
+        live = _live(self.cls, fields)
+        type_ = Record(self.cls, fields, getattr(self.cls, "__tags__", None), live, holders)
+        live.__type__ = type_  # type: ignore[attr-defined]
+        return type_
+
+    def bounds(self) -> Iterator[Bound]:
+        for field in _fields(self.cls):
+            yield from field.metadata["domain"].bounds()
+
+
+def _fields(cls: type) -> tuple[dataclasses.Field[Any], ...]:
+    if not dataclasses.is_dataclass(cls):
+        raise SpecError(f"{cls.__name__} is no dataclass; states are dataclasses whose fields are declared with holds()")
+    for field in dataclasses.fields(cls):
+        if "domain" not in field.metadata:
+            raise SpecError(f"{cls.__name__}.{field.name} has no domain; declare it as {field.name}: ... = holds(DOMAIN)")
+    return dataclasses.fields(cls)
+
+
+def domain_of(what: Domain | type) -> Domain:
+    """Return the domain itself, or for a dataclass the domain of its records."""
+    return what if isinstance(what, Domain) else _RecordDomain(what)
+
+
+def holds(domain: Domain | type, kept_by: str = "") -> Any:
+    """Declare a field of a state and what it may hold.
+
+    `kept_by` names the keeper where a change of the field is a write that others can read later ("ZooKeeper"); traces
+    show such changes as writes. A record may also be declared by its dataclass alone.
+    """
+    return dataclasses.field(metadata={"domain": domain_of(domain), "kept_by": kept_by}, default=None)
+
+
+def tagged(tag: str, members: Mapping[enum.IntEnum, tuple[str, ...]]) -> Callable[[type], type]:
+    """Decorate a dataclass as a tagged message: field `tag` says which of the other fields mean something.
+
+    The others hold their initial value, so that equal messages are equal; `append` refuses to set them.
+    """
+
+    def decorate(cls: type) -> type:
+        known = {field.name for field in _fields(cls)}
+        for kind, names in members.items():
+            if unknown := sorted({*names, tag} - known):
+                raise SpecError(f"{cls.__name__}: tag {kind.name} names {unknown[0]}, which is no field of it")
+        cls.__tags__ = (tag, {int(kind): names for kind, names in members.items()})  # type: ignore[attr-defined]
+        return cls
+
+    return decorate
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What effects may do to sequences and records; engines compile calls of these
+
+
+def append(sequence: Any, value: int | None = None, /, **fields: int) -> None:
+    """Append a number, or a record given by its fields (the others hold their initial value)."""
+    type_: Sequence = sequence.type
+    if len(sequence) >= type_.capacity:
+        if type_.bound is not None:
+            raise OutOfBound(type_.bound)
+        raise OutOfDomain(f"{type_.place}: append to a full sequence ({type_.capacity} items); take the place first")
+    if isinstance(type_.item, Record):
+        record = type_.item.fresh()
+        for name, content in fields.items():
+            setattr(record, name, content)
+        if type_.item.tags is not None:
+            _check_tag(type_, type_.item, record)
+        list.append(sequence, record)
+        return
+    assert isinstance(type_.item, Scalar)
+    type_.item.check(value, type_.place)
+    if type_.distinct and value in sequence:
+        raise OutOfDomain(f"{type_.place}: {value} stands there already, and the items are distinct")
+    list.append(sequence, value)
+
+
+def _check_tag(type_: Sequence, item: Record, record: Any) -> None:
+    assert item.tags is not None
+    tag, members = item.tags
+    for name, field in item.fields.items():
+        if name != tag and name not in members[getattr(record, tag)] and getattr(record, name) != field.fresh():
+            raise OutOfDomain(f"{type_.place}: {name} means nothing in this kind of {item.cls.__name__}")
+
+
+def truncate(sequence: Any, length: int) -> None:
+    """Drop the items from offset `length` on; nothing happens if there are none."""
+    if length < 0:
+        raise BadAccess(f"{sequence.type.place}: truncation to {length}; an offset is 0 or more")
+    del sequence[length:]
+
+
+def pop_first(sequence: Any) -> None:
+    """Drop the first item; the others move up."""
+    if not sequence:
+        raise BadAccess(f"{sequence.type.place}: nothing to take from an empty sequence")
+    del sequence[0:1]
+
+
+def reset(record: Any) -> None:
+    """Give every field of the record its initial value: what means nothing must not multiply states."""
+    type_ = _type_of(record)
+    record.__dict__.update(type_.fresh().__dict__)
+
+
+def assign(target: Any, source: Any) -> None:
+    """Copy the contents of one record to another of the same type (an assignment would make them one)."""
+    type_ = _type_of(target)
+    if type(target) is not type(source):
+        raise BadAccess(f"assign(): {type(target).__name__} and {type(source).__name__} are different records")
+    target.__dict__.update(type_.copy(source).__dict__)
+
+
+def _type_of(record: Any) -> Record:
+    type_ = getattr(type(record), "__type__", None)
+    if not isinstance(type_, Record):
+        raise BadAccess(f"{record!r} is no record of a state")
+    return type_
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The space of states
+
+
+@dataclass(frozen=True)
+class Change:
+    """One field that a step changed: where it stands, its value before and after, and who keeps it (or "")."""
+
+    path: Path
+    type: Type
+    before: Any
+    after: Any
+    kept_by: str
+
+
+class Space:
+    """All states of a dataclass at given bounds: how to make, copy, compare and print them."""
+
+    def __init__(self, state: type, bounds: Mapping[str, int]) -> None:
+        root = domain_of(state).at(bounds, state.__name__)
+        assert isinstance(root, Record)
+        self.root: Record = root
+
+    def fresh(self) -> Any:
+        """Return the state in which every field has its initial value."""
+        return self.root.fresh()
+
+    def changes(self, before: Any, after: Any) -> list[Change]:
+        """Return what differs, a sequence counting as one field."""
+        return list(_changes(self.root, before, after, (), ""))
+
+    def fields(self, state: Any) -> list[Change]:
+        """Return every field of the state, in the order of its declaration, as a change that changes nothing."""
+        return list(_changes(self.root, state, state, (), "", every=True))
+
+
+def machine_paths(root: Record, machine: str) -> list[tuple[str, ...]]:
+    """Return where the state of the machine of this name stands: field names, with "[]" for an index."""
+    return list(_paths(root, lambda type_: isinstance(type_, Scalar) and type_.machine == machine))
+
+
+def _changes(type_: Type, before: Any, after: Any, path: Path, keeper: str, every: bool = False) -> Iterator[Change]:
+    if isinstance(type_, Record):
+        for name, field in type_.fields.items():
+            holder = type_.holders.get(name, keeper)
+            yield from _changes(field, getattr(before, name), getattr(after, name), (*path, name), holder, every)
+    elif isinstance(type_, Array):
+        for index in range(type_.length):
+            yield from _changes(type_.item, before[index], after[index], (*path, index), keeper, every)
+    elif every or type_.freeze(before) != type_.freeze(after):
+        yield Change(path, type_, before, after, keeper)
+
+
+def _paths(type_: Type, wanted: Callable[[Type], bool], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    if wanted(type_):
+        yield path
+    elif isinstance(type_, Record):
+        for name, field in type_.fields.items():
+            yield from _paths(field, wanted, (*path, name))
+    elif isinstance(type_, Array):
+        yield from _paths(type_.item, wanted, (*path, "[]"))
+
+
+def show_value(type_: Type, value: Any) -> str:
+    """Print a value of the type as a person reads it."""
+    if isinstance(type_, Scalar):
+        return type_.show(value)
+    if isinstance(type_, Record):
+        shown = (f"{name} {show_value(field, getattr(value, name))}" for name, field in type_.shown_fields(value))
+        return "(" + ", ".join(shown) + ")"
+    return "[" + ", ".join(show_value(type_.item, item) for item in value) + "]"
+
+
+def plain_value(type_: Type, value: Any) -> Any:
+    """Return a value as JSON holds it: integers, lists, and objects for records."""
+    if isinstance(type_, Scalar):
+        return int(value)
+    if isinstance(type_, Record):
+        return {name: plain_value(field, getattr(value, name)) for name, field in type_.fields.items()}
+    return [plain_value(type_.item, item) for item in value]
+
+
+def show_path(path: Path) -> str:
+    """Print a path as code would spell it, `replicas[0].hw`."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sets of brokers as bit masks: ordinary functions of the subset, compiled like any other
+
+
+def contains(brokers: int, broker: int) -> int:
+    """1 if the broker is in the set, else 0."""
+    return (brokers >> broker) & 1
+
+
+def including(brokers: int, broker: int) -> int:
+    """The set and the broker."""
+    return brokers | (1 << broker)
+
+
+def excluding(brokers: int, broker: int) -> int:
+    """The set without the broker."""
+    return brokers & ~(1 << broker)
+
+
+def only(broker: int) -> int:
+    """The set of this broker alone."""
+    return 1 << broker
+
+
+def show_set(brokers: int) -> str:
+    """Print a bit mask as a set of broker numbers, `{0, 2}`."""
+    members = [str(broker) for broker in range(brokers.bit_length()) if brokers >> broker & 1]
+    return "{" + ", ".join(members) + "}"

@@ -1,0 +1,312 @@
+"""The language of guards and effects, and the check that a function keeps to it.
+
+The same source runs as plain Python and as compiled code, so it may use only what means the same in both: attribute
+access, indexing, integer and bit arithmetic, comparisons, boolean operators, `if`, `for` over `range`, tuple returns and
+calls of other such functions. This module knows the language, not what the functions say. Everything it refuses is
+refused at import, with the place and the cure.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import functools
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from spec import domain
+from spec.domain import SpecError
+
+Function = Callable[..., Any]
+
+WRITERS: dict[Any, str] = {
+    function: function.__name__
+    for function in (domain.append, domain.truncate, domain.pop_first, domain.reset, domain.assign)
+}
+"""The functions of spec/domain.py that change a sequence or a record; engines have their own form of each."""
+
+BUILTINS = {len: "len", min: "min", max: "max"}
+
+_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor)
+_COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_CURES: dict[type[ast.AST], str] = {
+    ast.Lambda: "a lambda has no name for traces and pictures; write a named function with a docstring",
+    ast.While: "a while loop has no limit; write `for ... in range(...)`",
+    ast.ListComp: "comprehensions do not compile; write a `for` loop over a range",
+    ast.SetComp: "comprehensions do not compile; write a `for` loop over a range",
+    ast.GeneratorExp: "generators, any() and all() do not compile; write a `for` loop that returns",
+    ast.Raise: "a step cannot raise; state what must hold as a guard or a property",
+    ast.Try: "a step cannot raise, so there is nothing to catch",
+    ast.Assert: "state what must hold as a property",
+    ast.Slice: "slices do not compile; use truncate() or a `for` loop",
+    ast.Div: "fractions do not exist here; use //",
+    ast.Pow: "use shifts or products",
+    ast.In: "write a helper over a set of brokers, or a `for` loop",
+    ast.Is: "compare with ==",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A function of the language: its parsed definition, where it stands, and what it calls."""
+
+    function: Function
+    tree: ast.FunctionDef
+    text: str
+    place: str
+    parameters: tuple[str, ...]
+    calls: tuple[Function, ...]
+    writes: bool
+    """Whether it changes the state, itself or through a function it calls."""
+    fires: tuple[tuple[Any, str], ...]
+    """The (machine, trigger) pairs it fires, itself or through a function it calls."""
+
+
+def resolve(function: Function, name: str) -> Any:
+    """Return what a global name means inside the function, or raise KeyError."""
+    if name in function.__globals__:
+        return function.__globals__[name]
+    builtins = function.__globals__["__builtins__"]
+    return (builtins if isinstance(builtins, dict) else vars(builtins))[name]
+
+
+def is_function(value: object) -> bool:
+    """Whether the value is a plain function, which the language can call."""
+    return inspect.isfunction(value)
+
+
+@functools.cache
+def source_of(function: Function) -> Source:
+    """Return the checked source of a function of the language, or raise SpecError with place and cure."""
+    return _Reader(function).read()
+
+
+class _Reader:
+    """Reads one function and refuses what the language has not."""
+
+    def __init__(self, function: Function) -> None:
+        if not is_function(function):
+            raise SpecError(f"{function!r} is no plain function; guards and effects are named functions")
+        code = function.__code__
+        self.function = function
+        self.file = code.co_filename
+        self.first_line = code.co_firstlineno
+        self.calls: dict[Function, None] = {}
+        self.fires: dict[tuple[Any, str], None] = {}
+        self.writes = False
+        if function.__name__ == "<lambda>":
+            self.refuse(None, _CURES[ast.Lambda])
+        if function.__closure__:
+            self.refuse(None, "it captures a variable of another function; make it a module's function")
+        try:
+            self.text = textwrap.dedent(inspect.getsource(function))
+        except OSError:
+            self.refuse(None, "its source cannot be read; define it in a file")
+        tree = ast.parse(self.text).body[0]
+        if not isinstance(tree, ast.FunctionDef) or tree.decorator_list:
+            self.refuse(None, "it must be a plain `def` without decorators")
+        self.tree = tree
+
+    def refuse(self, node: ast.AST | None, cure: str) -> NoReturn:
+        line = self.first_line + (getattr(node, "lineno", 1) - 1 if node is not None else 0)
+        raise SpecError(f"{self.file}:{line}: in {self.function.__name__}: {cure}")
+
+    def read(self) -> Source:
+        arguments = self.tree.args
+        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
+            self.refuse(self.tree, "parameters are plain names, without defaults or stars")
+        parameters = tuple(argument.arg for argument in arguments.args)
+        if ast.get_docstring(self.tree) is None:
+            self.refuse(self.tree, "it has no docstring; its name and first line are what traces and pictures show")
+        self.locals = set(parameters) | {
+            node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        self.block(self.tree.body[1:], set(parameters))
+        place = f"{self.file}:{self.first_line}"
+        calls = tuple(self.calls)
+        inner = [source_of(call) for call in calls]
+        fires = dict.fromkeys([*self.fires, *(pair for source in inner for pair in source.fires)])
+        writes = self.writes or any(source.writes for source in inner)
+        return Source(self.function, self.tree, self.text, place, parameters, calls, writes, tuple(fires))
+
+    # statements; each returns the local names that are surely assigned after it, or None where control does not go on
+
+    def block(self, statements: list[ast.stmt], known: set[str]) -> set[str] | None:
+        after: set[str] | None = set(known)
+        for statement in statements:
+            if after is None:
+                self.refuse(statement, "this line is never reached")
+            after = self.statement(statement, after)
+        return after
+
+    def statement(self, node: ast.stmt, known: set[str]) -> set[str] | None:
+        match node:
+            case ast.Expr(value=ast.Call() as call):
+                self.call(call, known, statement=True)
+            case ast.Assign(targets=[target], value=value):
+                self.value(value, known, record=True, several=isinstance(target, ast.Tuple))
+                return known | self.target(target, known)
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                self.value(value, known, record=True)
+                return known | {name}
+            case ast.AugAssign(target=target, op=op, value=value):
+                if not isinstance(op, _OPERATORS):
+                    self.unknown(op, node)
+                self.value(value, known)
+                self.value(_as_load(target), known)
+                self.target(target, known)
+            case ast.If(test=test, body=body, orelse=orelse):
+                self.value(test, known)
+                yes, no = self.block(body, known), self.block(orelse, known)
+                return no if yes is None else yes if no is None else yes & no
+            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=bounds), body=body):
+                if node.orelse or not 1 <= len(bounds) <= 2:
+                    self.refuse(node, "loops are `for name in range(stop)` or `range(start, stop)`, without else")
+                for bound in bounds:
+                    self.value(bound, known)
+                self.block(body, known | {name})
+            case ast.Return(value=value):
+                if isinstance(value, ast.Tuple):
+                    for part in value.elts:
+                        self.value(part, known)
+                elif value is not None:
+                    self.value(value, known)
+                return None
+            case ast.Break() | ast.Continue():
+                return None
+            case ast.Pass():
+                pass
+            case _:
+                self.unknown(node, node)
+        return known
+
+    def target(self, node: ast.expr, known: set[str]) -> set[str]:
+        match node:
+            case ast.Name(id=name):
+                return {name}
+            case ast.Tuple(elts=parts) if all(isinstance(part, ast.Name) for part in parts):
+                return {part.id for part in parts if isinstance(part, ast.Name)}
+            case ast.Attribute() | ast.Subscript():
+                self.value(_as_load(node), known)
+                self.writes = True
+                return set()
+            case _:
+                self.refuse(node, "assign to a name, a field or an item")
+
+    # expressions
+
+    def value(self, node: ast.expr, known: set[str], record: bool = False, several: bool = False) -> None:
+        match node:
+            case ast.Constant(value=int()):
+                pass
+            case ast.Name(id=name):
+                self.name(node, name, known)
+            case ast.Attribute(value=ast.Name(id=name), attr=attr) if name not in self.locals:
+                members = self.constant(node, name)
+                if not (isinstance(members, type) and issubclass(members, enum.IntEnum) and attr in members.__members__):
+                    self.refuse(node, f"{name}.{attr} is no member of an IntEnum; read the state, k, or a constant")
+            case ast.Attribute(value=value):
+                self.value(value, known, record=True)
+            case ast.Subscript(value=value, slice=index):
+                self.value(value, known, record=True)
+                self.value(index, known)
+            case ast.BinOp(left=left, op=op, right=right):
+                if not isinstance(op, _OPERATORS):
+                    self.unknown(op, node)
+                self.value(left, known)
+                self.value(right, known)
+            case ast.UnaryOp(operand=operand):
+                self.value(operand, known)
+            case ast.BoolOp(values=values):
+                for part in values:
+                    self.value(part, known)
+            case ast.Compare(left=left, ops=ops, comparators=comparators):
+                for op in ops:
+                    if not isinstance(op, _COMPARISONS):
+                        self.unknown(op, node)
+                for part in (left, *comparators):
+                    self.value(part, known)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                for part in (test, body, orelse):
+                    self.value(part, known)
+            case ast.Call():
+                self.call(node, known)
+            case ast.Tuple(elts=parts) if several:
+                for part in parts:
+                    self.value(part, known, record=True)
+            case _:
+                self.unknown(node, node)
+
+    def name(self, node: ast.AST, name: str, known: set[str]) -> None:
+        if name in self.locals:
+            if name not in known:
+                self.refuse(node, f"{name} may have no value here; assign it on every way that leads here")
+            return
+        if not isinstance(value := self.constant(node, name), int):
+            self.refuse(node, f"{name} is {type(value).__name__}; outside the state only integers and IntEnums can be read")
+
+    def constant(self, node: ast.AST, name: str) -> Any:
+        try:
+            return resolve(self.function, name)
+        except KeyError:
+            self.refuse(node, f"{name} is not defined")
+
+    def call(self, node: ast.Call, known: set[str], statement: bool = False) -> None:
+        if not isinstance(node.func, ast.Name):
+            self.refuse(node, "methods do not compile; call a function by its name")
+        callee = self.constant(node, node.func.id)
+        if getattr(callee, "__fires__", False):
+            self.fire(node, known)
+            return
+        if node.keywords and callee is not domain.append:
+            self.refuse(node, "pass arguments by position")
+        for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+            self.value(argument, known, record=True)
+        if callee in WRITERS:
+            if not statement:
+                self.refuse(node, f"{node.func.id}() gives no value; write it on a line of its own")
+            self.writes = True
+        elif callee in BUILTINS:
+            pass
+        elif is_function(callee):
+            if callee is self.function:
+                self.refuse(node, "a function cannot call itself")
+            self.calls[callee] = None
+            if len(node.args) != callee.__code__.co_argcount:
+                self.refuse(node, f"{node.func.id}() takes {callee.__code__.co_argcount} arguments")
+        else:
+            self.refuse(node, f"{node.func.id} cannot be called here; call functions of the specification")
+
+    def fire(self, node: ast.Call, known: set[str]) -> None:
+        match node.args:
+            case [state, constants, ast.Name(id=machine), ast.Tuple(elts=entity), ast.Constant(value=str() as trigger)]:
+                for part in (state, constants, *entity):
+                    self.value(part, known, record=True)
+                table = self.constant(node, machine)
+                if trigger not in table.triggers:
+                    self.refuse(node, f"{table.name} has no trigger {trigger!r}; it has {', '.join(table.triggers)}")
+                if len(entity) != len(table.entity):
+                    self.refuse(node, f"{table.name} is one machine for each ({', '.join(table.entity)}); name those")
+                self.fires[table, trigger] = None
+                self.writes = True
+            case _:
+                self.refuse(node, "write fire(s, k, MACHINE, (entity, ...), 'trigger'), the trigger as a literal")
+
+    def unknown(self, what: ast.AST, node: ast.AST) -> NoReturn:
+        cure = _CURES.get(type(what), f"{type(what).__name__} is outside the language of guards and effects (spec/lint.py)")
+        self.refuse(node, cure)
+
+
+def _as_load(node: ast.expr) -> ast.expr:
+    """Return the place that is assigned to, as an expression that reads it."""
+    match node:
+        case ast.Attribute(value=value, attr=attr):
+            return ast.copy_location(ast.Attribute(value, attr, ast.Load()), node)
+        case ast.Subscript(value=value, slice=index):
+            return ast.copy_location(ast.Subscript(value, index, ast.Load()), node)
+        case ast.Name(id=name):
+            return ast.copy_location(ast.Name(name, ast.Load()), node)
+    return node

@@ -1,0 +1,131 @@
+"""Decisions about a replicated log: where to truncate, what is committed, who is caught up, who may join the ISR.
+
+Pure functions of the language of spec/lint.py, for every model and for the implementation. A *log* is a sequence whose
+entries have `record` (which record) and `epoch` (the leader epoch it was written in); its end offset is its length. Nothing
+here knows a network, a disk or a controller.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Entry(Protocol):
+    """What a log holds at an offset."""
+
+    record: int
+    epoch: int
+
+
+class Log(Protocol):
+    """A sequence of entries, indexed by offset."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, offset: int, /) -> Entry: ...
+
+
+def same_entry(log: Log, other: Log, offset: int) -> bool:
+    """Whether both logs hold the same entry, record and epoch, at an offset that both have."""
+    return log[offset].record == other[offset].record and log[offset].epoch == other[offset].epoch
+
+
+def holds_same_prefix(log: Log, other: Log, end: int) -> bool:
+    """Whether both logs reach `end` and hold the same entries below it."""
+    if end > len(log) or end > len(other):
+        return False
+    for offset in range(end):
+        if not same_entry(log, other, offset):
+            return False
+    return True
+
+
+# Truncation: how a new follower makes its log a prefix of its leader's
+
+
+def end_offset_for_epoch(leader_log: Log, follower_log: Log, high_watermark: int) -> int:
+    """KIP-101: the end offset that the leader has for the epoch of the follower's last entry.
+
+    That is where the leader's next larger epoch starts; the follower's high watermark where the leader knows no such epoch.
+    Kafka 0.11: ReplicaManager.lastOffsetForLeaderEpoch, LeaderEpochFileCache.endOffsetFor.
+    """
+    if len(follower_log) == 0:
+        return 0
+    if len(leader_log) == 0:
+        return high_watermark
+    epoch = follower_log[len(follower_log) - 1].epoch
+    if leader_log[len(leader_log) - 1].epoch == epoch:
+        return len(leader_log)
+    for offset in range(len(leader_log)):
+        if leader_log[offset].epoch > epoch:
+            return offset
+    return high_watermark
+
+
+def divergence_offset(leader_log: Log, follower_log: Log) -> int:
+    """KIP-279: one past the highest offset at which both logs hold the same entry; 0 if there is none.
+
+    What the exchange of (epoch, end offset) pairs converges to. Kafka 2.0: AbstractFetcherThread.getOffsetTruncationState.
+    """
+    end = 0
+    for offset in range(min(len(leader_log), len(follower_log))):
+        if same_entry(leader_log, follower_log, offset):
+            end = offset + 1
+    return end
+
+
+def needs_truncation(leader_log: Log, follower_log: Log) -> bool:
+    """Whether the follower's end shows, without asking for more, that its log is no prefix of the leader's."""
+    end = len(follower_log)
+    if end > len(leader_log):
+        return True
+    return end > 0 and follower_log[end - 1].epoch != leader_log[end - 1].epoch
+
+
+# High watermark
+
+
+def high_watermark_may_pass(high_watermark: int, end_offset: int) -> bool:
+    """Whether a replica with this end offset lets the high watermark advance by one: it holds the entry there.
+
+    The leader's candidate is the smallest end offset of the ISR (Kafka 2.8: Partition.maybeIncrementLeaderHW); one step at a
+    time, it advances while this is true of every member.
+    """
+    return high_watermark < end_offset
+
+
+def follower_high_watermark(leader_high_watermark: int, end_offset: int) -> int:
+    """What a follower takes as high watermark from a fetch response: the leader's, up to its own end offset."""
+    return min(leader_high_watermark, end_offset)
+
+
+# Caught up, and eligible for the ISR
+
+
+def both_reach(leader_log: Log, follower_log: Log, end: int) -> bool:
+    """Whether both logs reach `end`, whatever they hold: what an offset alone can tell."""
+    return end == 0 or (end <= len(leader_log) and end <= len(follower_log))
+
+
+def both_reach_in_same_epoch(leader_log: Log, follower_log: Log, end: int) -> bool:
+    """Whether both logs reach `end` and the entries just below it are of one epoch: what a fetch with its last epoch tells."""
+    if end == 0:
+        return True
+    if end > len(leader_log) or end > len(follower_log):
+        return False
+    return leader_log[end - 1].epoch == follower_log[end - 1].epoch
+
+
+def high_watermark_is_of_epoch(log: Log, high_watermark: int, leader_epoch: int) -> bool:
+    """Whether a leader's high watermark has reached the start of its own epoch: nothing older is still to be committed.
+
+    Before that its high watermark may lag behind what was committed, and a follower that reaches it may lack committed
+    records (KAFKA-7128). Kafka 2.1: Partition.isFollowerInSync compares with the epoch's start offset.
+    """
+    if high_watermark == len(log):
+        return True
+    return high_watermark < len(log) and log[high_watermark].epoch == leader_epoch
+
+
+def reaches_high_watermark(end_offset: int, high_watermark: int) -> bool:
+    """Whether a follower's end offset has reached the leader's high watermark: KIP-16's condition to join the ISR."""
+    return end_offset >= high_watermark

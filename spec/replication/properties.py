@@ -1,0 +1,88 @@
+"""What replication promises, as predicates over the state.
+
+Knows no version: the same claims are made of all, and which versions keep them is what the checks find out.
+Source: KafkaReplication.tla (hachikuji/kafka-specification).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spec.domain import NONE, contains
+from spec.log import holds_same_prefix
+from spec.replication.state import NO_EPOCH, Partition
+from spec.table import invariant, reachable
+
+MODEL = "KafkaReplication.tla (hachikuji/kafka-specification)"
+
+
+def members_hold_committed(s: Partition, k: Any, leader: int, isr: int) -> bool:
+    """Every member of the set holds the leader's entries below the leader's high watermark."""
+    end = s.replicas[leader].high_watermark
+    for member in range(k.replicas):
+        if contains(isr, member) == 1 and not holds_same_prefix(s.replicas[leader].log, s.replicas[member].log, end):
+            return False
+    return True
+
+
+def weak_isr(s: Partition, k: Any) -> bool:
+    """The ISR a leader believes in holds all the leader exposes."""
+    for leader in range(k.replicas):
+        if s.replicas[leader].leader == leader and not members_hold_committed(s, k, leader, s.replicas[leader].isr):
+            return False
+    return True
+
+
+def strong_isr(s: Partition, k: Any) -> bool:
+    """The ISR in ZooKeeper holds all that any leader exposes."""
+    for leader in range(k.replicas):
+        if s.replicas[leader].leader == leader and not members_hold_committed(s, k, leader, s.quorum.isr):
+            return False
+    return True
+
+
+def leader_in_isr(s: Partition) -> bool:
+    """ZooKeeper's leader is in ZooKeeper's ISR, or there is none."""
+    return s.quorum.leader == NONE or contains(s.quorum.isr, s.quorum.leader) == 1
+
+
+def a_record_is_committed(s: Partition, k: Any) -> bool:
+    """Some leader of an ISR of at least two exposes a record."""
+    for leader in range(k.replicas):
+        replica = s.replicas[leader]
+        if replica.leader == leader and replica.high_watermark > 0 and replica.isr & ~(1 << leader) != 0:
+            return True
+    return False
+
+
+def a_leader_was_elected(s: Partition) -> bool:
+    """The controller has elected somebody."""
+    return s.quorum.leader_epoch != NO_EPOCH
+
+
+WEAK_ISR = invariant(
+    "WeakIsr",
+    weak_isr,
+    "the members of the ISR that a leader believes in hold its log up to its high watermark",
+    f"{MODEL}: WeakIsr",
+)
+STRONG_ISR = invariant(
+    "StrongIsr",
+    strong_isr,
+    "the members of ZooKeeper's ISR hold every leader's log up to its high watermark: "
+    "what a consumer may have read survives on everyone who may be elected",
+    f"{MODEL}: StrongIsr",
+)
+LEADER_IN_ISR = invariant(
+    "LeaderInIsr",
+    leader_in_isr,
+    "ZooKeeper's leader is a member of its ISR, or none (the original leaves out 'or none', and its initial state breaks it)",
+    f"{MODEL}: LeaderInIsr",
+)
+
+ELECTED = reachable("Elected", a_leader_was_elected, "a leader gets elected", "guards against an empty proof")
+COMMITTED = reachable(
+    "Committed", a_record_is_committed, "a record gets committed on two replicas", "guards against an empty proof"
+)
+
+PROPERTIES = (WEAK_ISR, STRONG_ISR, LEADER_IN_ISR, ELECTED, COMMITTED)

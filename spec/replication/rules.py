@@ -1,0 +1,380 @@
+"""The rules of replication that every version shares, and the vocabulary of predicates they are told in.
+
+A version replaces some of these rules (see versions/). Guards are small and named, so that a version differs by a name, a trace
+shows names, and weakening a rule means to leave one name out. Source of each rule: its `cites`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spec.domain import NONE, append, contains, excluding, including, only, truncate
+from spec.log import (
+    both_reach,
+    divergence_offset,
+    follower_high_watermark,
+    high_watermark_may_pass,
+)
+from spec.replication.state import ANY_REPLICA, Partition
+from spec.table import ItemOf, Rule
+
+MODEL = "KafkaReplication.tla (hachikuji/kafka-specification)"
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What a replica believes
+
+
+def leader_presumes_leadership(s: Partition, leader: int) -> bool:
+    """The leader believes that it leads."""
+    return s.replicas[leader].leader == leader
+
+
+def leader_is_true_leader(s: Partition, leader: int) -> bool:
+    """The leader is the one ZooKeeper names, and knows it: only then does a conditional write of the ISR succeed."""
+    replica = s.replicas[leader]
+    return s.quorum.leader == leader and replica.leader == leader and replica.leader_epoch == s.quorum.leader_epoch
+
+
+def follower_follows(s: Partition, leader: int, follower: int) -> bool:
+    """The follower believes that this replica leads; a replica that leads follows itself."""
+    return s.replicas[follower].leader == leader
+
+
+def follower_is_another(leader: int, follower: int) -> bool:
+    """The follower is not the leader."""
+    return follower != leader
+
+
+def is_in_same_epoch(s: Partition, leader: int, follower: int) -> bool:
+    """The leader leads, and the follower follows it at the same leader epoch (KIP-320's fencing)."""
+    boss = s.replicas[leader]
+    junior = s.replicas[follower]
+    return boss.leader == leader and junior.leader == leader and junior.leader_epoch == boss.leader_epoch
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The controller
+
+
+def replica_is_in_quorum_isr(s: Partition, replica: int) -> bool:
+    """ZooKeeper's ISR holds the replica."""
+    return contains(s.quorum.isr, replica) == 1
+
+
+def replica_is_not_quorum_leader(s: Partition, replica: int) -> bool:
+    """ZooKeeper names another leader, or none."""
+    return s.quorum.leader != replica
+
+
+def replica_matters_to_quorum(s: Partition, replica: int) -> bool:
+    """ZooKeeper names the replica as leader or in the ISR."""
+    return s.quorum.leader == replica or contains(s.quorum.isr, replica) == 1
+
+
+def a_leader_epoch_is_left(s: Partition, k: Any) -> bool:
+    """The bound on leader epochs allows one more."""
+    return len(s.requests) <= k.max_leader_epoch
+
+
+def update_quorum(s: Partition, leader: int, isr: int) -> None:
+    """Write leader and ISR with a new epoch to ZooKeeper, and issue the LeaderAndIsr request of that epoch."""
+    epoch = len(s.requests)
+    s.quorum.leader_epoch = epoch
+    s.quorum.leader = leader
+    s.quorum.isr = isr
+    append(s.requests, leader_epoch=epoch, leader=leader, isr=isr)
+
+
+def elect_leader(s: Partition, replica: int) -> None:
+    """Make the replica the leader; the ISR stays."""
+    update_quorum(s, replica, s.quorum.isr)
+
+
+def leader_and_isr_without(leader: int, isr: int, replica: int) -> tuple[int, int]:
+    """The leader and the ISR once the replica is gone: a last member stays in the ISR, without a leader."""
+    if leader != replica:
+        return leader, excluding(isr, replica)
+    if isr == only(replica):
+        return NONE, isr
+    return NONE, excluding(isr, replica)
+
+
+def shrink_quorum_isr(s: Partition, replica: int) -> None:
+    """Take the replica out of leadership and ISR."""
+    leader, isr = leader_and_isr_without(s.quorum.leader, s.quorum.isr, replica)
+    update_quorum(s, leader, isr)
+
+
+CONTROLLER_ELECT_LEADER = Rule(
+    "ControllerElectLeader",
+    actor="controller",
+    params={"replica": ANY_REPLICA},
+    guards=(replica_is_in_quorum_isr, replica_is_not_quorum_leader),
+    within=(a_leader_epoch_is_left,),
+    effects=(elect_leader,),
+    says="the controller elects {replica} from the ISR, under a new leader epoch",
+    cites=f"{MODEL}: ControllerElectLeader; Kafka 2.8 PartitionStateMachine.electLeaderForPartitions",
+)
+
+CONTROLLER_SHRINK_ISR = Rule(
+    "ControllerShrinkIsr",
+    actor="controller",
+    params={"replica": ANY_REPLICA},
+    guards=(replica_matters_to_quorum,),
+    within=(a_leader_epoch_is_left,),
+    effects=(shrink_quorum_isr,),
+    says="the controller takes {replica} as failed and removes it from leadership and ISR, under a new leader epoch",
+    cites=f"{MODEL}: ControllerShrinkIsr; Kafka 2.8 ReplicaStateMachine.removeReplicasFromIsr",
+)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A replica reads a LeaderAndIsr request
+
+
+def request_names_a_leader(s: Partition, request: int) -> bool:
+    """The request has a leader; replicas never apply one without."""
+    return s.requests[request].leader != NONE
+
+
+def request_is_new_to_its_leader(s: Partition, request: int) -> bool:
+    """The epoch is larger than the one the named leader knows."""
+    return s.requests[request].leader_epoch > s.replicas[s.requests[request].leader].leader_epoch
+
+
+def become_leader(s: Partition, request: int) -> None:
+    """Take epoch, leadership and ISR from the request; the high watermark stays."""
+    leader = s.requests[request].leader
+    take_request(s, request, leader)
+
+
+def take_request(s: Partition, request: int, replica: int) -> None:
+    """Take epoch, leader and ISR from the request."""
+    s.replicas[replica].leader_epoch = s.requests[request].leader_epoch
+    s.replicas[replica].leader = s.requests[request].leader
+    s.replicas[replica].isr = s.requests[request].isr
+
+
+BECOME_LEADER = Rule(
+    "BecomeLeader",
+    actor="the leader that the request names",
+    params={"request": ItemOf("requests")},
+    guards=(request_names_a_leader, request_is_new_to_its_leader),
+    effects=(become_leader,),
+    says="the leader named by LeaderAndIsr request {request} applies it and leads",
+    cites=f"{MODEL}: BecomeLeader; Kafka 2.8 Partition.makeLeader",
+)
+
+
+def replica_is_not_the_leader(s: Partition, request: int, replica: int) -> bool:
+    """The request names another replica as leader."""
+    return s.requests[request].leader != replica
+
+
+def request_is_new_to_replica(s: Partition, request: int, replica: int) -> bool:
+    """The epoch is larger than the one the replica knows."""
+    return s.requests[request].leader_epoch > s.replicas[replica].leader_epoch
+
+
+def replica_reaches_its_high_watermark(s: Partition, replica: int) -> bool:
+    """The log is at least as long as the high watermark says; it can be truncated there."""
+    return s.replicas[replica].high_watermark <= len(s.replicas[replica].log)
+
+
+def truncate_to_high_watermark(s: Partition, replica: int) -> None:
+    """Drop what is above the replica's own high watermark."""
+    truncate(s.replicas[replica].log, s.replicas[replica].high_watermark)
+
+
+def truncate_log(s: Partition, replica: int, offset: int) -> None:
+    """Drop what is at the offset and above; the high watermark goes down with the log."""
+    truncate(s.replicas[replica].log, offset)
+    s.replicas[replica].high_watermark = min(offset, s.replicas[replica].high_watermark)
+
+
+def truncate_to_divergence(s: Partition, request: int, replica: int) -> None:
+    """Drop what the leader of the request has not."""
+    leader = s.requests[request].leader
+    truncate_log(s, replica, divergence_offset(s.replicas[leader].log, s.replicas[replica].log))
+
+
+BECOME_FOLLOWER = Rule(
+    "BecomeFollower",
+    actor="broker {replica}",
+    params={"request": ItemOf("requests"), "replica": ANY_REPLICA},
+    guards=(
+        request_names_a_leader,
+        replica_is_not_the_leader,
+        request_is_new_to_replica,
+        replica_reaches_its_high_watermark,
+    ),
+    effects=(truncate_to_high_watermark, take_request),
+    says="{replica} applies LeaderAndIsr request {request}, truncates to its high watermark and follows",
+    cites="KafkaTruncateToHighWatermark.tla: BecomeFollowerAndTruncateTo; Kafka 0.10 ReplicaManager.makeFollowers",
+)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Writing and fetching
+
+
+def log_has_room(s: Partition, k: Any, leader: int) -> bool:
+    """The bound on log size allows one more entry."""
+    return len(s.replicas[leader].log) < k.log_size
+
+
+def a_record_is_left(s: Partition, k: Any) -> bool:
+    """The bound on records allows one more."""
+    return s.next_record < k.max_records
+
+
+def append_next_record(s: Partition, leader: int) -> None:
+    """Append the next record in the leader's epoch."""
+    append(s.replicas[leader].log, record=s.next_record, epoch=s.replicas[leader].leader_epoch)
+    s.next_record += 1
+
+
+LEADER_WRITE = Rule(
+    "LeaderWrite",
+    actor="broker {leader}",
+    kind="operator",
+    params={"leader": ANY_REPLICA},
+    guards=(leader_presumes_leadership,),
+    within=(a_record_is_left, log_has_room),
+    effects=(append_next_record,),
+    says="a client writes a record to {leader}",
+    cites=f"{MODEL}: LeaderWrite; Kafka 2.8 Partition.appendRecordsToLeader",
+)
+
+
+def leader_has_more(s: Partition, leader: int, follower: int) -> bool:
+    """The leader's log is longer than the follower's."""
+    return len(s.replicas[follower].log) < len(s.replicas[leader].log)
+
+
+def fetch_next_entry(s: Partition, leader: int, follower: int) -> None:
+    """Copy one entry from leader to follower, with the leader's high watermark."""
+    offset = len(s.replicas[follower].log)
+    entry = s.replicas[leader].log[offset]
+    append(s.replicas[follower].log, record=entry.record, epoch=entry.epoch)
+    s.replicas[follower].high_watermark = follower_high_watermark(s.replicas[leader].high_watermark, offset + 1)
+
+
+FOLLOWER_REPLICATE = Rule(
+    "FollowerReplicate",
+    actor="broker {follower}",
+    params={"leader": ANY_REPLICA, "follower": ANY_REPLICA},
+    guards=(leader_presumes_leadership, follower_follows, leader_has_more),
+    effects=(fetch_next_entry,),
+    says="{follower} fetches one record and the high watermark from {leader}",
+    cites=f"{MODEL}: FollowerReplicate; Kafka 0.10 ReplicaFetcherThread.processPartitionData",
+)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# High watermark
+
+
+def isr_follows_and_has_next_entry(s: Partition, k: Any, leader: int) -> bool:
+    """Every member of the leader's ISR follows it and holds the entry at the leader's high watermark."""
+    for member in range(k.replicas):
+        if contains(s.replicas[leader].isr, member) == 1:
+            if s.replicas[member].leader != leader:
+                return False
+            if not high_watermark_may_pass(s.replicas[leader].high_watermark, len(s.replicas[member].log)):
+                return False
+    return True
+
+
+def high_watermark_has_room(s: Partition, k: Any, leader: int) -> bool:
+    """The high watermark is below the bound on log size; a leader outside its ISR is not held back by its own log."""
+    return s.replicas[leader].high_watermark < k.log_size
+
+
+def advance_high_watermark(s: Partition, leader: int) -> None:
+    """Advance the leader's high watermark by one."""
+    s.replicas[leader].high_watermark += 1
+
+
+LEADER_INC_HIGH_WATERMARK = Rule(
+    "LeaderIncHighWatermark",
+    actor="broker {leader}",
+    params={"leader": ANY_REPLICA},
+    guards=(leader_presumes_leadership, isr_follows_and_has_next_entry),
+    within=(high_watermark_has_room,),
+    effects=(advance_high_watermark,),
+    says="{leader} advances its high watermark: all its ISR holds the next record, which is now committed",
+    cites=f"{MODEL}: LeaderIncHighWatermark; Kafka 0.10 Partition.maybeIncrementLeaderHW",
+)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The leader changes the ISR, by conditional write
+
+
+def leader_counts_follower(s: Partition, leader: int, follower: int) -> bool:
+    """The leader's ISR holds the follower."""
+    return contains(s.replicas[leader].isr, follower) == 1
+
+
+def leader_does_not_count_follower(s: Partition, leader: int, follower: int) -> bool:
+    """The leader's ISR does not hold the follower."""
+    return contains(s.replicas[leader].isr, follower) == 0
+
+
+def is_caught_up_to(s: Partition, leader: int, follower: int, end: int) -> bool:
+    """The follower follows this leader, and both reach the offset: all that a leader can tell before KIP-320."""
+    if s.replicas[follower].leader != leader:
+        return False
+    return both_reach(s.replicas[leader].log, s.replicas[follower].log, end)
+
+
+def follower_lags(s: Partition, leader: int, follower: int) -> bool:
+    """The follower has not got all of the leader's log, or follows another."""
+    return not is_caught_up_to(s, leader, follower, len(s.replicas[leader].log))
+
+
+def follower_reaches_high_watermark(s: Partition, leader: int, follower: int) -> bool:
+    """The follower has reached the leader's high watermark."""
+    return is_caught_up_to(s, leader, follower, s.replicas[leader].high_watermark)
+
+
+def remove_from_isr(s: Partition, leader: int, follower: int) -> None:
+    """Write the ISR without the follower to ZooKeeper; no new epoch, no request."""
+    s.replicas[leader].isr = excluding(s.replicas[leader].isr, follower)
+    s.quorum.isr = s.replicas[leader].isr
+
+
+def add_to_isr(s: Partition, leader: int, follower: int) -> None:
+    """Write the ISR with the follower to ZooKeeper; no new epoch, no request."""
+    s.replicas[leader].isr = including(s.replicas[leader].isr, follower)
+    s.quorum.isr = s.replicas[leader].isr
+
+
+LEADER_SHRINK_ISR = Rule(
+    "LeaderShrinkIsr",
+    actor="broker {leader}",
+    params={"leader": ANY_REPLICA, "follower": ANY_REPLICA},
+    guards=(leader_is_true_leader, follower_is_another, leader_counts_follower, follower_lags),
+    effects=(remove_from_isr,),
+    says="{leader} removes the lagging {follower} from the ISR",
+    cites=f"{MODEL}: LeaderShrinkIsr; Kafka 0.10 Partition.maybeShrinkIsr",
+)
+
+LEADER_EXPAND_ISR = Rule(
+    "LeaderExpandIsr",
+    actor="broker {leader}",
+    params={"leader": ANY_REPLICA, "follower": ANY_REPLICA},
+    guards=(leader_is_true_leader, leader_does_not_count_follower, follower_reaches_high_watermark),
+    effects=(add_to_isr,),
+    says="{leader} adds {follower}, which has reached its high watermark, to the ISR",
+    cites=f"{MODEL}: LeaderExpandIsr; Kafka 0.10 Partition.maybeExpandIsr",
+)
+
+RULES = (
+    CONTROLLER_ELECT_LEADER,
+    CONTROLLER_SHRINK_ISR,
+    BECOME_LEADER,
+    BECOME_FOLLOWER,
+    LEADER_WRITE,
+    FOLLOWER_REPLICATE,
+    LEADER_INC_HIGH_WATERMARK,
+    LEADER_SHRINK_ISR,
+    LEADER_EXPAND_ISR,
+)

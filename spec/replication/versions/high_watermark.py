@@ -1,0 +1,43 @@
+"""Kafka up to 0.10: a new follower truncates its log to its own high watermark.
+
+The base of all versions. Its flaw: the high watermark of a follower is one fetch behind, so a committed record may be cut off
+by the replica that leads next (KIP-101, scenario 1), or kept by one whose leader never had it (scenario 2).
+"""
+
+from spec.bounds import REPLICATION
+from spec.replication.properties import PROPERTIES
+from spec.replication.rules import RULES
+from spec.replication.state import Partition
+from spec.table import Abstraction, Spec
+
+SPEC = Spec(
+    name="replication/high_watermark",
+    says="Kafka up to 0.10: truncation to the follower's own high watermark",
+    state=Partition,
+    rules=RULES,
+    properties=PROPERTIES,
+    bound_sets=REPLICATION,
+    cites="KafkaTruncateToHighWatermark.tla (hachikuji/kafka-specification); Kafka 0.10.2",
+    abstractions=(
+        Abstraction(
+            "requests are never removed from the set of those issued",
+            "a replica may read any of them at any time, which covers loss, delay, repetition and reordering",
+        ),
+        Abstraction(
+            "a replica reads the log of another at once",
+            "a fetch is one step; what a request or an answer in flight could do (zombie fetches, KAFKA-7395) is not covered here",
+        ),
+        Abstraction(
+            "the controller is one, and never fails",
+            "controllers, their epochs and their fail-over are the control plane's models",
+        ),
+        Abstraction(
+            "a replica never loses what it wrote",
+            "a crash is a replica that takes no steps; the loss of an unflushed suffix is the control plane's models",
+        ),
+        Abstraction(
+            "elections are clean: a leader comes from the ISR",
+            "unclean elections give up the promise that is checked here",
+        ),
+    ),
+)

@@ -1,0 +1,32 @@
+"""KIP-279 (Kafka 2.0): follower and leader compare epochs until they find where their logs part; truncation goes there.
+
+What it mends: a new follower's log is a prefix of its leader's (KAFKA-6361). What is left: a leader serves, and counts for its high
+watermark, a follower that is at another epoch. With two replicas the flaw does not show; it needs a third.
+"""
+
+import dataclasses
+
+from spec.replication.rules import (
+    BECOME_FOLLOWER,
+    replica_is_not_the_leader,
+    request_is_new_to_replica,
+    request_names_a_leader,
+    take_request,
+    truncate_to_divergence,
+)
+from spec.replication.versions.high_watermark import SPEC as HIGH_WATERMARK
+
+BECOME_FOLLOWER_AT_DIVERGENCE = dataclasses.replace(
+    BECOME_FOLLOWER,
+    guards=(request_names_a_leader, replica_is_not_the_leader, request_is_new_to_replica),
+    effects=(truncate_to_divergence, take_request),
+    says="{replica} applies LeaderAndIsr request {request}, truncates to where its log parts from the leader's, and follows",
+    cites="Kip279.tla: BecomeFollowerTruncateKip279; KIP-279, Kafka 2.0 commit 9679c44d2b5",
+)
+
+SPEC = HIGH_WATERMARK.replacing(
+    "replication/kip_279",
+    "Kafka 2.0, KIP-279: truncation to where the logs part, found by comparing epochs",
+    rules=(BECOME_FOLLOWER_AT_DIVERGENCE,),
+    cites="Kip279.tla (hachikuji/kafka-specification); KIP-279",
+)

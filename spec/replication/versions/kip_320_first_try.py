@@ -1,0 +1,142 @@
+"""The first design for KIP-320, tried and rejected: no truncation on becoming follower, every fetch tells the last fetched epoch.
+
+The follower truncates when the leader notices from its fetch that the logs have parted. What is wrong: the last epoch says nothing about
+which leader epoch the follower is in, so an old leader and a new one may both count it. It takes three replicas and epochs up to 2.
+"""
+
+import dataclasses
+from typing import Any
+
+from spec.domain import contains
+from spec.log import both_reach_in_same_epoch, divergence_offset, high_watermark_is_of_epoch, needs_truncation
+from spec.replication.rules import (
+    BECOME_FOLLOWER,
+    FOLLOWER_REPLICATE,
+    LEADER_EXPAND_ISR,
+    LEADER_INC_HIGH_WATERMARK,
+    LEADER_SHRINK_ISR,
+    fetch_next_entry,
+    follower_follows,
+    follower_is_another,
+    leader_counts_follower,
+    leader_does_not_count_follower,
+    leader_has_more,
+    leader_is_true_leader,
+    leader_presumes_leadership,
+    replica_is_not_the_leader,
+    request_is_new_to_replica,
+    request_names_a_leader,
+    take_request,
+    truncate_log,
+)
+from spec.replication.state import ANY_REPLICA, Partition
+from spec.replication.versions.high_watermark import SPEC as HIGH_WATERMARK
+from spec.table import Rule
+
+MODEL = "Kip320FirstTry.tla (hachikuji/kafka-specification)"
+
+
+def is_caught_up_in_epoch(s: Partition, leader: int, follower: int, end: int) -> bool:
+    """The leader leads, the follower follows it, and the entries just below the offset are of one epoch."""
+    if s.replicas[leader].leader != leader or s.replicas[follower].leader != leader:
+        return False
+    return both_reach_in_same_epoch(s.replicas[leader].log, s.replicas[follower].log, end)
+
+
+def last_fetched_epoch_matches(s: Partition, leader: int, follower: int) -> bool:
+    """The epoch of the follower's last entry is the leader's at that offset."""
+    return is_caught_up_in_epoch(s, leader, follower, len(s.replicas[follower].log))
+
+
+def last_fetched_epoch_differs(s: Partition, leader: int, follower: int) -> bool:
+    """The follower's end is beyond the leader's, or of another epoch there."""
+    return needs_truncation(s.replicas[leader].log, s.replicas[follower].log)
+
+
+def truncate_follower(s: Partition, leader: int, follower: int) -> None:
+    """Drop what the leader has not."""
+    truncate_log(s, follower, divergence_offset(s.replicas[leader].log, s.replicas[follower].log))
+
+
+def leader_has_entry_at_high_watermark(s: Partition, leader: int) -> bool:
+    """The leader's log reaches beyond its high watermark."""
+    return s.replicas[leader].high_watermark < len(s.replicas[leader].log)
+
+
+def isr_has_next_entry_in_epoch(s: Partition, k: Any, leader: int) -> bool:
+    """Every member of the leader's ISR holds the next entry, of the same epoch."""
+    for member in range(k.replicas):
+        if contains(s.replicas[leader].isr, member) == 1:
+            if not is_caught_up_in_epoch(s, leader, member, s.replicas[leader].high_watermark + 1):
+                return False
+    return True
+
+
+def follower_lags_in_epoch(s: Partition, leader: int, follower: int) -> bool:
+    """The follower has not got all of the leader's log, or its end is of another epoch."""
+    return not is_caught_up_in_epoch(s, leader, follower, len(s.replicas[leader].log))
+
+
+def follower_reaches_high_watermark_in_epoch(s: Partition, leader: int, follower: int) -> bool:
+    """The follower has reached the leader's high watermark, with an entry of the same epoch."""
+    return is_caught_up_in_epoch(s, leader, follower, s.replicas[leader].high_watermark)
+
+
+def high_watermark_is_of_leader_epoch(s: Partition, leader: int) -> bool:
+    """The leader's high watermark has reached the start of its epoch: nothing older is still to be committed."""
+    replica = s.replicas[leader]
+    return high_watermark_is_of_epoch(replica.log, replica.high_watermark, replica.leader_epoch)
+
+
+SPEC = HIGH_WATERMARK.replacing(
+    "replication/kip_320_first_try",
+    "a design for KIP-320 that was rejected: truncation on fetching, by the last fetched epoch",
+    without=("FollowerReplicate",),
+    rules=(
+        dataclasses.replace(
+            BECOME_FOLLOWER,
+            guards=(request_names_a_leader, replica_is_not_the_leader, request_is_new_to_replica),
+            effects=(take_request,),
+            says="{replica} applies LeaderAndIsr request {request} and follows, without truncation",
+            cites=f"{MODEL}: BecomeFollower",
+        ),
+        dataclasses.replace(
+            LEADER_INC_HIGH_WATERMARK,
+            guards=(leader_presumes_leadership, leader_has_entry_at_high_watermark, isr_has_next_entry_in_epoch),
+            within=(),
+            cites=f"{MODEL}: LeaderIncHighWatermark",
+        ),
+        dataclasses.replace(
+            LEADER_SHRINK_ISR,
+            guards=(leader_is_true_leader, follower_is_another, leader_counts_follower, follower_lags_in_epoch),
+            cites=f"{MODEL}: LeaderShrinkIsr",
+        ),
+        dataclasses.replace(
+            LEADER_EXPAND_ISR,
+            guards=(
+                leader_is_true_leader,
+                high_watermark_is_of_leader_epoch,
+                leader_does_not_count_follower,
+                follower_reaches_high_watermark_in_epoch,
+            ),
+            cites=f"{MODEL}: LeaderExpandIsr",
+        ),
+        dataclasses.replace(
+            FOLLOWER_REPLICATE,
+            name="FollowerFetch",
+            guards=(last_fetched_epoch_matches, leader_has_more),
+            effects=(fetch_next_entry,),
+            cites=f"{MODEL}: FollowerFetch",
+        ),
+        Rule(
+            "FollowerTruncate",
+            actor="broker {follower}",
+            params={"leader": ANY_REPLICA, "follower": ANY_REPLICA},
+            guards=(leader_presumes_leadership, follower_follows, last_fetched_epoch_differs),
+            effects=(truncate_follower,),
+            says="{follower}, whose fetch shows that its log has parted from that of {leader}, truncates to where it did",
+            cites=f"{MODEL}: FollowerTruncate",
+        ),
+    ),
+    cites=MODEL,
+)

@@ -1,0 +1,522 @@
+"""The vocabulary in which a protocol is stated: machines with rows, rules, properties, and the spec that holds them.
+
+Two laws of this file. Everything is validated here, when the module that states it is imported, and every message names
+the place and the cure. Nothing here knows an engine, a storage or a picture: engines, implementation and drawings all
+read the same objects.
+
+Theory of operation. A *machine* is an immutable table of *rows*; it has no current state, the state of the world has
+(a field with the domain `StateOf`). A *rule* is one atomic action of the world; it changes a machine only through
+`fire`, which lets the table pick the row. A *spec* is a state, the rules that change it, the machines those fire, and the
+properties that are claimed. A version is a spec with a few of these replaced.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from spec.domain import Bound, Bounded, Domain, Sequence, Space, SpecError, as_fired, domain_of, machine_paths
+from spec.lint import Function, source_of
+
+__all__ = [
+    "Abstraction", "Attempt", "BoundSet", "Constants", "Decision", "ItemOf", "Machine", "Overlap", "Property", "Row", "Rule",
+    "Spec", "SpecError", "fire", "invariant", "reachable", "step_invariant",
+]  # fmt: skip
+
+Name: TypeAlias = str
+RuleKind: TypeAlias = Literal["protocol", "operator", "fault"]
+Part = TypeVar("Part", "Rule", "Property", "Machine")
+PropertyKind: TypeAlias = Literal["invariant", "step invariant", "reachable"]
+
+
+class Overlap(SpecError):
+    """Two rows of a table could both fire; their guards must exclude each other."""
+
+
+class Constants:
+    """`k`: bounds and decisions, as attributes. Values at run time, never part of compiled code."""
+
+    def __init__(self, values: Mapping[str, int]) -> None:
+        self.__dict__.update({name: int(value) for name, value in values.items()})
+
+    def __getattr__(self, name: str) -> int:
+        raise SpecError(f"k.{name} is neither a bound nor a decision of this spec; it has {', '.join(vars(self))}")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A named choice of a version or an era, read as `k.NAME`; `value` is one of the members of an IntEnum."""
+
+    name: Name
+    value: enum.IntEnum
+    meaning: str
+
+
+@dataclass(frozen=True)
+class BoundSet:
+    """Named values for all bounds of a spec, and why anybody wants just these."""
+
+    name: Name
+    values: Mapping[str, int]
+    why: str
+
+
+@dataclass(frozen=True)
+class Abstraction:
+    """Something the model leaves out, and why its verdict still counts, or what the verdict then does not cover."""
+
+    what: str
+    why: str
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Machines
+
+
+@dataclass(frozen=True)
+class Row:
+    """One legal change of one machine.
+
+    `trigger` is Kafka's request in snake case; `guards` are predicates that must all hold, `effects` run in order, then the
+    machine enters `target`. Guards and effects are functions, or names that `Machine.bind` resolves. `cites` is the source.
+    An *initialisation* row seeds a state at start-up and makes no pair legal. A row that `waits_for` something the model has
+    not got yet stands in the table, and firing it is an error.
+    """
+
+    trigger: str
+    sources: tuple[enum.IntEnum, ...]
+    target: enum.IntEnum
+    guards: tuple[Function | Name, ...] = ()
+    effects: tuple[Function | Name, ...] = ()
+    cites: str = ""
+    kind: Literal["transition", "initialisation"] = "transition"
+    waits_for: str = ""
+
+    @property
+    def label(self) -> str:
+        """`trigger [guards] / effects`, as pictures show it."""
+        guards = f" [{' and '.join(map(name_of, self.guards))}]" if self.guards else ""
+        effects = f" / {', '.join(map(name_of, self.effects))}" if self.effects else ""
+        return self.trigger + guards + effects
+
+
+def name_of(function: Function | Name) -> Name:
+    """Return the name of a guard or an effect, bound or not."""
+    return function if isinstance(function, str) else function.__name__
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A state machine as one table. `entity` names what there is one machine for, such as ("controller", "partition").
+
+    Guards and effects take some of `s`, `k` and the names of the entity, by name.
+    """
+
+    name: Name
+    states: type[enum.IntEnum]
+    initial: enum.IntEnum
+    rows: tuple[Row, ...]
+    entity: tuple[Name, ...] = ()
+    cites: str = ""
+
+    def __post_init__(self) -> None:
+        _check_machine(self)
+
+    @cached_property
+    def triggers(self) -> tuple[str, ...]:
+        """The triggers in the order of the rows."""
+        return tuple(dict.fromkeys(row.trigger for row in self.rows))
+
+    @cached_property
+    def legal_pairs(self) -> tuple[tuple[enum.IntEnum, enum.IntEnum], ...]:
+        """The distinct (source, target) of transition rows."""
+        pairs = [(s, row.target) for row in self.rows if row.kind == "transition" for s in row.sources]
+        return tuple(dict.fromkeys(pairs))
+
+    def rows_of(self, trigger: str) -> tuple[Row, ...]:
+        """The rows that a trigger may pick."""
+        return tuple(row for row in self.rows if row.trigger == trigger)
+
+    def bind(self, functions: Mapping[Name, Function]) -> Machine:
+        """Return the machine with names of guards and effects replaced by the functions of those names."""
+
+        def bound(names: tuple[Function | Name, ...]) -> tuple[Function | Name, ...]:
+            return tuple(functions.get(n, n) if isinstance(n, str) else n for n in names)
+
+        rows = tuple(dataclasses.replace(r, guards=bound(r.guards), effects=bound(r.effects)) for r in self.rows)
+        return dataclasses.replace(self, rows=rows)
+
+
+def _check_machine(machine: Machine) -> None:
+    where = f"machine {machine.name}"
+    members = set(machine.states)
+    reached = {machine.initial}
+    for row in machine.rows:
+        for state in (*row.sources, row.target):
+            if state not in members:
+                raise SpecError(f"{where}: row {row.label!r} names {state!r}, which is no {machine.states.__name__}")
+        if not row.sources:
+            raise SpecError(f"{where}: row {row.label!r} has no source; name the states it starts from")
+    for _ in machine.rows:
+        reached |= {row.target for row in machine.rows if reached & set(row.sources)}
+    if unreached := [state.name for state in machine.states if state not in reached]:
+        raise SpecError(f"{where}: no rows lead from {machine.initial.name} to {', '.join(unreached)}; add or drop a row")
+    for index, row in enumerate(machine.rows):
+        for other in machine.rows[:index]:
+            common = [state for state in row.sources if state in other.sources]
+            exclusive = row.guards and other.guards and set(row.guards) != set(other.guards)
+            if row.trigger == other.trigger and common and not exclusive:
+                raise SpecError(
+                    f"{where}: rows {other.label!r} and {row.label!r} both leave {common[0].name} on {row.trigger}; "
+                    "give each a guard that excludes the other's"
+                )
+        for function in (*row.guards, *row.effects):
+            if not isinstance(function, str):
+                _check_function(function, {"s", "k", *machine.entity}, f"{where}, row {row.label!r}")
+        for guard in row.guards:
+            _check_pure(guard, f"{where}, row {row.label!r}")
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What came of one `fire`: the row's target, or None where the table refused."""
+
+    machine: Name
+    entity: tuple[int, ...]
+    trigger: str
+    source: enum.IntEnum
+    target: enum.IntEnum | None
+
+
+def fire(s: Any, k: Any, machine: Machine, entity: tuple[int, ...], trigger: str) -> bool:
+    """Let the machine's table change the state of one entity; the only way it changes.
+
+    Picks the row of that trigger whose sources hold the current state and whose guards all hold, runs its effects,
+    and enters its target. Returns whether a row was found; a refused attempt changes nothing and is recorded.
+
+    Raises:
+        Overlap: two rows could fire.
+        SpecError: the row waits for something that is not modelled yet.
+    """
+    root = type(s).__type__
+    holder, place = _machine_place(root, s, machine, entity)
+    source = machine.states(holder[place] if isinstance(place, int) else getattr(holder, place))
+    scope = {"s": s, "k": k, **dict(zip(machine.entity, entity, strict=True))}
+    rows = [row for row in machine.rows_of(trigger) if source in row.sources]
+    picked = [row for row in rows if all(call(guard, scope) for guard in row.guards)]
+    if len(picked) > 1:
+        raise Overlap(
+            f"machine {machine.name}: {trigger} in {source.name} fits {picked[0].label!r} and {picked[1].label!r}; "
+            "make their guards exclude each other"
+        )
+    target = picked[0].target if picked else None
+    attempts.append(Attempt(machine.name, entity, trigger, source, target))
+    if target is None:
+        return False
+    if picked[0].waits_for:
+        raise SpecError(f"machine {machine.name}: row {picked[0].label!r} waits for {picked[0].waits_for}")
+    for effect in picked[0].effects:
+        call(effect, scope)
+    if isinstance(place, int):
+        list.__setitem__(holder, place, int(target))
+    else:
+        as_fired(holder, place, int(target))
+    return True
+
+
+fire.__fires__ = True  # type: ignore[attr-defined]
+
+attempts: list[Attempt] = []
+"""What `fire` tried in the step that plain Python executes; whoever executes steps empties it before each."""
+
+
+def _machine_place(root: Any, s: Any, machine: Machine, entity: tuple[int, ...]) -> tuple[Any, Any]:
+    """Return the holder of the machine's state and the field name or index in it."""
+    (path,) = machine_paths(root, machine.name)
+    indices = iter(entity)
+    holder = s
+    parts: list[str | int] = [next(indices) if part == "[]" else part for part in path]
+    for part in parts[:-1]:
+        holder = holder[part] if isinstance(part, int) else getattr(holder, part)
+    return holder, parts[-1]
+
+
+def call(function: Function | Name, scope: Mapping[str, Any]) -> Any:
+    """Call a guard, an effect or a predicate with those values of the scope that its parameters name."""
+    if isinstance(function, str):
+        raise SpecError(f"{function} is a name without a function; bind it with Machine.bind({{name: function}})")
+    return function(*[scope[name] for name in source_of(function).parameters])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rules
+
+
+@dataclass(frozen=True)
+class ItemOf:
+    """A parameter that runs over the items now in a sequence of the state, as their index; `field` is its name.
+
+    A rule with such a parameter reads that item: with `receives`, traces show it as received.
+    """
+
+    field: Name
+    receives: bool = True
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One atomic action of the world.
+
+    `actor` acts ("controller", "broker {follower}", a template over the parameters), `params` are what an instance
+    (*binding*) is chosen by, in order. It can fire if all `guards` hold; if then a predicate of `within` does not, it is only a
+    bound of the exploration that forbids the step, which is counted and named. `effects` run in order on the new state.
+    All take some of `s`, `k` and the parameters, by name; the engine evaluates a guard as soon as its parameters have
+    values, so a guard that needs few of them is cheap. `says` is the step in Kafka's words, a template; `cites` the source.
+    """
+
+    name: Name
+    actor: str
+    says: str
+    cites: str
+    effects: tuple[Function, ...]
+    params: Mapping[Name, Domain | ItemOf] = field(default_factory=dict)
+    guards: tuple[Function, ...] = ()
+    within: tuple[Function, ...] = ()
+    kind: RuleKind = "protocol"
+    fairness: Literal["none", "weak", "strong"] = "none"
+
+    def __post_init__(self) -> None:
+        where = f"rule {self.name}"
+        for part in ("effects", "guards", "within"):
+            if not isinstance(getattr(self, part), tuple):
+                raise SpecError(f"{where}: {part} is no tuple; write ({part}=(one,))")
+        for function in (*self.guards, *self.within, *self.effects):
+            _check_function(function, {"s", "k", *self.params}, where)
+        for guard in (*self.guards, *self.within):
+            _check_pure(guard, where)
+
+    def without_guard(self, guard: Name) -> Rule:
+        """Return the rule weakened by one guard, to see which property notices."""
+        left = tuple(g for g in self.guards if name_of(g) != guard)
+        if len(left) == len(self.guards):
+            raise SpecError(f"rule {self.name} has no guard {guard}; it has {', '.join(map(name_of, self.guards))}")
+        return dataclasses.replace(self, guards=left)
+
+
+def _check_function(function: Function, known: set[str], where: str) -> None:
+    source = source_of(function)
+    if unknown := [name for name in source.parameters if name not in known]:
+        raise SpecError(
+            f"{source.place}: {function.__name__} takes {unknown[0]}, which {where} has not; it may take {', '.join(sorted(known))}"
+        )
+
+
+def _check_pure(guard: Function | Name, where: str) -> None:
+    if not isinstance(guard, str) and source_of(guard).writes:
+        raise SpecError(f"{source_of(guard).place}: {where}: guard {guard.__name__} writes; guards look, effects write")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Properties
+
+
+@dataclass(frozen=True)
+class Property:
+    """A claim about states or steps: a predicate, a sentence, a source.
+
+    An *invariant* holds in every state; a *step invariant* takes `before` and `after` and holds on every edge, those to
+    known states included; a *reachable* is a goal that some state must meet.
+    """
+
+    name: Name
+    kind: PropertyKind
+    predicate: Function
+    says: str
+    cites: str
+
+    def __post_init__(self) -> None:
+        known = {"before", "after", "k"} if self.kind == "step invariant" else {"s", "k"}
+        _check_function(self.predicate, known, f"property {self.name}")
+        _check_pure(self.predicate, f"property {self.name}")
+
+
+def invariant(name: Name, predicate: Function, says: str, cites: str) -> Property:
+    """Claim that the predicate of (s, k) holds in every reachable state."""
+    return Property(name, "invariant", predicate, says, cites)
+
+
+def step_invariant(name: Name, predicate: Function, says: str, cites: str) -> Property:
+    """Claim that the predicate of (before, after, k) holds on every step."""
+    return Property(name, "step invariant", predicate, says, cites)
+
+
+def reachable(name: Name, predicate: Function, says: str, cites: str) -> Property:
+    """Claim that some reachable state meets the predicate of (s, k): a goal, and a guard against empty proofs."""
+    return Property(name, "reachable", predicate, says, cites)
+
+
+TYPE_INVARIANT = "TypeInvariant"
+"""The property every spec has without stating it: each field stays in its domain."""
+
+DEADLOCK = "Deadlock"
+"""The property of the optional deadlock check: in every state some rule can fire, or only a bound forbids it."""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Specs
+
+
+def _do_nothing(s: Any) -> None:
+    """Leave the state as its domains have it initially."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A protocol version: its state, rules, machines and properties, and what is left out.
+
+    `start` is a rule whose instances, applied to the fresh state, are the initial states. Bounds are collected from the
+    domains; `more_bounds` are those that only guards read. `unreachable_rules` are rules this version never fires.
+    """
+
+    name: Name
+    says: str
+    state: type
+    rules: tuple[Rule, ...]
+    properties: tuple[Property, ...] = ()
+    start: Rule = field(default_factory=lambda: Rule("Start", "world", "the initial state", "", (_do_nothing,)))
+    more_bounds: tuple[Bound, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    machines: tuple[Machine, ...] = ()
+    abstractions: tuple[Abstraction, ...] = ()
+    bound_sets: tuple[BoundSet, ...] = ()
+    unreachable_rules: tuple[Name, ...] = ()
+    cites: str = ""
+
+    def __post_init__(self) -> None:
+        _check_spec(self)
+
+    @cached_property
+    def bounds(self) -> Mapping[Name, Bound]:
+        """The bounds by name, in the order in which the state mentions them."""
+        found = {bound.name: bound for bound in domain_of(self.state).bounds()}
+        return {**found, **{bound.name: bound for bound in self.more_bounds}}
+
+    def rule(self, name: Name) -> Rule:
+        """Return a rule by its name."""
+        return _by_name(self.rules, name, f"{self.name}: rule")
+
+    def property(self, name: Name) -> Property:
+        """Return a property by its name."""
+        return _by_name(self.properties, name, f"{self.name}: property")
+
+    def bound_values(self, asked: Mapping[str, int]) -> dict[str, int]:
+        """Return values for all bounds: those asked for, the others from the first bound set.
+
+        Raises:
+            SpecError: an unknown bound, a value out of its range, or one left open.
+        """
+        values = dict(self.bound_sets[0].values) if self.bound_sets else {}
+        for name, value in asked.items():
+            bound = _by_name(self.bounds.values(), name, f"{self.name}: bound")
+            if not bound.low <= value <= bound.high:
+                raise SpecError(f"{self.name}: bound {name}={value} is outside {bound.low}..{bound.high}")
+            values[name] = value
+        if missing := [name for name in self.bounds if name not in values]:
+            raise SpecError(f"{self.name}: bound {missing[0]} has no value; give it with --bound {missing[0]}=N")
+        return {name: values[name] for name in self.bounds}
+
+    def constants(self, bounds: Mapping[str, int]) -> Constants:
+        """Return `k` at these bounds."""
+        return Constants({**bounds, **{decision.name: int(decision.value) for decision in self.decisions}})
+
+    def replacing(
+        self,
+        name: Name,
+        says: str,
+        *,
+        rules: Iterable[Rule] = (),
+        without: Iterable[Name] = (),
+        properties: Iterable[Property] = (),
+        machines: Iterable[Machine] = (),
+        decisions: Mapping[Name, enum.IntEnum] | None = None,
+        **other: Any,
+    ) -> Spec:
+        """Return a version of this spec: a small diff.
+
+        Rules, properties and machines replace those of the same name in their place, or are added at the end; `without` takes
+        rules away; `decisions` sets named decisions. Further keywords replace fields of the spec.
+        """
+        for gone in without:
+            self.rule(gone)
+        for decision in decisions or {}:
+            _by_name(self.decisions, decision, f"{self.name}: decision")
+        decided = tuple(
+            dataclasses.replace(d, value=(decisions or {}).get(d.name, d.value)) for d in self.decisions
+        )
+        return dataclasses.replace(
+            self,
+            name=name,
+            says=says,
+            rules=tuple(rule for rule in _merged(self.rules, rules) if rule.name not in set(without)),
+            properties=_merged(self.properties, properties),
+            machines=_merged(self.machines, machines),
+            decisions=decided,
+            **other,
+        )
+
+
+def _merged(old: Iterable[Part], new: Iterable[Part]) -> tuple[Part, ...]:
+    return tuple({**{part.name: part for part in old}, **{part.name: part for part in new}}.values())
+
+
+def _by_name(parts: Iterable[Any], name: Name, what: str) -> Any:
+    known = {part.name: part for part in parts}
+    if name not in known:
+        raise SpecError(f"{what} {name!r} is unknown; there is {', '.join(known) or 'none'}")
+    return known[name]
+
+
+def _check_spec(spec: Spec) -> None:
+    where = f"spec {spec.name}"
+    for what, parts in (("rule", spec.rules), ("property", spec.properties), ("machine", spec.machines)):
+        names = [part.name for part in parts]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise SpecError(f"{where}: {what} {twice[0]} is stated twice; replacing() is how a version changes one")
+    if not spec.rules:
+        raise SpecError(f"{where}: it has no rules; state at least one")
+    lowest = {bound.name: bound.low for bound in spec.bounds.values()}
+    space = Space(spec.state, lowest)
+    for rule in (*spec.rules, spec.start):
+        for name, parameter in rule.params.items():
+            _check_parameter(space, parameter, f"{where}, rule {rule.name}, parameter {name}")
+    fired = {pair for rule in spec.rules for effect in rule.effects for pair in source_of(effect).fires}
+    for machine, _ in fired:
+        if machine.name not in {m.name for m in spec.machines}:
+            raise SpecError(f"{where}: its rules fire machine {machine.name}; list it under machines")
+    for machine in spec.machines:
+        paths = machine_paths(space.root, machine.name)
+        if len(paths) != 1 or paths[0].count("[]") != len(machine.entity):
+            raise SpecError(
+                f"{where}: the state of machine {machine.name} must stand in one field, declared StateOf(...), "
+                f"under one index for each of ({', '.join(machine.entity)})"
+            )
+        for row in machine.rows:
+            if unbound := [name for name in (*row.guards, *row.effects) if isinstance(name, str)]:
+                raise SpecError(f"{where}: machine {machine.name}: {unbound[0]} has no function; use Machine.bind")
+    for bounds in spec.bound_sets:
+        if set(bounds.values) != set(spec.bounds):
+            raise SpecError(f"{where}: bound set {bounds.name} must name exactly {', '.join(spec.bounds)}")
+    for name in spec.unreachable_rules:
+        spec.rule(name)
+
+
+def _check_parameter(space: Space, parameter: Domain | ItemOf, where: str) -> None:
+    if isinstance(parameter, ItemOf):
+        if not isinstance(space.root.fields.get(parameter.field), Sequence):
+            raise SpecError(f"{where}: {parameter.field} is no sequence of the state")
+    elif isinstance(parameter, Bounded) or not isinstance(parameter, Domain):
+        raise SpecError(f"{where}: a parameter is a number; give a Range, a Broker, ... or ItemOf(a sequence)")

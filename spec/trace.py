@@ -1,0 +1,156 @@
+"""Action, Step and Trace: one behaviour of a spec, and its versioned JSON form.
+
+The contract between all readers: the checkers write traces, charts draw them, the implementation replays them, and
+nobody parses a sentence to find out what happened. This module knows no engine and no protocol.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from spec.domain import SpecError
+
+FORMAT = "kafka-spec-trace"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Action:
+    """An instance of a rule: its name and the values of its parameters, in order."""
+
+    rule: str
+    binding: tuple[tuple[str, int], ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.rule}({', '.join(f'{name}={value}' for name, value in self.binding)})"
+
+
+@dataclass(frozen=True)
+class FieldChange:
+    """A field before and after a step: `path` as code spells it, plain values, and the same as a person reads them."""
+
+    path: str
+    before: Any
+    after: Any
+    shown: tuple[str, str]
+    kept_by: str = ""
+
+
+@dataclass(frozen=True)
+class MessageItem:
+    """A message sent or received: the sequence or queue it stands in, its plain value, and how a person reads it."""
+
+    channel: str
+    content: Any
+    shown: str
+
+
+@dataclass(frozen=True)
+class Firing:
+    """What became of one trigger of a machine: the target state, or None where the table refused it."""
+
+    machine: str
+    entity: tuple[int, ...]
+    trigger: str
+    source: str
+    target: str | None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: who did what, in words, and what it sent, received, wrote to a keeper, fired and changed."""
+
+    action: Action
+    actor: str
+    kind: str
+    says: str
+    cites: str
+    sent: tuple[MessageItem, ...]
+    received: tuple[MessageItem, ...]
+    written: tuple[FieldChange, ...]
+    fired: tuple[Firing, ...]
+    changed: tuple[FieldChange, ...]
+    state: tuple[tuple[str, str], ...]
+    """The whole state after the step: (path, value as a person reads it) of every field."""
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A behaviour from an initial state; `shows` names the property it breaks or the goal it reaches."""
+
+    spec: str
+    bounds: tuple[tuple[str, int], ...]
+    shows: str
+    start: Step
+    steps: tuple[Step, ...]
+
+    @property
+    def states(self) -> int:
+        """The number of states, the initial one included."""
+        return len(self.steps) + 1
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """The actions after the initial state."""
+        return tuple(step.action for step in self.steps)
+
+    def to_json(self) -> str:
+        """Return the trace as JSON text."""
+        return json.dumps(self.to_plain(), indent=1)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the trace as plain objects and lists."""
+        return {"format": FORMAT, "version": VERSION, **dataclasses.asdict(self)}
+
+
+def from_json(text: str) -> Trace:
+    """Read a trace back.
+
+    Raises:
+        SpecError: the text is no trace, or one of another version.
+    """
+    try:
+        plain = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise SpecError(f"this is no JSON: {error}; give the file that `--format json` or Trace.to_json wrote") from None
+    return from_plain(plain)
+
+
+def from_plain(plain: Any) -> Trace:
+    """Read a trace back from plain objects and lists; see `from_json`."""
+    if not isinstance(plain, dict) or plain.get("format") != FORMAT:
+        raise SpecError(f"this is no trace: its format is not {FORMAT!r}")
+    if plain.get("version") != VERSION:
+        raise SpecError(f"this trace has version {plain.get('version')}, and version {VERSION} is what can be read")
+    try:
+        return Trace(
+            spec=plain["spec"],
+            bounds=tuple((name, value) for name, value in plain["bounds"]),
+            shows=plain["shows"],
+            start=_step(plain["start"]),
+            steps=tuple(_step(step) for step in plain["steps"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise SpecError(f"this trace is damaged: {error!r}") from None
+
+
+def _step(plain: dict[str, Any]) -> Step:
+    action = Action(plain["action"]["rule"], tuple((name, value) for name, value in plain["action"]["binding"]))
+    return Step(
+        action=action,
+        **{name: plain[name] for name in ("actor", "kind", "says", "cites", "fingerprint")},
+        sent=tuple(MessageItem(**item) for item in plain["sent"]),
+        received=tuple(MessageItem(**item) for item in plain["received"]),
+        written=tuple(_change(change) for change in plain["written"]),
+        fired=tuple(Firing(**{**firing, "entity": tuple(firing["entity"])}) for firing in plain["fired"]),
+        changed=tuple(_change(change) for change in plain["changed"]),
+        state=tuple((path, shown) for path, shown in plain["state"]),
+    )
+
+
+def _change(plain: dict[str, Any]) -> FieldChange:
+    return FieldChange(**{**plain, "shown": (plain["shown"][0], plain["shown"][1])})
