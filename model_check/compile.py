@@ -26,7 +26,7 @@ from llvmlite import ir
 from model_check import kernel
 from model_check.fingerprint import SECRET, mix
 from model_check.layout import Actions, Layout
-from model_check.lowering import FAULT_KINDS, I8, I64, ONE, POINTER, ZERO, Buffer, Compiler, Emitter, Fault, K, Ref, Value
+from model_check.lowering import FAULT_KINDS, I64, ONE, POINTER, ZERO, Compiler, Emitter, Fault, K, Ref, Value
 from spec.lint import source_of
 from spec.table import Constants, ItemOf, Property, Rule, Spec
 
@@ -71,7 +71,6 @@ class Program:
             arguments = [kinds.get(shape, pointer) for shape in shapes]  # type: ignore[call-overload]
             result = integer if self._compiler.function(function, shapes, trusted=True).results else None  # type: ignore[arg-type]
             setattr(self, function.__name__, self._entry(function.__name__, result, arguments))
-        self.seed = (layout.seed ^ mix(layout.seed ^ SECRET[0], SECRET[1])) - (1 << 63)
         self.seed = ctypes.c_int64(layout.seed ^ mix(layout.seed ^ SECRET[0], SECRET[1])).value
         self.seconds = time.perf_counter() - began
 
@@ -318,7 +317,8 @@ class _Successors(Emitter):
 class _Judge(Emitter):
     """The judge: for each invariant the first state that breaks it, for each goal the first that meets it.
 
-    judge(states, count, k, first) fills the cells of `first` that are negative; returns the code of a fault, or 0.
+    judge(states, count, k, first) fills the cells of `first` that are negative, one for each claim; one more cell gets the code of a
+    fault. Returns the number of the state that could not be judged, or -1.
     """
 
     def __init__(self, compiler: Compiler, layout: Layout, claims: Sequence[Property]) -> None:
@@ -336,9 +336,12 @@ class _Judge(Emitter):
                     hit = true if claim.kind == "reachable" else self.b.not_(true)
                     with self.b.if_then(hit, likely=False):
                         self.b.store(now, cell)
+            with self.b.if_then(self.b.icmp_signed("!=", self.b.load(self.fault), ZERO), likely=False):
+                self.b.store(self.b.load(self.fault), self.b.gep(first, [I64(len(claims))]))
+                self.b.ret(now)
 
         self.loop(ZERO, count, judge)
-        self.b.ret(self.b.load(self.fault))
+        self.b.ret(I64(-1))
 
 
 def _word(number: int) -> ir.Constant:
@@ -392,9 +395,9 @@ def _generate(code: str) -> bytes:
 
 
 def _link(machine_code: bytes) -> llvm.ExecutionEngine:
-    machine = _machine()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), llvm.Target.from_default_triple().create_target_machine(jit=True))
-    assert machine
+    _machine()  # initialises LLVM
+    machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
     engine.add_object_file(llvm.ObjectFileRef.from_data(machine_code))
     engine.finalize_object()
     return engine
@@ -427,6 +430,3 @@ def _write(path: Path, machine_code: bytes) -> None:
         with contextlib.suppress(OSError, UnboundLocalError):
             os.unlink(file.name)
         warnings.warn(f"compiled code cannot be kept in {path.parent}: {error}; set KAFKA_SPEC_CACHE", CacheWarning, stacklevel=2)
-
-
-_ = I8, Buffer

@@ -12,6 +12,8 @@ nothing stays but its fingerprint in the set, and the index of its parent with t
 
 from __future__ import annotations
 
+import mmap
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -40,6 +42,33 @@ SMALL_LEVEL = 1024
 Words = npt.NDArray[np.uint64]
 
 
+class Records:
+    """Room for the states of a level with their fingerprints, parents and actions.
+
+    Address space for as many as the machine's memory could hold is reserved at once; memory comes as it is written to, so that
+    growing costs no copy, and stays from level to level.
+    """
+
+    def __init__(self, record_bytes: int) -> None:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        self.room = min(memory // (record_bytes + 16), (1 << 32) - 1)
+        self.states: npt.NDArray[np.uint8] = _reserve(self.room * record_bytes, np.uint8).reshape(self.room, record_bytes)
+        self.marks: Words = _reserve(self.room, np.uint64)
+        self.parents: npt.NDArray[np.uint32] = _reserve(self.room, np.uint32)
+        self.actions: npt.NDArray[np.uint32] = _reserve(self.room, np.uint32)
+        self.count = 0
+
+
+def _reserve(count: int, kind: Any) -> npt.NDArray[Any]:
+    """Return an array for which no memory is taken before it is written to."""
+    size = count * np.dtype(kind).itemsize
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+    area = mmap.mmap(-1, size, flags=flags)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        area.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(area, kind)
+
+
 class Shard:
     """The seen fingerprints whose high bits are `number`, and the states that are new in this level."""
 
@@ -47,27 +76,21 @@ class Shard:
         self.program, self.record_bytes, self.number, self.shift = program, record_bytes, number, shift
         self.table: Words = np.zeros(1 << 12, np.uint64)
         self.seen = 0
-        self.clear()
-
-    def clear(self) -> None:
-        """Forget the new states, which have become the frontier."""
-        self.new = 0
-        self.room = 0
-        self.states = np.empty((0, self.record_bytes), np.uint8)
-        self.marks: Words = np.empty(0, np.uint64)
-        self.parents = np.empty(0, np.uint32)
-        self.actions = np.empty(0, np.uint32)
+        self.new = Records(record_bytes)
+        self.mine = np.empty(0, np.uint32)
 
     def growth(self, candidates: int) -> int:
-        """Return how many bytes the shard is about to allocate for so many candidates."""
+        """Return how many bytes the shard may be about to take for so many candidates."""
         size = len(self.table)
-        grown = 2 * size * 8 if self.seen + candidates > FULL * size else 0
-        if self.new + candidates > self.room:
-            grown += 2 * (self.new + candidates) * (self.record_bytes + 16)
-        return grown
+        table = 2 * size * 8 if self.seen + candidates > FULL * size else 0
+        return table + candidates * (self.record_bytes + 16)
 
     def make_room(self, candidates: int) -> None:
         """Grow until so many candidates can be taken, were all of them new and this shard's."""
+        if self.new.count + candidates > self.new.room:
+            raise MemoryError
+        if candidates >= len(self.mine):
+            self.mine = np.empty(candidates + 1, np.uint32)
         size = len(self.table)
         while self.seen + candidates > FULL * size:
             size *= 2
@@ -75,29 +98,19 @@ class Shard:
             table: Words = np.zeros(size, np.uint64)
             self.program.rehash(_at(self.table), len(self.table), _at(table), size - 1)
             self.table = table
-        if self.new + candidates > self.room:
-            self.room = max(2 * self.room, self.new + candidates)
-            for name in ("states", "marks", "parents", "actions"):
-                old = getattr(self, name)
-                grown = np.empty((self.room, *old.shape[1:]), old.dtype)
-                grown[: self.new] = old[: self.new]
-                setattr(self, name, grown)
 
     def take(self, slices: Sequence[Slice]) -> None:
         """Take what is this shard's and new from the candidates of some slices, in order."""
+        new = self.new
         for part in slices:
             self.make_room(part.count)
             known = self.program.insert(
                 _at(self.table), len(self.table) - 1, self.shift, self.number,
                 _at(part.states), _at(part.marks), _at(part.parents), _at(part.actions), part.count,
-                _at(self.states), _at(self.marks), _at(self.parents), _at(self.actions), self.new,
+                _at(new.states), _at(new.marks), _at(new.parents), _at(new.actions), new.count, _at(self.mine),
             )  # fmt: skip
-            self.seen += known - self.new
-            self.new = known
-
-    def order(self) -> npt.NDArray[np.intp]:
-        """Return the order of the new states by fingerprint."""
-        return np.argsort(self.marks[: self.new])
+            self.seen += known - new.count
+            new.count = known
 
 
 class Slice:
@@ -154,6 +167,8 @@ class Search:
         self.chunk = max(1, min(SLICE, SLICE_BYTES // (max(1, world.actions.count) * (size + 16))))
         room = self.chunk * max(1, world.actions.count)
         self.slices = [Slice(self.program, size, room) for _ in range(result.threads)]
+        frontier = Records(size)
+        self.states, self.marks, self.width = frontier.states, frontier.marks, 0
         self.history: list[Level] = []
         self.pool = ThreadPoolExecutor(result.threads) if result.threads > 1 else None
         self.action_type = np.uint16 if world.actions.count < 1 << 16 else np.uint32
@@ -193,7 +208,7 @@ class Search:
         """Find the successors of the frontier; return why the budget does not allow it, or ""."""
         for part in self.slices:
             part.start_level()
-        total = len(self.marks)
+        total = self.width
         parallel = total >= SMALL_LEVEL
         threads = len(self.slices) if parallel else 1
         chunk = min(self.chunk, -(-total // threads))
@@ -217,27 +232,27 @@ class Search:
 
     def end_level(self) -> None:
         """Order the new states, note how they were reached, and make them the frontier."""
-        total = sum(shard.new for shard in self.shards)
-        states = np.empty((total, self.layout.size), np.uint8)
-        marks: Words = np.empty(total, np.uint64)
+        total = sum(shard.new.count for shard in self.shards)
         parents, actions = np.empty(total, np.uint32), np.empty(total, self.action_type)
         # the shards differ in the high bits, so one after the other they are in order
-        starts = np.cumsum([0, *(shard.new for shard in self.shards)])
+        starts = np.cumsum([0, *(shard.new.count for shard in self.shards)])
 
         def settle(shard: Shard, at: int) -> Callable[[], None]:
             def job() -> None:
-                order, end = shard.order(), at + shard.new
-                np.take(shard.states, order, axis=0, out=states[at:end])
-                np.take(shard.marks, order, out=marks[at:end])
-                np.take(shard.parents, order, out=parents[at:end])
-                actions[at:end] = shard.actions[order]
-                shard.clear()
+                new, end = shard.new, at + shard.new.count
+                order = np.argsort(new.marks[: new.count])
+                # the old frontier is expanded, so the new one takes its place
+                np.take(new.states, order, axis=0, out=self.states[at:end], mode="clip")
+                np.take(new.marks, order, out=self.marks[at:end], mode="clip")
+                np.take(new.parents, order, out=parents[at:end], mode="clip")
+                actions[at:end] = new.actions[order]
+                new.count = 0
 
             return job
 
         jobs = [settle(shard, int(at)) for shard, at in zip(self.shards, starts, strict=False)]
         self.together(jobs, total >= SMALL_LEVEL)
-        self.states, self.marks = states, marks
+        self.width = total
         if total:
             self.history.append(Level(parents, actions))
             self.result.levels.append(total)
@@ -256,10 +271,27 @@ class Search:
         claims = self.program.states
         if not claims:
             return
-        first = np.array([0 if claim.name in self.result.findings else -1 for claim in claims], np.int64)
-        fault = self.program.judge(_at(self.states), len(self.marks), self.program.k, _at(first))
-        if fault:
-            self.explain(self.program.fault_of(fault).message, self.program.fault_of(fault).place, "a property", len(self.history) - 1, 0)
+        threads = len(self.slices) if self.width >= SMALL_LEVEL else 1
+        share = -(-self.width // threads)
+        known = [0 if claim.name in self.result.findings else -1 for claim in claims]
+        firsts = np.array([[*known, 0]] * threads, np.int64)
+        faults = [-1] * threads
+
+        def job(thread: int) -> Callable[[], None]:
+            states = self.states[thread * share : min(self.width, (thread + 1) * share)]
+
+            def judge() -> None:
+                faults[thread] = self.program.judge(_at(states), len(states), self.program.k, _at(firsts[thread]))
+
+            return judge
+
+        self.together([job(thread) for thread in range(threads)], threads > 1)
+        for thread, index in enumerate(faults):
+            if index >= 0:
+                met = self.program.fault_of(int(firsts[thread][-1]))
+                self.explain(met.message, met.place, "a property", len(self.history) - 1, thread * share + index)
+        hits = [[thread * share + int(row[n]) for thread, row in enumerate(firsts) if row[n] >= 0] for n in range(len(claims))]
+        first = [min(found, default=-1) for found in hits]
         for claim, index in zip(claims, first, strict=True):
             if index >= 0 and claim.name not in self.result.findings:
                 self.found(claim.name, len(self.history) - 1, int(index))
@@ -364,7 +396,7 @@ def explore(
     began = time.perf_counter()
     try:
         search.begin()
-        while len(search.marks) and (everything or not result.violated) and not result.stopped:
+        while search.width and (everything or not result.violated) and not result.stopped:
             if on_level is not None:
                 on_level(search)
             level = len(search.history) - 1
@@ -374,7 +406,7 @@ def explore(
                 search.end_level()
             result.search_seconds = time.perf_counter() - began
             progress(result, result.search_seconds)
-        result.complete = not len(search.marks)
+        result.complete = not search.width
     except MemoryError:
         result.stopped = "no memory is left"
     finally:

@@ -28,26 +28,32 @@ def insert(
     new_parents,
     new_actions,
     known,
+    mine,
 ):
     """Append the candidates of a shard that the table has not got to the new states; return how many there are now.
 
-    `shift` is 0 where there is one shard only. The first of equal candidates wins.
+    `shift` is 0 where there is one shard only; `mine` is room for the numbers of the shard's candidates. The first of
+    equal candidates wins.
     """
+    own = 0
     for i in range(count):
-        if i + AHEAD < count:
-            prefetch(table, fingerprints[i + AHEAD] & mask)
+        mine[own] = i
+        own = own + (shift == 0 or fingerprints[i] >> shift == shard)
+    for j in range(own):
+        if j + AHEAD < own:
+            prefetch(table, fingerprints[mine[j + AHEAD]] & mask)
+        i = mine[j]
         fingerprint = fingerprints[i]
-        if shift == 0 or fingerprint >> shift == shard:
-            at = fingerprint & mask
-            while table[at] != 0 and table[at] != fingerprint:
-                at = (at + 1) & mask
-            if table[at] == 0:
-                table[at] = fingerprint
-                copy_record(new_states, known, states, i)
-                new_fingerprints[known] = fingerprint
-                new_parents[known] = parents[i]
-                new_actions[known] = actions[i]
-                known = known + 1
+        at = fingerprint & mask
+        while table[at] != 0 and table[at] != fingerprint:
+            at = (at + 1) & mask
+        if table[at] == 0:
+            table[at] = fingerprint
+            copy_record(new_states, known, states, i)
+            new_fingerprints[known] = fingerprint
+            new_parents[known] = parents[i]
+            new_actions[known] = actions[i]
+            known = known + 1
     return known
 
 
@@ -63,7 +69,7 @@ def rehash(old, size, table, mask):
 
 
 SIGNATURES = {
-    insert: (64, "int", "int", "int", 8, 64, 32, 32, "int", 8, 64, 32, 32, "int"),
+    insert: (64, "int", "int", "int", 8, 64, 32, 32, "int", 8, 64, 32, 32, "int", 32),
     rehash: (64, "int", 64, "int"),
 }
 """The kinds of the arguments: bits of an array, or "int"."""
