@@ -45,8 +45,17 @@ class CacheWarning(UserWarning):
 class Program:
     """The compiled code of a spec at given bounds, and how to call it."""
 
-    def __init__(self, spec: Spec, layout: Layout, actions: Actions, claims: Sequence[Property], k: Constants) -> None:
+    def __init__(
+        self,
+        spec: Spec,
+        layout: Layout,
+        actions: Actions,
+        claims: Sequence[Property],
+        k: Constants,
+        leave_out: frozenset[str] = frozenset(),
+    ) -> None:
         began = time.perf_counter()
+        self.digests = "digest" not in leave_out
         self.rules = spec.rules
         self.states = [claim for claim in claims if claim.kind != "step invariant"]
         """The claims that the judge decides, in its order."""
@@ -56,7 +65,8 @@ class Program:
         self.counters = self.bounded + len(spec.rules)
         """How many counters the successor function keeps: the header, two for each step invariant, two for each rule."""
         self.k = (ctypes.c_int64 * max(1, len(vars(k))))(*vars(k).values())
-        self._compiler = Compiler(layout.root, list(vars(k)), {"RECORD_BYTES": layout.size, "AHEAD": kernel.AHEAD})
+        literals = {"RECORD_BYTES": layout.size, "AHEAD": kernel.AHEAD}
+        self._compiler = Compiler(layout.root, list(vars(k)), literals, checked="checks" not in leave_out)
         _Successors(self, self._compiler, layout, actions)
         _Judge(self._compiler, layout, self.states)
         for function, shapes in kernel.SIGNATURES.items():
@@ -223,13 +233,8 @@ class _Successors(Emitter):
         for number, claim in enumerate(self.program.steps):
             self.judge_step(HEADER + 2 * number, claim, after, action)
         mark = self.hash(target)
-        term = self.mix(
-            self.b.xor(
-                self.mix(self.b.xor(self.mark, _word(SECRET[0])), self.b.xor(action, _word(SECRET[1]))), _word(SECRET[2])
-            ),
-            self.b.xor(mark, _word(SECRET[3])),
-        )
-        self.b.store(self.b.add(self.b.load(self.digest), term), self.digest)
+        if self.program.digests:
+            self.b.store(self.b.add(self.b.load(self.digest), self.edge_hash(action, mark)), self.digest)
         self.b.store(mark, self.b.gep(self.out_fingerprints, [slot]))
         self.b.store(self.b.trunc(self.number, I32), self.b.gep(self.out_parents, [slot]))
         self.b.store(self.b.trunc(action, I32), self.b.gep(self.out_actions, [slot]))
@@ -273,7 +278,12 @@ class _Successors(Emitter):
             self.b.store(self.number, self.counter(counter))
             self.b.store(action, self.counter(counter + 1))
 
-    # wyhash; model_check/fingerprint.py is its definition
+    # wyhash and the hash of edges; model_check/fingerprint.py is their definition
+
+    def edge_hash(self, action: ir.Value, target: ir.Value) -> ir.Value:
+        xor = self.b.xor
+        start = self.mix(xor(self.mark, _word(SECRET[0])), xor(action, _word(SECRET[1])))
+        return self.mix(xor(start, _word(SECRET[2])), xor(target, _word(SECRET[3])))
 
     def mix(self, a: ir.Value, b: ir.Value) -> ir.Value:
         low, high = self.wide(a, b)

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from model_check import compile as compiled
 from model_check.compile import Program
-from model_check.exploration import Budget, EngineError, Exploration, Finding, Progress, quiet
+from model_check.exploration import Budget, Exploration, Finding, Progress, quiet
 from model_check.layout import Layout
 from model_check.oracle import World
 from spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError
@@ -155,11 +155,14 @@ class Level:
 class Search:
     """A search in progress."""
 
-    def __init__(self, world: World, result: Exploration, seed: int | None, budget: Budget) -> None:
+    def __init__(
+        self, world: World, result: Exploration, seed: int | None, budget: Budget, leave_out: frozenset[str] = frozenset()
+    ) -> None:
         self.world, self.result, self.budget = world, result, budget
         self.layout = Layout(world.space, seed)
         size = result.record_bytes = self.layout.size
-        self.program = Program(world.spec, self.layout, world.actions, result.properties, world.k)
+        self.program = Program(world.spec, self.layout, world.actions, result.properties, world.k, leave_out)
+        self.ordered = "order" not in leave_out
         result.compile_seconds = self.program.seconds
         shards = 1 << (result.threads - 1).bit_length()
         shift = 64 - (shards.bit_length() - 1) if shards > 1 else 0
@@ -240,7 +243,7 @@ class Search:
         def settle(shard: Shard, at: int) -> Callable[[], None]:
             def job() -> None:
                 new, end = shard.new, at + shard.new.count
-                order = np.argsort(new.marks[: new.count])
+                order = np.argsort(new.marks[: new.count]) if self.ordered else np.arange(new.count)
                 # the old frontier is expanded, so the new one takes its place
                 np.take(new.states, order, axis=0, out=self.states[at:end], mode="clip")
                 np.take(new.marks, order, out=self.marks[at:end], mode="clip")
@@ -369,6 +372,7 @@ def explore(
     progress: Progress = quiet,
     seed: int | None = None,
     on_level: Callable[[Search], None] | None = None,
+    leave_out: frozenset[str] = frozenset(),
 ) -> Exploration:
     """Explore a spec breadth first with compiled code.
 
@@ -383,6 +387,7 @@ def explore(
         progress: called after each level.
         seed: the seed of the fingerprints, to repeat a search with another.
         on_level: called with the search after each level, for tests and tools that look at the states.
+        leave_out: what not to do, of "digest", "checks" and "order", to measure its cost; the result is then no verdict.
 
     Raises:
         SpecError: a guard, an effect or a property cannot be executed in some state.
@@ -392,7 +397,7 @@ def explore(
     claims = tuple(spec.properties if properties is None else properties)
     result = Exploration(spec, dict(bounds), "embedded", threads, claims, deadlock)
     budget = budget or Budget()
-    search = Search(World(spec, bounds), result, seed, budget)
+    search = Search(World(spec, bounds), result, seed, budget, leave_out)
     began = time.perf_counter()
     try:
         search.begin()
@@ -413,6 +418,3 @@ def explore(
         search.close()
     result.search_seconds = time.perf_counter() - began
     return result
-
-
-__all__ = ["EngineError", "Search", "explore"]

@@ -14,10 +14,11 @@ engine's own: they also have arrays, `while` loops and arithmetic that wraps, an
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import inspect
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
@@ -114,8 +115,12 @@ class Compiled:
 class Compiler:
     """Collects the functions of one module; `constants` are the names of `k` in the order of its array."""
 
-    def __init__(self, root: Packed, constants: Sequence[str], literals: dict[str, int] | None = None) -> None:
+    def __init__(
+        self, root: Packed, constants: Sequence[str], literals: dict[str, int] | None = None, checked: bool = True
+    ) -> None:
         self.module = ir.Module("kafka_spec")
+        self.checked = checked
+        """False leaves the checks out, to measure what they cost."""
         self.root = root
         self.constants = list(constants)
         self.literals = literals or {}
@@ -234,8 +239,10 @@ class Emitter:
             return pointer if offset == 0 else self.b.gep(pointer, [I64(offset)])
         return self.b.gep(pointer, [offset])
 
-    def check(self, ok: ir.Value, kind: str, place: str, message: str) -> ir.IRBuilder:
+    def check(self, ok: ir.Value, kind: str, place: str, message: str) -> contextlib.AbstractContextManager[None]:
         """Return a context for what happens if the check holds; otherwise the fault is noted and it is left out."""
+        if not self.compiler.checked:
+            return contextlib.nullcontext()
         code = I64(self.compiler.fault_code(kind, place, message))
         good, bad, on = (self.code.append_basic_block(name) for name in ("good", "bad", "on"))
         branch = self.b.cbranch(ok, good, bad)
@@ -245,7 +252,15 @@ class Emitter:
         self.b.store(self.b.select(self.b.icmp_signed("==", first, ZERO), code, first), self.fault)
         self.b.branch(on)
         self.b.position_at_end(good)
-        return _Continue(self.b, on)  # type: ignore[return-value]
+        return self.until(on)
+
+    @contextlib.contextmanager
+    def until(self, on: ir.Block) -> Iterator[None]:
+        """Go on at a block when the context ends."""
+        yield
+        if not self.b.block.is_terminated:
+            self.b.branch(on)
+        self.b.position_at_end(on)
 
     def load(self, packed: Packed, pointer: ir.Value) -> ir.Value:
         """Read a scalar as a 64-bit integer."""
@@ -364,21 +379,6 @@ class Emitter:
         self.b.store(self.b.add(now, ONE), counter)
         self.b.branch(head)
         self.b.position_at_end(out)
-
-
-class _Continue:
-    """Goes on at a block when the context ends."""
-
-    def __init__(self, builder: ir.IRBuilder, on: ir.Block) -> None:
-        self.builder, self.on = builder, on
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        if not self.builder.block.is_terminated:
-            self.builder.branch(self.on)
-        self.builder.position_at_end(self.on)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

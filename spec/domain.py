@@ -464,6 +464,12 @@ def holds(domain: Domain | type, kept_by: str = "") -> Any:
     return dataclasses.field(metadata={"domain": domain_of(domain), "kept_by": kept_by}, default=None)
 
 
+def message(cls: type) -> type:
+    """Decorate a dataclass as a message: where one appears in a sequence of the state, it was sent."""
+    cls.__message__ = True  # type: ignore[attr-defined]
+    return cls
+
+
 def tagged(tag: str, members: Mapping[enum.IntEnum, tuple[str, ...]]) -> Callable[[type], type]:
     """Decorate a dataclass as a tagged message: field `tag` says which of the other fields mean something.
 
@@ -476,7 +482,7 @@ def tagged(tag: str, members: Mapping[enum.IntEnum, tuple[str, ...]]) -> Callabl
             if unknown := sorted({*names, tag} - known):
                 raise SpecError(f"{cls.__name__}: tag {kind.name} names {unknown[0]}, which is no field of it")
         cls.__tags__ = (tag, {int(kind): names for kind, names in members.items()})  # type: ignore[attr-defined]
-        return cls
+        return message(cls)
 
     return decorate
 

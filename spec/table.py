@@ -401,9 +401,10 @@ class Spec:
 
     @cached_property
     def bounds(self) -> Mapping[Name, Bound]:
-        """The bounds by name, in the order in which the state mentions them."""
-        found = {bound.name: bound for bound in domain_of(self.state).bounds()}
-        return {**found, **{bound.name: bound for bound in self.more_bounds}}
+        """The bounds by name, in the order of the first bound set, or else as the state mentions them."""
+        found = {bound.name: bound for bound in (*domain_of(self.state).bounds(), *self.more_bounds)}
+        first = self.bound_sets[0].values if self.bound_sets else {}
+        return {**{name: found[name] for name in first if name in found}, **found}
 
     def rule(self, name: Name) -> Rule:
         """Return a rule by its name."""

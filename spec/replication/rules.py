@@ -199,7 +199,7 @@ def truncate_to_divergence(s: Partition, request: int, replica: int) -> None:
 
 BECOME_FOLLOWER = Rule(
     "BecomeFollower",
-    actor="broker {replica}",
+    actor="{replica}",
     params={"request": ItemOf("requests"), "replica": ANY_REPLICA},
     guards=(
         request_names_a_leader,
@@ -234,7 +234,7 @@ def append_next_record(s: Partition, leader: int) -> None:
 
 LEADER_WRITE = Rule(
     "LeaderWrite",
-    actor="broker {leader}",
+    actor="{leader}",
     kind="operator",
     params={"leader": ANY_REPLICA},
     guards=(leader_presumes_leadership,),
@@ -260,7 +260,7 @@ def fetch_next_entry(s: Partition, leader: int, follower: int) -> None:
 
 FOLLOWER_REPLICATE = Rule(
     "FollowerReplicate",
-    actor="broker {follower}",
+    actor="{follower}",
     params={"leader": ANY_REPLICA, "follower": ANY_REPLICA},
     guards=(leader_presumes_leadership, follower_follows, leader_has_more),
     effects=(fetch_next_entry,),
@@ -295,7 +295,7 @@ def advance_high_watermark(s: Partition, leader: int) -> None:
 
 LEADER_INC_HIGH_WATERMARK = Rule(
     "LeaderIncHighWatermark",
-    actor="broker {leader}",
+    actor="{leader}",
     params={"leader": ANY_REPLICA},
     guards=(leader_presumes_leadership, isr_follows_and_has_next_entry),
     within=(high_watermark_has_room,),
@@ -349,7 +349,7 @@ def add_to_isr(s: Partition, leader: int, follower: int) -> None:
 
 LEADER_SHRINK_ISR = Rule(
     "LeaderShrinkIsr",
-    actor="broker {leader}",
+    actor="{leader}",
     params={"leader": ANY_REPLICA, "follower": ANY_REPLICA},
     guards=(leader_is_true_leader, follower_is_another, leader_counts_follower, follower_lags),
     effects=(remove_from_isr,),
@@ -359,7 +359,7 @@ LEADER_SHRINK_ISR = Rule(
 
 LEADER_EXPAND_ISR = Rule(
     "LeaderExpandIsr",
-    actor="broker {leader}",
+    actor="{leader}",
     params={"leader": ANY_REPLICA, "follower": ANY_REPLICA},
     guards=(leader_is_true_leader, leader_does_not_count_follower, follower_reaches_high_watermark),
     effects=(add_to_isr,),

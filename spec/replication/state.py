@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spec.domain import NONE, Bound, Bounded, Broker, BrokerOrNone, PerBroker, Range, SetOf, holds
+from spec.domain import NONE, Bound, Bounded, Broker, BrokerOrNone, PerBroker, Range, SetOf, holds, message
 
 REPLICAS = Bound("replicas", 2, 6, "brokers that hold the partition")
 LOG_SIZE = Bound("log_size", 1, 8, "entries a log can hold")
@@ -47,6 +47,7 @@ class Quorum:
     isr: int = holds(SetOf(REPLICAS, full=True))
 
 
+@message
 @dataclass
 class LeaderAndIsr:
     """A LeaderAndIsr request as the controller issued it; its leader epoch is its number among all requests."""

@@ -130,7 +130,7 @@ SPEC = HIGH_WATERMARK.replacing(
         ),
         Rule(
             "FollowerTruncate",
-            actor="broker {follower}",
+            actor="{follower}",
             params={"leader": ANY_REPLICA, "follower": ANY_REPLICA},
             guards=(leader_presumes_leadership, follower_follows, last_fetched_epoch_differs),
             effects=(truncate_follower,),

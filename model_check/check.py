@@ -1,0 +1,123 @@
+"""One check: a spec, bounds, an engine, and what is expected. The API behind the command line.
+
+Knows engines and results, no files and no screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from model_check import embedded, oracle
+from model_check.exploration import Budget, EngineError, Exploration, Progress, Verdict, quiet
+from model_check.fingerprint import VERIFY_SEED
+from spec.table import Spec, SpecError
+
+Engine = Literal["embedded", "oracle", "both"]
+ENGINES: tuple[Engine, ...] = ("embedded", "oracle", "both")
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What a check must come to; None and empty where nothing is expected."""
+
+    verdict: Verdict = "holds"
+    distinct: int | None = None
+    depth: int | None = None
+    traces: Mapping[str, int] = field(default_factory=dict)
+    """The number of states in the shortest counterexample of each property that must be violated."""
+    all_rules_fire: bool = False
+
+    def unmet(self, result: Exploration) -> list[str]:
+        """Return what is not as expected, as sentences."""
+        if result.verdict == "inconclusive":
+            return [f"the verdict is inconclusive: {result.stopped or 'the search stopped'}"]
+        problems = []
+        if result.verdict != self.verdict:
+            which = f" ({', '.join(result.violated)})" if result.violated else ""
+            problems.append(f"the verdict is {result.verdict}{which}, expected {self.verdict}")
+        for what, expected, found in (("distinct states", self.distinct, result.distinct), ("levels", self.depth, result.depth)):
+            if expected is not None and expected != found:
+                problems.append(f"{found:,} {what}, expected {expected:,}")
+        for name, states in self.traces.items():
+            finding = result.findings.get(name)
+            length = len(finding.actions) + 1 if finding else None
+            if length != states:
+                problems.append(f"{name}: the counterexample has {length or 'no'} states, expected {states}")
+        if self.all_rules_fire and result.dead_rules:
+            problems.append(f"rules that never fire: {', '.join(result.dead_rules)}")
+        return problems
+
+
+def check(
+    spec: Spec,
+    bounds: Mapping[str, int] | None = None,
+    *,
+    properties: Sequence[str] | None = None,
+    engine: Engine = "embedded",
+    threads: int = 1,
+    everything: bool = False,
+    deadlock: bool = False,
+    verify: bool = False,
+    budget: Budget | None = None,
+    progress: Progress = quiet,
+) -> Exploration:
+    """Check a spec at bounds.
+
+    Args:
+        spec: what to check.
+        bounds: values of bounds by name; those not named come from the spec's first bound set.
+        properties: names of the properties to judge; by default all.
+        engine: "embedded", "oracle" (plain Python, slow, the judge), or "both", which must agree.
+        threads: threads of the embedded engine; the result is the same for any number.
+        everything: go on to the end after a violation.
+        deadlock: also check that no state is without a step.
+        verify: search again with another seed of the fingerprints; the counts must be equal.
+        budget: time, memory, states to spend.
+        progress: called after each level.
+
+    Raises:
+        SpecError: the request or the spec is wrong.
+        EngineError: two engines or two seeds disagree.
+    """
+    values = spec.bound_values(bounds or {})
+    claims = [spec.property(name) for name in properties] if properties is not None else None
+    if engine not in ENGINES:
+        raise SpecError(f"engine {engine!r} is unknown; there is {', '.join(ENGINES)}")
+    budget = budget or Budget()
+
+    def search(which: Engine, seed: int | None = None) -> Exploration:
+        if which == "oracle":
+            return oracle.explore(
+                spec, values, properties=claims, everything=everything, deadlock=deadlock, budget=budget, progress=progress, seed=seed
+            )
+        return embedded.explore(
+            spec,
+            values,
+            properties=claims,
+            threads=threads,
+            everything=everything,
+            deadlock=deadlock,
+            budget=budget,
+            progress=progress,
+            seed=seed,
+        )
+
+    result = search("oracle" if engine == "oracle" else "embedded")
+    if verify and not result.stopped:
+        compare(result, search("oracle" if engine == "oracle" else "embedded", VERIFY_SEED), "another seed", exact=False)
+    if engine == "both" and not result.stopped:
+        compare(result, search("oracle"), "the oracle", exact=True)
+    return result
+
+
+def compare(result: Exploration, other: Exploration, who: str, exact: bool) -> None:
+    """Raise unless two explorations of one spec agree; `exact` where findings and digest must be equal too."""
+    if other.stopped:
+        return
+    kinds = ["levels", "fired", "bounded", "verdict"] + (["new", "digest", "findings"] if exact else [])
+    for kind in kinds:
+        mine, theirs = getattr(result, kind), getattr(other, kind)
+        if mine != theirs:
+            raise EngineError(f"{result.spec.name}: {kind} differ between the {result.engine} engine and {who}: {mine}, {theirs}")

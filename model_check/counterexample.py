@@ -1,0 +1,162 @@
+"""From a finding to a trace: every counterexample is replayed by the oracle before anybody sees it.
+
+Knows steps and states, no engine. What a step sent, received and wrote is derived from the state: an item that appeared in a
+sequence was sent, the item a rule names by `ItemOf` was received, a change of a field that somebody keeps was written.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from model_check.exploration import EngineError, Exploration, Finding
+from model_check.layout import Layout
+from model_check.oracle import World
+from spec import table
+from spec.domain import Change, OutOfDomain, Record, Sequence, plain_value, show_path, show_value
+from spec.table import DEADLOCK, TYPE_INVARIANT, ItemOf, Rule
+from spec.trace import Action, FieldChange, Firing, MessageItem, Step, Trace
+
+Binding = tuple[int, ...]
+
+
+def trace_of(result: Exploration, claim: str) -> Trace | None:
+    """Return the trace that an exploration found for a property, or None where it found none.
+
+    Raises:
+        EngineError: the oracle cannot follow the finding, or does not agree that it shows what the engine says.
+    """
+    finding = result.findings.get(claim)
+    if finding is None:
+        return None
+    return Replay(World(result.spec, result.bounds), result).trace(claim, finding)
+
+
+class Replay:
+    """Follows findings of an exploration in plain Python."""
+
+    def __init__(self, world: World, result: Exploration) -> None:
+        self.world, self.result = world, result
+        self.layout = Layout(world.space)
+
+    def trace(self, claim: str, finding: Finding) -> Trace:
+        """Return the trace of a finding, each step checked."""
+        states = self.world.initial()
+        if finding.start >= len(states):
+            raise EngineError(f"{claim}: the engine starts from initial state {finding.start} of {len(states)}")
+        before, state = None, states[finding.start]
+        start = self.step(None, (), None, state)
+        steps = []
+        for number in finding.actions:
+            rule, binding = self.world.actions.decode(number)
+            before = state
+            last = len(steps) == len(finding.actions) - 1
+            state, note = self.follow(claim, rule, binding, before, last)
+            step = self.step(rule, binding, before, state)
+            steps.append(dataclasses.replace(step, says=step.says + note))
+        self.confirm(claim, before, state)
+        return Trace(self.world.spec.name, tuple(self.world.bounds.items()), claim, start, tuple(steps))
+
+    def follow(self, claim: str, rule: Rule, binding: Binding, before: Any, last: bool) -> tuple[Any, str]:
+        """Return the state after a step, if the oracle allows the step, and what there is to note about it."""
+        what = f"{claim}: {rule.name}{binding}"
+        if not self.world.holds((*rule.guards, *rule.within), rule, before, binding):
+            raise EngineError(f"{what} does not replay: the oracle says that its guards do not hold; an engine is wrong")
+        try:
+            after = self.world.apply(rule, before, binding)
+        except OutOfDomain as error:
+            if claim != TYPE_INVARIANT or not last:
+                raise EngineError(f"{what} does not replay: {error}; an engine is wrong") from error
+            return before, f" -- {error}"
+        if claim == TYPE_INVARIANT and last:
+            raise EngineError(f"{what} stays in its domains, says the oracle; an engine is wrong")
+        return after, ""
+
+    def confirm(self, claim: str, before: Any, state: Any) -> None:
+        """Raise unless the oracle agrees that the last state or step shows what is claimed."""
+        if claim == TYPE_INVARIANT:
+            return
+        if claim == DEADLOCK:
+            stuck = not any(
+                self.world.holds(rule.guards, rule, state, binding)
+                for rule in self.world.spec.rules
+                for binding in self.world.bindings(rule, state)
+            )
+            agreed = stuck
+        else:
+            stated = next(p for p in self.result.properties if p.name == claim)
+            if stated.kind == "step invariant":
+                agreed = not self.world.judge_step(stated, before, state)
+            else:
+                agreed = self.world.judge(stated, state) == (stated.kind == "reachable")
+        if not agreed:
+            raise EngineError(f"{claim}: the trace replays, but the oracle judges its end otherwise; an engine is wrong")
+
+    # steps
+
+    def step(self, rule: Rule | None, binding: Binding, before: Any, after: Any) -> Step:
+        """Return one step with all that a reader may want to know of it."""
+        told = rule or self.world.spec.start
+        changes = self.world.space.changes(before, after) if before is not None else []
+        shown = self.shown(told, binding)
+        return Step(
+            action=Action(told.name, tuple(zip(told.params, binding, strict=False))),
+            actor=told.actor.format_map(shown),
+            kind=told.kind,
+            says=told.says.format_map(shown),
+            cites=told.cites,
+            sent=tuple(message for change in changes for message in self.sent(change)),
+            received=tuple(self.received(told, binding, before)),
+            written=tuple(_field_change(change) for change in changes if change.kept_by),
+            fired=tuple(
+                Firing(a.machine, a.entity, a.trigger, a.source.name, a.target.name if a.target is not None else None)
+                for a in (table.attempts if rule is not None else ())
+            ),
+            changed=tuple(_field_change(change) for change in changes),
+            state=tuple((show_path(c.path), show_value(c.type, c.after)) for c in self.world.space.fields(after)),
+            fingerprint=f"{self.layout.fingerprint(self.layout.pack(after)):016x}",
+        )
+
+    def shown(self, rule: Rule, binding: Binding) -> Mapping[str, str]:
+        """Return the values of a binding as a person reads them."""
+        shown = {}
+        for (name, parameter), value in zip(rule.params.items(), binding, strict=False):
+            if isinstance(parameter, ItemOf):
+                shown[name] = str(value)
+            else:
+                type_: Any = parameter.at(self.world.bounds, name)
+                shown[name] = type_.show(value)
+        return shown
+
+    def received(self, rule: Rule, binding: Binding, before: Any) -> list[MessageItem]:
+        messages = []
+        for (_, parameter), value in zip(rule.params.items(), binding, strict=False):
+            if isinstance(parameter, ItemOf) and parameter.receives and before is not None:
+                type_: Any = self.world.space.root.fields[parameter.field]
+                messages.append(_message(parameter.field, type_.item, getattr(before, parameter.field)[value]))
+        return messages
+
+    def sent(self, change: Change) -> list[MessageItem]:
+        if not isinstance(change.type, Sequence) or not _is_message(change.type.item):
+            return []
+        return [_message(show_path(change.path), change.type.item, item) for item in list(change.after)[len(change.before) :]]
+
+
+def _is_message(type_: Any) -> bool:
+    return isinstance(type_, Record) and getattr(type_.cls, "__message__", False)
+
+
+def _message(channel: str, type_: Any, content: Any) -> MessageItem:
+    name = type_.cls.__name__ if isinstance(type_, Record) else ""
+    return MessageItem(channel, plain_value(type_, content), name + show_value(type_, content))
+
+
+def _field_change(change: Change) -> FieldChange:
+    return FieldChange(
+        path=show_path(change.path),
+        before=plain_value(change.type, change.before),
+        after=plain_value(change.type, change.after),
+        shown=(show_value(change.type, change.before), show_value(change.type, change.after)),
+        kept_by=change.kept_by,
+    )

@@ -1,0 +1,131 @@
+"""The manifest: named checks under [tool.kafka-spec] of a pyproject.toml, each with what it must come to.
+
+Knows the file's form, no engine. A mistake in it is told with the check's name and what may stand there.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from model_check.check import ENGINES, Engine, Expectation
+from spec.table import Spec, SpecError
+
+KEYS = {
+    "name": str,
+    "model": str,
+    "bounds": (str, dict),
+    "properties": list,
+    "engine": str,
+    "verdict": str,
+    "distinct": int,
+    "depth": int,
+    "traces": dict,
+    "all_rules_fire": bool,
+    "all": bool,
+    "deadlock": bool,
+    "seconds": (int, float),
+    "memory_mib": int,
+}
+
+
+@dataclass(frozen=True)
+class NamedCheck:
+    """A check of the manifest."""
+
+    name: str
+    spec: Spec
+    bounds: Mapping[str, int]
+    expected: Expectation
+    properties: tuple[str, ...] | None
+    engine: Engine
+    everything: bool
+    deadlock: bool
+    seconds: float | None
+    memory_mib: int | None
+
+
+def read_manifest(path: Path, model: Callable[[str], Spec]) -> list[NamedCheck]:
+    """Return the checks of a manifest, in order; `model` finds a spec by its name.
+
+    Raises:
+        SpecError: the file cannot be read, or a check in it is wrong.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SpecError(f"{path}: {error.strerror}; run in a project with [[tool.kafka-spec.checks]], or name a model") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SpecError(f"{path}: {error}") from None
+    tables = content.get("tool", {}).get("kafka-spec", {}).get("checks")
+    if not isinstance(tables, list) or not tables:
+        raise SpecError(f"{path} has no [[tool.kafka-spec.checks]]; add one, or name a model: kafka-spec check MODEL")
+    checks = [_check(table, f"{path}: check {number}", model) for number, table in enumerate(tables, 1)]
+    names = [check.name for check in checks]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise SpecError(f"{path}: two checks are named {twice[0]!r}; give each a name of its own")
+    return checks
+
+
+def _check(table: Any, where: str, model: Callable[[str], Spec]) -> NamedCheck:
+    if not isinstance(table, dict):
+        raise SpecError(f"{where} is no table; write [[tool.kafka-spec.checks]]")
+    where = f"{where} ({table.get('name', 'without a name')})"
+    for key, value in table.items():
+        if key not in KEYS:
+            raise SpecError(f"{where}: {key!r} is unknown; there is {', '.join(KEYS)}")
+        wrong_bool = isinstance(value, bool) and KEYS[key] is not bool
+        if not isinstance(value, KEYS[key]) or wrong_bool:  # type: ignore[arg-type]
+            raise SpecError(f"{where}: {key} = {value!r} is of the wrong kind")
+    for key in ("name", "model", "verdict"):
+        if key not in table:
+            raise SpecError(f"{where}: {key} is missing")
+    if table["verdict"] not in ("holds", "violated"):
+        raise SpecError(f"{where}: verdict {table['verdict']!r} cannot be expected; expect holds or violated")
+    if table.get("engine", "embedded") not in ENGINES:
+        raise SpecError(f"{where}: engine {table['engine']!r} is unknown; there is {', '.join(ENGINES)}")
+    try:
+        spec = model(table["model"])
+        bounds = spec.bound_values(named_bounds(spec, table.get("bounds", {})))
+        properties = tuple(table["properties"]) if "properties" in table else None
+        for name in (*(properties or ()), *table.get("traces", {})):
+            if name not in ("TypeInvariant", "Deadlock") or name in (properties or ()):
+                spec.property(name)
+    except SpecError as error:
+        raise SpecError(f"{where}: {error}") from None
+    expected = Expectation(
+        verdict=table["verdict"],
+        distinct=table.get("distinct"),
+        depth=table.get("depth"),
+        traces=table.get("traces", {}),
+        all_rules_fire=table.get("all_rules_fire", False),
+    )
+    return NamedCheck(
+        table["name"],
+        spec,
+        bounds,
+        expected,
+        properties,
+        table.get("engine", "embedded"),
+        table.get("all", False),
+        table.get("deadlock", False),
+        table.get("seconds"),
+        table.get("memory_mib"),
+    )
+
+
+def named_bounds(spec: Spec, bounds: str | Mapping[str, Any]) -> Mapping[str, int]:
+    """Return the values of a bound set by its name, or the values themselves."""
+    if not isinstance(bounds, str):
+        if wrong := [name for name, value in bounds.items() if not isinstance(value, int) or isinstance(value, bool)]:
+            raise SpecError(f"bound {wrong[0]} is no whole number")
+        return bounds
+    sets = {bound_set.name: bound_set.values for bound_set in spec.bound_sets}
+    if bounds not in sets:
+        raise SpecError(f"{spec.name} has no bound set {bounds!r}; it has {', '.join(sets) or 'none'}")
+    return sets[bounds]
+
+

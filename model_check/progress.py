@@ -1,0 +1,56 @@
+"""Progress on stderr: a live line on a terminal, plain lines elsewhere. Knows results, no engine."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TextIO
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from model_check.exploration import Exploration, resident_bytes
+
+PLAIN_INTERVAL = 2.0
+"""Seconds between two lines where the output is kept."""
+
+
+def line(result: Exploration, seconds: float) -> str:
+    """Return where a search is."""
+    rate = result.distinct / seconds if seconds else 0.0
+    return (
+        f"{result.spec.name}  level {result.depth:>3}  frontier {result.levels[-1]:>11,}  distinct {result.distinct:>13,}  "
+        f"{rate:>11,.0f} states/s  {resident_bytes() / 2**20:>7,.0f} MiB"
+    )
+
+
+class Display:
+    """Shows how a search goes on, as a context manager; its `show` is a `Progress`."""
+
+    def __init__(self, stream: TextIO | None = None, enabled: bool = True) -> None:
+        self.stream = stream or sys.stderr
+        self.enabled = enabled
+        self.console = Console(file=self.stream)
+        self.live = Live(console=self.console, transient=True, auto_refresh=False) if self.console.is_terminal else None
+        self.last = time.perf_counter()
+
+    def __enter__(self) -> Display:
+        if self.live is not None and self.enabled:
+            self.live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.live is not None and self.enabled:
+            self.live.stop()
+
+    def show(self, result: Exploration, seconds: float) -> None:
+        """Show the state of a search, if there was nothing to see for a while."""
+        now = time.perf_counter()
+        if not self.enabled or now - self.last < (0.1 if self.live else PLAIN_INTERVAL):
+            return
+        self.last = now
+        if self.live is not None:
+            self.live.update(Text(line(result, seconds), overflow="ellipsis", no_wrap=True), refresh=True)
+        else:
+            print(line(result, seconds), file=self.stream, flush=True)

@@ -1,0 +1,85 @@
+"""A result as plain objects for JSON, schema_version 1. Knows results, no screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from model_check.check import Expectation
+from model_check.exploration import Exploration, peak_bytes
+from spec.table import Spec
+from spec.trace import Trace
+
+SCHEMA_VERSION = 1
+
+
+def result_plain(result: Exploration, traces: Mapping[str, Trace]) -> dict[str, Any]:
+    """Return a result as plain objects; `traces` are those to include, by property."""
+    rules = [rule.name for rule in result.spec.rules]
+    with_digest = result.complete
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "model": result.spec.name,
+        "bounds": result.bounds,
+        "engine": result.engine,
+        "threads": result.threads,
+        "verdict": result.verdict,
+        "complete": result.complete,
+        "stopped": result.stopped or None,
+        "bounded": {rule: result.bounded[rule] for rule in rules if result.bounded[rule]},
+        "distinct": result.distinct,
+        "generated": result.generated,
+        "depth": result.depth,
+        "levels": result.levels,
+        "rules": {rule: {"fired": result.fired[rule], "new": result.new[rule]} for rule in rules},
+        "never_fired": result.dead_rules,
+        "properties": [
+            {
+                "name": name,
+                "kind": kind,
+                "verdict": result.verdict_of(name),
+                "trace": traces[name].to_plain() if name in traces else None,
+            }
+            for name, kind in result.claims
+        ],
+        "seconds": {"compile": round(result.compile_seconds, 3), "search": round(result.search_seconds, 3)},
+        "peak_rss_bytes": peak_bytes(),
+        "record_bytes": result.record_bytes,
+        "graph_digest": f"{result.digest:016x}" if with_digest else None,
+        "fingerprint_collision_probability": result.collision_probability,
+        "not_covered": [{"what": a.what, "why": a.why} for a in result.spec.abstractions],
+    }
+
+
+def check_plain(name: str, result: Exploration, traces: Mapping[str, Trace], expected: Expectation) -> dict[str, Any]:
+    """Return a named check of a manifest as plain objects."""
+    unmet = expected.unmet(result)
+    return {"name": name, "as_expected": not unmet, "unmet": unmet, **result_plain(result, traces)}
+
+
+def model_plain(spec: Spec) -> dict[str, Any]:
+    """Return what there is to know of a model as plain objects."""
+    return {
+        "name": spec.name,
+        "says": spec.says,
+        "cites": spec.cites,
+        "bounds": {b.name: {"low": b.low, "high": b.high, "meaning": b.meaning} for b in spec.bounds.values()},
+        "bound_sets": {s.name: {"values": dict(s.values), "why": s.why} for s in spec.bound_sets},
+        "decisions": {d.name: {"value": d.value.name, "meaning": d.meaning} for d in spec.decisions},
+        "rules": [
+            {
+                "name": rule.name,
+                "kind": rule.kind,
+                "actor": rule.actor,
+                "says": rule.says,
+                "parameters": list(rule.params),
+                "guards": [guard.__name__ for guard in rule.guards],
+                "within": [limit.__name__ for limit in rule.within],
+                "effects": [effect.__name__ for effect in rule.effects],
+                "cites": rule.cites,
+            }
+            for rule in spec.rules
+        ],
+        "properties": [{"name": p.name, "kind": p.kind, "says": p.says, "cites": p.cites} for p in spec.properties],
+        "abstractions": [{"what": a.what, "why": a.why} for a in spec.abstractions],
+    }

@@ -1,0 +1,143 @@
+"""A result as text for people. Knows results and traces, no screen: it returns strings.
+
+Golden tests hold these texts; what a run cannot repeat (seconds, memory) stands on one line of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from model_check.check import Expectation
+from model_check.exploration import Exploration, peak_bytes
+from spec.table import DEADLOCK, TYPE_INVARIANT, Spec
+from spec.trace import Step, Trace
+
+
+def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = False, timing: bool = True) -> str:
+    """Return a result with its counterexamples; `full` shows whole states, `timing` what a run cannot repeat."""
+    lines = [
+        f"{result.spec.name}: {result.spec.says}",
+        f"  bounds      {', '.join(f'{name} {value}' for name, value in result.bounds.items())}",
+        f"  verdict     {verdict_text(result)}",
+        f"  states      {result.distinct:,} distinct, {result.generated:,} generated, {result.depth} levels deep",
+    ]
+    if result.bounded:
+        cut = ", ".join(f"{rule} {count:,}" for rule, count in sorted(result.bounded.items()))
+        lines.append(f"  bounded     steps that only a bound forbade: {cut}")
+    if result.complete:
+        lines.append(f"  digest      {result.digest:016x}")
+    lines.append(f"  odds        that two states were taken for one: {result.collision_probability:.1e}")
+    if timing:
+        rate = result.distinct / result.search_seconds if result.search_seconds else 0
+        lines.append(
+            f"  run         {result.engine}, {result.threads} thread{'s' * (result.threads != 1)}, "
+            f"{result.search_seconds:.2f} s search ({rate:,.0f} states/s), {result.compile_seconds:.2f} s compile, "
+            f"{peak_bytes() / 2**20:,.0f} MiB peak, {result.record_bytes} bytes a state"
+        )
+    lines += ["", *properties_lines(result), "", *rules_lines(result)]
+    if result.spec.abstractions:
+        lines += ["", "  What this verdict does not cover:"]
+        lines += [f"    {a.what}: {a.why}" for a in result.spec.abstractions]
+    for name in result.violated:
+        if name in traces:
+            lines += ["", trace_text(traces[name], result.spec, full)]
+    return "\n".join(lines)
+
+
+def verdict_text(result: Exploration) -> str:
+    """Return the verdict in one line."""
+    if result.verdict == "violated":
+        rest = "" if result.complete else "; the search stopped at the end of that level, --all goes on"
+        return f"VIOLATED: {', '.join(result.violated)}{rest}"
+    if result.verdict == "holds":
+        return "holds, complete within these bounds"
+    return f"INCONCLUSIVE: {result.stopped}"
+
+
+def properties_lines(result: Exploration) -> list[str]:
+    """Return a line for each property."""
+    says = {claim.name: claim.says for claim in result.properties}
+    says[TYPE_INVARIANT] = "every field stays in its domain"
+    says[DEADLOCK] = "in every state some rule can fire, or only a bound forbids it"
+    lines = ["  property             kind            verdict       trace  meaning"]
+    for name, kind in result.claims:
+        finding = result.findings.get(name)
+        length = str(len(finding.actions) + 1) if finding else "-"
+        lines.append(f"  {name:<20} {kind:<15} {result.verdict_of(name):<13} {length:>5}  {says[name]}")
+    return lines
+
+
+def rules_lines(result: Exploration) -> list[str]:
+    """Return a line for each rule: how often it fired, and how many states it reached first."""
+    lines = ["  rule                          fired             new"]
+    for rule in result.spec.rules:
+        note = "  never fired" if rule.name in result.dead_rules else ""
+        lines.append(f"  {rule.name:<24} {result.fired[rule.name]:>10,}      {result.new[rule.name]:>10,}{note}")
+    return lines
+
+
+def trace_text(trace: Trace, spec: Spec, full: bool = False) -> str:
+    """Return a trace as numbered steps, with the fields each changed (or, `full`, the whole state after it)."""
+    known = {claim.name: claim for claim in spec.properties}
+    claim = known.get(trace.shows)
+    reaches = claim is not None and claim.kind == "reachable"
+    head = f"{trace.shows} is {'reached' if reaches else 'violated'}: a shortest way has {trace.states} states"
+    lines = [head] + ([f"  {claim.says}"] if claim else [])
+    lines += ["", f"  1. {trace.start.says}"]
+    lines += _state_lines(trace.start) if full else []
+    for number, step in enumerate(trace.steps, 2):
+        lines.append(f"{number:>3}. {step.says}")
+        lines.append(f"     {step.action}")
+        lines += [f"       fired    {f.machine}{list(f.entity)} {f.trigger}: {f.source} -> {f.target or 'refused'}" for f in step.fired]
+        lines += [f"       received {message.shown}" for message in step.received]
+        lines += [f"       sent     {message.shown}" for message in step.sent]
+        if full:
+            lines += _state_lines(step)
+        else:
+            sent = {message.channel for message in step.sent}
+            lines += _changes(step, sent)
+    return "\n".join(lines)
+
+
+def _changes(step: Step, sent: Iterable[str]) -> list[str]:
+    lines = []
+    for change in step.changed:
+        if change.path in sent:
+            continue
+        keeper = f"  [{change.kept_by}]" if change.kept_by else ""
+        lines.append(f"       {change.path}: {change.shown[0]} -> {change.shown[1]}{keeper}")
+    return lines
+
+
+def _state_lines(step: Step) -> list[str]:
+    return [f"       {path} = {value}" for path, value in step.state]
+
+
+def check_line(name: str, result: Exploration, expected: Expectation) -> str:
+    """Return one line for a named check of a manifest, and one more for each expectation that is not met."""
+    unmet = expected.unmet(result)
+    traces = ", ".join(f"{n} in {len(result.findings[n].actions) + 1}" for n in result.violated if n in result.findings)
+    found = f"{result.verdict}{f' ({traces})' if traces else ''}"
+    line = f"{'FAIL' if unmet else 'ok':<5} {name:<34} {result.distinct:>10,} states {result.depth:>3} levels {result.search_seconds:>7.2f} s  {found}"
+    return "\n".join([line, *(f"      {problem}" for problem in unmet)])
+
+
+def model_text(spec: Spec) -> str:
+    """Return what there is to know of a model."""
+    lines = [f"{spec.name}: {spec.says}", f"  source: {spec.cites}", "", "  bounds"]
+    lines += [f"    {b.name} ({b.low}..{b.high}): {b.meaning}" for b in spec.bounds.values()]
+    if spec.bound_sets:
+        lines += ["", "  bound sets (the first is the default)"]
+        lines += [f"    {s.name}: {', '.join(f'{n} {v}' for n, v in s.values.items())}; {s.why}" for s in spec.bound_sets]
+    if spec.decisions:
+        lines += ["", "  decisions"]
+        lines += [f"    {d.name} = {d.value.name}: {d.meaning}" for d in spec.decisions]
+    lines += ["", "  rules"]
+    for rule in spec.rules:
+        lines += [f"    {rule.name}({', '.join(rule.params)}), {rule.kind}", f"      {rule.says}", f"      source: {rule.cites}"]
+    lines += ["", "  properties"]
+    lines += [f"    {p.name} ({p.kind}): {p.says}" for p in spec.properties]
+    if spec.abstractions:
+        lines += ["", "  abstractions"]
+        lines += [f"    {a.what}: {a.why}" for a in spec.abstractions]
+    return "\n".join(lines)
