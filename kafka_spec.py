@@ -1,10 +1,10 @@
 """The command `kafka-spec` and the Python API: registers what the packages offer, and holds no logic.
 
-    from kafka_spec import check, trace_of
-    from spec.models import MODELS
+from kafka_spec import check, trace_of
+from spec.models import MODELS
 
-    result = check(MODELS["replication/kip_279"], {"replicas": 3, "max_leader_epoch": 1})
-    print(result.verdict, trace_of(result, "StrongIsr"))
+result = check(MODELS["replication/kip_279"], {"replicas": 3, "max_leader_epoch": 1})
+print(result.verdict, trace_of(result, "StrongIsr"))
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ __all__ = ["MODELS", "Budget", "EngineError", "Exploration", "Spec", "SpecError"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit code."""
-    parser = argparse.ArgumentParser(prog="kafka-spec", description="Kafka's protocol, stated once: check it, trace it, look at it.")
+    parser = argparse.ArgumentParser(
+        prog="kafka-spec", description="Kafka's protocol, stated once: check it, trace it, look at it."
+    )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     add_commands(commands, MODELS)
     options = parser.parse_args(arguments)

@@ -90,7 +90,14 @@ def check(
     def search(which: Engine, seed: int | None = None) -> Exploration:
         if which == "oracle":
             return oracle.explore(
-                spec, values, properties=claims, everything=everything, deadlock=deadlock, budget=budget, progress=progress, seed=seed
+                spec,
+                values,
+                properties=claims,
+                everything=everything,
+                deadlock=deadlock,
+                budget=budget,
+                progress=progress,
+                seed=seed,
             )
         return embedded.explore(
             spec,

@@ -49,8 +49,8 @@ class Models:
     @staticmethod
     def load(module: str, name: str) -> Spec:
         """Return a spec out of a module that can be imported, the current folder included."""
-        if os.getcwd() not in sys.path:
-            sys.path.insert(0, os.getcwd())
+        if str(Path.cwd()) not in sys.path:
+            sys.path.insert(0, str(Path.cwd()))
         try:
             spec = getattr(importlib.import_module(module), name)
         except ModuleNotFoundError as error:
@@ -96,6 +96,7 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
     add("--memory", type=_positive, metavar="MIB", help="stop before using more memory, inconclusive")
     add("--max-states", type=_positive, metavar="N", help="stop after the level that reaches so many states, inconclusive")
     add("--manifest", type=Path, default=Path("pyproject.toml"), metavar="FILE", help="where the named checks are")
+    add("--traces", action="store_true", help="for the manifest: show the counterexample of each violated property")
     add("--full", action="store_true", help="show whole states in traces, not only what changed")
     _add_output_options(parser)
 
@@ -149,8 +150,10 @@ def _run_manifest(options: argparse.Namespace, checks: Any) -> int:
             lines.append(result_text(result, _traces(result, result.violated), options.full))
         if options.format == "json":
             plain.append(check_plain(named.name, result, _traces(result, result.findings), named.expected))
-        if unmet and not options.verbose and "violated" in (result.verdict,) and named.expected.verdict == "holds":
-            lines += [trace_text(trace, named.spec, options.full) for trace in _traces(result, result.violated).values()]
+        surprise = unmet and named.expected.verdict != "violated"
+        if not options.verbose and (options.traces or surprise):
+            traces = _traces(result, result.violated).values()
+            lines += ["", *(trace_text(trace, named.spec, options.full) + "\n" for trace in traces)] if traces else []
         if options.format == "text" and not options.output:
             print("\n".join(lines), flush=True)
             lines = []
@@ -190,7 +193,7 @@ def _unnamed(options: argparse.Namespace, spec: Spec) -> NamedCheck:
 
 
 def _bound(text: str) -> tuple[str, int]:
-    name, equals, value = text.partition("=")
+    name, _, value = text.partition("=")
     try:
         return name.strip(), int(value)
     except ValueError:

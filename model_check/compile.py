@@ -76,9 +76,8 @@ class Program:
         integer, pointer = ctypes.c_int64, ctypes.c_void_p
         self.expand = self._entry("expand", integer, [pointer, pointer, integer, integer, pointer, integer, *[pointer] * 5])
         self.judge = self._entry("judge", integer, [pointer, integer, pointer, pointer])
-        kinds = {"int": integer}
         for function, shapes in kernel.SIGNATURES.items():
-            arguments = [kinds.get(shape, pointer) for shape in shapes]  # type: ignore[call-overload]
+            arguments = [integer if shape == "int" else pointer for shape in shapes]
             result = integer if self._compiler.function(function, shapes, trusted=True).results else None  # type: ignore[arg-type]
             setattr(self, function.__name__, self._entry(function.__name__, result, arguments))
         self.seed = ctypes.c_int64(layout.seed ^ mix(layout.seed ^ SECRET[0], SECRET[1])).value
@@ -327,8 +326,8 @@ class _Successors(Emitter):
 class _Judge(Emitter):
     """The judge: for each invariant the first state that breaks it, for each goal the first that meets it.
 
-    judge(states, count, k, first) fills the cells of `first` that are negative, one for each claim; one more cell gets the code of a
-    fault. Returns the number of the state that could not be judged, or -1.
+    judge(states, count, k, first) fills the cells of `first` that are negative, one for each claim; one more cell gets the code of
+    a fault. Returns the number of the state that could not be judged, or -1.
     """
 
     def __init__(self, compiler: Compiler, layout: Layout, claims: Sequence[Property]) -> None:
@@ -435,8 +434,8 @@ def _write(path: Path, machine_code: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
             file.write(hashlib.sha256(machine_code).digest() + machine_code)
-        os.replace(file.name, path)
+        Path(file.name).replace(path)
     except OSError as error:
         with contextlib.suppress(OSError, UnboundLocalError):
-            os.unlink(file.name)
+            Path(file.name).unlink()
         warnings.warn(f"compiled code cannot be kept in {path.parent}: {error}; set KAFKA_SPEC_CACHE", CacheWarning, stacklevel=2)

@@ -47,7 +47,7 @@ class Replay:
             raise EngineError(f"{claim}: the engine starts from initial state {finding.start} of {len(states)}")
         before, state = None, states[finding.start]
         start = self.step(None, (), None, state)
-        steps = []
+        steps: list[Step] = []
         for number in finding.actions:
             rule, binding = self.world.actions.decode(number)
             before = state
@@ -99,7 +99,7 @@ class Replay:
         """Return one step with all that a reader may want to know of it."""
         told = rule or self.world.spec.start
         changes = self.world.space.changes(before, after) if before is not None else []
-        shown = self.shown(told, binding)
+        shown = self.shown(told, binding, before)
         return Step(
             action=Action(told.name, tuple(zip(told.params, binding, strict=False))),
             actor=told.actor.format_map(shown),
@@ -118,18 +118,23 @@ class Replay:
             fingerprint=f"{self.layout.fingerprint(self.layout.pack(after)):016x}",
         )
 
-    def shown(self, rule: Rule, binding: Binding) -> Mapping[str, str]:
-        """Return the values of a binding as a person reads them."""
-        shown = {}
+    def shown(self, rule: Rule, binding: Binding, before: Any) -> Mapping[str, str]:
+        """Return the values of a binding as a person reads them; `{request.leader}` shows a field of a message."""
+        shown: dict[str, str] = {}
         for (name, parameter), value in zip(rule.params.items(), binding, strict=False):
             if isinstance(parameter, ItemOf):
-                shown[name] = str(value)
+                sequence: Any = self.world.space.root.fields[parameter.field]
+                shown[name] = ShownItem(str(value))
+                if isinstance(sequence.item, Record):
+                    item = getattr(before, parameter.field)[value]
+                    shown[name].__dict__.update({f: show_value(t, getattr(item, f)) for f, t in sequence.item.fields.items()})
             else:
                 type_: Any = parameter.at(self.world.bounds, name)
                 shown[name] = type_.show(value)
         return shown
 
     def received(self, rule: Rule, binding: Binding, before: Any) -> list[MessageItem]:
+        """Return the messages that the rule reads."""
         messages = []
         for (_, parameter), value in zip(rule.params.items(), binding, strict=False):
             if isinstance(parameter, ItemOf) and parameter.receives and before is not None:
@@ -138,9 +143,14 @@ class Replay:
         return messages
 
     def sent(self, change: Change) -> list[MessageItem]:
+        """Return the messages that a change put into a sequence."""
         if not isinstance(change.type, Sequence) or not _is_message(change.type.item):
             return []
         return [_message(show_path(change.path), change.type.item, item) for item in list(change.after)[len(change.before) :]]
+
+
+class ShownItem(str):
+    """The index of an item as a person reads it, with the item's fields as attributes."""
 
 
 def _is_message(type_: Any) -> bool:

@@ -63,7 +63,10 @@ def _reserve(count: int, kind: Any) -> npt.NDArray[Any]:
     """Return an array for which no memory is taken before it is written to."""
     size = count * np.dtype(kind).itemsize
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
-    area = mmap.mmap(-1, size, flags=flags)
+    try:
+        area = mmap.mmap(-1, size, flags=flags)
+    except OSError as error:
+        raise SpecError(f"{size >> 20} MiB of address space cannot be reserved: {error}; raise the limit (ulimit -v)") from None
     if hasattr(mmap, "MADV_HUGEPAGE"):
         area.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(area, kind)
@@ -228,9 +231,11 @@ class Search:
         return ""
 
     def expansion(self, part: Slice, begin: int, end: int) -> Callable[[], None]:
+        """Return the job of expanding a slice."""
         return lambda: part.expand(self.states, self.marks, begin, end)
 
     def taking(self, shard: Shard, slices: Sequence[Slice]) -> Callable[[], None]:
+        """Return the job of taking what is a shard's."""
         return lambda: shard.take(slices)
 
     def end_level(self) -> None:
@@ -264,6 +269,7 @@ class Search:
             self.judge()
 
     def count_new(self, actions: npt.NDArray[Any]) -> None:
+        """Count the new states by the rule that first reached them."""
         edges = np.array(self.world.actions.first)
         counts = np.bincount(actions, minlength=self.world.actions.count)
         for index, rule in enumerate(self.world.spec.rules):

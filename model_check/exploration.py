@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from model_check.fingerprint import collision_probability
@@ -151,8 +152,7 @@ def quiet(result: Exploration, seconds: float) -> None:
 def resident_bytes() -> int:
     """Return the memory that this process holds now (where the system does not tell, the most it ever held)."""
     try:
-        with open("/proc/self/statm", encoding="ascii") as statm:
-            return int(statm.read().split()[1]) * resource.getpagesize()
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
     except OSError:
         return peak_bytes()
 

@@ -1,7 +1,7 @@
 """From the functions of a spec to machine code, through LLVM.
 
-Knows the language of spec/lint.py, the packed form of states, and no protocol. The same source that the oracle runs as Python becomes
-native code in which every integer has 64 bits, every index and every store is checked, and a failed check is recorded as a
+Knows the language of spec/lint.py, the packed form of states, and no protocol. The same source that the oracle runs as Python
+becomes native code in which every integer has 64 bits, every index and every store is checked, and a failed check is recorded as a
 *fault* with its place: nothing is ever truncated, wrapped or read out of range in silence.
 
 Theory of operation. A value is an integer, or a reference: a pointer to packed bytes and how they are packed. A function is
@@ -25,7 +25,7 @@ from typing import Any, NoReturn, TypeAlias
 from llvmlite import ir
 
 from model_check.layout import Packed, put
-from spec import domain, lint
+from spec import lint
 from spec.domain import Array, Record, Scalar, machine_paths
 from spec.domain import Sequence as SequenceType
 from spec.table import Machine, Row, SpecError
@@ -440,9 +440,15 @@ class _Body(Emitter):
             case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
                 self.assign(target, self.value(value))
             case ast.AugAssign(target=target, op=op, value=value):
-                # the place is evaluated twice, which has no effect beyond its checks
-                before = self.number(_loaded(target))
-                self.assign(target, self.arithmetic(node, op, before, self.number(value)))
+                if isinstance(target, ast.Name):
+                    self.assign(target, self.arithmetic(node, op, self.named_number(target), self.number(value)))
+                else:
+                    # like Python: the place once, then its value, then the other operand
+                    ref = self.reference(target)
+                    if not isinstance(ref.packed.type, Scalar):
+                        self.refuse(target, "a number is needed here, and this is a record or a sequence")
+                    before = self.load(ref.packed, ref.pointer)
+                    self.write(target, ref, self.arithmetic(node, op, before, self.number(value)))
             case ast.If(test=test, body=body, orelse=orelse):
                 self.branch(test, body, orelse)
             case ast.For(target=ast.Name(id=name), iter=ast.Call(args=bounds), body=body):
@@ -530,12 +536,15 @@ class _Body(Emitter):
                 cell = self.b.gep(buffer.pointer, [self.number(index)])
                 self.b.store(self.b.trunc(self.integer(target, value), ir.IntType(buffer.bits)), cell)
             case _:
-                ref = self.reference(target)
-                if not isinstance(ref.packed.type, Scalar):
-                    self.refuse(target, "an assignment would share a record; copy it with assign(), append(), ...")
-                if ref.packed.type.machine:
-                    self.refuse(target, "this is the state of a machine; change it with fire()")
-                self.store(ref.packed, ref.pointer, self.integer(target, value), self.place(target), ast.unparse(target))
+                self.write(target, self.reference(target), value)
+
+    def write(self, target: ast.expr, ref: Ref, value: Value) -> None:
+        """Store a value in a field or an item."""
+        if not isinstance(ref.packed.type, Scalar):
+            self.refuse(target, "an assignment would share a record; copy it with assign(), append(), ...")
+        if ref.packed.type.machine:
+            self.refuse(target, "this is the state of a machine; change it with fire()")
+        self.store(ref.packed, ref.pointer, self.integer(target, value), self.place(target), ast.unparse(target))
 
     # expressions
 
@@ -547,6 +556,9 @@ class _Body(Emitter):
     def number(self, node: ast.expr) -> ir.Value:
         return self.integer(node, self.value(node))
 
+    def named_number(self, node: ast.Name) -> ir.Value:
+        return self.integer(node, self.named(node, node.id))
+
     def value(self, node: ast.expr) -> Value:
         match node:
             case ast.Constant(value=int() as number):
@@ -555,7 +567,7 @@ class _Body(Emitter):
                 return self.named(node, name)
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if isinstance(self.names.get(name), K):
                 return self.constant(node, self.names[name], attr)
-            case ast.Attribute(value=ast.Name(id=name), attr=attr) if name not in self.names:
+            case ast.Attribute(value=ast.Name(id=name), attr=attr) if name not in self.names and name not in self.slots:
                 return I64(int(lint.resolve(self.source.function, name)[attr]))
             case ast.Subscript(value=of, slice=index) if self.trusted and isinstance(buffer := self.value(of), Buffer):
                 raw = self.b.load(self.b.gep(buffer.pointer, [self.number(index)]))
@@ -566,7 +578,7 @@ class _Body(Emitter):
             case ast.BinOp(left=left, op=op, right=right):
                 return self.arithmetic(node, op, self.number(left), self.number(right))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return self.b.neg(self.number(operand))
+                return self.arithmetic(node, ast.Sub(), ZERO, self.number(operand))
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self.number(operand)
             case ast.UnaryOp(op=ast.Invert(), operand=operand):
@@ -655,7 +667,11 @@ class _Body(Emitter):
             return self.b.urem(left, right) if remainder else self.b.udiv(left, right)
         zero = self.b.icmp_signed("==", right, ZERO)
         self.note(self.b.not_(zero), node, "a division by zero")
-        right = self.b.select(zero, ONE, right)
+        too_large = self.b.and_(
+            self.b.icmp_signed("==", left, I64(-1 << 63)), self.b.icmp_signed("==", right, I64(-1))
+        )
+        self.note(self.b.not_(too_large), node, "a number leaves 64 bits")
+        right = self.b.select(self.b.or_(zero, too_large), ONE, right)
         quotient, rest = self.b.sdiv(left, right), self.b.srem(left, right)
         uneven = self.b.icmp_signed("!=", rest, ZERO)
         apart = self.b.icmp_signed("<", self.b.xor(rest, right), ZERO)
@@ -828,6 +844,8 @@ class _Body(Emitter):
             if name is None or name not in item.packed.fields:
                 self.refuse(node, f"{type_.cls.__name__} has no field {name}")
             offset, packed = item.packed.fields[name]
+            if not isinstance(packed.type, Scalar) or packed.type.machine:
+                self.refuse(node, f"{type_.cls.__name__}.{name} cannot be set here; append sets numbers")
             self.store(packed, self.at(item.pointer, offset), number, place, f"{type_.cls.__name__}.{name}")
         if type_.tags is not None:
             self.check_tag(item, type_, place)
@@ -876,7 +894,8 @@ class _Body(Emitter):
 
     def write_assign(self, node: ast.Call) -> None:
         target, source = self.record(node.args[0]), self.record(node.args[1])
-        if target.packed.type != source.packed.type:
+        assert isinstance(target.packed.type, Record) and isinstance(source.packed.type, Record)
+        if target.packed.type.cls is not source.packed.type.cls:
             self.refuse(node, "the two are different records")
         self.move(target.pointer, source.pointer, target.packed.size)
 
@@ -896,18 +915,6 @@ class _Body(Emitter):
         assert isinstance(target, Buffer) and isinstance(origin, Buffer)
         target_at = self.at(target.pointer, self.b.mul(self.number(index), I64(size)))
         self.copy(target_at, self.at(origin.pointer, self.b.mul(self.number(other), I64(size))), size)
-
-
-def _loaded(node: ast.expr) -> ast.expr:
-    """Return an assignment's target as an expression that reads it."""
-    return ast.parse(ast.unparse(node), mode="eval").body if isinstance(node, ast.Name) else _as_read(node)
-
-
-def _as_read(node: ast.expr) -> ast.expr:
-    if isinstance(node, ast.Attribute):
-        return ast.copy_location(ast.Attribute(node.value, node.attr, ast.Load()), node)
-    assert isinstance(node, ast.Subscript)
-    return ast.copy_location(ast.Subscript(node.value, node.slice, ast.Load()), node)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

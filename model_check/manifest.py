@@ -127,5 +127,3 @@ def named_bounds(spec: Spec, bounds: str | Mapping[str, Any]) -> Mapping[str, in
     if bounds not in sets:
         raise SpecError(f"{spec.name} has no bound set {bounds!r}; it has {', '.join(sets) or 'none'}")
     return sets[bounds]
-
-

@@ -78,7 +78,8 @@ class World:
 
     def initial(self) -> list[Any]:
         """Return the distinct initial states, in the order of the start rule's bindings."""
-        fresh, start, found = self.space.fresh(), self.spec.start, {}
+        fresh, start = self.space.fresh(), self.spec.start
+        found: dict[tuple[Any, ...], Any] = {}
         for binding in self.bindings(start, fresh):
             if self.holds(start.guards, start, fresh, binding):
                 state = self.apply(start, fresh, binding)

@@ -1,7 +1,7 @@
 """Named bounds: how far to explore, and why just there. Never mixed with rules.
 
-A check is only as good as its bounds: two replicas hide the flaw of kip_279 completely, and kip_320_first_try shows its own only from
-three replicas and epochs up to 2 on. So bounds are several, and each says what it is for. The first set of a
+A check is only as good as its bounds: two replicas hide the flaw of kip_279 completely, and kip_320_first_try shows its own only
+from three replicas and epochs up to 2 on. So bounds are several, and each says what it is for. The first set of a
 spec is what a check takes when nothing is asked for.
 """
 

@@ -31,15 +31,15 @@ class SpecError(Exception):
     """A specification, a table or a request for a check is wrong; the message names the place and the cure."""
 
 
-class OutOfDomain(SpecError):
+class OutOfDomain(SpecError):  # noqa: N818 - says what happened
     """A store left a limit that the specification states as a fact: the type invariant is violated."""
 
 
-class BadAccess(SpecError):
+class BadAccess(SpecError):  # noqa: N818 - says what happened
     """A guard or an effect reads or changes what is not there; in compiled code the same is found."""
 
 
-class OutOfBound(Exception):  # noqa: N818 - not an error: a step that the exploration leaves out
+class OutOfBound(Exception):  # noqa: N818 - no error: a step that the exploration leaves out
     """A store left a limit that only a bound of the exploration sets; `args[0]` names the bound."""
 
 
@@ -115,12 +115,15 @@ class Scalar:
     machine: str | None = None
 
     def fresh(self) -> int:
+        """Return the initial value."""
         return self.initial
 
     def copy(self, value: int) -> int:
+        """Return a copy that shares nothing."""
         return value
 
     def freeze(self, value: int) -> int:
+        """Return what two values are compared by."""
         return int(value)
 
     def check(self, value: object, place: str) -> None:
@@ -145,14 +148,16 @@ class Items(list[Any]):
 
     def __getitem__(self, index: Any) -> Any:
         if not 0 <= index < len(self):
-            raise BadAccess(f"{self.type.place}: index {index} is outside 0..{len(self) - 1}")
+            raise BadAccess(f"{self.type.place}: index {index} of {len(self)} items")
         return super().__getitem__(index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not 0 <= index < len(self):
-            raise BadAccess(f"{self.type.place}: index {index} is outside 0..{len(self) - 1}")
+            raise BadAccess(f"{self.type.place}: index {index} of {len(self)} items")
         if not isinstance(self.type.item, Scalar):
             raise BadAccess(f"{self.type.place}: an assignment would share a record; copy it with assign()")
+        if self.type.item.machine is not None:
+            raise BadAccess(f"{self.type.place}[{index}] is the state of a machine; change it with fire()")
         self.type.item.check(value, self.type.place)
         super().__setitem__(index, int(value))
 
@@ -167,14 +172,15 @@ class Array:
     place: str
 
     def fresh(self) -> Items:
+        """Return the initial value."""
         return Items(self, (self.item.fresh() for _ in range(self.length)))
 
     def copy(self, value: Items) -> Items:
-        if isinstance(self.item, Scalar):
-            return Items(self, value)
-        return Items(self, [self.item.copy(item) for item in value])
+        """Return a copy that shares nothing."""
+        return Items(self, value if isinstance(self.item, Scalar) else [self.item.copy(item) for item in value])
 
     def freeze(self, value: Items) -> tuple[Any, ...]:
+        """Return what two values are compared by."""
         return tuple([self.item.freeze(item) for item in value])
 
 
@@ -190,10 +196,16 @@ class Sequence:
     place: str
 
     def fresh(self) -> Items:
+        """Return the initial value."""
         return Items(self, ())
 
-    copy = Array.copy
-    freeze = Array.freeze
+    def copy(self, value: Items) -> Items:
+        """Return a copy that shares nothing."""
+        return Items(self, value if isinstance(self.item, Scalar) else [self.item.copy(item) for item in value])
+
+    def freeze(self, value: Items) -> tuple[Any, ...]:
+        """Return what two values are compared by."""
+        return tuple([self.item.freeze(item) for item in value])
 
 
 @dataclass(frozen=True)
@@ -203,23 +215,24 @@ class Record:
     cls: type
     fields: Mapping[str, Type]
     tags: tuple[str, Mapping[int, tuple[str, ...]]] | None
-    live: type
+    live: Any
     holders: Mapping[str, str]
 
     def fresh(self) -> Any:
+        """Return the initial value."""
         value = self.live.__new__(self.live)
         value.__dict__.update({name: type_.fresh() for name, type_ in self.fields.items()})
         return value
 
     def copy(self, value: Any) -> Any:
+        """Return a copy that shares nothing."""
         twin = self.live.__new__(self.live)
         source = value.__dict__
-        twin.__dict__.update(
-            {n: source[n] if isinstance(t, Scalar) else t.copy(source[n]) for n, t in self.fields.items()}
-        )
+        twin.__dict__.update({n: source[n] if isinstance(t, Scalar) else t.copy(source[n]) for n, t in self.fields.items()})
         return twin
 
     def freeze(self, value: Any) -> tuple[Any, ...]:
+        """Return what two values are compared by."""
         source = value.__dict__
         return tuple([type_.freeze(source[name]) for name, type_ in self.fields.items()])
 
@@ -285,6 +298,7 @@ class Range(Domain):
     initial: Number | None = None
 
     def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
+        """Return the type at these bounds."""
         low, high = _value(self.low, bounds), _value(self.high, bounds)
         initial = low if self.initial is None else _value(self.initial, bounds)
         if not low <= initial <= high:
@@ -293,6 +307,7 @@ class Range(Domain):
         return Scalar(low, high, initial, bound.name if bound else None, self.show)
 
     def show(self, value: int) -> str:
+        """Print a value."""
         return str(value)
 
 
@@ -303,6 +318,7 @@ class Flag(Range):
         super().__init__(0, 1)
 
     def show(self, value: int) -> str:
+        """Print a value."""
         return "yes" if value else "no"
 
 
@@ -313,6 +329,7 @@ class Broker(Range):
         super().__init__(0, brokers - 1)
 
     def show(self, value: int) -> str:
+        """Print a value."""
         return f"broker {value}"
 
 
@@ -323,6 +340,7 @@ class BrokerOrNone(Range):
         super().__init__(NONE, brokers - 1)
 
     def show(self, value: int) -> str:
+        """Print a value."""
         return "none" if value == NONE else f"broker {value}"
 
 
@@ -333,6 +351,7 @@ class OneOf(Domain):
     members: type[enum.IntEnum]
 
     def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
+        """Return the type at these bounds."""
         values = sorted(self.members)
         if values != list(range(values[0], values[-1] + 1)):
             raise SpecError(f"{place}: the values of {self.members.__name__} have gaps; number them without")
@@ -356,6 +375,7 @@ class SetOf(Domain):
     full: bool = False
 
     def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
+        """Return the type at these bounds."""
         everyone = (1 << _value(self.brokers, bounds)) - 1
         return Scalar(0, everyone, everyone if self.full else 0, None, show_set)
 
@@ -369,10 +389,12 @@ class Each(Domain):
     label: str = ""
 
     def at(self, bounds: Mapping[str, int], place: str) -> Array:
+        """Return the type at these bounds."""
         item = domain_of(self.item).at(bounds, place)
         return Array(item, _value(self.length, bounds), self.label, place)
 
     def bounds(self) -> Iterator[Bound]:
+        """Yield every bound the domain mentions."""
         yield from domain_of(self.item).bounds()
         if bound := _bound_of(self.length):
             yield bound
@@ -395,12 +417,14 @@ class Bounded(Domain):
     distinct: ClassVar[bool] = False
 
     def at(self, bounds: Mapping[str, int], place: str) -> Sequence:
+        """Return the type at these bounds."""
         item = domain_of(self.item).at(bounds, place)
         bound = _bound_of(self.capacity)
         name = bound.name if bound else None
         return Sequence(item, _value(self.capacity, bounds), name, self.label, self.distinct, place)
 
     def bounds(self) -> Iterator[Bound]:
+        """Yield every bound the domain mentions."""
         yield from domain_of(self.item).bounds()
         if bound := _bound_of(self.capacity):
             yield bound
@@ -425,6 +449,7 @@ class _RecordDomain(Domain):
     cls: type
 
     def at(self, bounds: Mapping[str, int], place: str) -> Record:
+        """Return the type at these bounds."""
         fields: dict[str, Type] = {}
         holders: dict[str, str] = {}
         for field in _fields(self.cls):
@@ -437,6 +462,7 @@ class _RecordDomain(Domain):
         return type_
 
     def bounds(self) -> Iterator[Bound]:
+        """Yield every bound the domain mentions."""
         for field in _fields(self.cls):
             yield from field.metadata["domain"].bounds()
 
@@ -481,6 +507,8 @@ def tagged(tag: str, members: Mapping[enum.IntEnum, tuple[str, ...]]) -> Callabl
         for kind, names in members.items():
             if unknown := sorted({*names, tag} - known):
                 raise SpecError(f"{cls.__name__}: tag {kind.name} names {unknown[0]}, which is no field of it")
+            if missing := [other.name for other in type(kind) if other not in members]:
+                raise SpecError(f"{cls.__name__}: tag {missing[0]} is not mentioned; say which fields it has, or ()")
         cls.__tags__ = (tag, {int(kind): names for kind, names in members.items()})  # type: ignore[attr-defined]
         return message(cls)
 
@@ -544,7 +572,7 @@ def reset(record: Any) -> None:
 def assign(target: Any, source: Any) -> None:
     """Copy the contents of one record to another of the same type (an assignment would make them one)."""
     type_ = _type_of(target)
-    if type(target) is not type(source):
+    if type_.cls is not _type_of(source).cls:
         raise BadAccess(f"assign(): {type(target).__name__} and {type(source).__name__} are different records")
     target.__dict__.update(type_.copy(source).__dict__)
 

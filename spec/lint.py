@@ -23,17 +23,32 @@ from spec.domain import SpecError
 Function = Callable[..., Any]
 
 WRITERS: dict[Any, str] = {
-    function: function.__name__
-    for function in (domain.append, domain.truncate, domain.pop_first, domain.reset, domain.assign)
+    function: function.__name__ for function in (domain.append, domain.truncate, domain.pop_first, domain.reset, domain.assign)
 }
 """The functions of spec/domain.py that change a sequence or a record; engines have their own form of each."""
 
 BUILTINS = {len: "len", min: "min", max: "max"}
 
+_ARGUMENTS: dict[Any, tuple[int, int]] = {
+    len: (1, 1),
+    min: (2, 9),
+    max: (2, 9),
+    domain.append: (1, 2),
+    domain.truncate: (2, 2),
+    domain.pop_first: (1, 1),
+    domain.reset: (1, 1),
+    domain.assign: (2, 2),
+}
+"""How many arguments these take by position, at least and at most."""
+
+_LARGEST = (1 << 63) - 1
+"""Compiled numbers have 64 bits."""
+
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor)
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _CURES: dict[type[ast.AST], str] = {
     ast.Lambda: "a lambda has no name for traces and pictures; write a named function with a docstring",
+    ast.For: "loops are `for name in range(stop)` or `range(start, stop)`",
     ast.While: "a while loop has no limit; write `for ... in range(...)`",
     ast.ListComp: "comprehensions do not compile; write a `for` loop over a range",
     ast.SetComp: "comprehensions do not compile; write a `for` loop over a range",
@@ -45,7 +60,9 @@ _CURES: dict[type[ast.AST], str] = {
     ast.Div: "fractions do not exist here; use //",
     ast.Pow: "use shifts or products",
     ast.In: "write a helper over a set of brokers, or a `for` loop",
+    ast.NotIn: "write a helper over a set of brokers, or a `for` loop",
     ast.Is: "compare with ==",
+    ast.IsNot: "compare with !=",
 }
 
 
@@ -64,6 +81,11 @@ class Source:
     fires: tuple[tuple[Any, str], ...]
     """The (machine, trigger) pairs it fires, itself or through a function it calls."""
 
+    @property
+    def results(self) -> int:
+        """How many values it returns."""
+        return max((_values_of(node) for node in ast.walk(self.tree) if isinstance(node, ast.Return)), default=0)
+
 
 def resolve(function: Function, name: str) -> Any:
     """Return what a global name means inside the function, or raise KeyError."""
@@ -81,7 +103,19 @@ def is_function(value: object) -> bool:
 @functools.cache
 def source_of(function: Function) -> Source:
     """Return the checked source of a function of the language, or raise SpecError with place and cure."""
-    return _Reader(function).read()
+    reader = _Reader(function)
+    if function in _reading:
+        through = ", ".join(dict.fromkeys(other.__name__ for other in _reading[_reading.index(function) + 1 :]))
+        reader.refuse(None, f"a function cannot call itself, through {through} neither")
+    _reading.append(function)
+    try:
+        return reader.read()
+    finally:
+        _reading.pop()
+
+
+_reading: list[Function] = []
+"""The functions that are being read, each called by the one before."""
 
 
 class _Reader:
@@ -116,7 +150,7 @@ class _Reader:
 
     def read(self) -> Source:
         arguments = self.tree.args
-        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
+        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs or arguments.defaults:
             self.refuse(self.tree, "parameters are plain names, without defaults or stars")
         parameters = tuple(argument.arg for argument in arguments.args)
         if ast.get_docstring(self.tree) is None:
@@ -124,7 +158,12 @@ class _Reader:
         self.locals = set(parameters) | {
             node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         }
-        self.block(self.tree.body[1:], set(parameters))
+        ends = self.block(self.tree.body[1:], set(parameters)) is not None
+        counts = {_values_of(node) for node in ast.walk(self.tree) if isinstance(node, ast.Return)}
+        if len(counts) > 1:
+            self.refuse(self.tree, f"it returns now {min(counts)}, now {max(counts)} values; return as many everywhere")
+        if ends and counts - {0}:
+            self.refuse(self.tree, "it may end without returning a value; end it with a return")
         place = f"{self.file}:{self.first_line}"
         calls = tuple(self.calls)
         inner = [source_of(call) for call in calls]
@@ -200,8 +239,9 @@ class _Reader:
 
     def value(self, node: ast.expr, known: set[str], record: bool = False, several: bool = False) -> None:
         match node:
-            case ast.Constant(value=int()):
-                pass
+            case ast.Constant(value=int() as number):
+                if number > _LARGEST:
+                    self.refuse(node, f"{number} is too large; numbers have 64 bits")
             case ast.Name(id=name):
                 self.name(node, name, known)
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if name not in self.locals:
@@ -224,9 +264,9 @@ class _Reader:
                 for part in values:
                     self.value(part, known)
             case ast.Compare(left=left, ops=ops, comparators=comparators):
-                for op in ops:
-                    if not isinstance(op, _COMPARISONS):
-                        self.unknown(op, node)
+                for comparison in ops:
+                    if not isinstance(comparison, _COMPARISONS):
+                        self.unknown(comparison, node)
                 for part in (left, *comparators):
                     self.value(part, known)
             case ast.IfExp(test=test, body=body, orelse=orelse):
@@ -247,6 +287,8 @@ class _Reader:
             return
         if not isinstance(value := self.constant(node, name), int):
             self.refuse(node, f"{name} is {type(value).__name__}; outside the state only integers and IntEnums can be read")
+        if not -_LARGEST <= value <= _LARGEST:
+            self.refuse(node, f"{name} is too large; numbers have 64 bits")
 
     def constant(self, node: ast.AST, name: str) -> Any:
         try:
@@ -257,6 +299,8 @@ class _Reader:
     def call(self, node: ast.Call, known: set[str], statement: bool = False) -> None:
         if not isinstance(node.func, ast.Name):
             self.refuse(node, "methods do not compile; call a function by its name")
+        if node.func.id in self.locals:
+            self.refuse(node, f"{node.func.id} is a local name; call a function of the module by its name")
         callee = self.constant(node, node.func.id)
         if getattr(callee, "__fires__", False):
             self.fire(node, known)
@@ -265,6 +309,9 @@ class _Reader:
             self.refuse(node, "pass arguments by position")
         for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
             self.value(argument, known, record=True)
+        low, high = _ARGUMENTS.get(callee, (0, len(node.args)))
+        if not low <= len(node.args) <= high:
+            self.refuse(node, f"{node.func.id}() takes {low if low == high or len(node.args) < low else high} arguments here")
         if callee in WRITERS:
             if not statement:
                 self.refuse(node, f"{node.func.id}() gives no value; write it on a line of its own")
@@ -286,6 +333,8 @@ class _Reader:
                 for part in (state, constants, *entity):
                     self.value(part, known, record=True)
                 table = self.constant(node, machine)
+                if not hasattr(table, "triggers"):
+                    self.refuse(node, f"{machine} is no Machine; fire one")
                 if trigger not in table.triggers:
                     self.refuse(node, f"{table.name} has no trigger {trigger!r}; it has {', '.join(table.triggers)}")
                 if len(entity) != len(table.entity):
@@ -298,6 +347,13 @@ class _Reader:
     def unknown(self, what: ast.AST, node: ast.AST) -> NoReturn:
         cure = _CURES.get(type(what), f"{type(what).__name__} is outside the language of guards and effects (spec/lint.py)")
         self.refuse(node, cure)
+
+
+def _values_of(node: ast.Return) -> int:
+    """Return how many values a return statement gives."""
+    if isinstance(node.value, ast.Tuple):
+        return len(node.value.elts)
+    return 0 if node.value is None else 1
 
 
 def _as_load(node: ast.expr) -> ast.expr:

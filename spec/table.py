@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -33,7 +33,7 @@ Part = TypeVar("Part", "Rule", "Property", "Machine")
 PropertyKind: TypeAlias = Literal["invariant", "step invariant", "reachable"]
 
 
-class Overlap(SpecError):
+class Overlap(SpecError):  # noqa: N818 - says what happened
     """Two rows of a table could both fire; their guards must exclude each other."""
 
 
@@ -275,7 +275,8 @@ class Rule:
     (*binding*) is chosen by, in order. It can fire if all `guards` hold; if then a predicate of `within` does not, it is only a
     bound of the exploration that forbids the step, which is counted and named. `effects` run in order on the new state.
     All take some of `s`, `k` and the parameters, by name; the engine evaluates a guard as soon as its parameters have
-    values, so a guard that needs few of them is cheap. `says` is the step in Kafka's words, a template; `cites` the source.
+    values, so a guard that needs few of them is cheap. `says` is the step in Kafka's words, a template, in which
+    `{request.leader}` is a field of the item that an `ItemOf` names; `cites` the source.
     """
 
     name: Name
@@ -316,7 +317,11 @@ def _check_function(function: Function, known: set[str], where: str) -> None:
 
 
 def _check_pure(guard: Function | Name, where: str) -> None:
-    if not isinstance(guard, str) and source_of(guard).writes:
+    if isinstance(guard, str):
+        return
+    if source_of(guard).results != 1:
+        raise SpecError(f"{source_of(guard).place}: {where}: guard {guard.__name__} must return one value, true or false")
+    if source_of(guard).writes:
         raise SpecError(f"{source_of(guard).place}: {where}: guard {guard.__name__} writes; guards look, effects write")
 
 
@@ -408,11 +413,13 @@ class Spec:
 
     def rule(self, name: Name) -> Rule:
         """Return a rule by its name."""
-        return _by_name(self.rules, name, f"{self.name}: rule")
+        found: Rule = _by_name(self.rules, name, f"{self.name}: rule")
+        return found
 
     def property(self, name: Name) -> Property:
         """Return a property by its name."""
-        return _by_name(self.properties, name, f"{self.name}: property")
+        found: Property = _by_name(self.properties, name, f"{self.name}: property")
+        return found
 
     def bound_values(self, asked: Mapping[str, int]) -> dict[str, int]:
         """Return values for all bounds: those asked for, the others from the first bound set.
@@ -455,9 +462,7 @@ class Spec:
             self.rule(gone)
         for decision in decisions or {}:
             _by_name(self.decisions, decision, f"{self.name}: decision")
-        decided = tuple(
-            dataclasses.replace(d, value=(decisions or {}).get(d.name, d.value)) for d in self.decisions
-        )
+        decided = tuple(dataclasses.replace(d, value=(decisions or {}).get(d.name, d.value)) for d in self.decisions)
         return dataclasses.replace(
             self,
             name=name,
@@ -494,7 +499,7 @@ def _check_spec(spec: Spec) -> None:
     for rule in (*spec.rules, spec.start):
         for name, parameter in rule.params.items():
             _check_parameter(space, parameter, f"{where}, rule {rule.name}, parameter {name}")
-    fired = {pair for rule in spec.rules for effect in rule.effects for pair in source_of(effect).fires}
+    fired = {pair for rule in (*spec.rules, spec.start) for effect in rule.effects for pair in source_of(effect).fires}
     for machine, _ in fired:
         if machine.name not in {m.name for m in spec.machines}:
             raise SpecError(f"{where}: its rules fire machine {machine.name}; list it under machines")
@@ -511,6 +516,11 @@ def _check_spec(spec: Spec) -> None:
     for bounds in spec.bound_sets:
         if set(bounds.values) != set(spec.bounds):
             raise SpecError(f"{where}: bound set {bounds.name} must name exactly {', '.join(spec.bounds)}")
+        for name, bound in spec.bounds.items():
+            if not bound.low <= bounds.values[name] <= bound.high:
+                raise SpecError(
+                    f"{where}: bound set {bounds.name}: {name}={bounds.values[name]} is outside {bound.low}..{bound.high}"
+                )
     for name in spec.unreachable_rules:
         spec.rule(name)
 

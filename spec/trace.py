@@ -134,7 +134,7 @@ def from_plain(plain: Any) -> Trace:
             start=_step(plain["start"]),
             steps=tuple(_step(step) for step in plain["steps"]),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError) as error:
         raise SpecError(f"this trace is damaged: {error!r}") from None
 
 

@@ -88,7 +88,9 @@ def trace_text(trace: Trace, spec: Spec, full: bool = False) -> str:
     for number, step in enumerate(trace.steps, 2):
         lines.append(f"{number:>3}. {step.says}")
         lines.append(f"     {step.action}")
-        lines += [f"       fired    {f.machine}{list(f.entity)} {f.trigger}: {f.source} -> {f.target or 'refused'}" for f in step.fired]
+        lines += [
+            f"       fired    {f.machine}{list(f.entity)} {f.trigger}: {f.source} -> {f.target or 'refused'}" for f in step.fired
+        ]
         lines += [f"       received {message.shown}" for message in step.received]
         lines += [f"       sent     {message.shown}" for message in step.sent]
         if full:
@@ -118,7 +120,8 @@ def check_line(name: str, result: Exploration, expected: Expectation) -> str:
     unmet = expected.unmet(result)
     traces = ", ".join(f"{n} in {len(result.findings[n].actions) + 1}" for n in result.violated if n in result.findings)
     found = f"{result.verdict}{f' ({traces})' if traces else ''}"
-    line = f"{'FAIL' if unmet else 'ok':<5} {name:<34} {result.distinct:>10,} states {result.depth:>3} levels {result.search_seconds:>7.2f} s  {found}"
+    counts = f"{result.distinct:>10,} states {result.depth:>3} levels {result.search_seconds:>7.2f} s"
+    line = f"{'FAIL' if unmet else 'ok':<5} {name:<34} {counts}  {found}"
     return "\n".join([line, *(f"      {problem}" for problem in unmet)])
 
 

@@ -6,17 +6,15 @@ Source: KafkaReplication.tla (hachikuji/kafka-specification).
 
 from __future__ import annotations
 
-from typing import Any
-
 from spec.domain import NONE, contains
 from spec.log import holds_same_prefix
 from spec.replication.state import NO_EPOCH, Partition
-from spec.table import invariant, reachable
+from spec.table import Constants, invariant, reachable
 
 MODEL = "KafkaReplication.tla (hachikuji/kafka-specification)"
 
 
-def members_hold_committed(s: Partition, k: Any, leader: int, isr: int) -> bool:
+def members_hold_committed(s: Partition, k: Constants, leader: int, isr: int) -> bool:
     """Every member of the set holds the leader's entries below the leader's high watermark."""
     end = s.replicas[leader].high_watermark
     for member in range(k.replicas):
@@ -25,7 +23,7 @@ def members_hold_committed(s: Partition, k: Any, leader: int, isr: int) -> bool:
     return True
 
 
-def weak_isr(s: Partition, k: Any) -> bool:
+def weak_isr(s: Partition, k: Constants) -> bool:
     """The ISR a leader believes in holds all the leader exposes."""
     for leader in range(k.replicas):
         if s.replicas[leader].leader == leader and not members_hold_committed(s, k, leader, s.replicas[leader].isr):
@@ -33,7 +31,7 @@ def weak_isr(s: Partition, k: Any) -> bool:
     return True
 
 
-def strong_isr(s: Partition, k: Any) -> bool:
+def strong_isr(s: Partition, k: Constants) -> bool:
     """The ISR in ZooKeeper holds all that any leader exposes."""
     for leader in range(k.replicas):
         if s.replicas[leader].leader == leader and not members_hold_committed(s, k, leader, s.quorum.isr):
@@ -46,7 +44,7 @@ def leader_in_isr(s: Partition) -> bool:
     return s.quorum.leader == NONE or contains(s.quorum.isr, s.quorum.leader) == 1
 
 
-def a_record_is_committed(s: Partition, k: Any) -> bool:
+def a_record_is_committed(s: Partition, k: Constants) -> bool:
     """Some leader of an ISR of at least two exposes a record."""
     for leader in range(k.replicas):
         replica = s.replicas[leader]

@@ -6,8 +6,6 @@ shows names, and weakening a rule means to leave one name out. Source of each ru
 
 from __future__ import annotations
 
-from typing import Any
-
 from spec.domain import NONE, append, contains, excluding, including, only, truncate
 from spec.log import (
     both_reach,
@@ -16,7 +14,7 @@ from spec.log import (
     high_watermark_may_pass,
 )
 from spec.replication.state import ANY_REPLICA, Partition
-from spec.table import ItemOf, Rule
+from spec.table import Constants, ItemOf, Rule
 
 MODEL = "KafkaReplication.tla (hachikuji/kafka-specification)"
 
@@ -71,7 +69,7 @@ def replica_matters_to_quorum(s: Partition, replica: int) -> bool:
     return s.quorum.leader == replica or contains(s.quorum.isr, replica) == 1
 
 
-def a_leader_epoch_is_left(s: Partition, k: Any) -> bool:
+def a_leader_epoch_is_left(s: Partition, k: Constants) -> bool:
     """The bound on leader epochs allows one more."""
     return len(s.requests) <= k.max_leader_epoch
 
@@ -156,11 +154,11 @@ def take_request(s: Partition, request: int, replica: int) -> None:
 
 BECOME_LEADER = Rule(
     "BecomeLeader",
-    actor="the leader that the request names",
+    actor="{request.leader}",
     params={"request": ItemOf("requests")},
     guards=(request_names_a_leader, request_is_new_to_its_leader),
     effects=(become_leader,),
-    says="the leader named by LeaderAndIsr request {request} applies it and leads",
+    says="{request.leader} applies LeaderAndIsr request {request} and leads",
     cites=f"{MODEL}: BecomeLeader; Kafka 2.8 Partition.makeLeader",
 )
 
@@ -216,12 +214,12 @@ BECOME_FOLLOWER = Rule(
 # Writing and fetching
 
 
-def log_has_room(s: Partition, k: Any, leader: int) -> bool:
+def log_has_room(s: Partition, k: Constants, leader: int) -> bool:
     """The bound on log size allows one more entry."""
     return len(s.replicas[leader].log) < k.log_size
 
 
-def a_record_is_left(s: Partition, k: Any) -> bool:
+def a_record_is_left(s: Partition, k: Constants) -> bool:
     """The bound on records allows one more."""
     return s.next_record < k.max_records
 
@@ -272,7 +270,7 @@ FOLLOWER_REPLICATE = Rule(
 # High watermark
 
 
-def isr_follows_and_has_next_entry(s: Partition, k: Any, leader: int) -> bool:
+def isr_follows_and_has_next_entry(s: Partition, k: Constants, leader: int) -> bool:
     """Every member of the leader's ISR follows it and holds the entry at the leader's high watermark."""
     for member in range(k.replicas):
         if contains(s.replicas[leader].isr, member) == 1:
@@ -283,7 +281,7 @@ def isr_follows_and_has_next_entry(s: Partition, k: Any, leader: int) -> bool:
     return True
 
 
-def high_watermark_has_room(s: Partition, k: Any, leader: int) -> bool:
+def high_watermark_has_room(s: Partition, k: Constants, leader: int) -> bool:
     """The high watermark is below the bound on log size; a leader outside its ISR is not held back by its own log."""
     return s.replicas[leader].high_watermark < k.log_size
 

@@ -1,7 +1,7 @@
 """KAFKA-7128: a follower may join the ISR as soon as it reaches the leader's high watermark, however old that is.
 
-kip_320 without the fix of commit 70c51633f2f (Kafka 2.0.1, 2.1): a new leader's high watermark may lag behind what was committed until its
-ISR fetches, so a follower that lacks committed records joins, and may lead next.
+kip_320 without the fix of commit 70c51633f2f (Kafka 2.0.1, 2.1): a new leader's high watermark may lag behind what
+was committed until its ISR fetches, so a follower that lacks committed records joins, and may lead next.
 """
 
 import dataclasses
@@ -9,9 +9,11 @@ import dataclasses
 from spec.replication.rules import leader_does_not_count_follower, leader_is_true_leader
 from spec.replication.versions.kip_320 import (
     EXPAND_ISR,
-    SPEC as KIP_320,
     follower_has_reached_high_watermark,
     follower_is_in_leaders_epoch,
+)
+from spec.replication.versions.kip_320 import (
+    SPEC as KIP_320,
 )
 
 SPEC = KIP_320.replacing(

@@ -1,7 +1,7 @@
 """KAFKA-7164: a replica whose leader is the same as before does not truncate, even if it missed epochs in between.
 
-kip_320 without the fix of commit 69283b4038a (Kafka 2.0.1, 2.1): becoming a follower is skipped where the leader's id has not changed.
-If another replica led meanwhile, the old leader truncated, and its follower keeps what it dropped.
+kip_320 without the fix of commit 69283b4038a (Kafka 2.0.1, 2.1): becoming a follower is skipped where the leader's id
+has not changed. If another replica led meanwhile, the old leader truncated, and its follower keeps what it dropped.
 """
 
 import dataclasses
@@ -15,8 +15,10 @@ from spec.replication.rules import (
 from spec.replication.state import Partition
 from spec.replication.versions.kip_320 import (
     BECOME_FENCED_FOLLOWER,
-    SPEC as KIP_320,
     leader_leads_at_request_epoch,
+)
+from spec.replication.versions.kip_320 import (
+    SPEC as KIP_320,
 )
 
 

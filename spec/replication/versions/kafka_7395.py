@@ -1,8 +1,9 @@
 """KAFKA-7395: fetches carry no leader epoch, so a leader serves and counts a follower that is in another epoch.
 
-kip_320 with its fence taken down for fetching, for the high watermark and for the ISR; truncation still asks the leader of the right epoch.
-This abstraction shows the follower whose position is counted at another epoch than it is in. It does not show a fetch in
-flight, since a fetch is one step here: the zombie fetch that arrives after its sender truncated is beyond it.
+kip_320 with its fence taken down for fetching, for the high watermark and for the ISR; truncation still asks the
+leader of the right epoch. This abstraction shows the follower whose position is counted at another epoch than it is
+in. It does not show a fetch in flight, since a fetch is one step here: the zombie fetch that arrives after its sender
+truncated is beyond it.
 """
 
 import dataclasses
@@ -23,8 +24,10 @@ from spec.replication.rules import (
 )
 from spec.replication.versions.kip_320 import (
     EXPAND_ISR,
-    SPEC as KIP_320,
     follower_has_reached_high_watermark,
+)
+from spec.replication.versions.kip_320 import (
+    SPEC as KIP_320,
 )
 from spec.replication.versions.kip_320_first_try import (
     high_watermark_is_of_leader_epoch,

@@ -5,7 +5,6 @@ leader that is in the epoch of its request. The version that keeps StrongIsr at 
 """
 
 import dataclasses
-from typing import Any
 
 from spec.domain import contains
 from spec.log import high_watermark_may_pass, reaches_high_watermark
@@ -32,6 +31,7 @@ from spec.replication.versions.kip_320_first_try import (
     high_watermark_is_of_leader_epoch,
     leader_has_entry_at_high_watermark,
 )
+from spec.table import Constants
 
 MODEL = "Kip320.tla (hachikuji/kafka-specification)"
 
@@ -42,7 +42,7 @@ def leader_leads_at_request_epoch(s: Partition, request: int) -> bool:
     return leader.leader == s.requests[request].leader and leader.leader_epoch == s.requests[request].leader_epoch
 
 
-def isr_has_next_entry(s: Partition, k: Any, leader: int) -> bool:
+def isr_has_next_entry(s: Partition, k: Constants, leader: int) -> bool:
     """Every member of the leader's ISR is in its epoch and holds the entry at its high watermark."""
     for member in range(k.replicas):
         if contains(s.replicas[leader].isr, member) == 1:

@@ -1,11 +1,11 @@
 """The first design for KIP-320, tried and rejected: no truncation on becoming follower, every fetch tells the last fetched epoch.
 
-The follower truncates when the leader notices from its fetch that the logs have parted. What is wrong: the last epoch says nothing about
-which leader epoch the follower is in, so an old leader and a new one may both count it. It takes three replicas and epochs up to 2.
+The follower truncates when the leader notices from its fetch that the logs have parted. What is wrong: the last epoch
+says nothing about which leader epoch the follower is in, so an old leader and a new one may both count it. It takes
+three replicas and epochs up to 2.
 """
 
 import dataclasses
-from typing import Any
 
 from spec.domain import contains
 from spec.log import both_reach_in_same_epoch, divergence_offset, high_watermark_is_of_epoch, needs_truncation
@@ -31,7 +31,7 @@ from spec.replication.rules import (
 )
 from spec.replication.state import ANY_REPLICA, Partition
 from spec.replication.versions.high_watermark import SPEC as HIGH_WATERMARK
-from spec.table import Rule
+from spec.table import Constants, Rule
 
 MODEL = "Kip320FirstTry.tla (hachikuji/kafka-specification)"
 
@@ -63,7 +63,7 @@ def leader_has_entry_at_high_watermark(s: Partition, leader: int) -> bool:
     return s.replicas[leader].high_watermark < len(s.replicas[leader].log)
 
 
-def isr_has_next_entry_in_epoch(s: Partition, k: Any, leader: int) -> bool:
+def isr_has_next_entry_in_epoch(s: Partition, k: Constants, leader: int) -> bool:
     """Every member of the leader's ISR holds the next entry, of the same epoch."""
     for member in range(k.replicas):
         if contains(s.replicas[leader].isr, member) == 1:

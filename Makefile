@@ -1,0 +1,53 @@
+# make check   installs the checker into .venv and checks every claim of the manifest
+# make test    the same with everything the tests need: lint, types, floors, tests under two hash seeds
+# make fmt     formats the code
+# make golden  rewrites the golden texts of the tests; read the diff before you commit it
+# make bench   side by side with Spin and Rumur (apt-get install spin rumur gcc), a quarter of an hour
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: check test lint fmt golden bench clean
+
+check: $(VENV)/.check
+	$(BIN)/kafka-spec check --traces
+
+test: lint
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q
+	PYTHONHASHSEED=4242 $(BIN)/python -m pytest -q -m "not slow"
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fmt: $(VENV)/.test
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+golden: $(VENV)/.test
+	$(BIN)/python -m pytest -q tests/test_golden.py --update-golden
+
+bench: $(VENV)/.test
+	$(BIN)/python benchmarks/replication.py
+
+$(VENV)/bin/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+		{ echo "make: Python 3.11 or newer is needed; name one: make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	@$(PYTHON) -m venv $(VENV) || \
+		{ echo "make: no virtual environment can be made; on Debian: apt-get install python3-venv" >&2; rm -rf $(VENV); exit 2; }
+
+$(VENV)/.check: $(VENV)/bin/pip pyproject.toml constraints.txt
+	$(BIN)/pip install -q -e '.[check]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/bin/pip pyproject.toml constraints.txt
+	$(BIN)/pip install -q -e '.[test]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

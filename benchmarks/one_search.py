@@ -1,0 +1,33 @@
+"""Search one model once and print what it took as one line of JSON; benchmarks/replication.py starts it in a process of its own."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from model_check.embedded import explore
+from model_check.exploration import peak_bytes
+from spec.models import MODELS
+
+
+def main() -> None:
+    """Search a model at bounds to the end."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("model", choices=MODELS)
+    parser.add_argument("--bounds", type=json.loads, required=True, help='as JSON: {"replicas": 3, ...}')
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--leave-out", action="append", default=[], choices=["digest", "checks", "order"])
+    args = parser.parse_args()
+    result = explore(MODELS[args.model], args.bounds, threads=args.threads, leave_out=frozenset(args.leave_out))
+    measured = {
+        "verdict": result.verdict,
+        "distinct": result.distinct,
+        "search_seconds": result.search_seconds,
+        "compile_seconds": result.compile_seconds,
+        "peak_bytes": peak_bytes(),
+    }
+    print(json.dumps(measured))
+
+
+if __name__ == "__main__":
+    main()

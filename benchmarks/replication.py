@@ -1,0 +1,469 @@
+"""Measure the checker on replication/kip_320, next to Spin and Rumur on the same model in the same run; print a Markdown table.
+
+Everything is on in our runs: all properties, the type invariant, the digest, deterministic parents. Every run is a process of its
+own. What is compared is run in turn, and the figure is the median of the ratios of neighbours: on a machine with other
+work on it a ratio of neighbours says something, a time alone does not. README.md tells how to read the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+MODEL = "replication/kip_320"
+
+Bounds: TypeAlias = dict[str, int]
+Search: TypeAlias = dict[str, Any]
+"""What a search took: search_seconds, whole_seconds (of the process), peak_bytes; for ours, compile_seconds too."""
+NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
+BOUNDS: dict[str, Bounds] = {
+    "medium": dict(zip(NAMES, (3, 2, 2, 2), strict=True)),
+    "large": dict(zip(NAMES, (3, 3, 3, 2), strict=True)),
+    "huge": dict(zip(NAMES, (3, 3, 3, 3), strict=True)),
+}
+"""As spec/bounds.py names them."""
+STATES = {"medium": 737_794, "large": 4_093_531, "huge": 64_739_578}
+SMALL = dict(zip(NAMES, (2, 2, 2, 1), strict=True))
+"""A model of 957 states, for the time that a first look takes."""
+PARTS = {"digest": "the digest", "checks": "the type invariant", "order": "deterministic parents"}
+"""What can be left out, and what it is."""
+MISUSE = 2
+"""The exit code of a command line that asks for what is not there."""
+
+
+class Failed(Exception):  # noqa: N818 - the benchmark has failed, which need not be an error of its own
+    """A run that came to something else than it must."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a process took and wrote."""
+
+    seconds: float
+    peak_bytes: int
+    code: int
+    output: str
+    errors: str
+
+
+def run(command: Sequence[str | Path], folder: Path, environment: dict[str, str] | None = None) -> Run:
+    """Run a command to its end."""
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            [str(word) for word in command], cwd=folder, stdout=output, stderr=errors, env={**os.environ, **(environment or {})}
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        errors.seek(0)
+        peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        return Run(seconds, peak, process.returncode, output.read(), errors.read())
+
+
+def must(result: Run, what: str) -> Run:
+    """Return a run that ended well.
+
+    Raises:
+        Failed: it did not.
+    """
+    if result.code:
+        raise Failed(f"{what} ended with code {result.code}: {(result.errors or result.output)[-2000:]}")
+    return result
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The other checkers
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Another checker: how to build and run the model, and where it says what it found."""
+
+    name: str
+    tools: tuple[str, ...]
+    write: Callable[[Bounds, Path], None]
+    """Writes the model at the bounds to a file that `build` reads."""
+    build: tuple[str, ...]
+    command: str
+    clean: str
+    """What it writes where it finds no error."""
+    states: str
+    """Finds the number of states."""
+    seconds: str
+    """Finds the seconds of the search by its own clock; "": the whole process counts."""
+    more_states: int
+    rounds: int
+    at_least: float
+
+    @property
+    def missing(self) -> list[str]:
+        """The programs that it needs and that are not installed."""
+        return [tool for tool in self.tools if shutil.which(tool) is None]
+
+    def make(self, bounds: Bounds, folder: Path) -> float:
+        """Write the model and compile it; return the seconds of compiling."""
+        folder.mkdir()
+        self.write(bounds, folder)
+        return sum(must(run(step.split(), folder), step).seconds for step in self.build)
+
+    def search(self, folder: Path, expected: int) -> Search:
+        """Run the compiled model; return what it took.
+
+        Raises:
+            Failed: it has not found the same states, or an error in the model.
+        """
+        result = must(run(self.command.split(), folder), self.name)
+        found = re.search(self.states, result.output)
+        states = int(found[1]) if found else 0
+        if self.clean not in result.output or states != expected + self.more_states:
+            raise Failed(f"{self.name} found {states:,} states, not {expected + self.more_states:,}:\n{result.output[-2000:]}")
+        clock = re.search(self.seconds, result.output) if self.seconds else None
+        search = float(clock[1]) if clock else result.seconds
+        return {"search_seconds": search, "whole_seconds": result.seconds, "peak_bytes": result.peak_bytes}
+
+
+def write_promela(bounds: Bounds, folder: Path) -> None:
+    """Write the model for Spin."""
+    options = [word for name, value in bounds.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    generator = HERE / "peers/kip_320_promela.py"
+    must(run([sys.executable, generator, *options, "--output", "k.pml"], folder), generator.name)
+
+
+def write_murphi(bounds: Bounds, folder: Path) -> None:
+    """Write the model for Rumur: the one that is there, with the bounds put in."""
+    text = (HERE / "peers/kip_320.m").read_text(encoding="utf-8")
+    for name, value in bounds.items():
+        text, count = re.subn(rf"(?m)^  {name.upper()}: \d+;$", f"  {name.upper()}: {value};", text)
+        if count != 1:
+            raise Failed(f"kip_320.m has {count} lines for the bound {name}")
+    (folder / "kip_320.m").write_text(text, encoding="utf-8")
+
+
+SPIN = Peer(
+    "Spin",
+    tools=("spin", "gcc"),
+    write=write_promela,
+    build=("spin -a k.pml", "gcc -O3 -march=native -DSAFETY -DNOREDUCE -DMEMLIM=16000 -o pan pan.c"),
+    command="./pan -m1000000 -w27",
+    clean="errors: 0",
+    states=r"(\d+) states, stored",
+    seconds=r"elapsed time ([\d.]+) seconds",
+    more_states=1,
+    rounds=3,
+    at_least=1.5,
+)
+RUMUR = Peer(
+    "Rumur",
+    tools=("rumur", "gcc"),
+    write=write_murphi,
+    build=(
+        "rumur --deadlock-detection off --threads 1 --output k.c kip_320.m",
+        "gcc -O3 -march=native -std=c11 k.c -o k -lpthread -mcx16",
+    ),
+    command="./k",
+    clean="No error found",
+    states=r"(\d+) states, \d+ rules fired",
+    seconds="",
+    more_states=0,
+    rounds=1,
+    at_least=12,
+)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Figures
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line of the table."""
+
+    what: str
+    value: float
+    unit: str
+    at_least: float | None = None
+    at_most: float | None = None
+    spread: tuple[float, float] | None = None
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the target is met; None where there is none."""
+        if self.at_least is not None:
+            return self.value >= self.at_least
+        return None if self.at_most is None else self.value <= self.at_most
+
+    def show(self, value: float) -> str:
+        """Return a value in words."""
+        return f"{value:,.0f}{self.unit}" if abs(value) >= 1000 else f"{value:.3g}{self.unit}"
+
+    def row(self) -> str:
+        """Return the line in Markdown."""
+        spread = f" ({self.spread[0]:.3g} to {self.spread[1]:.3g})" if self.spread else ""
+        target, word = (self.at_least, "at least") if self.at_least is not None else (self.at_most, "at most")
+        targeted = f"{word} {self.show(target)}" if target is not None else "-"
+        met = {True: "yes", False: "**no**", None: "-"}[self.met]
+        return f"| {self.what} | {self.show(self.value)}{spread} | {targeted} | {met} |"
+
+    def plain(self) -> dict[str, Any]:
+        """Return the line for JSON."""
+        return {**vars(self), "met": self.met}
+
+
+def ratio(what: str, ratios: Sequence[float], at_least: float | None = None) -> Figure:
+    """Return the median of some ratios as a figure."""
+    spread = (min(ratios), max(ratios)) if len(ratios) > 1 else None
+    return Figure(what, statistics.median(ratios), "x", at_least=at_least, spread=spread)
+
+
+@dataclass
+class Report:
+    """What was measured so far."""
+
+    figures: list[Figure] = field(default_factory=list)
+    checkers: list[str] = field(default_factory=list)
+    """The lines of the table of checkers."""
+    notes: list[str] = field(default_factory=list)
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    failed: bool = False
+
+    def add_run(self, what: str, **measured: Any) -> None:
+        """Note a run, and say so."""
+        self.runs.append({"what": what, **measured})
+        print(f"{what}: {measured.get('search_seconds', measured.get('seconds')):.2f} s", file=sys.stderr)
+
+    def add_checker(self, name: str, states: int, compiling: float, runs: Sequence[Search]) -> None:
+        """Add a line to the table of checkers: medians of its runs, and the largest peak."""
+        search = statistics.median(run["search_seconds"] for run in runs)
+        whole = statistics.median(run["whole_seconds"] for run in runs)
+        peak = max(run["peak_bytes"] for run in runs)
+        times = f"{compiling:.2f} | {search:.2f} | {whole:.2f}"
+        self.checkers.append(f"| {name} | {times} | {states / search:,.0f} | {peak / states:.0f} |")
+
+    def markdown(self) -> str:
+        """Return all tables and notes."""
+        lines = ["| what | figure | target | met |", "|---|---|---|---|", *(figure.row() for figure in self.figures), ""]
+        lines += ["| one thread | compile, s | search, s | whole process, s | distinct states/s | peak bytes/state |"]
+        lines += ["|---|---|---|---|---|---|", *self.checkers, ""]
+        return "\n".join([*lines, *(f"- {note}" for note in self.notes)])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Measurements
+
+
+class Benchmark:
+    """All measurements of one run, in a work folder."""
+
+    def __init__(self, bounds: str, pairs: int, peer_rounds: int | None, folder: Path) -> None:
+        self.bounds, self.pairs, self.peer_rounds, self.folder = bounds, pairs, peer_rounds, folder
+        self.report = Report()
+
+    def ours(self, bounds: str, threads: int = 1, leave_out: str = "") -> Search:
+        """Search our model in a process of its own.
+
+        Raises:
+            Failed: the states are not those that must be found.
+        """
+        options = ["--leave-out", leave_out] if leave_out else []
+        script = str(HERE / "one_search.py")
+        command = [sys.executable, script, MODEL, "--bounds", json.dumps(BOUNDS[bounds]), "--threads", str(threads)]
+        environment = {"KAFKA_SPEC_CACHE": str(self.folder / "cache"), "PYTHONPATH": str(ROOT)}
+        result = must(run([*command, *options], ROOT, environment), "our search")
+        measured: Search = json.loads(result.output)
+        if measured["distinct"] != STATES[bounds] or measured["verdict"] != "holds":
+            raise Failed(f"our search found {measured['distinct']:,} states, not {STATES[bounds]:,}: {measured['verdict']}")
+        measured |= {"whole_seconds": result.seconds, "peak_bytes": max(result.peak_bytes, measured["peak_bytes"])}
+        what = f"ours, {bounds}, threads {threads}" + (f", without {leave_out}" if leave_out else "")
+        self.report.add_run(what, **measured)
+        return measured
+
+    def measure_peers(self) -> None:
+        """Compare one thread with the other checkers."""
+        first = self.ours(self.bounds)
+        ours: list[Search] = []
+        for peer in (SPIN, RUMUR):
+            if peer.missing:
+                missing = " and ".join(peer.missing)
+                self.report.notes.append(f"{peer.name} is left out, for want of {missing}: apt-get install spin rumur gcc")
+            else:
+                ours += self.measure_peer(peer)
+        ours = ours or [self.ours(self.bounds)]
+        states = STATES[self.bounds]
+        self.report.add_checker("ours", states, first["compile_seconds"], ours)
+        rate = states / statistics.median(one["search_seconds"] for one in ours)
+        self.report.figures.insert(0, Figure("distinct states a second, one thread", rate, ""))
+
+    def measure_peer(self, peer: Peer) -> list[Search]:
+        """Compare with one checker; return our runs."""
+        folder = self.folder / peer.name
+        compiling = peer.make(BOUNDS[self.bounds], folder)
+        ours, theirs = [], []
+        for _ in range(self.peer_rounds or peer.rounds):
+            ours.append(self.ours(self.bounds))
+            theirs.append(peer.search(folder, STATES[self.bounds]))
+            self.report.add_run(peer.name, **theirs[-1])
+        search, whole = (
+            [their[clock] / our[clock] for their, our in zip(theirs, ours, strict=True)]
+            for clock in ("search_seconds", "whole_seconds")
+        )
+        self.report.figures += [
+            ratio(f"speed against {peer.name}, search alone", search, peer.at_least),
+            ratio(f"speed against {peer.name}, whole process, compiled before", whole),
+        ]
+        self.report.add_checker(peer.name, STATES[self.bounds], compiling, theirs)
+        return ours
+
+    def measure_threads(self) -> None:
+        """Compare two threads with one."""
+        if (os.cpu_count() or 1) < 2:
+            self.report.notes.append("two threads are left out: there is one core")
+            return
+        ratios = []
+        for _ in range(self.pairs):
+            one, two = self.ours(self.bounds, 1), self.ours(self.bounds, 2)
+            ratios.append(one["search_seconds"] / two["search_seconds"])
+        self.report.figures.append(ratio("speed of two threads against one", ratios, 1.6))
+
+    def measure_parts(self) -> None:
+        """Measure what the digest, the checks and the order cost."""
+        for part, what in PARTS.items():
+            ratios = []
+            for _ in range(self.pairs):
+                everything, without = self.ours(self.bounds), self.ours(self.bounds, leave_out=part)
+                ratios.append(everything["search_seconds"] / without["search_seconds"])
+            self.report.figures.append(ratio(f"time with {what} against without", ratios))
+
+    def measure_memory(self) -> None:
+        """Measure the memory that a large model takes."""
+        measured = self.ours("huge")
+        figure = Figure(
+            f"peak memory a state, {STATES['huge']:,} states", measured["peak_bytes"] / STATES["huge"], " bytes", at_most=45
+        )
+        self.report.figures.append(figure)
+
+    def measure_shell(self) -> None:
+        """Measure a first look at a small model from the shell."""
+        options = [word for name, value in SMALL.items() for word in ("--bound", f"{name}={value}")]
+        seconds = [self.shell(["check", MODEL, *options], self.folder / f"empty-{number}") for number in range(3)]
+        if found := [value for value in seconds if value is not None]:
+            spread = (min(found), max(found))
+            what = "a model of 957 states from the shell, empty cache"
+            self.report.figures.append(Figure(what, statistics.median(found), " s", at_most=2.5, spread=spread))
+
+    def measure_manifest(self) -> None:
+        """Measure all checks of the project, with an empty cache and again."""
+        manifest = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+        if "kafka-spec" not in manifest["tool"]:
+            self.report.notes.append("the manifest is left out: pyproject.toml has none")
+            return
+        for cache, most in (("cold", 60), ("warm", 8)):
+            seconds = self.shell(["check"], self.folder / "manifest")
+            if seconds is not None:
+                self.report.figures.append(Figure(f"the manifest, {cache} cache", seconds, " s", at_most=most))
+
+    def shell(self, arguments: Sequence[str], cache: Path) -> float | None:
+        """Run our command line; return the seconds of the whole process, or None with a note where it failed."""
+        command = [sys.executable, "-m", "kafka_spec", *arguments]
+        result = run(command, ROOT, {"KAFKA_SPEC_CACHE": str(cache)})
+        what = f"kafka_spec {' '.join(arguments)}"
+        self.report.add_run(what, seconds=result.seconds, code=result.code)
+        if result.code:
+            self.report.failed |= result.code != MISUSE
+            self.report.notes.append(f"`{what}` ended with code {result.code}: {(result.errors or result.output).strip()[-300:]}")
+            return None
+        return result.seconds
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The script
+
+
+def version(command: str, pattern: str) -> str:
+    """Return the version that a program tells; "" where it is missing."""
+    if shutil.which(command.split()[0]) is None:
+        return ""
+    result = run(command.split(), HERE)
+    found = re.search(pattern, result.output + result.errors)
+    return found[1] if found else "?"
+
+
+def surroundings(bounds: str) -> dict[str, Any]:
+    """Return what the figures depend on."""
+    return {
+        "model": MODEL,
+        "bounds": BOUNDS[bounds],
+        "states": STATES[bounds],
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 2),
+        "python": platform.python_version(),
+        "spin": version("spin -V", r"Version ([\d.]+)"),
+        "rumur": version("rumur --version", r"version v?([\d.]+)"),
+        "gcc": version("gcc -dumpfullversion", r"([\d.]+)"),
+    }
+
+
+def heading(about: dict[str, Any]) -> str:
+    """Return what the tables are about, in a sentence."""
+    bounds = ", ".join(f"{name} {value}" for name, value in about["bounds"].items())
+    programs = ", ".join(f"{name} {about[name]}" for name in ("python", "spin", "rumur", "gcc") if about[name])
+    machine = f"{about['cores']} cores, load {about['load']} at the start"
+    return f"{MODEL} at {bounds}: {about['states']:,} states; {machine}; {programs}.\n"
+
+
+def parse() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bounds", choices=["medium", "large"], default="large", help="how large (default: %(default)s)")
+    parser.add_argument("--pairs", type=int, help="pairs of runs for a ratio of our own (default: 5)")
+    parser.add_argument("--memory", action=argparse.BooleanOptionalAction, default=None, help="measure memory (20 s; default: yes)")
+    parser.add_argument("--quick", action="store_true", help="no memory, 3 pairs, one round of each other checker")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all runs and figures there")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Measure everything and print the tables; return 1 if something came to what it must not, missed targets aside."""
+    args = parse()
+    about = surroundings(args.bounds)
+    with tempfile.TemporaryDirectory(prefix="kafka-spec-benchmark-") as folder:
+        benchmark = Benchmark(args.bounds, args.pairs or (3 if args.quick else 5), 1 if args.quick else None, Path(folder))
+        try:
+            benchmark.measure_peers()
+            benchmark.measure_threads()
+            benchmark.measure_parts()
+            if args.memory or (args.memory is None and not args.quick):
+                benchmark.measure_memory()
+            benchmark.measure_shell()
+            benchmark.measure_manifest()
+        except Failed as failure:
+            print(f"benchmarks/replication.py: {failure}", file=sys.stderr)
+            return 1
+    report = benchmark.report
+    print(heading(about))
+    print(report.markdown())
+    if args.json:
+        figures = [figure.plain() for figure in report.figures]
+        plain = {"about": about, "figures": figures, "runs": report.runs, "notes": report.notes}
+        args.json.write_text(json.dumps(plain, indent=2) + "\n", encoding="utf-8")
+    return 1 if report.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

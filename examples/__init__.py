@@ -1,0 +1,1 @@
+"""Specifications and uses of the tables, each tested."""

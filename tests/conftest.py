@@ -1,0 +1,73 @@
+"""What all tests share: a cache of compiled code of their own, golden texts, the command line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+GOLDEN = Path(__file__).parent / "golden"
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --update-golden."""
+    parser.addoption("--update-golden", action="store_true", help="rewrite the golden texts; read the diff")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marks."""
+    config.addinivalue_line("markers", "slow: more than a few seconds; run under one hash seed only")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Keep compiled code in a folder of this run, so that nothing old is met."""
+    folder = tmp_path_factory.mktemp("compiled")
+    before = os.environ.get("KAFKA_SPEC_CACHE")
+    os.environ["KAFKA_SPEC_CACHE"] = str(folder)
+    yield folder
+    if before is None:
+        del os.environ["KAFKA_SPEC_CACHE"]
+    else:
+        os.environ["KAFKA_SPEC_CACHE"] = before
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Return a function that compares a text with the golden file of a name, or rewrites the file."""
+
+    def compare(name: str, text: str) -> None:
+        path = GOLDEN / name
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert path.exists(), f"{name} is missing; run `make golden` and read what it wrote"
+        assert path.read_text(encoding="utf-8") == text
+
+    return compare
+
+
+@pytest.fixture
+def kafka_spec() -> Command:
+    """Return a function that runs the command line in a process of its own."""
+
+    def run(*arguments: str, cwd: Path = ROOT, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
+        return subprocess.run(
+            [sys.executable, "-m", "kafka_spec", *arguments],
+            cwd=cwd,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    return run

@@ -1,0 +1,335 @@
+"""The command line as its users meet it: right use, every wrong input, budgets, interrupts, a bad cache."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, Command
+
+TINY = ("--bound", "replicas=2", "--bound", "log_size=1", "--bound", "max_records=1", "--bound", "max_leader_epoch=1")
+THREE = ("--bound", "replicas=3", "--bound", "log_size=1", "--bound", "max_records=1", "--bound", "max_leader_epoch=1")
+HUGE = ("replication/kip_320", "--bounds", "huge", "--threads", "1")
+
+
+def test_a_model_that_holds(kafka_spec: Command) -> None:
+    """A model that holds ends with 0 and says that it is complete."""
+    run = kafka_spec("check", "replication/kip_320", *TINY)
+
+    assert run.returncode == 0, run.stderr
+    assert "holds, complete within these bounds" in run.stdout
+    assert "277 distinct" in run.stdout
+
+
+def test_a_model_that_is_violated(kafka_spec: Command) -> None:
+    """A violation ends with 1 and shows the shortest counterexample."""
+    run = kafka_spec("check", "replication/kip_279", *THREE)
+
+    assert run.returncode == 1
+    assert "StrongIsr is violated: a shortest way has 12 states" in run.stdout
+
+
+def test_json(kafka_spec: Command) -> None:
+    """--format json writes one object with everything a program needs, and nothing else to stdout."""
+    run = kafka_spec("check", "replication/kip_279", *THREE, "--engine", "embedded", "--threads", "1", "--format", "json", "--all")
+    result = json.loads(run.stdout)
+
+    assert (run.returncode, result["schema_version"]) == (1, 1)
+    assert (result["verdict"], result["complete"], result["distinct"], result["depth"]) == ("violated", True, 9841, 18)
+    assert sum(result["levels"]) == result["distinct"]
+    assert sum(rule["fired"] for rule in result["rules"].values()) == result["generated"]
+    assert sum(rule["new"] for rule in result["rules"].values()) == result["distinct"] - 1
+    assert len(result["graph_digest"]) == 16
+    assert set(result["seconds"]) == {"compile", "search"}
+    assert result["peak_rss_bytes"] > 1 << 20
+    assert 0 < result["fingerprint_collision_probability"] < 1e-10
+    strong = next(claim for claim in result["properties"] if claim["name"] == "StrongIsr")
+    assert (strong["verdict"], len(strong["trace"]["steps"])) == ("violated", 11)
+
+
+def test_the_oracle_by_name(kafka_spec: Command) -> None:
+    """--engine oracle and --engine both give the same digest as the embedded engine."""
+    digests = {
+        json.loads(kafka_spec("check", "replication/kip_320", *TINY, "--engine", engine, "--format", "json").stdout)["graph_digest"]
+        for engine in ("embedded", "oracle", "both")
+    }
+
+    assert len(digests) == 1
+
+
+def test_verify(kafka_spec: Command) -> None:
+    """--verify searches again with another seed and agrees."""
+    assert kafka_spec("check", "replication/kip_320", *TINY, "--verify").returncode == 0
+
+
+def test_output_file(kafka_spec: Command, tmp_path: Path) -> None:
+    """--output writes the result to the file and leaves stdout empty."""
+    file = tmp_path / "result.json"
+    run = kafka_spec("check", "replication/kip_320", *TINY, "--format", "json", "--output", str(file))
+
+    assert (run.returncode, run.stdout) == (0, "")
+    assert json.loads(file.read_text())["distinct"] == 277
+
+
+def test_one_property(kafka_spec: Command) -> None:
+    """--property judges only what is named: kip_279 keeps WeakIsr where it breaks StrongIsr."""
+    run = kafka_spec("check", "replication/kip_279", *THREE, "--property", "WeakIsr")
+
+    assert run.returncode == 0
+    assert "StrongIsr " not in run.stdout
+
+
+def test_models(kafka_spec: Command) -> None:
+    """`models` lists every model, and one in full with its bounds, rules, properties and abstractions."""
+    everything = kafka_spec("models")
+    one = kafka_spec("models", "replication/kip_320")
+
+    assert everything.stdout.count("replication/") == 8
+    for heading in ("bounds", "rules", "properties", "abstractions"):
+        assert f"  {heading}" in one.stdout
+
+
+def test_trace_of_a_goal(kafka_spec: Command) -> None:
+    """`trace --property` shows how a goal is reached."""
+    run = kafka_spec("trace", "replication/kip_320", *TINY, "--property", "Committed")
+
+    assert run.returncode == 0
+    assert "Committed is reached: a shortest way has 7 states" in run.stdout
+
+
+def test_trace_of_a_named_check(kafka_spec: Command) -> None:
+    """`trace` takes the name of a check of the manifest."""
+    run = kafka_spec("trace", "KAFKA-7128")
+
+    assert run.returncode == 0
+    assert "StrongIsr is violated: a shortest way has 12 states" in run.stdout
+
+
+def test_trace_of_what_does_not_happen(kafka_spec: Command) -> None:
+    """`trace` of a property that holds says so and ends with 1."""
+    run = kafka_spec("trace", "replication/kip_320", *TINY, "--property", "StrongIsr")
+
+    assert run.returncode == 1
+    assert "no trace: StrongIsr is not shown within these bounds (holds)" in run.stderr
+
+
+def test_own_module(kafka_spec: Command, tmp_path: Path) -> None:
+    """module:SPEC checks a specification of one's own, found in the current folder."""
+    (tmp_path / "mine.py").write_text((ROOT / "examples" / "tutorial.py").read_text())
+    run = kafka_spec("check", "mine:LOCK", cwd=tmp_path)
+
+    assert run.returncode == 1
+    assert "OneHolder is violated: a shortest way has 5 states" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("check", "replication/nonsense"), "model 'replication/nonsense' is unknown; there is replication/high_watermark"),
+        (("check", "replication/kip_320", "--bound", "brokers=3"), "bound 'brokers' is unknown; there is replicas, log_size"),
+        (("check", "replication/kip_320", "--bound", "replicas=77"), "bound replicas=77 is outside 2..6"),
+        (("check", "replication/kip_320", "--bound", "replicas=many"), "write NAME=N with a whole number N"),
+        (("check", "replication/kip_320", "--bound", "replicas"), "write NAME=N with a whole number N"),
+        (("check", "replication/kip_320", "--bounds", "cosy"), "has no bound set 'cosy'; it has small, tiny"),
+        (("check", "replication/kip_320", "--property", "Nice"), "property 'Nice' is unknown; there is WeakIsr"),
+        (("check", "replication/kip_320", "--engine", "warp"), "invalid choice: 'warp'"),
+        (("check", "replication/kip_320", "--threads", "0"), "0 is not 1 or more"),
+        (("check", "no_such_module:SPEC"), "No module named 'no_such_module'"),
+        (("check", "spec.models:NOTHING"), "module spec.models has no NOTHING"),
+        (("check", "spec.models:MODELS"), "is dict, and a Spec is needed"),
+        (("check", "replication/kip_320", *TINY, "--output", "/nowhere/at/all"), "name a file that can be written"),
+        (("check", "--manifest", "nowhere.toml"), "nowhere.toml: No such file or directory"),
+        (("trace", "replication/kip_320", "--property", "Nice"), "property 'Nice' is unknown"),
+        (("models", "nonsense"), "model 'nonsense' is unknown"),
+        (("nonsense",), "invalid choice: 'nonsense'"),
+        ((), "the following arguments are required: COMMAND"),
+    ],
+)
+def test_wrong_input(kafka_spec: Command, arguments: tuple[str, ...], message: str) -> None:
+    """Wrong input ends with 2, a message that names the mistake and what there is, and no traceback."""
+    run = kafka_spec(*arguments)
+
+    assert run.returncode == 2
+    assert message in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+BROKEN_SPECS = {
+    "a lambda": ("guards=(lambda s: True,)", "a lambda has no name"),
+    "a guard that writes": ("guards=(writes,)", "guards look, effects write"),
+    "a construct outside the language": ("guards=(loops,)", "a while loop has no limit"),
+    "an unknown parameter": ("guards=(greedy,)", "takes cash"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), BROKEN_SPECS.values(), ids=BROKEN_SPECS)
+def test_wrong_spec(kafka_spec: Command, tmp_path: Path, change: str, message: str) -> None:
+    """A specification that is wrong ends with 2 and a message with file and cure."""
+    text = (ROOT / "examples" / "tutorial.py").read_text()
+    helpers = '''
+def writes(s: Workers) -> bool:
+    """Write."""
+    s.taken = 1
+    return True
+
+
+def loops(s: Workers) -> bool:
+    """Loop."""
+    while s.taken:
+        pass
+    return True
+
+
+def greedy(s: Workers, cash: int) -> bool:
+    """Ask for what is not there."""
+    return cash > 0
+
+
+WORKER ='''
+    text = text.replace("\nWORKER =", helpers, 1)
+    text = text.replace("LOOK = Rule(", "LOOK = Rule(", 1).replace("WORKER, (sees_lock_free,))", f"WORKER, {change})")
+    (tmp_path / "broken.py").write_text(text)
+    run = kafka_spec("check", "broken:LOCK", cwd=tmp_path)
+
+    assert run.returncode == 2
+    assert message in run.stderr
+    assert "broken.py:" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("budget", "reason"),
+    [
+        (("--seconds", "1"), "the time budget of 1 s is spent"),
+        (("--max-states", "100000"), "the budget of 100,000 states is spent"),
+        (("--memory", "200"), "the memory budget of 200 MiB is spent"),
+    ],
+)
+def test_budgets(kafka_spec: Command, budget: tuple[str, ...], reason: str) -> None:
+    """A spent budget ends with 3, verdict inconclusive, and the levels that were done."""
+    run = kafka_spec("check", *HUGE, *budget, "--format", "json")
+    result = json.loads(run.stdout)
+
+    assert run.returncode == 3
+    assert (result["verdict"], result["complete"], result["stopped"]) == ("inconclusive", False, reason)
+    assert result["levels"][:3] == [1, 6, 30]
+    assert result["graph_digest"] is None
+
+
+def test_interrupt() -> None:
+    """Ctrl-C ends with 3 and prints what was reached."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "kafka_spec", "check", *HUGE]
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=-1, stderr=-1, text=True) as process:
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+
+    assert process.returncode == 3, errors
+    assert "INCONCLUSIVE: interrupted" in output
+    assert "Traceback" not in errors
+
+
+def test_unwritable_cache(kafka_spec: Command, tmp_path: Path) -> None:
+    """A cache folder that cannot be written is bypassed with a warning."""
+    blocker = tmp_path / "file"
+    blocker.write_text("no folder")
+    run = kafka_spec("check", "replication/kip_320", *TINY, env={"KAFKA_SPEC_CACHE": str(blocker / "cache")})
+
+    assert run.returncode == 0
+    assert run.stderr.count("warning: compiled code cannot be") >= 1
+    assert "Traceback" not in run.stderr
+
+
+def test_corrupt_cache(kafka_spec: Command, tmp_path: Path) -> None:
+    """A damaged cache entry is rebuilt with a warning, and is whole afterwards."""
+    env = {"KAFKA_SPEC_CACHE": str(tmp_path)}
+    kafka_spec("check", "replication/kip_320", *TINY, env=env)
+    (entry,) = tmp_path.glob("*.o")
+    entry.write_bytes(entry.read_bytes()[:-100] + bytes(100))
+    damaged = kafka_spec("check", "replication/kip_320", *TINY, env=env)
+    mended = kafka_spec("check", "replication/kip_320", *TINY, env=env)
+
+    assert (damaged.returncode, mended.returncode) == (0, 0)
+    assert "is damaged; compiling anew" in damaged.stderr
+    assert mended.stderr == ""
+
+
+MANIFEST = """
+[[tool.kafka-spec.checks]]
+name = "one"
+model = "replication/kip_320"
+bounds = "tiny"
+verdict = "{verdict}"
+{more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("verdict", "more", "code", "message"),
+    [
+        ("holds", "distinct = 277\ndepth = 12\nall_rules_fire = true", 0, "ok    one"),
+        ("holds", "distinct = 278", 1, "277 distinct states, expected 278"),
+        ("holds", "depth = 3", 1, "12 levels, expected 3"),
+        ("violated", "", 1, "the verdict is holds, expected violated"),
+        ("violated", "traces = { StrongIsr = 5 }", 1, "the counterexample has no states, expected 5"),
+        ("holds", "seconds = 0", 3, "the time budget of 0 s is spent"),
+    ],
+)
+def test_expectations(kafka_spec: Command, tmp_path: Path, verdict: str, more: str, code: int, message: str) -> None:
+    """The manifest's run ends with 0 only where all is as expected, and says what is not."""
+    (tmp_path / "pyproject.toml").write_text(MANIFEST.format(verdict=verdict, more=more))
+    run = kafka_spec("check", cwd=tmp_path)
+
+    assert run.returncode == code, run.stderr
+    assert message in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "has no [[tool.kafka-spec.checks]]"),
+        ("not toml at all", "Expected '='"),
+        (MANIFEST.format(verdict="perfect", more=""), "verdict 'perfect' cannot be expected"),
+        (MANIFEST.format(verdict="holds", more="speed = 3"), "'speed' is unknown; there is name, model"),
+        (MANIFEST.format(verdict="holds", more="distinct = '5'"), "distinct = '5' is of the wrong kind"),
+        (MANIFEST.format(verdict="holds", more="").replace("tiny", "cosy"), "has no bound set 'cosy'"),
+        (MANIFEST.format(verdict="holds", more="").replace("kip_320", "kip_0"), "model 'replication/kip_0' is unknown"),
+        (MANIFEST.format(verdict="holds", more="") * 2, "two checks are named 'one'"),
+        (MANIFEST.format(verdict="holds", more="traces = { Nice = 3 }"), "property 'Nice' is unknown"),
+    ],
+)
+def test_wrong_manifest(kafka_spec: Command, tmp_path: Path, text: str, message: str) -> None:
+    """A wrong manifest ends with 2 and names the check and the cure."""
+    (tmp_path / "pyproject.toml").write_text(text)
+    run = kafka_spec("check", cwd=tmp_path)
+
+    assert run.returncode == 2
+    assert message in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+@pytest.mark.slow
+def test_the_projects_own_manifest(kafka_spec: Command) -> None:
+    """`kafka-spec check` in the project finds every claim as expected."""
+    run = kafka_spec("check", "--format", "json")
+    checks = json.loads(run.stdout)["checks"]
+
+    assert run.returncode == 0
+    assert len(checks) >= 13
+    assert all(one["as_expected"] for one in checks)
+
+
+def test_two_hash_seeds(kafka_spec: Command) -> None:
+    """What a run prints does not depend on the order of sets: two hash seeds give the same text."""
+    arguments = ("trace", "replication/kip_279", *THREE, "--full")
+    first, second = (kafka_spec(*arguments, env={"PYTHONHASHSEED": seed}).stdout for seed in ("1", "2"))
+
+    assert first == second != ""

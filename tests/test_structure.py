@@ -1,0 +1,78 @@
+"""The repository against its own rules: floors, the wheel, the standard library, the README."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+
+def test_spec_needs_the_standard_library_only() -> None:
+    """`import spec` and every model work without site-packages."""
+    code = "import spec.models, spec.trace, spec.log; print(len(spec.models.MODELS))"
+    run = subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert (run.returncode, run.stdout) == (0, "8\n"), run.stderr
+
+
+def test_nothing_imports_the_top() -> None:
+    """kafka_spec.py stands above all packages: none of them imports it."""
+    for package in ("spec", "model_check", "impl", "diagrams"):
+        for file in (ROOT / package).rglob("*.py"):
+            assert not re.search(r"^\s*(import|from) kafka_spec\b", file.read_text(), re.MULTILINE), file
+
+
+def test_missing_checker_is_told() -> None:
+    """Without the extra `check`, the command says what to install."""
+    code = "import sys; sys.modules['numpy'] = None; import kafka_spec"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert run.returncode != 0
+    assert "pip install 'kafka-spec[check]'" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_readme_names_what_there_is() -> None:
+    """Every model the README names exists, and both commands stand in its first lines."""
+    from spec.models import MODELS
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    assert set(re.findall(r"replication/\w+", text)) <= set(MODELS) | {"replication/"}
+    assert "make check" in text[:1500]
+    assert "make test" in text[:1500]
+
+
+@pytest.mark.slow
+def test_wheel(tmp_path: Path) -> None:
+    """The wheel, installed into an empty environment, checks a model from another folder; it holds no tests and no benchmarks."""
+    build = [sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path), str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.split("/")[0] for name in names}
+
+    assert {"spec", "model_check", "impl", "diagrams", "kafka_spec.py"} <= tops
+    assert not tops & {"tests", "benchmarks", "examples"}
+    assert "spec/replication/versions/kip_320.py" in names
+
+    place = tmp_path / "environment"
+    venv.create(place, with_pip=True)
+    install = [str(place / "bin" / "pip"), "install", "-q", "-c", str(ROOT / "constraints.txt"), f"{wheel}[check]"]
+    subprocess.run(install, check=True, capture_output=True)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [str(place / "bin" / "kafka-spec"), "check", "replication/kip_320", "--bounds", "tiny"]
+    run = subprocess.run(command, cwd=elsewhere, env=environment, capture_output=True, text=True, check=False)
+
+    assert run.returncode == 0, run.stderr
+    assert "277 distinct" in run.stdout

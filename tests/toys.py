@@ -1,0 +1,602 @@
+"""Small specs made by hand, whose state spaces are known: what the tests of tables and engines run on.
+
+Each is a dataclass state with a rule or two, and shows one thing: an invariant that breaks at a known step, a step that leaves
+a domain or a bound, an effect that cannot be executed, a queue, a machine.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+from spec.domain import (
+    Assignment,
+    Bound,
+    Bounded,
+    Broker,
+    Each,
+    Flag,
+    OneOf,
+    PerBroker,
+    Queue,
+    Range,
+    StateOf,
+    append,
+    holds,
+    pop_first,
+    tagged,
+    truncate,
+)
+from spec.table import (
+    BoundSet,
+    Decision,
+    ItemOf,
+    Machine,
+    Property,
+    Row,
+    Rule,
+    Spec,
+    fire,
+    invariant,
+    reachable,
+    step_invariant,
+)
+
+TOY = "a toy"
+
+
+def rule(name: str, *effects: Any, guards: tuple[Any, ...] = (), **other: Any) -> Rule:
+    """Return a rule of the world with these effects."""
+    return Rule(name, "world", f"the world does {name}", TOY, effects, guards=guards, **other)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Counters
+
+LIMIT = Bound("limit", 1, 300, "how far the counter counts")
+
+
+@dataclass
+class Count:
+    """A number from 0 to the limit."""
+
+    value: int = holds(Range(0, LIMIT))
+
+
+def is_below_limit(s: Count, k: Any) -> bool:
+    """The counter can go on."""
+    return s.value < k.limit
+
+
+def count_up(s: Count) -> None:
+    """Count one more."""
+    s.value += 1
+
+
+def is_within_limit(s: Count, k: Any) -> bool:
+    """The value is between 0 and the limit."""
+    return 0 <= s.value <= k.limit
+
+
+def is_below_three(s: Count) -> bool:
+    """The value is less than 3."""
+    return s.value < 3
+
+
+def is_at_limit(s: Count, k: Any) -> bool:
+    """The counter has arrived."""
+    return s.value == k.limit
+
+
+def is_past_limit(s: Count, k: Any) -> bool:
+    """The counter is beyond its limit, where it never is."""
+    return s.value > k.limit
+
+
+def start_over(s: Count) -> None:
+    """Count from 0 again."""
+    s.value = 0
+
+
+def never_goes_down(before: Count, after: Count) -> bool:
+    """The value after a step is not less than before."""
+    return before.value <= after.value
+
+
+FIVE = (BoundSet("five", {"limit": 5}, "enough to see it"),)
+WITHIN = invariant("Within", is_within_limit, "the value is within the limit", TOY)
+BELOW_THREE = invariant("BelowThree", is_below_three, "the value is below 3", TOY)
+NEVER_DOWN = step_invariant("NeverDown", never_goes_down, "the value never goes down", TOY)
+ARRIVES = reachable("Arrives", is_at_limit, "the counter arrives", TOY)
+PASSES = reachable("Passes", is_past_limit, "the counter passes its limit", TOY)
+COUNT_UP = rule("CountUp", count_up, guards=(is_below_limit,))
+
+COUNTER = Spec("counter", "counts to the limit", Count, (COUNT_UP,), (WITHIN, ARRIVES), bound_sets=FIVE)
+"""0 to the limit, one state in each level; stuck at the end."""
+
+BREAKS_AT_THREE = Spec("breaks at three", "an invariant breaks", Count, (COUNT_UP,), (WITHIN, BELOW_THREE), bound_sets=FIVE)
+"""The invariant breaks after three steps."""
+
+GOES_BACK = Spec(
+    "goes back",
+    "a step invariant breaks on an edge to a known state",
+    Count,
+    (COUNT_UP, rule("StartOver", start_over, guards=(is_at_limit,))),
+    (NEVER_DOWN,),
+    bound_sets=FIVE,
+)
+"""The edge from the limit back to 0 leads to a state that is long known, and breaks the step invariant."""
+
+NEVER_PASSES = Spec("never passes", "a goal is not reached", Count, (COUNT_UP,), (PASSES,), bound_sets=FIVE)
+DEAD_RULE = Spec(
+    "dead rule", "a rule never fires", Count, (COUNT_UP, rule("Jump", start_over, guards=(is_past_limit,))), bound_sets=FIVE
+)
+LEAVES_BOUND = Spec("leaves bound", "counts on until the bound cuts it off", Count, (rule("CountUp", count_up),), bound_sets=FIVE)
+CUT_OFF = Spec(
+    "cut off", "a predicate of the exploration cuts it off", Count, (rule("CountUp", count_up, within=(is_below_three,)),),
+    bound_sets=FIVE,
+)  # fmt: skip
+"""Three is the last state, though the domain goes to the limit."""
+
+
+@dataclass
+class Digit:
+    """A number from 0 to 3, which is a fact and no bound."""
+
+    value: int = holds(Range(0, 3))
+    items: list[int] = holds(Bounded(Range(0, 3), 2))
+    flags: list[int] = holds(Each(Flag(), 2))
+
+
+LEAVES_DOMAIN = Spec("leaves domain", "counts out of its domain", Digit, (rule("CountUp", count_up),))
+"""3 + 1 leaves 0..3: the type invariant is violated after four steps."""
+
+
+def read_behind(s: Digit) -> None:
+    """Read the flag of the index that the value is, of which there are two."""
+    s.flags[1] = s.flags[s.value]
+    s.value += 1
+
+
+def read_nothing(s: Digit) -> bool:
+    """Read the first item where there is none."""
+    return s.items[0] == 0
+
+
+def is_two(s: Digit) -> bool:
+    """The value is 2."""
+    return s.value == 2
+
+
+def reads_nothing_at_two(s: Digit) -> bool:
+    """Read the first item, which is not there, at 2."""
+    return s.value < 2 or s.items[0] == 0
+
+
+def divide(s: Digit) -> None:
+    """Divide by what is 0 at 2."""
+    s.value = 1 + s.value + 0 // (2 - s.value)
+
+
+def step_reads_nothing(before: Digit, after: Digit) -> bool:
+    """Read the first item, which is not there, after 2."""
+    return after.value < 2 or before.items[0] == 0
+
+
+def shift_away(s: Digit) -> None:
+    """Shift by what is negative at 2."""
+    s.value = s.value + (1 << (1 - s.value))
+
+
+def take_from_nothing(s: Digit) -> None:
+    """Take the first item, which is not there."""
+    pop_first(s.items)
+
+
+def truncate_below_nothing(s: Digit) -> None:
+    """Truncate to less than nothing."""
+    truncate(s.items, s.value - 1)
+
+
+EFFECT_RAISES = Spec("effect raises", "an index is outside", Digit, (rule("ReadBehind", read_behind),))
+GUARD_RAISES = Spec(
+    "guard raises", "a guard reads what is not there", Digit, (rule("ReadNothing", count_up, guards=(read_nothing,)),)
+)
+PROPERTY_RAISES = Spec(
+    "property raises", "a property reads what is not there", Digit, (rule("CountUp", count_up),),
+    (invariant("ReadsNothing", reads_nothing_at_two, "it reads", TOY),),
+)  # fmt: skip
+STEP_PROPERTY_RAISES = Spec(
+    "step property raises", "a step invariant reads what is not there", Digit, (rule("CountUp", count_up),),
+    (step_invariant("StepReadsNothing", step_reads_nothing, "it reads", TOY),),
+)  # fmt: skip
+DIVIDES = Spec("divides", "a division by zero", Digit, (rule("Divide", divide),))
+SHIFTS = Spec("shifts", "a shift by less than 0", Digit, (rule("ShiftAway", shift_away),))
+TAKES = Spec("takes", "takes from an empty sequence", Digit, (rule("Take", take_from_nothing),))
+TRUNCATES = Spec("truncates", "truncates below 0", Digit, (rule("Truncate", truncate_below_nothing),))
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Machines
+
+
+class Door(enum.IntEnum):
+    """The states of a door."""
+
+    SHUT = 0
+    OPEN = 1
+    LOCKED = 2
+
+
+@dataclass
+class House:
+    """Two doors, how often they were tried, and whether there is a key."""
+
+    doors: list[int] = holds(PerBroker(StateOf(Door, "Door"), 2))
+    tries: int = holds(Range(0, 3))
+    refused: int = holds(Range(0, 3))
+    key: int = holds(Flag())
+
+
+def there_is_a_key(s: House) -> bool:
+    """The key was found."""
+    return s.key == 1
+
+
+def there_is_no_key(s: House) -> bool:
+    """The key was not found."""
+    return s.key == 0
+
+
+def note_try(s: House) -> None:
+    """Count the try."""
+    s.tries = min(3, s.tries + 1)
+
+
+def is_first_door(door: int) -> bool:
+    """The door is the first."""
+    return door == 0
+
+
+def is_any_door(door: int) -> bool:
+    """The door is one of the two."""
+    return door >= 0
+
+
+DOOR = Machine(
+    "Door",
+    Door,
+    Door.SHUT,
+    (
+        Row("open", (Door.SHUT,), Door.OPEN, effects=(note_try,)),
+        Row("open", (Door.LOCKED,), Door.OPEN, guards=(there_is_a_key,), effects=(note_try,)),
+        Row("shut", (Door.OPEN,), Door.SHUT),
+        Row("lock", (Door.SHUT,), Door.LOCKED, guards=(there_is_a_key,)),
+    ),
+    entity=("door",),
+)
+
+CLASHING = Machine(
+    "Door",
+    Door,
+    Door.SHUT,
+    (
+        Row("open", (Door.SHUT,), Door.OPEN, guards=(is_first_door,)),
+        Row("open", (Door.SHUT,), Door.LOCKED, guards=(is_any_door,)),
+    ),
+    entity=("door",),
+)
+"""Both rows fit the first door: the guards differ, so only running the table tells that they overlap."""
+
+WAITING = Machine(
+    "Door",
+    Door,
+    Door.SHUT,
+    (
+        Row("open", (Door.SHUT,), Door.OPEN),
+        Row("lock", (Door.SHUT, Door.OPEN), Door.LOCKED, waits_for="keys"),
+    ),
+    entity=("door",),
+)
+
+ANY_DOOR = {"door": Broker(2)}
+
+
+def try_to_open(s: House, k: Any, door: int) -> None:
+    """Open the door; where the table refuses, that is counted."""
+    if not fire(s, k, DOOR, (door,), "open"):
+        s.refused = min(3, s.refused + 1)
+
+
+def shut_door(s: House, k: Any, door: int) -> None:
+    """Shut the door."""
+    fire(s, k, DOOR, (door,), "shut")
+
+
+def lock_door(s: House, k: Any, door: int) -> None:
+    """Lock the door."""
+    fire(s, k, DOOR, (door,), "lock")
+
+
+def find_key(s: House) -> None:
+    """Find the key."""
+    s.key = 1
+
+
+def open_clashing(s: House, k: Any, door: int) -> None:
+    """Open a door by the table whose rows overlap."""
+    fire(s, k, CLASHING, (door,), "open")
+
+
+def lock_waiting(s: House, k: Any, door: int) -> None:
+    """Lock a door by a row that waits."""
+    fire(s, k, WAITING, (door,), "lock")
+
+
+def shut_beyond(s: House, k: Any) -> None:
+    """Shut a door that is not there."""
+    fire(s, k, DOOR, (2,), "shut")
+
+
+def both_doors_are_locked(s: House) -> bool:
+    """Both doors are locked."""
+    return s.doors[0] == Door.LOCKED and s.doors[1] == Door.LOCKED
+
+
+def locked_doors_have_a_key(s: House) -> bool:
+    """Where a door is locked there is a key."""
+    for door in range(len(s.doors)):
+        if s.doors[door] == Door.LOCKED and s.key == 0:
+            return False
+    return True
+
+
+DOORS = Spec(
+    "doors",
+    "two doors and a key",
+    House,
+    (
+        rule("Open", try_to_open, params=ANY_DOOR),
+        rule("Shut", shut_door, params=ANY_DOOR),
+        rule("Lock", lock_door, params=ANY_DOOR),
+        rule("FindKey", find_key, guards=(there_is_no_key,)),
+    ),
+    (
+        invariant("LockedWithKey", locked_doors_have_a_key, "a locked door has a key", TOY),
+        reachable("BothLocked", both_doors_are_locked, "both doors are locked", TOY),
+    ),
+    machines=(DOOR,),
+)
+
+OVERLAPPING = Spec(
+    "overlapping", "rows overlap", House, (rule("OpenClashing", open_clashing, params=ANY_DOOR),), machines=(CLASHING,)
+)
+WAITS = Spec("waits", "a row waits", House, (rule("LockWaiting", lock_waiting, params=ANY_DOOR),), machines=(WAITING,))
+NO_SUCH_DOOR = Spec("no such door", "an entity is not there", House, (rule("ShutBeyond", shut_beyond),), machines=(DOOR,))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Messages and assignments
+
+
+class Kind(enum.IntEnum):
+    """What a message is."""
+
+    PING = 0
+    PONG = 1
+    STOP = 2
+
+
+@tagged("kind", {Kind.PING: ("number",), Kind.PONG: ("number", "sender"), Kind.STOP: ()})
+@dataclass
+class Message:
+    """A ping, a pong with its sender, or the end."""
+
+    kind: int = holds(OneOf(Kind))
+    number: int = holds(Range(-1, 2, -1))
+    sender: int = holds(Broker(2))
+
+
+@dataclass
+class Network:
+    """A channel, and how many pings and pongs went through it."""
+
+    channel: list[Message] = holds(Queue(Message, 2))
+    sent: int = holds(Range(0, 3))
+    answered: int = holds(Range(0, 3))
+
+
+def a_ping_is_left(s: Network) -> bool:
+    """Fewer than three pings were sent, and the channel has room."""
+    return s.sent < 3 and len(s.channel) < 2
+
+
+def send_ping(s: Network) -> None:
+    """Send a ping."""
+    append(s.channel, kind=Kind.PING, number=min(2, s.sent))
+    s.sent += 1
+
+
+def first_is_ping(s: Network, message: int) -> bool:
+    """The message is the first, and a ping."""
+    return message == 0 and s.channel[message].kind == Kind.PING
+
+
+def first_is_pong(s: Network, message: int) -> bool:
+    """The message is the first, and a pong."""
+    return message == 0 and s.channel[message].kind == Kind.PONG
+
+
+def answer_ping(s: Network, sender: int) -> None:
+    """Take the ping and send a pong of its number."""
+    number = s.channel[0].number
+    pop_first(s.channel)
+    append(s.channel, kind=Kind.PONG, number=number, sender=sender)
+
+
+def take_pong(s: Network) -> None:
+    """Take the pong."""
+    pop_first(s.channel)
+    s.answered += 1
+
+
+def answers_follow_pings(s: Network) -> bool:
+    """No more pongs were taken than pings sent."""
+    return s.answered <= s.sent
+
+
+def stop_has_number(s: Network) -> None:
+    """Send a stop with a number, which means nothing there."""
+    append(s.channel, kind=Kind.STOP, number=1)
+
+
+A_MESSAGE = {"message": ItemOf("channel")}
+CHANNEL = Spec(
+    "channel",
+    "a FIFO channel with pings and pongs",
+    Network,
+    (
+        rule("SendPing", send_ping, guards=(a_ping_is_left,)),
+        rule("AnswerPing", answer_ping, guards=(first_is_ping,), params={**A_MESSAGE, "sender": Broker(2)}),
+        rule("TakePong", take_pong, guards=(first_is_pong,), params=A_MESSAGE),
+    ),
+    (invariant("AnswersFollow", answers_follow_pings, "no pong without ping", TOY),),
+)
+MEANINGLESS = Spec("meaningless", "a field of another kind of message is set", Network, (rule("StopHasNumber", stop_has_number),))
+
+
+@dataclass
+class Assigned:
+    """The assigned replicas of a partition, in order."""
+
+    replicas: list[int] = holds(Assignment(3))
+
+
+def assign_first(s: Assigned, broker: int) -> None:
+    """Add the broker at the end."""
+    append(s.replicas, broker)
+
+
+def is_not_assigned(s: Assigned, broker: int) -> bool:
+    """The broker stands nowhere."""
+    for place in range(len(s.replicas)):
+        if s.replicas[place] == broker:
+            return False
+    return True
+
+
+ANY_BROKER = {"broker": Broker(3)}
+ASSIGNS = Spec(
+    "assigns", "orders of three brokers", Assigned, (rule("Assign", assign_first, guards=(is_not_assigned,), params=ANY_BROKER),)
+)
+ASSIGNS_TWICE = Spec("assigns twice", "a broker is assigned twice", Assigned, (rule("Assign", assign_first, params=ANY_BROKER),))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Starts, ends, decisions
+
+
+class Pace(enum.IntEnum):
+    """How fast to count."""
+
+    SLOW = 1
+    FAST = 2
+
+
+def start_at(s: Count, at: int) -> None:
+    """Begin with this value."""
+    s.value = at
+
+
+def is_even(at: int) -> bool:
+    """The value is even."""
+    return at % 2 == 0
+
+
+def pace_is_left(s: Count, k: Any) -> bool:
+    """The limit lets the pace go on."""
+    return s.value + k.pace <= k.limit
+
+
+def count_at_pace(s: Count, k: Any) -> None:
+    """Count by the pace."""
+    s.value += k.pace
+
+
+STARTS = Rule("Start", "world", "starts at {at}", TOY, (start_at,), params={"at": Range(0, 4)}, guards=(is_even,))
+SEVERAL_STARTS = Spec("several starts", "begins at 0, 2 or 4", Count, (COUNT_UP,), (BELOW_THREE,), start=STARTS, bound_sets=FIVE)
+PACED = Spec(
+    "paced",
+    "counts by a decided pace",
+    Count,
+    (rule("CountAtPace", count_at_pace, guards=(pace_is_left,)),),
+    (ARRIVES,),
+    decisions=(Decision("pace", Pace.SLOW, "how fast"),),
+    bound_sets=FIVE,
+)
+FAST_PACED = PACED.replacing("fast paced", "counts by two", decisions={"pace": Pace.FAST})
+
+
+@dataclass
+class Grid:
+    """Four numbers: enough states for threads to share."""
+
+    cells: list[int] = holds(Each(Range(0, LIMIT), 4))
+
+
+def cell_has_room(s: Grid, k: Any, cell: int) -> bool:
+    """The cell is below the limit."""
+    return s.cells[cell] < k.limit
+
+
+def raise_cell(s: Grid, cell: int) -> None:
+    """Count the cell up."""
+    s.cells[cell] += 1
+
+
+def cells_are_not_all_equal_to_six(s: Grid) -> bool:
+    """Not every cell is 6."""
+    for cell in range(len(s.cells)):
+        if s.cells[cell] != 6:
+            return True
+    return False
+
+
+GRID = Spec(
+    "grid",
+    "four counters",
+    Grid,
+    (rule("RaiseCell", raise_cell, guards=(cell_has_room,), params={"cell": Range(0, 3)}),),
+    (invariant("NotAllSix", cells_are_not_all_equal_to_six, "not every cell is 6", TOY),),
+    bound_sets=(BoundSet("nine", {"limit": 9}, "ten thousand states"),),
+)
+
+EXPLORABLE: tuple[Spec, ...] = (
+    COUNTER, BREAKS_AT_THREE, GOES_BACK, NEVER_PASSES, DEAD_RULE, LEAVES_BOUND, CUT_OFF, LEAVES_DOMAIN, DOORS, CHANNEL, MEANINGLESS,
+    ASSIGNS, ASSIGNS_TWICE, SEVERAL_STARTS, PACED, FAST_PACED, GRID,
+)  # fmt: skip
+"""The toys that can be explored."""
+
+BROKEN: dict[str, Spec] = {
+    "ReadBehind": EFFECT_RAISES,
+    "ReadNothing": GUARD_RAISES,
+    "ReadsNothing": PROPERTY_RAISES,
+    "Divide": DIVIDES,
+    "ShiftAway": SHIFTS,
+    "Take": TAKES,
+    "Truncate": TRUNCATES,
+    "OpenClashing": OVERLAPPING,
+    "LockWaiting": WAITS,
+    "ShutBeyond": NO_SUCH_DOOR,
+}
+"""The toys that cannot be executed somewhere, by the rule or the property that is at fault."""
+
+
+def bounds_of(spec: Spec) -> dict[str, int]:
+    """Return the values of the spec's first bound set."""
+    return spec.bound_values({})
+
+
+def property_of(name: str) -> Property:
+    """Return one of the counters' properties."""
+    return {claim.name: claim for claim in (WITHIN, BELOW_THREE, NEVER_DOWN, ARRIVES, PASSES)}[name]
