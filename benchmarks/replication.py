@@ -30,7 +30,7 @@ MODEL = "replication/kip_320"
 
 Bounds: TypeAlias = dict[str, int]
 Search: TypeAlias = dict[str, Any]
-"""What a search took: search_seconds, whole_seconds (of the process), peak_bytes; for ours, compile_seconds too."""
+"""What a search took: search_seconds, whole_seconds (of the process), others, peak_bytes; for ours, compile_seconds too."""
 NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
 BOUNDS: dict[str, Bounds] = {
     "medium": dict(zip(NAMES, (3, 2, 2, 2), strict=True)),
@@ -56,6 +56,8 @@ class Run:
     """What a process took and wrote."""
 
     seconds: float
+    others: float
+    """How many cores other programs took in that time."""
     peak_bytes: int
     code: int
     output: str
@@ -65,17 +67,29 @@ class Run:
 def run(command: Sequence[str | Path], folder: Path, environment: dict[str, str] | None = None) -> Run:
     """Run a command to its end."""
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
-        began = time.perf_counter()
+        busy, began = busy_seconds(), time.perf_counter()
         process = subprocess.Popen(
             [str(word) for word in command], cwd=folder, stdout=output, stderr=errors, env={**os.environ, **(environment or {})}
         )
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - began
+        busy_after = busy_seconds()
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
         errors.seek(0)
         peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-        return Run(seconds, peak, process.returncode, output.read(), errors.read())
+        others = max(0.0, busy_after - busy - usage.ru_utime - usage.ru_stime) / seconds
+        return Run(seconds, others, peak, process.returncode, output.read(), errors.read())
+
+
+def busy_seconds() -> float:
+    """Return how long all cores together have worked since the system started; 0 where it does not tell."""
+    try:
+        with open("/proc/stat", encoding="ascii") as stat:
+            user, nice, system, _, _, interrupts, more = map(int, stat.readline().split()[1:8])
+    except OSError:
+        return 0.0
+    return (user + nice + system + interrupts + more) / os.sysconf("SC_CLK_TCK")
 
 
 def must(result: Run, what: str) -> Run:
@@ -137,7 +151,7 @@ class Peer:
             raise Failed(f"{self.name} found {states:,} states, not {expected + self.more_states:,}:\n{result.output[-2000:]}")
         clock = re.search(self.seconds, result.output) if self.seconds else None
         search = float(clock[1]) if clock else result.seconds
-        return {"search_seconds": search, "whole_seconds": result.seconds, "peak_bytes": result.peak_bytes}
+        return {"search_seconds": search, "whole_seconds": result.seconds, "others": result.others, "peak_bytes": result.peak_bytes}
 
 
 def write_promela(bounds: Bounds, folder: Path) -> None:
@@ -289,7 +303,7 @@ class Benchmark:
         measured: Search = json.loads(result.output)
         if measured["distinct"] != STATES[bounds] or measured["verdict"] != "holds":
             raise Failed(f"our search found {measured['distinct']:,} states, not {STATES[bounds]:,}: {measured['verdict']}")
-        measured |= {"whole_seconds": result.seconds, "peak_bytes": max(result.peak_bytes, measured["peak_bytes"])}
+        measured |= {"whole_seconds": result.seconds, "others": result.others, "peak_bytes": max(result.peak_bytes, measured["peak_bytes"])}
         what = f"ours, {bounds}, threads {threads}" + (f", without {leave_out}" if leave_out else "")
         self.report.add_run(what, **measured)
         return measured
@@ -335,11 +349,11 @@ class Benchmark:
         if (os.cpu_count() or 1) < 2:
             self.report.notes.append("two threads are left out: there is one core")
             return
-        ratios = []
-        for _ in range(self.pairs):
-            one, two = self.ours(self.bounds, 1), self.ours(self.bounds, 2)
-            ratios.append(one["search_seconds"] / two["search_seconds"])
+        pairs = [(self.ours(self.bounds, 1), self.ours(self.bounds, 2)) for _ in range(self.pairs)]
+        ratios = [one["search_seconds"] / two["search_seconds"] for one, two in pairs]
         self.report.figures.append(ratio("speed of two threads against one", ratios, 1.6))
+        others = statistics.median(measured["others"] for pair in pairs for measured in pair)
+        self.report.notes.append(f"other programs took {others:.2f} cores in the median of the runs of one and two threads")
 
     def measure_parts(self) -> None:
         """Measure what the digest, the checks and the order cost."""
@@ -383,7 +397,7 @@ class Benchmark:
         command = [sys.executable, "-m", "kafka_spec", *arguments]
         result = run(command, ROOT, {"KAFKA_SPEC_CACHE": str(cache)})
         what = f"kafka_spec {' '.join(arguments)}"
-        self.report.add_run(what, seconds=result.seconds, code=result.code)
+        self.report.add_run(what, seconds=result.seconds, others=result.others, code=result.code)
         if result.code:
             self.report.failed |= result.code != MISUSE
             self.report.notes.append(f"`{what}` ended with code {result.code}: {(result.errors or result.output).strip()[-300:]}")
@@ -456,6 +470,8 @@ def main() -> int:
             print(f"benchmarks/replication.py: {failure}", file=sys.stderr)
             return 1
     report = benchmark.report
+    others = statistics.median(one["others"] for one in report.runs)
+    report.notes.append(f"other programs took {others:.2f} cores in the median of all runs")
     print(heading(about))
     print(report.markdown())
     if args.json:

@@ -87,7 +87,7 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
     add("--bounds", metavar="SET", help="take a named set of bounds; --bound changes single ones")
     add("--property", action="append", dest="properties", metavar="NAME", help="judge only this; may be repeated")
     add("--engine", choices=ENGINES, help="embedded (compiled, the default), oracle (plain Python), or both, which must agree")
-    add("--threads", type=_positive, default=len(os.sched_getaffinity(0)), metavar="N", help="threads (default: one a core)")
+    add("--threads", type=_positive, default=_cores(), metavar="N", help="threads (default: one a core)")
     add("--all", action="store_true", help="go on to the end after a violation")
     add("--deadlock", action="store_true", help="also check that no state is without a step")
     add("--all-rules-fire", action="store_true", help="a rule that never fires is a failure")
@@ -106,6 +106,11 @@ def _add_output_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the result there instead of to stdout")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
     parser.add_argument("-v", "--verbose", action="store_true", help="for the manifest: every result in full")
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _positive(text: str) -> int:
