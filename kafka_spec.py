@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 
 try:
     from model_check.check import check
@@ -33,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="kafka-spec", description="Kafka's protocol, stated once: check it, trace it, look at it."
     )
+    parser.add_argument("--version", action="version", version=f"kafka-spec {version('kafka-spec')}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     add_commands(commands, MODELS)
     options = parser.parse_args(arguments)

@@ -13,8 +13,9 @@ import json
 import os
 import signal
 import sys
+import traceback
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from model_check.exploration import Budget, Exploration, Progress
 from model_check.manifest import NamedCheck, named_bounds, read_manifest
 from model_check.progress import Display
 from model_check.report.plain import SCHEMA_VERSION, check_plain, model_plain, result_plain
-from model_check.report.text import check_line, model_text, result_text, trace_text
+from model_check.report.text import check_line, model_text, result_text, story_text, trace_text
 from spec.table import Spec, SpecError
 from spec.trace import Trace
 
@@ -57,8 +58,13 @@ class Models:
             raise SpecError(f"{module}:{name}: {error}; run where the module is, or set PYTHONPATH") from None
         except AttributeError:
             raise SpecError(f"{module}:{name}: module {module} has no {name}") from None
-        except (SyntaxError, ValueError) as error:
-            raise SpecError(f"{module}:{name}: {error}") from None
+        except SpecError:
+            raise
+        except Exception as error:
+            # the module is the user's: whatever it raises is told with the line that raised it
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{frame.filename}:{frame.lineno}"
+            raise SpecError(f"{module}:{name} cannot be imported: {where}: {type(error).__name__}: {error}") from None
         if not isinstance(spec, Spec):
             raise SpecError(f"{module}:{name} is {type(spec).__name__}, and a Spec is needed")
         return spec
@@ -96,7 +102,7 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
     add("--memory", type=_positive, metavar="MIB", help="stop before using more memory, inconclusive")
     add("--max-states", type=_positive, metavar="N", help="stop after the level that reaches so many states, inconclusive")
     add("--manifest", type=Path, default=Path("pyproject.toml"), metavar="FILE", help="where the named checks are")
-    add("--traces", action="store_true", help="for the manifest: show the counterexample of each violated property")
+    add("--traces", action="store_true", help="for the manifest: tell the counterexample of each violated property")
     add("--full", action="store_true", help="show whole states in traces, not only what changed")
     _add_output_options(parser)
 
@@ -128,7 +134,7 @@ def run_check(options: argparse.Namespace, models: Models) -> int:
     """Check models or the manifest, write the result, return the exit code."""
     named = _named_checks(options, models)
     if not options.models:
-        return _run_manifest(options, named.values())
+        return _run_manifest(options, list(named.values()))
     chosen = [named[name] if name in named else _unnamed(options, models.find(name)) for name in options.models]
     if len(chosen) > 1 or options.models[0] in named:
         return _run_manifest(options, chosen)
@@ -145,8 +151,9 @@ def run_check(options: argparse.Namespace, models: Models) -> int:
     return {"holds": AS_EXPECTED, "violated": VIOLATED, "inconclusive": INCONCLUSIVE}[result.verdict]
 
 
-def _run_manifest(options: argparse.Namespace, checks: Any) -> int:
-    plain, code, lines = [], AS_EXPECTED, []
+def _run_manifest(options: argparse.Namespace, checks: Sequence[NamedCheck]) -> int:
+    """Run named checks one after the other, and tell what is not as expected."""
+    plain, code, lines, met = [], AS_EXPECTED, [], 0
     for named in checks:
         result = _run(options, named)
         unmet = named.expected.unmet(result)
@@ -155,20 +162,22 @@ def _run_manifest(options: argparse.Namespace, checks: Any) -> int:
             lines.append(result_text(result, _traces(result, result.violated), options.full))
         if options.format == "json":
             plain.append(check_plain(named.name, result, _traces(result, result.findings), named.expected))
-        surprise = unmet and named.expected.verdict != "violated"
-        if not options.verbose and (options.traces or surprise):
-            traces = _traces(result, result.violated).values()
-            lines += ["", *(trace_text(trace, named.spec, options.full) + "\n" for trace in traces)] if traces else []
+        if not options.verbose:
+            surprise = unmet and named.expected.verdict != "violated"
+            traces = _traces(result, result.violated).values() if options.traces or surprise else ()
+            lines += [trace_text(trace, named.spec, options.full) if surprise else story_text(trace) for trace in traces]
         if options.format == "text" and not options.output:
             print("\n".join(lines), flush=True)
             lines = []
+        met += not unmet
         if unmet:
             code = max(code, INCONCLUSIVE if result.verdict == "inconclusive" else VIOLATED)
         if result.stopped == "interrupted":
             break
+    lines.append(f"{met} of {len(checks)} checks as expected")
     if options.format == "json":
         _write(options, json.dumps({"schema_version": SCHEMA_VERSION, "checks": plain}, indent=1))
-    elif options.output:
+    else:
         _write(options, "\n".join(lines))
     return code
 

@@ -1,32 +1,23 @@
 """From a spec at given bounds to a loaded program: the successor function, the judge of states, the set of fingerprints.
 
 One module of machine code for each shape; bounds and decisions that change no shape are values of `k` at run time. Knows what
-an engine needs, no search. The machine code is kept in a cache folder under the digest of everything it came from, the code
-before optimisation included, so a stale entry cannot be met; a damaged one is rebuilt.
+an engine needs, no search.
 """
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import functools
-import hashlib
-import os
-import tempfile
 import time
-import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
-import llvmlite
-import llvmlite.binding as llvm
 from llvmlite import ir
 
 from model_check import kernel
 from model_check.fingerprint import SECRET, mix
 from model_check.layout import Actions, Layout
 from model_check.lowering import FAULT_KINDS, I64, ONE, POINTER, ZERO, Compiler, Emitter, Fault, K, Ref, Value
+from model_check.machine_code import load
 from spec.lint import source_of
 from spec.table import Constants, ItemOf, Property, Rule, Spec
 
@@ -36,10 +27,6 @@ I128 = ir.IntType(128)
 
 # where the successor function counts; rules and step invariants follow
 DIGEST, FAULT, FAULT_STATE, FAULT_ACTION, STUCK, UNTYPED, UNTYPED_ACTION, UNTYPED_FAULT, HEADER = range(9)
-
-
-class CacheWarning(UserWarning):
-    """The cache of compiled code could not be used as it is."""
 
 
 class Program:
@@ -72,7 +59,7 @@ class Program:
         for function, shapes in kernel.SIGNATURES.items():
             code = self._compiler.function(function, shapes, trusted=True).code  # type: ignore[arg-type]
             _Export(self._compiler, function.__name__, code)
-        self._library, self.from_cache = _load(str(self._compiler.module))
+        self._library, self.from_cache = load(str(self._compiler.module))
         integer, pointer = ctypes.c_int64, ctypes.c_void_p
         self.expand = self._entry("expand", integer, [pointer, pointer, integer, integer, pointer, integer, *[pointer] * 5])
         self.judge = self._entry("judge", integer, [pointer, integer, pointer, pointer])
@@ -355,87 +342,3 @@ class _Judge(Emitter):
 
 def _word(number: int) -> ir.Constant:
     return I64(number)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Machine code and its cache
-
-
-@functools.cache
-def _machine() -> llvm.TargetMachine:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_default_triple()
-    features = llvm.get_host_cpu_features().flatten()
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=2, jit=True)
-
-
-def cache_folder() -> Path:
-    """Return where compiled code is kept: $KAFKA_SPEC_CACHE, or kafka-spec in the user's cache folder."""
-    if chosen := os.environ.get("KAFKA_SPEC_CACHE"):
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafka-spec"
-
-
-def _load(code: str) -> tuple[llvm.ExecutionEngine, bool]:
-    """Return the loaded machine code of a module, and whether it came from the cache."""
-    cpu = llvm.get_host_cpu_name() + llvm.get_host_cpu_features().flatten()
-    origin = f"{llvmlite.__version__} {llvm.llvm_version_info} {cpu}\n{code}"
-    digest = hashlib.sha256(origin.encode()).hexdigest()
-    path = cache_folder() / f"{digest[:32]}.o"
-    machine_code = _read(path)
-    if found := machine_code is not None:
-        return _link(machine_code), found
-    machine_code = _generate(code)
-    _write(path, machine_code)
-    return _link(machine_code), False
-
-
-def _generate(code: str) -> bytes:
-    """Return the optimised machine code of a module."""
-    module = llvm.parse_assembly(code)
-    module.verify()
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
-    options.loop_vectorization = options.slp_vectorization = False
-    builder = llvm.create_pass_builder(_machine(), options)
-    builder.getModulePassManager().run(module, builder)
-    machine_code: bytes = _machine().emit_object(module)
-    return machine_code
-
-
-def _link(machine_code: bytes) -> llvm.ExecutionEngine:
-    _machine()  # initialises LLVM
-    machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(machine_code))
-    engine.finalize_object()
-    return engine
-
-
-def _read(path: Path) -> bytes | None:
-    """Return the machine code in a cache file, or None where there is none that is whole."""
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        warnings.warn(f"compiled code cannot be read from {path}: {error}; compiling anew", CacheWarning, stacklevel=2)
-        return None
-    digest, machine_code = content[:32], content[32:]
-    if hashlib.sha256(machine_code).digest() != digest:
-        warnings.warn(f"compiled code in {path} is damaged; compiling anew", CacheWarning, stacklevel=2)
-        return None
-    return machine_code
-
-
-def _write(path: Path, machine_code: bytes) -> None:
-    """Keep machine code in a cache file, whole or not at all."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(hashlib.sha256(machine_code).digest() + machine_code)
-        Path(file.name).replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError, UnboundLocalError):
-            Path(file.name).unlink()
-        warnings.warn(f"compiled code cannot be kept in {path.parent}: {error}; set KAFKA_SPEC_CACHE", CacheWarning, stacklevel=2)

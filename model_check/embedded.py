@@ -12,8 +12,6 @@ nothing stays but its fingerprint in the set, and the index of its parent with t
 
 from __future__ import annotations
 
-import mmap
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -28,123 +26,15 @@ from model_check.compile import Program
 from model_check.exploration import Budget, Exploration, Finding, Progress, quiet
 from model_check.layout import Layout
 from model_check.oracle import World
+from model_check.shards import Records, Shard, Slice, address
 from spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError
 
 SLICE = 8192
 """States of the frontier that a thread takes at a time."""
 SLICE_BYTES = 256 << 20
 """What the candidates of a slice may take at most, were every action enabled everywhere."""
-FULL = 0.7
-"""The load at which a table of fingerprints grows."""
 SMALL_LEVEL = 1024
 """Below this, handing work to threads costs more than it brings."""
-
-Words = npt.NDArray[np.uint64]
-
-
-class Records:
-    """Room for the states of a level with their fingerprints, parents and actions.
-
-    Address space for as many as the machine's memory could hold is reserved at once; memory comes as it is written to, so that
-    growing costs no copy, and stays from level to level.
-    """
-
-    def __init__(self, record_bytes: int) -> None:
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        self.room = min(memory // (record_bytes + 16), (1 << 32) - 1)
-        self.states: npt.NDArray[np.uint8] = _reserve(self.room * record_bytes, np.uint8).reshape(self.room, record_bytes)
-        self.marks: Words = _reserve(self.room, np.uint64)
-        self.parents: npt.NDArray[np.uint32] = _reserve(self.room, np.uint32)
-        self.actions: npt.NDArray[np.uint32] = _reserve(self.room, np.uint32)
-        self.count = 0
-
-
-def _reserve(count: int, kind: Any) -> npt.NDArray[Any]:
-    """Return an array for which no memory is taken before it is written to."""
-    size = count * np.dtype(kind).itemsize
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
-    try:
-        area = mmap.mmap(-1, size, flags=flags)
-    except OSError as error:
-        raise SpecError(f"{size >> 20} MiB of address space cannot be reserved: {error}; raise the limit (ulimit -v)") from None
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        area.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(area, kind)
-
-
-class Shard:
-    """The seen fingerprints whose high bits are `number`, and the states that are new in this level."""
-
-    def __init__(self, program: Program, record_bytes: int, number: int, shift: int) -> None:
-        self.program, self.record_bytes, self.number, self.shift = program, record_bytes, number, shift
-        self.table: Words = np.zeros(1 << 12, np.uint64)
-        self.seen = 0
-        self.new = Records(record_bytes)
-        self.mine = np.empty(0, np.uint32)
-
-    def growth(self, candidates: int) -> int:
-        """Return how many bytes the shard may be about to take for so many candidates."""
-        size = len(self.table)
-        table = 2 * size * 8 if self.seen + candidates > FULL * size else 0
-        return table + candidates * (self.record_bytes + 16)
-
-    def make_room(self, candidates: int) -> None:
-        """Grow until so many candidates can be taken, were all of them new and this shard's."""
-        if self.new.count + candidates > self.new.room:
-            raise MemoryError
-        if candidates >= len(self.mine):
-            self.mine = np.empty(candidates + 1, np.uint32)
-        size = len(self.table)
-        while self.seen + candidates > FULL * size:
-            size *= 2
-        if size > len(self.table):
-            table: Words = np.zeros(size, np.uint64)
-            self.program.rehash(_at(self.table), len(self.table), _at(table), size - 1)
-            self.table = table
-
-    def take(self, slices: Sequence[Slice]) -> None:
-        """Take what is this shard's and new from the candidates of some slices, in order."""
-        new = self.new
-        for part in slices:
-            self.make_room(part.count)
-            known = self.program.insert(
-                _at(self.table), len(self.table) - 1, self.shift, self.number,
-                _at(part.states), _at(part.marks), _at(part.parents), _at(part.actions), part.count,
-                _at(new.states), _at(new.marks), _at(new.parents), _at(new.actions), new.count, _at(self.mine),
-            )  # fmt: skip
-            self.seen += known - new.count
-            new.count = known
-
-
-class Slice:
-    """The candidates of a slice of the frontier, and what the successor function counts on the way."""
-
-    def __init__(self, program: Program, record_bytes: int, room: int) -> None:
-        self.program = program
-        self.states = np.empty((room, record_bytes), np.uint8)
-        self.marks: Words = np.empty(room, np.uint64)
-        self.parents = np.empty(room, np.uint32)
-        self.actions = np.empty(room, np.uint32)
-        self.count = 0
-        self.counters = np.zeros(program.counters, np.int64)
-        self.start_level()
-
-    def start_level(self) -> None:
-        """Forget the findings of the level before."""
-        self.counters[compiled.STUCK] = self.counters[compiled.UNTYPED] = -1
-        self.counters[compiled.HEADER : self.program.fired : 2] = -1
-
-    def expand(self, states: npt.NDArray[np.uint8], marks: Words, begin: int, end: int) -> None:
-        """Fill the slice with the successors of the states begin..end-1 of the frontier."""
-        program = self.program
-        self.count = program.expand(
-            _at(states[begin:end]), _at(marks[begin:end]), end - begin, begin, program.k, program.seed,
-            _at(self.states), _at(self.marks), _at(self.parents), _at(self.actions), _at(self.counters),
-        )  # fmt: skip
-
-
-def _at(array: npt.NDArray[Any]) -> int:
-    return array.ctypes.data
 
 
 @dataclass(frozen=True)
@@ -290,7 +180,7 @@ class Search:
             states = self.states[thread * share : min(self.width, (thread + 1) * share)]
 
             def judge() -> None:
-                faults[thread] = self.program.judge(_at(states), len(states), self.program.k, _at(firsts[thread]))
+                faults[thread] = self.program.judge(address(states), len(states), self.program.k, address(firsts[thread]))
 
             return judge
 

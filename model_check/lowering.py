@@ -667,9 +667,7 @@ class _Body(Emitter):
             return self.b.urem(left, right) if remainder else self.b.udiv(left, right)
         zero = self.b.icmp_signed("==", right, ZERO)
         self.note(self.b.not_(zero), node, "a division by zero")
-        too_large = self.b.and_(
-            self.b.icmp_signed("==", left, I64(-1 << 63)), self.b.icmp_signed("==", right, I64(-1))
-        )
+        too_large = self.b.and_(self.b.icmp_signed("==", left, I64(-1 << 63)), self.b.icmp_signed("==", right, I64(-1)))
         self.note(self.b.not_(too_large), node, "a number leaves 64 bits")
         right = self.b.select(self.b.or_(zero, too_large), ONE, right)
         quotient, rest = self.b.sdiv(left, right), self.b.srem(left, right)

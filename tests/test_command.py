@@ -333,3 +333,21 @@ def test_two_hash_seeds(kafka_spec: Command) -> None:
     first, second = (kafka_spec(*arguments, env={"PYTHONHASHSEED": seed}).stdout for seed in ("1", "2"))
 
     assert first == second != ""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("SPEC = undefined", "broken.py:1: NameError: name 'undefined' is not defined"),
+        ("SPEC = 1 +", "SyntaxError: invalid syntax"),
+        ("import nowhere_to_be_found", "No module named 'nowhere_to_be_found'"),
+    ],
+)
+def test_own_module_that_cannot_be_imported(kafka_spec: Command, tmp_path: Path, text: str, message: str) -> None:
+    """A module of one's own that cannot be imported ends with 2, its mistake and its line, and no traceback."""
+    (tmp_path / "broken.py").write_text(text)
+    run = kafka_spec("check", "broken:SPEC", cwd=tmp_path)
+
+    assert run.returncode == 2
+    assert message in run.stderr
+    assert "Traceback" not in run.stderr

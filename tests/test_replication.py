@@ -12,6 +12,7 @@ import pytest
 from model_check import embedded, oracle
 from model_check.counterexample import trace_of
 from model_check.exploration import Exploration
+from model_check.shards import Slice
 from spec.models import MODELS
 
 MEASURED = json.loads((Path(__file__).parent / "oracles" / "replication-counts.json").read_text(encoding="utf-8"))
@@ -108,7 +109,7 @@ def exact_levels(row: dict[str, Any]) -> list[int]:
     spec = MODELS[f"replication/{row['version']}"]
     embedded.explore(spec, _bounds(row), on_level=lambda s: search.append(s) if not search else None, everything=True)
     program, size = search[0].program, search[0].layout.size
-    part = embedded.Slice(program, size, search[0].chunk * search[0].world.actions.count)
+    part = Slice(program, size, search[0].chunk * search[0].world.actions.count)
     start = search[0].layout.pack(search[0].world.initial()[0])
     frontier = np.frombuffer(start, np.uint8).reshape(1, size)
     while len(frontier):

@@ -101,6 +101,13 @@ def trace_text(trace: Trace, spec: Spec, full: bool = False) -> str:
     return "\n".join(lines)
 
 
+def story_text(trace: Trace) -> str:
+    """Return a trace as one line for each step."""
+    lines = [f"      {trace.shows} is violated: a shortest way has {trace.states} states"]
+    lines += [f"      {number:>3}. {step.says}" for number, step in enumerate((trace.start, *trace.steps), 1)]
+    return "\n".join(lines)
+
+
 def _changes(step: Step, sent: Iterable[str]) -> list[str]:
     lines = []
     for change in step.changed:

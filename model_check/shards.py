@@ -1,0 +1,129 @@
+"""Where the states of a search are: records of a level, shards of the set of seen fingerprints, candidates of a slice.
+
+Knows bytes and the compiled functions that fill them, no order of search.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from model_check import compile as compiled
+from model_check.compile import Program
+from spec.table import SpecError
+
+FULL = 0.7
+"""The load at which a table of fingerprints grows."""
+
+Words = npt.NDArray[np.uint64]
+
+
+class Records:
+    """Room for the states of a level with their fingerprints, parents and actions.
+
+    Address space for as many as the machine's memory could hold is reserved at once; memory comes as it is written to, so that
+    growing costs no copy, and stays from level to level.
+    """
+
+    def __init__(self, record_bytes: int) -> None:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        self.room = min(memory // (record_bytes + 16), (1 << 32) - 1)
+        self.states: npt.NDArray[np.uint8] = _reserve(self.room * record_bytes, np.uint8).reshape(self.room, record_bytes)
+        self.marks: Words = _reserve(self.room, np.uint64)
+        self.parents: npt.NDArray[np.uint32] = _reserve(self.room, np.uint32)
+        self.actions: npt.NDArray[np.uint32] = _reserve(self.room, np.uint32)
+        self.count = 0
+
+
+def _reserve(count: int, kind: Any) -> npt.NDArray[Any]:
+    """Return an array for which no memory is taken before it is written to."""
+    size = count * np.dtype(kind).itemsize
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+    try:
+        area = mmap.mmap(-1, size, flags=flags)
+    except OSError as error:
+        raise SpecError(f"{size >> 20} MiB of address space cannot be reserved: {error}; raise the limit (ulimit -v)") from None
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        area.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(area, kind)
+
+
+class Shard:
+    """The seen fingerprints whose high bits are `number`, and the states that are new in this level."""
+
+    def __init__(self, program: Program, record_bytes: int, number: int, shift: int) -> None:
+        self.program, self.record_bytes, self.number, self.shift = program, record_bytes, number, shift
+        self.table: Words = np.zeros(1 << 12, np.uint64)
+        self.seen = 0
+        self.new = Records(record_bytes)
+        self.mine = np.empty(0, np.uint32)
+
+    def growth(self, candidates: int) -> int:
+        """Return how many bytes the shard may be about to take for so many candidates."""
+        size = len(self.table)
+        table = 2 * size * 8 if self.seen + candidates > FULL * size else 0
+        return table + candidates * (self.record_bytes + 16)
+
+    def make_room(self, candidates: int) -> None:
+        """Grow until so many candidates can be taken, were all of them new and this shard's."""
+        if self.new.count + candidates > self.new.room:
+            raise MemoryError
+        if candidates >= len(self.mine):
+            self.mine = np.empty(candidates + 1, np.uint32)
+        size = len(self.table)
+        while self.seen + candidates > FULL * size:
+            size *= 2
+        if size > len(self.table):
+            table: Words = np.zeros(size, np.uint64)
+            self.program.rehash(address(self.table), len(self.table), address(table), size - 1)
+            self.table = table
+
+    def take(self, slices: Sequence[Slice]) -> None:
+        """Take what is this shard's and new from the candidates of some slices, in order."""
+        new = self.new
+        for part in slices:
+            self.make_room(part.count)
+            known = self.program.insert(
+                address(self.table), len(self.table) - 1, self.shift, self.number,
+                address(part.states), address(part.marks), address(part.parents), address(part.actions), part.count,
+                address(new.states), address(new.marks), address(new.parents), address(new.actions), new.count, address(self.mine),
+            )  # fmt: skip
+            self.seen += known - new.count
+            new.count = known
+
+
+class Slice:
+    """The candidates of a slice of the frontier, and what the successor function counts on the way."""
+
+    def __init__(self, program: Program, record_bytes: int, room: int) -> None:
+        self.program = program
+        self.states = np.empty((room, record_bytes), np.uint8)
+        self.marks: Words = np.empty(room, np.uint64)
+        self.parents = np.empty(room, np.uint32)
+        self.actions = np.empty(room, np.uint32)
+        self.count = 0
+        self.counters = np.zeros(program.counters, np.int64)
+        self.start_level()
+
+    def start_level(self) -> None:
+        """Forget the findings of the level before."""
+        self.counters[compiled.STUCK] = self.counters[compiled.UNTYPED] = -1
+        self.counters[compiled.HEADER : self.program.fired : 2] = -1
+
+    def expand(self, states: npt.NDArray[np.uint8], marks: Words, begin: int, end: int) -> None:
+        """Fill the slice with the successors of the states begin..end-1 of the frontier."""
+        program = self.program
+        self.count = program.expand(
+            address(states[begin:end]), address(marks[begin:end]), end - begin, begin, program.k, program.seed,
+            address(self.states), address(self.marks), address(self.parents), address(self.actions), address(self.counters),
+        )  # fmt: skip
+
+
+def address(array: npt.NDArray[Any]) -> int:
+    """Return where an array's first byte stands."""
+    return array.ctypes.data
