@@ -14,9 +14,10 @@ from typing import Any
 from llvmlite import ir
 
 from model_check import kernel
+from model_check.emit import FAULT_KINDS, I64, ONE, POINTER, ZERO, Emitter, Fault, K, Ref, Value
 from model_check.fingerprint import SECRET, mix
 from model_check.layout import Actions, Layout
-from model_check.lowering import FAULT_KINDS, I64, ONE, POINTER, ZERO, Compiler, Emitter, Fault, K, Ref, Value
+from model_check.lowering import Compiler
 from model_check.machine_code import load
 from spec.lint import source_of
 from spec.table import Constants, ItemOf, Property, Rule, Spec

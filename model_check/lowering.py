@@ -1,115 +1,51 @@
 """From the functions of a spec to machine code, through LLVM.
 
 Knows the language of spec/lint.py, the packed form of states, and no protocol. The same source that the oracle runs as Python
-becomes native code in which every integer has 64 bits, every index and every store is checked, and a failed check is recorded as a
-*fault* with its place: nothing is ever truncated, wrapped or read out of range in silence.
+becomes native code in which every integer has 64 bits, every index and every store is checked (model_check/emit.py): nothing
+is ever truncated, wrapped or read out of range in silence.
 
-Theory of operation. A value is an integer, or a reference: a pointer to packed bytes and how they are packed. A function is
-compiled once for each way its arguments are packed. A fault does not unwind: the first one is kept in a cell that every
-function is handed, the operation is left out, and the caller looks at the cell when the firing is over. LLVM inlines
-the calls and keeps the cell in a register, so checks cost a compare each. `trusted` functions (model_check/kernel.py) are the
-engine's own: they also have arrays, `while` loops and arithmetic that wraps, and are not checked.
+Theory of operation. A function is compiled once for each way its arguments are packed, a trigger of a machine once for a model.
+`trusted` functions (model_check/kernel.py) are the engine's own: they also have arrays, `while` loops and arithmetic that
+wraps, and are not checked.
 """
 
 from __future__ import annotations
 
 import ast
-import contextlib
 import functools
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NoReturn, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 from llvmlite import ir
 
+from model_check.emit import (
+    FAULT_KINDS,
+    I1,
+    I8,
+    I64,
+    ONE,
+    POINTER,
+    ZERO,
+    Buffer,
+    Compiled,
+    Emitter,
+    Fault,
+    K,
+    Ref,
+    Shape,
+    Value,
+    llvm_type,
+    reshaped,
+    shape_of,
+)
+from model_check.firing import Firing
 from model_check.layout import Packed, put
 from spec import lint
-from spec.domain import Array, Record, Scalar, machine_paths
+from spec.domain import Record, Scalar
 from spec.domain import Sequence as SequenceType
-from spec.table import Machine, Row, SpecError
-
-I1, I8, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(64)
-POINTER = I8.as_pointer()
-ZERO, ONE = I64(0), I64(1)
-FAULT_KINDS = {"bound": 0, "domain": 1, "error": 2}
-
-
-@dataclass(frozen=True)
-class Fault:
-    """A check that failed: `kind` is bound, domain or error; `place` is the source line; `message` says what."""
-
-    kind: str
-    place: str
-    message: str
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Values
-
-
-@dataclass(frozen=True)
-class Ref:
-    """A reference to packed bytes."""
-
-    packed: Packed
-    pointer: ir.Value
-
-
-@dataclass(frozen=True)
-class Buffer:
-    """An array of the engine: integers of `bits` bits."""
-
-    bits: int
-    pointer: ir.Value
-
-
-@dataclass(frozen=True)
-class K:
-    """The constants: an array of 64-bit integers, in the order of the compiler's names."""
-
-    pointer: ir.Value
-
-
-Value: TypeAlias = ir.Value | Ref | Buffer | K
-Shape: TypeAlias = Packed | int | str
-"""What makes two calls the same: how a reference is packed, the bits of a buffer, "int" or "k"."""
-
-
-def shape_of(value: Value) -> Shape:
-    """Return the shape of a value."""
-    if isinstance(value, Ref):
-        return value.packed
-    if isinstance(value, Buffer):
-        return value.bits
-    return "k" if isinstance(value, K) else "int"
-
-
-def reshaped(shape: Shape, argument: ir.Value) -> Value:
-    """Return an LLVM argument as a value of the shape."""
-    if isinstance(shape, Packed):
-        return Ref(shape, argument)
-    if isinstance(shape, int):
-        return Buffer(shape, argument)
-    return K(argument) if shape == "k" else argument
-
-
-def llvm_type(shape: Shape) -> ir.Type:
-    """Return the LLVM type of an argument of the shape."""
-    if isinstance(shape, int):
-        return ir.IntType(shape).as_pointer()
-    if isinstance(shape, Packed):
-        return POINTER
-    return I64.as_pointer() if shape == "k" else I64
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """A function in LLVM: `results` is how many integers it returns."""
-
-    code: ir.Function
-    results: int
+from spec.table import Machine, SpecError
 
 
 class Compiler:
@@ -174,7 +110,7 @@ class Compiler:
         if key not in self._functions:
             shapes: tuple[Shape, ...] = (s, "k", *["int"] * entity)
             self._functions[key] = compiled = self._declare(f"fire.{machine.name}.{trigger}", shapes, 1, inline=False)
-            _Fire(self, machine, trigger, compiled, shapes).compile()
+            Firing(self, machine, trigger, compiled, shapes).compile()
         return self._functions[key]
 
     def _declare(self, name: str, shapes: tuple[Shape, ...], results: int, inline: bool) -> Compiled:
@@ -207,182 +143,6 @@ def trusted_source(function: Callable[..., Any]) -> lint.Source:
     assert isinstance(tree, ast.FunctionDef)
     parameters = tuple(argument.arg for argument in tree.args.args)
     return lint.Source(function, tree, text, function.__code__.co_filename, parameters, (), True, ())
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Emitting code: what the body of a function, a table and the successor function share
-
-
-class Emitter:
-    """An LLVM function under construction, with the checked operations on packed bytes."""
-
-    def __init__(self, compiler: Compiler, code: ir.Function, fault: ir.Value) -> None:
-        self.compiler = compiler
-        self.code = code
-        self.entry = code.append_basic_block("entry")
-        self.b = ir.IRBuilder(self.entry)
-        self.fault = fault
-
-    def slot(self, type_: ir.Type, initial: ir.Value | None = None) -> ir.Value:
-        """Return a local variable, allocated where the function begins."""
-        with self.b.goto_block(self.entry):
-            if self.entry.instructions:
-                self.b.position_at_start(self.entry)
-            variable = self.b.alloca(type_)
-        if initial is not None:
-            self.b.store(initial, variable)
-        return variable
-
-    def at(self, pointer: ir.Value, offset: int | ir.Value) -> ir.Value:
-        """Return the pointer so many bytes further."""
-        if isinstance(offset, int):
-            return pointer if offset == 0 else self.b.gep(pointer, [I64(offset)])
-        return self.b.gep(pointer, [offset])
-
-    def check(self, ok: ir.Value, kind: str, place: str, message: str) -> contextlib.AbstractContextManager[None]:
-        """Return a context for what happens if the check holds; otherwise the fault is noted and it is left out."""
-        if not self.compiler.checked:
-            return contextlib.nullcontext()
-        code = I64(self.compiler.fault_code(kind, place, message))
-        good, bad, on = (self.code.append_basic_block(name) for name in ("good", "bad", "on"))
-        branch = self.b.cbranch(ok, good, bad)
-        branch.set_weights([2000, 1])
-        self.b.position_at_end(bad)
-        first = self.b.load(self.fault)
-        self.b.store(self.b.select(self.b.icmp_signed("==", first, ZERO), code, first), self.fault)
-        self.b.branch(on)
-        self.b.position_at_end(good)
-        return self.until(on)
-
-    @contextlib.contextmanager
-    def until(self, on: ir.Block) -> Iterator[None]:
-        """Go on at a block when the context ends."""
-        yield
-        if not self.b.block.is_terminated:
-            self.b.branch(on)
-        self.b.position_at_end(on)
-
-    def load(self, packed: Packed, pointer: ir.Value) -> ir.Value:
-        """Read a scalar as a 64-bit integer."""
-        raw = self.b.load(self.b.bitcast(pointer, ir.IntType(8 * packed.size).as_pointer()))
-        raw.align = 1
-        return self.b.sext(raw, I64) if packed.signed else self.b.zext(raw, I64)
-
-    def store(self, packed: Packed, pointer: ir.Value, value: ir.Value, place: str, name: str) -> None:
-        """Write a scalar, if its type holds the value."""
-        type_ = packed.type
-        assert isinstance(type_, Scalar)
-
-        def write() -> None:
-            narrow = self.b.trunc(value, ir.IntType(8 * packed.size))
-            self.b.store(narrow, self.b.bitcast(pointer, narrow.type.as_pointer())).align = 1
-
-        above = f"{name} would leave {type_.low}..{type_.high}"
-        with self.check(self.b.icmp_signed("<=", I64(type_.low), value), "domain", place, above):
-            below = self.b.icmp_signed("<=", value, I64(type_.high))
-            with self.check(below, "bound" if type_.bound else "domain", place, type_.bound or above):
-                write()
-
-    def length(self, ref: Ref) -> ir.Value:
-        """Return the number of items."""
-        if isinstance(ref.packed.type, Array):
-            return I64(ref.packed.type.length)
-        assert ref.packed.head is not None
-        return self.load(ref.packed.head, ref.pointer)
-
-    def set_length(self, ref: Ref, length: ir.Value) -> None:
-        """Write the length of a sequence; the caller knows that it fits."""
-        assert ref.packed.head is not None
-        narrow = self.b.trunc(length, ir.IntType(8 * ref.packed.head.size))
-        self.b.store(narrow, self.b.bitcast(ref.pointer, narrow.type.as_pointer())).align = 1
-
-    def item(self, ref: Ref, index: ir.Value) -> Ref:
-        """Return the item at an index that is known to be inside."""
-        assert ref.packed.item is not None
-        start = self.at(ref.pointer, ref.packed.head.size if ref.packed.head else 0)
-        return Ref(ref.packed.item, self.at(start, self.b.mul(index, I64(ref.packed.item.size))))
-
-    def checked_item(self, ref: Ref, index: ir.Value, place: str) -> Ref:
-        """Return the item at an index; at a bad one a fault, and the first item's place."""
-        inside = self.b.icmp_unsigned("<", index, self.length(ref))
-        good = self.slot(I64, ZERO)
-        with self.check(inside, "error", place, "an index is outside its sequence"):
-            self.b.store(index, good)
-        return self.item(ref, self.b.load(good))
-
-    def move(self, target: ir.Value, source: ir.Value, size: int | ir.Value) -> None:
-        """Copy bytes; the two places may overlap."""
-        move = self.compiler.intrinsic("llvm.memmove.p0.p0.i64", ir.VoidType(), [POINTER, POINTER, I64, I1])
-        self.b.call(move, [target, source, I64(size) if isinstance(size, int) else size, I1(0)])
-
-    def copy(self, target: ir.Value, source: ir.Value, size: int) -> None:
-        """Copy bytes between places that do not overlap."""
-        copy = self.compiler.intrinsic("llvm.memcpy.p0.p0.i64", ir.VoidType(), [POINTER, POINTER, I64, I1])
-        self.b.call(copy, [target, source, I64(size), I1(0)])
-
-    def clear(self, target: ir.Value, size: ir.Value) -> None:
-        """Fill bytes with zeros."""
-        fill = self.compiler.intrinsic("llvm.memset.p0.i64", ir.VoidType(), [POINTER, I8, I64, I1])
-        self.b.call(fill, [target, I8(0), size, I1(0)])
-
-    def refresh(self, ref: Ref) -> None:
-        """Write the bytes of a fresh record."""
-        self.copy(ref.pointer, self.b.bitcast(self.compiler.template(ref.packed), POINTER), ref.packed.size)
-
-    def invoke(self, compiled: Compiled, arguments: Sequence[Value]) -> list[ir.Value]:
-        """Call a compiled function; return the integers it returns."""
-        plain = [value.pointer if isinstance(value, Ref | Buffer | K) else value for value in arguments]
-        result = self.b.call(compiled.code, [*plain, self.fault])
-        if compiled.results <= 1:
-            return [result] * compiled.results
-        return [self.b.extract_value(result, index) for index in range(compiled.results)]
-
-    def predicate(self, function: Callable[..., Any], scope: dict[str, Value]) -> ir.Value:
-        """Call a predicate with what its parameters name; return whether it is true."""
-        arguments = [scope[name] for name in lint.source_of(function).parameters]
-        compiled = self.compiler.function(function, tuple(shape_of(value) for value in arguments))
-        (result,) = self.invoke(compiled, arguments)
-        return self.b.icmp_signed("!=", result, ZERO)
-
-    def effect(self, function: Callable[..., Any], scope: dict[str, Value]) -> None:
-        """Call an effect with what its parameters name."""
-        arguments = [scope[name] for name in lint.source_of(function).parameters]
-        self.invoke(self.compiler.function(function, tuple(shape_of(value) for value in arguments)), arguments)
-
-    def count(self, start: ir.Value, stop: ir.Value, body: Callable[[ir.Value], None]) -> None:
-        """Run the body for start, start + 1, ... below stop."""
-        self.loop(start, stop, body)
-
-    def loop(
-        self,
-        start: ir.Value,
-        stop: ir.Value,
-        body: Callable[[ir.Value], None],
-        jumps: list[tuple[ir.Block, ir.Block]] | None = None,
-    ) -> None:
-        """Run the body for start, start + 1, ... below stop; `jumps` gets where continue and break lead."""
-        counter = self.slot(I64, start)
-        head, inside, step, out = (self.code.append_basic_block(name) for name in ("head", "body", "step", "out"))
-        self.b.branch(head)
-        self.b.position_at_end(head)
-        now = self.b.load(counter)
-        self.b.cbranch(self.b.icmp_signed("<", now, stop), inside, out)
-        self.b.position_at_end(inside)
-        if jumps is not None:
-            jumps.append((step, out))
-        body(now)
-        if jumps is not None:
-            jumps.pop()
-        if not self.b.block.is_terminated:
-            self.b.branch(step)
-        self.b.position_at_end(step)
-        self.b.store(self.b.add(now, ONE), counter)
-        self.b.branch(head)
-        self.b.position_at_end(out)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# A function of the language
 
 
 class _Body(Emitter):
@@ -913,81 +673,3 @@ class _Body(Emitter):
         assert isinstance(target, Buffer) and isinstance(origin, Buffer)
         target_at = self.at(target.pointer, self.b.mul(self.number(index), I64(size)))
         self.copy(target_at, self.at(origin.pointer, self.b.mul(self.number(other), I64(size))), size)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# fire
-
-
-class _Fire(Emitter):
-    """Compiles one trigger of a machine: the table picks the row, as `spec.table.fire` does."""
-
-    def __init__(self, compiler: Compiler, machine: Machine, trigger: str, compiled: Compiled, shapes: tuple[Shape, ...]) -> None:
-        super().__init__(compiler, compiled.code, compiled.code.args[-1])
-        self.machine, self.trigger = machine, trigger
-        values = [reshaped(shape, argument) for shape, argument in zip(shapes, compiled.code.args, strict=False)]
-        self.scope: dict[str, Value] = dict(zip(("s", "k", *machine.entity), values, strict=True))
-        self.where = f"machine {machine.name}"
-
-    def compile(self) -> None:
-        cell = self.cell()
-        state = self.load(cell.packed, cell.pointer)
-        rows = self.machine.rows_of(self.trigger)
-        fits = [self.fits(row, state) for row in rows]
-        picked = ZERO
-        for fit in fits:
-            picked = self.b.add(picked, self.b.zext(fit, I64))
-        message = f"{self.trigger} fits two rows; make their guards exclude each other"
-        with self.check(self.b.icmp_signed("<", picked, I64(2)), "error", self.where, message):
-            for row, fit in zip(rows, fits, strict=True):
-                with self.b.if_then(fit):
-                    self.enter(row, cell)
-        self.b.ret(picked)
-
-    def cell(self) -> Ref:
-        """Return where the state of the entity's machine stands."""
-        s = self.scope["s"]
-        assert isinstance(s, Ref)
-        assert isinstance(s.packed.type, Record)
-        (path,) = machine_paths(s.packed.type, self.machine.name)
-        entity = iter(self.machine.entity)
-        ref = s
-        for part in path:
-            if part == "[]":
-                index = self.scope[next(entity)]
-                assert not isinstance(index, Ref | Buffer | K)
-                ref = self.checked_item(ref, index, self.where)
-            else:
-                assert ref.packed.fields is not None
-                offset, packed = ref.packed.fields[part]
-                ref = Ref(packed, self.at(ref.pointer, offset))
-        return ref
-
-    def fits(self, row: Row, state: ir.Value) -> ir.Value:
-        result = self.slot(I1, I1(0))
-        inside: ir.Value = I1(0)
-        for source in row.sources:
-            inside = self.b.or_(inside, self.b.icmp_signed("==", state, I64(int(source))))
-        out = self.code.append_basic_block("judged")
-        on = self.code.append_basic_block("source")
-        self.b.cbranch(inside, on, out)
-        self.b.position_at_end(on)
-        for guard in row.guards:
-            assert not isinstance(guard, str)
-            on = self.code.append_basic_block("guard")
-            self.b.cbranch(self.predicate(guard, self.scope), on, out)
-            self.b.position_at_end(on)
-        self.b.store(I1(1), result)
-        self.b.branch(out)
-        self.b.position_at_end(out)
-        return self.b.load(result)
-
-    def enter(self, row: Row, cell: Ref) -> None:
-        if row.waits_for:
-            with self.check(I1(0), "error", self.where, f"row {row.label!r} waits for {row.waits_for}"):
-                pass
-            return
-        for effect in row.effects:
-            assert not isinstance(effect, str)
-            self.effect(effect, self.scope)
-        self.store(cell.packed, cell.pointer, I64(int(row.target)), self.where, f"the state of {self.machine.name}")

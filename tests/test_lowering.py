@@ -16,9 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from llvmlite import ir
 
-from model_check.compile import _load
+from model_check.emit import I64, POINTER, ZERO, Emitter, Fault, K, Ref
 from model_check.layout import Layout
-from model_check.lowering import I64, POINTER, ZERO, Compiler, Emitter, Fault, K, Ref
+from model_check.lowering import Compiler
+from model_check.machine_code import load
 from spec.domain import (
     Assignment,
     Bound,
@@ -59,12 +60,12 @@ class Native:
         self.layout = layout
         self.compiler = Compiler(layout.root, list(K_VALUES))
         self.results = {function: _Export(self.compiler, function, f"export{n}").results for n, function in enumerate(functions)}
-        self.library, _ = _load(str(self.compiler.module))
+        self.library, _ = load(str(self.compiler.module))
         self.k = (ctypes.c_int64 * len(K_VALUES))(*K_VALUES.values())
         signature = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4)
         self.entries = {f: signature(self.library.get_function_address(f"export{n}")) for n, f in enumerate(functions)}
 
-    def __call__(self, function: Function, arguments: Sequence[int], record: bytes | None = None) -> tuple[Any, bytes, Fault | None]:
+    def __call__(self, function: Function, arguments: Sequence[int], record: bytes = b"") -> tuple[Any, bytes, Fault | None]:
         """Return what the function returns, the bytes of the record afterwards, and the fault if there was one."""
         state = ctypes.create_string_buffer(record or bytes(self.layout.size), self.layout.size)
         results = (ctypes.c_int64 * 4)()
@@ -147,7 +148,7 @@ class Box:
     log: list[Entry] = holds(Bounded(Entry, CAPACITY))
     numbers: list[int] = holds(Bounded(Range(0, 300), 3))
     order: list[int] = holds(Assignment(3))
-    grid: list[int] = holds(Each(Range(-2, 2), 3))
+    grid: list[int] = holds(Each(Range(-2, 2, 0), 3))
     brokers: int = holds(SetOf(3, full=True))
 
 
@@ -214,7 +215,7 @@ def does_bits(a: int, b: int) -> int:
 
 def negates(a: int, b: int) -> int:
     """Negate numbers and truth."""
-    return -a + (not b) * 10 + (not not a) * +100
+    return -a + (not b) * 10 + (not (a or b)) * +100
 
 
 def compares(a: int, b: int) -> int:
@@ -277,7 +278,7 @@ def or_gives_value(a: int, b: int) -> int:
 
 def mixes_and_or(a: int, b: int) -> int:
     """Mix both."""
-    return (a and b or 7) + (a or b and 9)
+    return ((a and b) or 7) + (a or (b and 9))
 
 
 def chooses(a: int, b: int) -> int:
@@ -388,13 +389,14 @@ def branches(a: int, b: int) -> int:
             kind = 1
         else:
             kind = 2
+            b = 7
     elif a == 0:
         kind = 3
     else:
         kind = 4
         if b == a:
             return 40
-    return kind
+    return kind * 10 + b
 
 
 def annotates(a: int, b: int) -> int:
@@ -485,9 +487,10 @@ def says_nothing(s: Rich, a: int) -> None:
 PURE: tuple[Function, ...] = (
     floor_divides, takes_remainder, shifts_left, shifts_right, does_arithmetic, does_bits, negates, compares, chains, chain_stops,
     and_gives_value, or_gives_value, mixes_and_or, chooses, takes_min_and_max, nests_loops, changes_loop_variable,
-    keeps_loop_variable, loops_to_what_was, splits, unpacks, gives_three, reads_members, reads_constants, augments, branches, annotates,
-    uses_sets,
+    keeps_loop_variable, loops_to_what_was, splits, unpacks, gives_three, reads_members, reads_constants, augments, branches,
+    annotates, uses_sets,
 )  # fmt: skip
+LOOPING: tuple[Function, ...] = (nests_loops, changes_loop_variable, keeps_loop_variable, loops_to_what_was, uses_sets)
 OVERFLOWING: tuple[Function, ...] = (
     overflows_by_adding, overflows_by_product, overflows_by_negating, overflows_by_dividing, overflows_by_remainder,
 )  # fmt: skip
@@ -513,12 +516,12 @@ def fits(result: Any) -> bool:
 def test_numbers(native: Native, function: Function) -> None:
     """A function of numbers gives compiled what it gives in Python for every pair of many values, or both are at fault."""
     sound = 0
-    for arguments in itertools.product(VALUES, repeat=2):
+    for arguments in itertools.product(VALUES[:19] if function in LOOPING else VALUES, repeat=2):
         expected, kind = in_python(function, arguments)
         result, _, fault = native(function, arguments)
         if fault is not None and not kind:
-            # a shift may leave the 64 bits that Python has not; then compiled code must say so
-            assert "64 bits" in fault.message and not fits(expected), arguments
+            # compiled numbers have 64 bits, and those that leave them must be told
+            assert arguments[1] > 62 if fault.message.startswith("a shift") else not fits(expected), arguments
         elif fault is None and not kind:
             assert result == expected, arguments
             sound += 1
@@ -689,8 +692,8 @@ EFFECTS: tuple[Function, ...] = (
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(st.tuples(st.sampled_from(EFFECTS), st.integers(-1, 2), st.integers(-1, 4), st.integers(-1, 4)), max_size=60))
+@settings(max_examples=400, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.tuples(st.sampled_from(EFFECTS), *[st.integers(-1, most) for most in (2, 4, 4)]), min_size=10, max_size=80))
 def test_effects_in_a_row(native: Native, steps: list[tuple[Function, int, int, int]]) -> None:
     """Any row of effects writes compiled the bytes of what it does in Python, or is at fault in the same way."""
     root = LAYOUT.space.root
@@ -880,7 +883,7 @@ def test_random_functions(tmp_path_factory: pytest.TempPathFactory, text: str) -
 
 def assign_machine(s: toys.House) -> None:
     """Change a machine's state past its table."""
-    s.doors[0] = toys.Door.OPEN
+    s.doors[0] = 1
 
 
 def share_record(s: Rich) -> None:
@@ -946,10 +949,10 @@ def read_field_of_number(s: Rich) -> int:
 
 def rename_record(s: Rich, a: int) -> int:
     """Give a name to one record or another."""
-    entry = s.one
+    box = s.boxes[0]
     if a:
-        entry = s.boxes[0].entry
-    return entry.record
+        box = s.boxes[1]
+    return box.entry.record
 
 
 def unpack_too_few(a: int) -> int:

@@ -33,7 +33,6 @@ from spec.table import (
     Decision,
     ItemOf,
     Machine,
-    Property,
     Row,
     Rule,
     Spec,
@@ -595,8 +594,3 @@ BROKEN: dict[str, Spec] = {
 def bounds_of(spec: Spec) -> dict[str, int]:
     """Return the values of the spec's first bound set."""
     return spec.bound_values({})
-
-
-def property_of(name: str) -> Property:
-    """Return one of the counters' properties."""
-    return {claim.name: claim for claim in (WITHIN, BELOW_THREE, NEVER_DOWN, ARRIVES, PASSES)}[name]

@@ -1,0 +1,94 @@
+"""`fire` as machine code: the table picks the row, as `spec.table.fire` does in Python.
+
+Knows tables and packed states. A refusal changes nothing and is returned as 0; two rows that fit are a fault.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llvmlite import ir
+
+from model_check.emit import I1, I64, ZERO, Buffer, Compiled, Emitter, K, Ref, Shape, Value, reshaped
+from spec.domain import Record, machine_paths
+from spec.table import Machine, Row
+
+if TYPE_CHECKING:
+    from model_check.lowering import Compiler
+
+
+class Firing(Emitter):
+    """Compiles one trigger of a machine: the table picks the row, as `spec.table.fire` does."""
+
+    def __init__(self, compiler: Compiler, machine: Machine, trigger: str, compiled: Compiled, shapes: tuple[Shape, ...]) -> None:
+        super().__init__(compiler, compiled.code, compiled.code.args[-1])
+        self.machine, self.trigger = machine, trigger
+        values = [reshaped(shape, argument) for shape, argument in zip(shapes, compiled.code.args, strict=False)]
+        self.scope: dict[str, Value] = dict(zip(("s", "k", *machine.entity), values, strict=True))
+        self.where = f"machine {machine.name}"
+
+    def compile(self) -> None:
+        """Emit the whole function."""
+        cell = self.cell()
+        state = self.load(cell.packed, cell.pointer)
+        rows = self.machine.rows_of(self.trigger)
+        fits = [self.fits(row, state) for row in rows]
+        picked = ZERO
+        for fit in fits:
+            picked = self.b.add(picked, self.b.zext(fit, I64))
+        message = f"{self.trigger} fits two rows; make their guards exclude each other"
+        with self.check(self.b.icmp_signed("<", picked, I64(2)), "error", self.where, message):
+            for row, fit in zip(rows, fits, strict=True):
+                with self.b.if_then(fit):
+                    self.enter(row, cell)
+        self.b.ret(picked)
+
+    def cell(self) -> Ref:
+        """Return where the state of the entity's machine stands."""
+        s = self.scope["s"]
+        assert isinstance(s, Ref)
+        assert isinstance(s.packed.type, Record)
+        (path,) = machine_paths(s.packed.type, self.machine.name)
+        entity = iter(self.machine.entity)
+        ref = s
+        for part in path:
+            if part == "[]":
+                index = self.scope[next(entity)]
+                assert not isinstance(index, Ref | Buffer | K)
+                ref = self.checked_item(ref, index, self.where)
+            else:
+                assert ref.packed.fields is not None
+                offset, packed = ref.packed.fields[part]
+                ref = Ref(packed, self.at(ref.pointer, offset))
+        return ref
+
+    def fits(self, row: Row, state: ir.Value) -> ir.Value:
+        """Return whether a row's sources hold the state, and its guards hold."""
+        result = self.slot(I1, I1(0))
+        inside: ir.Value = I1(0)
+        for source in row.sources:
+            inside = self.b.or_(inside, self.b.icmp_signed("==", state, I64(int(source))))
+        out = self.code.append_basic_block("judged")
+        on = self.code.append_basic_block("source")
+        self.b.cbranch(inside, on, out)
+        self.b.position_at_end(on)
+        for guard in row.guards:
+            assert not isinstance(guard, str)
+            on = self.code.append_basic_block("guard")
+            self.b.cbranch(self.predicate(guard, self.scope), on, out)
+            self.b.position_at_end(on)
+        self.b.store(I1(1), result)
+        self.b.branch(out)
+        self.b.position_at_end(out)
+        return self.b.load(result)
+
+    def enter(self, row: Row, cell: Ref) -> None:
+        """Run a row's effects and enter its target."""
+        if row.waits_for:
+            with self.check(I1(0), "error", self.where, f"row {row.label!r} waits for {row.waits_for}"):
+                pass
+            return
+        for effect in row.effects:
+            assert not isinstance(effect, str)
+            self.effect(effect, self.scope)
+        self.store(cell.packed, cell.pointer, I64(int(row.target)), self.where, f"the state of {self.machine.name}")
