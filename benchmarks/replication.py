@@ -43,6 +43,10 @@ SMALL = dict(zip(NAMES, (2, 2, 2, 1), strict=True))
 """A model of 957 states, for the time that a first look takes."""
 PARTS = {"digest": "the digest", "checks": "the checks of indices and stores", "order": "deterministic parents"}
 """What can be left out, and what it is."""
+DISTURBED = 0.2
+"""With more cores than this taken by other programs, a run of two threads does not have two cores."""
+PATIENCE = 6
+"""How many times the pairs that are wanted are run in search of undisturbed ones."""
 MISUSE = 2
 """The exit code of a command line that asks for what is not there."""
 
@@ -351,11 +355,19 @@ class Benchmark:
         if (os.cpu_count() or 1) < 2:
             self.report.notes.append("two threads are left out: there is one core")
             return
-        pairs = [(self.ours(self.bounds, 1), self.ours(self.bounds, 2)) for _ in range(self.pairs)]
-        ratios = [one["search_seconds"] / two["search_seconds"] for one, two in pairs]
+        free: list[float] = []
+        shared: list[float] = []
+        while len(free) < self.pairs and len(free) + len(shared) < PATIENCE * self.pairs:
+            one, two = self.ours(self.bounds, 1), self.ours(self.bounds, 2)
+            fits = max(one["others"], two["others"]) <= DISTURBED
+            (free if fits else shared).append(one["search_seconds"] / two["search_seconds"])
+        ratios = free if len(free) == self.pairs else free + shared
         self.report.figures.append(ratio("speed of two threads against one", ratios, 1.6))
-        others = statistics.median(measured["others"] for pair in pairs for measured in pair)
-        self.report.notes.append(f"other programs took {others:.2f} cores in the median of the runs of one and two threads")
+        if shared:
+            counted = "are left out" if ratios is free else "count, for want of better ones"
+            pairs = f"{len(shared)} of {len(free) + len(shared)} pairs of one and two threads"
+            median = statistics.median(shared)
+            self.report.notes.append(f"{pairs} {counted}: other programs took a core or part of it (median {median:.3g}x)")
 
     def measure_parts(self) -> None:
         """Measure what the digest, the checks and the order cost."""

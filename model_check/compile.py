@@ -54,7 +54,7 @@ class Program:
         """How many counters the successor function keeps: the header, two for each step invariant, two for each rule."""
         self.k = (ctypes.c_int64 * max(1, len(vars(k))))(*vars(k).values())
         literals = {"RECORD_BYTES": layout.size, "AHEAD": kernel.AHEAD}
-        self._compiler = Compiler(layout.root, list(vars(k)), literals, checked="checks" not in leave_out)
+        self._compiler = Compiler(layout.root, list(vars(k)), literals, spec.machines, checked="checks" not in leave_out)
         _Successors(self, self._compiler, layout, actions)
         _Judge(self._compiler, layout, self.states)
         for function, shapes in kernel.SIGNATURES.items():

@@ -12,6 +12,7 @@ nothing stays but its fingerprint in the set, and the index of its parent with t
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -27,7 +28,8 @@ from model_check.exploration import Budget, Exploration, Finding, Progress, quie
 from model_check.layout import Layout
 from model_check.oracle import World
 from model_check.shards import Records, Shard, Slice, address
-from spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError
+from spec.domain import OutOfBound, OutOfDomain
+from spec.table import DEADLOCK, TYPE_INVARIANT, Property, Rule, Spec, SpecError
 
 SLICE = 8192
 """States of the frontier that a thread takes at a time."""
@@ -89,15 +91,16 @@ class Search:
     def begin(self) -> None:
         """Make the initial states the frontier."""
         records = [self.layout.pack(state) for state in self.world.initial()]
-        marks = np.array([self.layout.fingerprint(record) for record in records], np.uint64)
-        first = self.slices[0]
-        first.count = len(records)
-        first.states[: len(records)] = np.frombuffer(b"".join(records), np.uint8).reshape(len(records), -1)
-        first.marks[: len(records)] = marks
-        first.parents[: len(records)] = np.arange(len(records))
-        first.actions[: len(records)] = 0
-        for shard in self.shards:
-            shard.take([first])
+        part = self.slices[0]
+        for begin in range(0, len(records), len(part.marks)):
+            some = records[begin : begin + len(part.marks)]
+            part.count = len(some)
+            part.states[: len(some)] = np.frombuffer(b"".join(some), np.uint8).reshape(len(some), -1)
+            part.marks[: len(some)] = [self.layout.fingerprint(record) for record in some]
+            part.parents[: len(some)] = np.arange(begin, begin + len(some))
+            part.actions[: len(some)] = 0
+            for shard in self.shards:
+                shard.take([part])
         self.end_level()
 
     def expand_level(self) -> str:
@@ -237,6 +240,15 @@ class Search:
         index = int(part.counters[compiled.FAULT_STATE])
         self.explain(fault.message, fault.place, f"rule {rule.name}", len(self.history) - 1, index)
 
+    def retry(self, rule: Rule, state: Any, binding: tuple[int, ...]) -> None:
+        """Do a step in plain Python, to see what it raises; what ends at a bound or outside a domain is no error here."""
+        if not self.world.holds((*rule.guards, *rule.within), rule, state, binding):
+            return
+        with contextlib.suppress(OutOfBound, OutOfDomain):
+            after = self.world.apply(rule, state, binding)
+            for claim in self.program.steps:
+                self.world.judge_step(claim, state, after)
+
     def explain(self, message: str, place: str, what: str, level: int, index: int) -> None:
         """Raise what the oracle says about the state at which compiled code met a fault."""
         start, numbers = self.way_to(level, index)
@@ -245,12 +257,11 @@ class Search:
             rule, binding = self.world.actions.decode(number)
             state = self.world.apply(rule, state, binding)
         try:
-            for rule in self.world.spec.rules:
-                for binding in self.world.bindings(rule, state):
-                    if self.world.holds((*rule.guards, *rule.within), rule, state, binding):
-                        self.world.apply(rule, state, binding)
             for claim in self.program.states:
                 self.world.judge(claim, state)
+            for rule in self.world.spec.rules:
+                for binding in self.world.bindings(rule, state):
+                    self.retry(rule, state, binding)
         except SpecError as error:
             raise SpecError(f"{error} (after {len(numbers)} steps; {place})") from error
         raise SpecError(f"{place}: {what}: {message} (after {len(numbers)} steps)")

@@ -48,6 +48,8 @@ class Ref:
 
     packed: Packed
     pointer: ir.Value
+    moving: bool = False
+    """Whether it stands in an item of a sequence, and so may be moved or dropped."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +194,8 @@ class Emitter:
         """Return the item at an index that is known to be inside."""
         assert ref.packed.item is not None
         start = self.at(ref.pointer, ref.packed.head.size if ref.packed.head else 0)
-        return Ref(ref.packed.item, self.at(start, self.b.mul(index, I64(ref.packed.item.size))))
+        at = self.at(start, self.b.mul(index, I64(ref.packed.item.size)))
+        return Ref(ref.packed.item, at, ref.moving or ref.packed.head is not None)
 
     def checked_item(self, ref: Ref, index: ir.Value, place: str) -> Ref:
         """Return the item at an index; at a bad one a fault, and the first item's place."""

@@ -15,7 +15,7 @@ import ast
 import functools
 import inspect
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 from llvmlite import ir
@@ -42,7 +42,7 @@ from model_check.emit import (
 )
 from model_check.firing import Firing
 from model_check.layout import Packed, put
-from spec import lint
+from spec import domain, lint
 from spec.domain import Record, Scalar
 from spec.domain import Sequence as SequenceType
 from spec.table import Machine, SpecError
@@ -52,9 +52,16 @@ class Compiler:
     """Collects the functions of one module; `constants` are the names of `k` in the order of its array."""
 
     def __init__(
-        self, root: Packed, constants: Sequence[str], literals: dict[str, int] | None = None, checked: bool = True
+        self,
+        root: Packed,
+        constants: Sequence[str],
+        literals: dict[str, int] | None = None,
+        machines: Iterable[Machine] = (),
+        checked: bool = True,
     ) -> None:
         self.module = ir.Module("kafka_spec")
+        self.machines = {machine.name: machine for machine in machines}
+        """The tables that `fire` uses: a version that replaces a machine replaces it everywhere."""
         self.checked = checked
         """False leaves the checks out, to measure what they cost."""
         self.root = root
@@ -106,6 +113,7 @@ class Compiler:
 
     def fire(self, machine: Machine, trigger: str, s: Packed, entity: int) -> Compiled:
         """Return the function that lets a machine's table pick and run the row of a trigger."""
+        machine = self.machines.get(machine.name, machine)
         key = ("fire", machine.name, trigger)
         if key not in self._functions:
             shapes: tuple[Shape, ...] = (s, "k", *["int"] * entity)
@@ -158,10 +166,14 @@ class _Body(Emitter):
         self.jumps: list[tuple[ir.Block, ir.Block]] = []
         self.names: dict[str, Value] = {}
         """Parameters that are references, and local names for references."""
+        self.stale: set[str] = set()
+        """Names for items that may have moved since."""
         self.slots: dict[str, ir.Value] = {}
         """Local variables that hold integers."""
         for name, shape, argument in zip(source.parameters, shapes, compiled.code.args, strict=False):
             value = reshaped(shape, argument)
+            if isinstance(value, Ref) and isinstance(value.packed.type, Record) and value.packed is not compiler.root:
+                value = Ref(value.packed, value.pointer, moving=True)
             if isinstance(value, Ref | Buffer | K):
                 self.names[name] = value
             else:
@@ -214,6 +226,7 @@ class _Body(Emitter):
             case ast.For(target=ast.Name(id=name), iter=ast.Call(args=bounds), body=body):
                 limits = [self.number(bound) for bound in bounds]
                 start, stop = (ZERO, limits[0]) if len(limits) == 1 else limits
+                self.after_moves(body)
 
                 def inside(now: ir.Value) -> None:
                     self.variable(name, now)
@@ -288,6 +301,7 @@ class _Body(Emitter):
                 if name in self.names and self.b.block is not self.entry:
                     self.refuse(target, f"{name} is given to another record on the way; use two names")
                 self.names[name] = value
+                self.stale.discard(name)
             case ast.Name(id=name):
                 if name in self.names:
                     self.refuse(target, f"{name} stands for different things; give each a name of its own")
@@ -359,6 +373,8 @@ class _Body(Emitter):
     def named(self, node: ast.AST, name: str) -> Value:
         if name in self.slots:
             return self.b.load(self.slots[name])
+        if name in self.stale:
+            self.refuse(node, f"items may have moved since {name} was named; name it after that, or read what you need before")
         if name in self.names:
             return self.names[name]
         if self.trusted and name in self.compiler.literals:
@@ -384,7 +400,7 @@ class _Body(Emitter):
                     fields = ", ".join(ref.packed.fields) if isinstance(ref, Ref) and ref.packed.fields else "no fields"
                     self.refuse(node, f"{ast.unparse(of)} has no field {attr}; it has {fields}")
                 offset, packed = ref.packed.fields[attr]
-                return Ref(packed, self.at(ref.pointer, offset))
+                return Ref(packed, self.at(ref.pointer, offset), ref.moving)
             case ast.Subscript(value=of, slice=index):
                 ref = self.value(of)
                 if not isinstance(ref, Ref) or ref.packed.item is None:
@@ -524,14 +540,34 @@ class _Body(Emitter):
         callee = lint.resolve(self.source.function, name)
         if callee in lint.WRITERS:
             getattr(self, f"write_{lint.WRITERS[callee]}")(node)
+            self.after_moves([node])
             return []
         if callee in lint.BUILTINS:
             return [self.builtin(node, lint.BUILTINS[callee])]
         if getattr(callee, "__fires__", False):
-            return [self.fire(node)]
+            fired = self.fire(node)
+            self.after_moves([node])
+            return [fired]
         arguments = [self.value(argument) for argument in node.args]
         shapes = tuple(shape_of(value) for value in arguments)
-        return self.invoke(self.compiler.function(callee, shapes, self.trusted), arguments)
+        results = self.invoke(self.compiler.function(callee, shapes, self.trusted), arguments)
+        self.after_moves([node])
+        return results
+
+    def after_moves(self, code: Sequence[ast.AST]) -> None:
+        """Forget the names of items if the code may move items: in Python they mean the old item, here its old place."""
+        if self.trusted or not any(self.may_move(node) for part in code for node in ast.walk(part)):
+            return
+        self.stale |= {name for name, value in self.names.items() if isinstance(value, Ref) and value.moving}
+
+    def may_move(self, node: ast.AST) -> bool:
+        """Whether a node is a call that may move items of a sequence."""
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            return False
+        callee = lint.resolve(self.source.function, node.func.id)
+        if callee in lint.MOVERS or getattr(callee, "__fires__", False):
+            return True
+        return lint.is_function(callee) and callee not in lint.WRITERS and lint.source_of(callee).moves
 
     def builtin(self, node: ast.Call, name: str) -> ir.Value:
         if name == "len":
@@ -648,13 +684,21 @@ class _Body(Emitter):
             self.set_length(ref, left)
 
     def write_reset(self, node: ast.Call) -> None:
-        self.refresh(self.record(node.args[0]))
+        target = self.record(node.args[0])
+        self.refuse_machines(node, target)
+        self.refresh(target)
+
+    def refuse_machines(self, node: ast.AST, ref: Ref) -> None:
+        """Refuse to write a machine's state as part of a record."""
+        if domain.has_machine(ref.packed.type):
+            self.refuse(node, "the record holds the state of a machine; change that with fire()")
 
     def write_assign(self, node: ast.Call) -> None:
         target, source = self.record(node.args[0]), self.record(node.args[1])
         assert isinstance(target.packed.type, Record) and isinstance(source.packed.type, Record)
         if target.packed.type.cls is not source.packed.type.cls:
             self.refuse(node, "the two are different records")
+        self.refuse_machines(node, target)
         self.move(target.pointer, source.pointer, target.packed.size)
 
     # what the engine's own functions may do besides

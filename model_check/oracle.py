@@ -28,6 +28,7 @@ class World:
         self.spec = spec
         self.bounds = bounds
         self.space = Space(spec.state, bounds)
+        table.use_machines(self.space, spec.machines)
         self.actions = Actions(spec, self.space, bounds)
         self.k = spec.constants(bounds)
 

@@ -566,7 +566,8 @@ def pop_first(sequence: Any) -> None:
 def reset(record: Any) -> None:
     """Give every field of the record its initial value: what means nothing must not multiply states."""
     type_ = _type_of(record)
-    record.__dict__.update(type_.fresh().__dict__)
+    _refuse_machines(type_, "reset")
+    _overwrite(type_, record, type_.fresh())
 
 
 def assign(target: Any, source: Any) -> None:
@@ -574,7 +575,35 @@ def assign(target: Any, source: Any) -> None:
     type_ = _type_of(target)
     if type_.cls is not _type_of(source).cls:
         raise BadAccess(f"assign(): {type(target).__name__} and {type(source).__name__} are different records")
-    target.__dict__.update(type_.copy(source).__dict__)
+    _refuse_machines(type_, "assign")
+    _overwrite(type_, target, source)
+
+
+def _refuse_machines(type_: Record, what: str) -> None:
+    """Refuse to write a machine's state as part of a record."""
+    if has_machine(type_):
+        raise BadAccess(f"{what}(): {type_.cls.__name__} holds the state of a machine, which only fire() changes")
+
+
+def has_machine(type_: Type) -> bool:
+    """Whether a value of the type holds the state of a machine."""
+    return any(_paths(type_, lambda t: isinstance(t, Scalar) and t.machine is not None))
+
+
+def _overwrite(type_: Type, target: Any, source: Any) -> None:
+    """Copy contents in place, so that names for the parts of the target stay true."""
+    if isinstance(type_, Record):
+        for name, field in type_.fields.items():
+            if isinstance(field, Scalar):
+                target.__dict__[name] = source.__dict__[name]
+            else:
+                _overwrite(field, getattr(target, name), getattr(source, name))
+    elif isinstance(type_, Array) and not isinstance(type_.item, Scalar):
+        for index in range(type_.length):
+            _overwrite(type_.item, target[index], source[index])
+    else:
+        assert isinstance(type_, Array | Sequence)
+        list.__init__(target, list(type_.copy(source)))
 
 
 def _type_of(record: Any) -> Record:
@@ -623,6 +652,19 @@ class Space:
 def machine_paths(root: Record, machine: str) -> list[tuple[str, ...]]:
     """Return where the state of the machine of this name stands: field names, with "[]" for an index."""
     return list(_paths(root, lambda type_: isinstance(type_, Scalar) and type_.machine == machine))
+
+
+def machine_range(root: Record, path: tuple[str, ...]) -> tuple[int, int, int]:
+    """Return the lowest, the highest and the initial state in the field at a path."""
+    type_: Type = root
+    for part in path:
+        if isinstance(type_, Record):
+            type_ = type_.fields[part]
+        else:
+            assert isinstance(type_, Array)
+            type_ = type_.item
+    assert isinstance(type_, Scalar)
+    return type_.low, type_.high, type_.initial
 
 
 def _changes(type_: Type, before: Any, after: Any, path: Path, keeper: str, every: bool = False) -> Iterator[Change]:

@@ -80,11 +80,17 @@ class Source:
     """Whether it changes the state, itself or through a function it calls."""
     fires: tuple[tuple[Any, str], ...]
     """The (machine, trigger) pairs it fires, itself or through a function it calls."""
+    moves: bool = False
+    """Whether it may move or drop items of a sequence, so that a name for one means something else afterwards."""
 
     @property
     def results(self) -> int:
         """How many values it returns."""
         return max((_values_of(node) for node in ast.walk(self.tree) if isinstance(node, ast.Return)), default=0)
+
+
+MOVERS = (domain.truncate, domain.pop_first, domain.reset, domain.assign)
+"""The writers that may move or drop items."""
 
 
 def resolve(function: Function, name: str) -> Any:
@@ -130,7 +136,7 @@ class _Reader:
         self.first_line = code.co_firstlineno
         self.calls: dict[Function, None] = {}
         self.fires: dict[tuple[Any, str], None] = {}
-        self.writes = False
+        self.writes = self.moves = False
         if function.__name__ == "<lambda>":
             self.refuse(None, _CURES[ast.Lambda])
         if function.__closure__:
@@ -169,7 +175,8 @@ class _Reader:
         inner = [source_of(call) for call in calls]
         fires = dict.fromkeys([*self.fires, *(pair for source in inner for pair in source.fires)])
         writes = self.writes or any(source.writes for source in inner)
-        return Source(self.function, self.tree, self.text, place, parameters, calls, writes, tuple(fires))
+        moves = self.moves or bool(fires) or any(source.moves for source in inner)
+        return Source(self.function, self.tree, self.text, place, parameters, calls, writes, tuple(fires), moves)
 
     # statements; each returns the local names that are surely assigned after it, or None where control does not go on
 
@@ -316,6 +323,7 @@ class _Reader:
             if not statement:
                 self.refuse(node, f"{node.func.id}() gives no value; write it on a line of its own")
             self.writes = True
+            self.moves = self.moves or callee in MOVERS
         elif callee in BUILTINS:
             pass
         elif is_function(callee):

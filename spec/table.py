@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from spec.domain import Bound, Bounded, Domain, Sequence, Space, SpecError, as_fired, domain_of, machine_paths
+from spec.domain import Bound, Bounded, Domain, Sequence, Space, SpecError, as_fired, domain_of, machine_paths, machine_range
 from spec.lint import Function, source_of
 
 __all__ = [
@@ -195,6 +195,7 @@ class Attempt:
 def fire(s: Any, k: Any, machine: Machine, entity: tuple[int, ...], trigger: str) -> bool:
     """Let the machine's table change the state of one entity; the only way it changes.
 
+    The table is the spec's machine of that name, so that a version that replaces a machine replaces it everywhere.
     Picks the row of that trigger whose sources hold the current state and whose guards all hold, runs its effects,
     and enters its target. Returns whether a row was found; a refused attempt changes nothing and is recorded.
 
@@ -203,6 +204,7 @@ def fire(s: Any, k: Any, machine: Machine, entity: tuple[int, ...], trigger: str
         SpecError: the row waits for something that is not modelled yet.
     """
     root = type(s).__type__
+    machine = getattr(root.live, "__machines__", {}).get(machine.name, machine)
     holder, place = _machine_place(root, s, machine, entity)
     source = machine.states(holder[place] if isinstance(place, int) else getattr(holder, place))
     scope = {"s": s, "k": k, **dict(zip(machine.entity, entity, strict=True))}
@@ -226,6 +228,11 @@ def fire(s: Any, k: Any, machine: Machine, entity: tuple[int, ...], trigger: str
     else:
         as_fired(holder, place, int(target))
     return True
+
+
+def use_machines(space: Space, machines: Iterable[Machine]) -> None:
+    """Let `fire` on the states of a space use these tables for the machines of their names."""
+    space.root.live.__machines__ = {machine.name: machine for machine in machines}
 
 
 fire.__fires__ = True  # type: ignore[attr-defined]
@@ -299,6 +306,15 @@ class Rule:
             _check_function(function, {"s", "k", *self.params}, where)
         for guard in (*self.guards, *self.within):
             _check_pure(guard, where)
+        depth = 0
+        for guard in self.guards:
+            needs = max((list(self.params).index(n) + 1 for n in source_of(guard).parameters if n in self.params), default=0)
+            if needs < depth:
+                raise SpecError(
+                    f"{where}: guard {guard.__name__} needs fewer parameters than the one before it; put it further ahead, "
+                    "where it is evaluated: guards run in their order, each as soon as its parameters have values"
+                )
+            depth = needs
 
     def without_guard(self, guard: Name) -> Rule:
         """Return the rule weakened by one guard, to see which property notices."""
@@ -499,16 +515,26 @@ def _check_spec(spec: Spec) -> None:
     for rule in (*spec.rules, spec.start):
         for name, parameter in rule.params.items():
             _check_parameter(space, parameter, f"{where}, rule {rule.name}, parameter {name}")
-    fired = {pair for rule in (*spec.rules, spec.start) for effect in rule.effects for pair in source_of(effect).fires}
-    for machine, _ in fired:
-        if machine.name not in {m.name for m in spec.machines}:
+    effects = [effect for rule in (*spec.rules, spec.start) for effect in rule.effects]
+    fired = dict.fromkeys(pair for effect in effects for pair in source_of(effect).fires)
+    tables = {machine.name: machine for machine in spec.machines}
+    for machine, trigger in fired:
+        if machine.name not in tables:
             raise SpecError(f"{where}: its rules fire machine {machine.name}; list it under machines")
+        if trigger not in tables[machine.name].triggers or tables[machine.name].entity != machine.entity:
+            raise SpecError(f"{where}: its rules fire {trigger} of machine {machine.name}, which has no such row here")
     for machine in spec.machines:
         paths = machine_paths(space.root, machine.name)
         if len(paths) != 1 or paths[0].count("[]") != len(machine.entity):
             raise SpecError(
                 f"{where}: the state of machine {machine.name} must stand in one field, declared StateOf(...), "
                 f"under one index for each of ({', '.join(machine.entity)})"
+            )
+        states = sorted(int(state) for state in machine.states)
+        if machine_range(space.root, paths[0]) != (states[0], states[-1], int(machine.initial)):
+            raise SpecError(
+                f"{where}: the field {'.'.join(paths[0])} must hold the states of machine {machine.name} and start in "
+                f"{machine.initial.name}, the first of its members; declare it StateOf({machine.states.__name__}, {machine.name!r})"
             )
         for row in machine.rows:
             if unbound := [name for name in (*row.guards, *row.effects) if isinstance(name, str)]:
