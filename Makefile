@@ -2,7 +2,7 @@
 # make test    the same with everything the tests need: lint, types, floors, tests under two hash seeds
 # make fmt     formats the code
 # make golden  rewrites the golden texts of the tests; read the diff before you commit it
-# make bench   side by side with Spin and Rumur (apt-get install spin rumur gcc), a quarter of an hour
+# make bench   side by side with Spin and Rumur (apt-get install spin rumur gcc), some five minutes
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
 VENV := .venv

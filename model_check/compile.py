@@ -57,16 +57,17 @@ class Program:
         self._compiler = Compiler(layout.root, list(vars(k)), literals, spec.machines, checked="checks" not in leave_out)
         _Successors(self, self._compiler, layout, actions)
         _Judge(self._compiler, layout, self.states)
-        for function, shapes in kernel.SIGNATURES.items():
-            code = self._compiler.function(function, shapes, trusted=True).code  # type: ignore[arg-type]
+        signatures = kernel.signatures(actions.bits)
+        for function, shapes in signatures.items():
+            code = self._compiler.function(function, shapes, trusted=True).code
             _Export(self._compiler, function.__name__, code)
         self._library, self.from_cache = load(str(self._compiler.module))
         integer, pointer = ctypes.c_int64, ctypes.c_void_p
         self.expand = self._entry("expand", integer, [pointer, pointer, integer, integer, pointer, integer, *[pointer] * 5])
         self.judge = self._entry("judge", integer, [pointer, integer, pointer, pointer])
-        for function, shapes in kernel.SIGNATURES.items():
+        for function, shapes in signatures.items():
             arguments = [integer if shape == "int" else pointer for shape in shapes]
-            result = integer if self._compiler.function(function, shapes, trusted=True).results else None  # type: ignore[arg-type]
+            result = integer if self._compiler.function(function, shapes, trusted=True).results else None
             setattr(self, function.__name__, self._entry(function.__name__, result, arguments))
         self.seed = ctypes.c_int64(layout.seed ^ mix(layout.seed ^ SECRET[0], SECRET[1])).value
         self.seconds = time.perf_counter() - began

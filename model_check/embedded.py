@@ -31,7 +31,7 @@ from model_check.shards import Records, Shard, Slice, address
 from spec.domain import OutOfBound, OutOfDomain
 from spec.table import DEADLOCK, TYPE_INVARIANT, Property, Rule, Spec, SpecError
 
-SLICE = 8192
+SLICE = 16384
 """States of the frontier that a thread takes at a time."""
 SLICE_BYTES = 256 << 20
 """What the candidates of a slice may take at most, were every action enabled everywhere."""
@@ -61,15 +61,14 @@ class Search:
         result.compile_seconds = self.program.seconds
         shards = 1 << (result.threads - 1).bit_length()
         shift = 64 - (shards.bit_length() - 1) if shards > 1 else 0
-        self.shards = [Shard(self.program, size, number, shift) for number in range(shards)]
+        self.shards = [Shard(self.program, size, world.actions.bits, number, shift) for number in range(shards)]
         self.chunk = max(1, min(SLICE, SLICE_BYTES // (max(1, world.actions.count) * (size + 16))))
         room = self.chunk * max(1, world.actions.count)
         self.slices = [Slice(self.program, size, room) for _ in range(result.threads)]
-        frontier = Records(size)
+        frontier = Records(size, world.actions.bits)
         self.states, self.marks, self.width = frontier.states, frontier.marks, 0
         self.history: list[Level] = []
         self.pool = ThreadPoolExecutor(result.threads) if result.threads > 1 else None
-        self.action_type = np.uint16 if world.actions.count < 1 << 16 else np.uint32
 
     def close(self) -> None:
         """End the threads."""
@@ -134,7 +133,7 @@ class Search:
     def end_level(self) -> None:
         """Order the new states, note how they were reached, and make them the frontier."""
         total = sum(shard.new.count for shard in self.shards)
-        parents, actions = np.empty(total, np.uint32), np.empty(total, self.action_type)
+        parents, actions = np.empty(total, np.uint32), np.empty(total, self.shards[0].new.actions.dtype)
         # the shards differ in the high bits, so one after the other they are in order
         starts = np.cumsum([0, *(shard.new.count for shard in self.shards)])
 
@@ -146,7 +145,7 @@ class Search:
                 np.take(new.states, order, axis=0, out=self.states[at:end], mode="clip")
                 np.take(new.marks, order, out=self.marks[at:end], mode="clip")
                 np.take(new.parents, order, out=parents[at:end], mode="clip")
-                actions[at:end] = new.actions[order]
+                np.take(new.actions, order, out=actions[at:end], mode="clip")
                 new.count = 0
 
             return job

@@ -9,6 +9,9 @@ The high bits say which shard a fingerprint belongs to.
 # ruff: noqa: F821  (RECORD_BYTES, prefetch and copy_record are the compiler's)
 # mypy: ignore-errors
 
+from collections.abc import Callable
+from typing import Any
+
 AHEAD = 12
 """How many candidates ahead the table is fetched into the cache: about what one memory access takes."""
 
@@ -68,8 +71,9 @@ def rehash(old, size, table, mask):
             table[at] = fingerprint
 
 
-SIGNATURES = {
-    insert: (64, "int", "int", "int", 8, 64, 32, 32, "int", 8, 64, 32, 32, "int", 32),
-    rehash: (64, "int", 64, "int"),
-}
-"""The kinds of the arguments: bits of an array, or "int"."""
+def signatures(action_bits: int) -> dict[Callable[..., Any], tuple[int | str, ...]]:
+    """Return the kinds of the arguments of each function: bits of an array's items, or "int"."""
+    return {
+        insert: (64, "int", "int", "int", 8, 64, 32, 32, "int", 8, 64, 32, action_bits, "int", 32),
+        rehash: (64, "int", 64, "int"),
+    }

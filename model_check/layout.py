@@ -170,6 +170,11 @@ class Actions:
         """The number of actions."""
         return self.first[-1]
 
+    @property
+    def bits(self) -> int:
+        """The bits of the smallest unsigned integer that holds every number."""
+        return next(bits for bits in (8, 16, 32) if self.count <= 1 << bits)
+
     def number(self, rule: int, binding: tuple[int, ...]) -> int:
         """Return the number of a rule's instance."""
         ordinal = 0

@@ -30,13 +30,13 @@ class Records:
     growing costs no copy, and stays from level to level.
     """
 
-    def __init__(self, record_bytes: int) -> None:
+    def __init__(self, record_bytes: int, action_bits: int) -> None:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         self.room = min(memory // (record_bytes + 16), (1 << 32) - 1)
         self.states: npt.NDArray[np.uint8] = _reserve(self.room * record_bytes, np.uint8).reshape(self.room, record_bytes)
         self.marks: Words = _reserve(self.room, np.uint64)
         self.parents: npt.NDArray[np.uint32] = _reserve(self.room, np.uint32)
-        self.actions: npt.NDArray[np.uint32] = _reserve(self.room, np.uint32)
+        self.actions: npt.NDArray[Any] = _reserve(self.room, np.dtype(f"u{action_bits // 8}"))
         self.count = 0
 
 
@@ -56,11 +56,11 @@ def _reserve(count: int, kind: Any) -> npt.NDArray[Any]:
 class Shard:
     """The seen fingerprints whose high bits are `number`, and the states that are new in this level."""
 
-    def __init__(self, program: Program, record_bytes: int, number: int, shift: int) -> None:
+    def __init__(self, program: Program, record_bytes: int, action_bits: int, number: int, shift: int) -> None:
         self.program, self.record_bytes, self.number, self.shift = program, record_bytes, number, shift
         self.table: Words = np.zeros(1 << 12, np.uint64)
         self.seen = 0
-        self.new = Records(record_bytes)
+        self.new = Records(record_bytes, action_bits)
         self.mine = np.empty(0, np.uint32)
 
     def growth(self, candidates: int) -> int:
