@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib.metadata import version
 
@@ -53,6 +54,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return INCONCLUSIVE
+    except OSError as error:
+        print(f"kafka-spec: the result cannot be written: {error}", file=sys.stderr)
+        return MISUSE
+    except Exception:
+        traceback.print_exc()
+        print("kafka-spec: internal error; please report it with the lines above", file=sys.stderr)
+        return INTERNAL
     return code
 
 

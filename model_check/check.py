@@ -122,9 +122,11 @@ def check(
 def compare(result: Exploration, other: Exploration, who: str, exact: bool) -> None:
     """Raise unless two explorations of one spec agree; `exact` where findings and digest must be equal too."""
     if other.stopped:
+        result.complete, result.stopped = False, f"the comparison with {who} was not finished: {other.stopped}"
         return
     kinds = ["levels", "fired", "bounded", "verdict"] + (["new", "digest", "findings"] if exact else [])
     for kind in kinds:
         mine, theirs = getattr(result, kind), getattr(other, kind)
         if mine != theirs:
-            raise EngineError(f"{result.spec.name}: {kind} differ between the {result.engine} engine and {who}: {mine}, {theirs}")
+            raise EngineError(f"{result.spec.name}: {kind} not the same for the {result.engine} engine and {who}: {mine}, {theirs}")
+    result.compared.append(who)

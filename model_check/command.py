@@ -8,6 +8,7 @@ table error, 3 inconclusive (budget, memory, interrupt), 4 engines disagree or i
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import importlib
 import json
 import os
@@ -27,9 +28,11 @@ from model_check.manifest import NamedCheck, named_bounds, read_manifest
 from model_check.progress import Display
 from model_check.report.plain import SCHEMA_VERSION, check_plain, model_plain, result_plain
 from model_check.report.text import check_line, model_text, result_text, story_text, trace_text
-from spec.table import Spec, SpecError
+from spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 from spec.trace import Trace
 
+MANIFEST = Path("pyproject.toml")
+MOST_THREADS = 64
 AS_EXPECTED, VIOLATED, MISUSE, INCONCLUSIVE, INTERNAL = range(5)
 
 
@@ -93,15 +96,15 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
     add("--bounds", metavar="SET", help="take a named set of bounds; --bound changes single ones")
     add("--property", action="append", dest="properties", metavar="NAME", help="judge only this; may be repeated")
     add("--engine", choices=ENGINES, help="embedded (compiled, the default), oracle (plain Python), or both, which must agree")
-    add("--threads", type=_positive, default=_cores(), metavar="N", help="threads (default: one a core)")
+    add("--threads", type=_threads, default=_cores(), metavar="N", help="threads (default: one a core)")
     add("--all", action="store_true", help="go on to the end after a violation")
     add("--deadlock", action="store_true", help="also check that no state is without a step")
     add("--all-rules-fire", action="store_true", help="a rule that never fires is a failure")
     add("--verify", action="store_true", help="search again with another hash seed; the counts must be equal")
-    add("--seconds", type=float, metavar="S", help="stop after this time, inconclusive")
+    add("--seconds", type=_duration, metavar="S", help="stop after this time, inconclusive")
     add("--memory", type=_positive, metavar="MIB", help="stop before using more memory, inconclusive")
     add("--max-states", type=_positive, metavar="N", help="stop after the level that reaches so many states, inconclusive")
-    add("--manifest", type=Path, default=Path("pyproject.toml"), metavar="FILE", help="where the named checks are")
+    add("--manifest", type=Path, default=MANIFEST, metavar="FILE", help="where the named checks are")
     add("--traces", action="store_true", help="for the manifest: tell the counterexample of each violated property")
     add("--full", action="store_true", help="show whole states in traces, not only what changed")
     _add_output_options(parser)
@@ -112,6 +115,20 @@ def _add_output_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the result there instead of to stdout")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
     parser.add_argument("-v", "--verbose", action="store_true", help="for the manifest: every result in full")
+
+
+def _duration(text: str) -> float:
+    seconds = float(text)
+    if not 0 <= seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is no time of 0 seconds or more")
+    return seconds
+
+
+def _threads(text: str) -> int:
+    threads = _positive(text)
+    if threads > MOST_THREADS:
+        raise argparse.ArgumentTypeError(f"{text} is more than {MOST_THREADS}; more threads than cores only wait")
+    return threads
 
 
 def _cores() -> int:
@@ -186,14 +203,19 @@ def _named_checks(options: argparse.Namespace, models: Models) -> dict[str, Name
     """Return the checks of the manifest; none where models are named and there is no manifest to look into."""
     if options.models and all(":" in name or name in models.catalogue for name in options.models):
         return {}
-    if options.models and not options.manifest.exists():
+    if options.models and options.manifest == MANIFEST and not options.manifest.exists():
         return {}
-    try:
-        return {named.name: named for named in read_manifest(options.manifest, models.find)}
-    except SpecError:
-        if options.models:
-            return {}
-        raise
+    named = {check.name: check for check in read_manifest(options.manifest, models.find)}
+    own = {
+        "--bound": options.bound,
+        "--bounds": options.bounds,
+        "--property": options.properties,
+        "--all-rules-fire": options.all_rules_fire,
+    }
+    given = [option for option, value in own.items() if value]
+    if given and (not options.models or named.keys() & set(options.models)):
+        raise SpecError(f"{given[0]}: a named check has its own; change it in {options.manifest}, or name a model")
+    return named
 
 
 def _unnamed(options: argparse.Namespace, spec: Spec) -> NamedCheck:
@@ -277,12 +299,16 @@ def _write(options: argparse.Namespace, text: str) -> None:
 
 def run_trace(options: argparse.Namespace, models: Models) -> int:
     """Show the traces of the violated properties, or of those asked for; return 0 if there is something to show."""
+    name, wanted = options.models[0], options.properties
+    options.properties = None
     named = _named_checks(options, models)
-    name = options.models[0]
-    wanted, options.properties = options.properties, None
     chosen = named[name] if name in named else _unnamed(options, models.find(name))
-    for claim in wanted or ():
-        chosen.spec.property(claim)
+    if wanted:
+        # only what is wanted is judged, so that the search goes on until it is shown
+        stated = [claim for claim in wanted if claim not in (TYPE_INVARIANT, DEADLOCK)]
+        for claim in stated:
+            chosen.spec.property(claim)
+        chosen = dataclasses.replace(chosen, properties=tuple(stated), deadlock=chosen.deadlock or DEADLOCK in wanted)
     result = _run(options, chosen)
     traces = _traces(result, [claim for claim in (wanted or result.violated) if claim in result.findings])
     if options.format == "json":

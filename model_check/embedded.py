@@ -167,12 +167,12 @@ class Search:
         for index, rule in enumerate(self.world.spec.rules):
             self.result.new[rule.name] += int(counts[edges[index] : edges[index + 1]].sum())
 
-    def judge(self) -> None:
+    def judge(self, threads: int | None = None) -> None:
         """Judge the states of the frontier."""
         claims = self.program.states
         if not claims:
             return
-        threads = len(self.slices) if self.width >= SMALL_LEVEL else 1
+        threads = threads or (len(self.slices) if self.width >= SMALL_LEVEL else 1)
         share = -(-self.width // threads)
         known = [0 if claim.name in self.result.findings else -1 for claim in claims]
         firsts = np.array([[*known, 0]] * threads, np.int64)
@@ -187,6 +187,10 @@ class Search:
             return judge
 
         self.together([job(thread) for thread in range(threads)], threads > 1)
+        if threads > 1 and max(faults) >= 0:
+            # what one thread judges may depend on what another found: tell what one thread alone would meet
+            self.judge(threads=1)
+            return
         for thread, index in enumerate(faults):
             if index >= 0:
                 met = self.program.fault_of(int(firsts[thread][-1]))
@@ -241,7 +245,7 @@ class Search:
 
     def retry(self, rule: Rule, state: Any, binding: tuple[int, ...]) -> None:
         """Do a step in plain Python, to see what it raises; what ends at a bound or outside a domain is no error here."""
-        if not self.world.holds((*rule.guards, *rule.within), rule, state, binding):
+        if not self.world.holds(rule.within, rule, state, binding):
             return
         with contextlib.suppress(OutOfBound, OutOfDomain):
             after = self.world.apply(rule, state, binding)
@@ -259,7 +263,7 @@ class Search:
             for claim in self.program.states:
                 self.world.judge(claim, state)
             for rule in self.world.spec.rules:
-                for binding in self.world.bindings(rule, state):
+                for binding in self.world.enabled(rule, state):
                     self.retry(rule, state, binding)
         except SpecError as error:
             raise SpecError(f"{error} (after {len(numbers)} steps; {place})") from error

@@ -85,6 +85,8 @@ class Exploration:
     complete: bool = False
     stopped: str = ""
     """Why the exploration is not complete."""
+    compared: list[str] = field(default_factory=list)
+    """What the result was compared with, and equal to."""
     compile_seconds: float = 0.0
     search_seconds: float = 0.0
     record_bytes: int = 0

@@ -109,7 +109,7 @@ class Layout:
         self.space = space
         self.seed = DEFAULT_SEED if seed is None else seed
         self.root = packed(space.root)
-        self.size = -(-self.root.size // 8) * 8
+        self.size = max(8, -(-self.root.size // 8) * 8)
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -172,7 +172,7 @@ class _Body(Emitter):
         """Local variables that hold integers."""
         for name, shape, argument in zip(source.parameters, shapes, compiled.code.args, strict=False):
             value = reshaped(shape, argument)
-            if isinstance(value, Ref) and isinstance(value.packed.type, Record) and value.packed is not compiler.root:
+            if isinstance(value, Ref) and value.packed is not compiler.root:
                 value = Ref(value.packed, value.pointer, moving=True)
             if isinstance(value, Ref | Buffer | K):
                 self.names[name] = value

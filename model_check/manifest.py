@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from model_check.check import ENGINES, Engine, Expectation
-from spec.table import Spec, SpecError
+from spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 
 KEYS = {
     "name": str,
@@ -60,7 +60,9 @@ def read_manifest(path: Path, model: Callable[[str], Spec]) -> list[NamedCheck]:
         raise SpecError(f"{path}: {error.strerror}; run in a project with [[tool.kafka-spec.checks]], or name a model") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SpecError(f"{path}: {error}") from None
-    tables = content.get("tool", {}).get("kafka-spec", {}).get("checks")
+    tables: Any = content
+    for name in ("tool", "kafka-spec", "checks"):
+        tables = tables.get(name) if isinstance(tables, dict) else None
     if not isinstance(tables, list) or not tables:
         raise SpecError(f"{path} has no [[tool.kafka-spec.checks]]; add one, or name a model: kafka-spec check MODEL")
     checks = [_check(table, f"{path}: check {number}", model) for number, table in enumerate(tables, 1)]
@@ -80,6 +82,15 @@ def _check(table: Any, where: str, model: Callable[[str], Spec]) -> NamedCheck:
         wrong_bool = isinstance(value, bool) and KEYS[key] is not bool
         if not isinstance(value, KEYS[key]) or wrong_bool:  # type: ignore[arg-type]
             raise SpecError(f"{where}: {key} = {value!r} is of the wrong kind")
+    for key in ("seconds", "memory_mib", "distinct", "depth"):
+        if table.get(key, 0) < 0:
+            raise SpecError(f"{where}: {key} = {table[key]} is less than 0")
+    if wrong := [value for value in table.get("properties", []) if not isinstance(value, str)]:
+        raise SpecError(f"{where}: property {wrong[0]!r} is no name")
+    if "properties" in table and not table["properties"]:
+        raise SpecError(f"{where}: properties is empty; leave it out to judge all")
+    if wrong := [name for name, states in table.get("traces", {}).items() if not isinstance(states, int)]:
+        raise SpecError(f"{where}: traces.{wrong[0]} is no number of states")
     for key in ("name", "model", "verdict"):
         if key not in table:
             raise SpecError(f"{where}: {key} is missing")
@@ -91,9 +102,12 @@ def _check(table: Any, where: str, model: Callable[[str], Spec]) -> NamedCheck:
         spec = model(table["model"])
         bounds = spec.bound_values(named_bounds(spec, table.get("bounds", {})))
         properties = tuple(table["properties"]) if "properties" in table else None
-        for name in (*(properties or ()), *table.get("traces", {})):
-            if name not in ("TypeInvariant", "Deadlock") or name in (properties or ()):
-                spec.property(name)
+        judged = {*(properties or [claim.name for claim in spec.properties]), TYPE_INVARIANT}
+        judged |= {DEADLOCK} if table.get("deadlock") else set()
+        for name in properties or ():
+            spec.property(name)
+        if wrong := [name for name in table.get("traces", {}) if name not in judged]:
+            raise SpecError(f"traces: property {wrong[0]!r} is unknown, or not judged; judged are {', '.join(sorted(judged))}")
     except SpecError as error:
         raise SpecError(f"{where}: {error}") from None
     expected = Expectation(

@@ -6,7 +6,6 @@ step does is what a step does; the replay of counterexamples runs through it too
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,6 +15,7 @@ from model_check.fingerprint import MASK, edge_hash
 from model_check.layout import Actions, Layout
 from spec import table
 from spec.domain import OutOfBound, OutOfDomain, Space
+from spec.lint import source_of
 from spec.table import ItemOf, Property, Rule, Spec, SpecError
 
 Binding = tuple[int, ...]
@@ -36,20 +36,34 @@ class World:
         """Return what two states are compared by: all their fields."""
         return self.space.root.freeze(state)
 
-    def bindings(self, rule: Rule, s: Any) -> Iterator[Binding]:
-        """Yield the values that the rule's parameters can take in this state, in order."""
-        ranges = []
-        for parameter in rule.params.values():
-            if isinstance(parameter, ItemOf):
-                ranges.append(range(len(getattr(s, parameter.field))))
-            else:
-                type_: Any = parameter.at(self.bounds, rule.name)
-                ranges.append(range(type_.low, type_.high + 1))
-        return itertools.product(*ranges)
+    def values(self, rule: Rule, name: str, s: Any) -> range:
+        """Return the values that a parameter of a rule can take in this state."""
+        parameter = rule.params[name]
+        if isinstance(parameter, ItemOf):
+            return range(len(getattr(s, parameter.field)))
+        type_: Any = parameter.at(self.bounds, rule.name)
+        return range(type_.low, type_.high + 1)
+
+    def enabled(self, rule: Rule, s: Any) -> Iterator[Binding]:
+        """Yield the bindings for which all guards hold, in order; a guard is evaluated once its parameters have values."""
+        names = list(rule.params)
+
+        def bind(binding: Binding, left: tuple[Any, ...]) -> Iterator[Binding]:
+            bound = {"s", "k", *names[: len(binding)]}
+            ready = [guard for guard in left if set(source_of(guard).parameters) <= bound]
+            if not self.holds(ready, rule, s, binding):
+                return
+            if len(binding) == len(names):
+                yield binding
+                return
+            for value in self.values(rule, names[len(binding)], s):
+                yield from bind((*binding, value), left[len(ready) :])
+
+        return bind((), rule.guards)
 
     def holds(self, predicates: Sequence[Any], rule: Rule, s: Any, binding: Binding) -> bool:
         """Whether all of the rule's predicates hold for the binding."""
-        scope = {"s": s, "k": self.k, **dict(zip(rule.params, binding, strict=True))}
+        scope = {"s": s, "k": self.k, **dict(zip(rule.params, binding, strict=False))}
         return all(self.call(predicate, scope, rule.name, binding) for predicate in predicates)
 
     def apply(self, rule: Rule, s: Any, binding: Binding) -> Any:
@@ -81,10 +95,15 @@ class World:
         """Return the distinct initial states, in the order of the start rule's bindings."""
         fresh, start = self.space.fresh(), self.spec.start
         found: dict[tuple[Any, ...], Any] = {}
-        for binding in self.bindings(start, fresh):
-            if self.holds(start.guards, start, fresh, binding):
-                state = self.apply(start, fresh, binding)
+        for binding in self.enabled(start, fresh):
+            if self.holds(start.within, start, fresh, binding):
+                try:
+                    state = self.apply(start, fresh, binding)
+                except (OutOfBound, OutOfDomain) as error:
+                    raise SpecError(f"{self.spec.name}: {start.name}{binding} is no initial state: {error}") from None
                 found.setdefault(self.key(state), state)
+        if not found:
+            raise SpecError(f"{self.spec.name}: there is no initial state: the guards of {start.name} never hold")
         return list(found.values())
 
     def judge(self, claim: Property, s: Any) -> bool:
@@ -190,9 +209,7 @@ class _Search:
         world, result = self.world, self.result
         stuck = True
         for number, rule in enumerate(world.spec.rules):
-            for binding in world.bindings(rule, state):
-                if not world.holds(rule.guards, rule, state, binding):
-                    continue
+            for binding in world.enabled(rule, state):
                 stuck = False
                 action = world.actions.number(number, binding)
                 try:

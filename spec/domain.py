@@ -390,8 +390,10 @@ class Each(Domain):
 
     def at(self, bounds: Mapping[str, int], place: str) -> Array:
         """Return the type at these bounds."""
-        item = domain_of(self.item).at(bounds, place)
-        return Array(item, _value(self.length, bounds), self.label, place)
+        item, length = domain_of(self.item).at(bounds, place), _value(self.length, bounds)
+        if length < 0:
+            raise SpecError(f"{place}: an array of {length} items; mend its length, or the range of the bound behind it")
+        return Array(item, length, self.label, place)
 
     def bounds(self) -> Iterator[Bound]:
         """Yield every bound the domain mentions."""

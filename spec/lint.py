@@ -137,6 +137,8 @@ class _Reader:
         self.calls: dict[Function, None] = {}
         self.fires: dict[tuple[Any, str], None] = {}
         self.writes = self.moves = False
+        self.inner: list[tuple[ast.Call, Function | None]] = []
+        """Calls inside of expressions: they may not move items, since Python and machine code then read different ones."""
         if function.__name__ == "<lambda>":
             self.refuse(None, _CURES[ast.Lambda])
         if function.__closure__:
@@ -173,6 +175,9 @@ class _Reader:
         place = f"{self.file}:{self.first_line}"
         calls = tuple(self.calls)
         inner = [source_of(call) for call in calls]
+        for node, callee in self.inner:
+            if callee is None or source_of(callee).moves:
+                self.refuse(node, "this call may move items while an expression reads them; give it a line of its own")
         fires = dict.fromkeys([*self.fires, *(pair for source in inner for pair in source.fires)])
         writes = self.writes or any(source.writes for source in inner)
         moves = self.moves or bool(fires) or any(source.moves for source in inner)
@@ -191,12 +196,12 @@ class _Reader:
     def statement(self, node: ast.stmt, known: set[str]) -> set[str] | None:
         match node:
             case ast.Expr(value=ast.Call() as call):
-                self.call(call, known, statement=True)
+                self.call(call, known, statement=True, whole=True)
             case ast.Assign(targets=[target], value=value):
-                self.value(value, known, record=True, several=isinstance(target, ast.Tuple))
+                self.whole(value, known, record=True, several=isinstance(target, ast.Tuple))
                 return known | self.target(target, known)
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                self.value(value, known, record=True)
+                self.whole(value, known, record=True)
                 return known | {name}
             case ast.AugAssign(target=target, op=op, value=value):
                 if not isinstance(op, _OPERATORS):
@@ -205,7 +210,7 @@ class _Reader:
                 self.value(_as_load(target), known)
                 self.target(target, known)
             case ast.If(test=test, body=body, orelse=orelse):
-                self.value(test, known)
+                self.whole(test, known)
                 yes, no = self.block(body, known), self.block(orelse, known)
                 return no if yes is None else yes if no is None else yes & no
             case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=bounds), body=body):
@@ -219,7 +224,7 @@ class _Reader:
                     for part in value.elts:
                         self.value(part, known)
                 elif value is not None:
-                    self.value(value, known)
+                    self.whole(value, known)
                 return None
             case ast.Break() | ast.Continue():
                 return None
@@ -243,6 +248,16 @@ class _Reader:
                 self.refuse(node, "assign to a name, a field or an item")
 
     # expressions
+
+    def whole(self, node: ast.expr, known: set[str], record: bool = False, several: bool = False) -> None:
+        """Read an expression that may be a call as a whole."""
+        match node:
+            case ast.Call():
+                self.call(node, known, whole=True)
+            case ast.UnaryOp(op=ast.Not(), operand=ast.Call() as call):
+                self.call(call, known, whole=True)
+            case _:
+                self.value(node, known, record, several)
 
     def value(self, node: ast.expr, known: set[str], record: bool = False, several: bool = False) -> None:
         match node:
@@ -303,7 +318,7 @@ class _Reader:
         except KeyError:
             self.refuse(node, f"{name} is not defined")
 
-    def call(self, node: ast.Call, known: set[str], statement: bool = False) -> None:
+    def call(self, node: ast.Call, known: set[str], statement: bool = False, whole: bool = False) -> None:
         if not isinstance(node.func, ast.Name):
             self.refuse(node, "methods do not compile; call a function by its name")
         if node.func.id in self.locals:
@@ -311,6 +326,8 @@ class _Reader:
         callee = self.constant(node, node.func.id)
         if getattr(callee, "__fires__", False):
             self.fire(node, known)
+            if not whole:
+                self.inner.append((node, None))
             return
         if node.keywords and callee is not domain.append:
             self.refuse(node, "pass arguments by position")
@@ -330,6 +347,8 @@ class _Reader:
             if callee is self.function:
                 self.refuse(node, "a function cannot call itself")
             self.calls[callee] = None
+            if not whole:
+                self.inner.append((node, callee))
             if len(node.args) != callee.__code__.co_argcount:
                 self.refuse(node, f"{node.func.id}() takes {callee.__code__.co_argcount} arguments")
         else:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import string
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -302,6 +303,10 @@ class Rule:
         for part in ("effects", "guards", "within"):
             if not isinstance(getattr(self, part), tuple):
                 raise SpecError(f"{where}: {part} is no tuple; write ({part}=(one,))")
+        if reserved := [name for name in self.params if name in ("s", "k")]:
+            raise SpecError(f"{where}: a parameter cannot be named {reserved[0]}: that is the state, or the constants")
+        for template in (self.actor, self.says):
+            _check_template(template, self.params, where)
         for function in (*self.guards, *self.within, *self.effects):
             _check_function(function, {"s", "k", *self.params}, where)
         for guard in (*self.guards, *self.within):
@@ -322,6 +327,16 @@ class Rule:
         if len(left) == len(self.guards):
             raise SpecError(f"rule {self.name} has no guard {guard}; it has {', '.join(map(name_of, self.guards))}")
         return dataclasses.replace(self, guards=left)
+
+
+def _check_template(template: str, params: Mapping[Name, Any], where: str) -> None:
+    """Refuse a sentence that names what the rule has not."""
+    try:
+        names = [name for _, name, _, _ in string.Formatter().parse(template) if name is not None]
+    except ValueError as error:
+        raise SpecError(f"{where}: {template!r}: {error}") from None
+    if unknown := [name for name in names if name.split(".")[0] not in params]:
+        raise SpecError(f"{where}: {template!r} names {unknown[0]!r}; it may name {', '.join(params) or 'no parameter'}")
 
 
 def _check_function(function: Function, known: set[str], where: str) -> None:
@@ -508,6 +523,8 @@ def _check_spec(spec: Spec) -> None:
         names = [part.name for part in parts]
         if twice := [name for name in names if names.count(name) > 1]:
             raise SpecError(f"{where}: {what} {twice[0]} is stated twice; replacing() is how a version changes one")
+    if reserved := [claim.name for claim in spec.properties if claim.name in (TYPE_INVARIANT, DEADLOCK)]:
+        raise SpecError(f"{where}: {reserved[0]} is judged without being stated; give the property another name")
     if not spec.rules:
         raise SpecError(f"{where}: it has no rules; state at least one")
     lowest = {bound.name: bound.low for bound in spec.bounds.values()}
@@ -523,6 +540,7 @@ def _check_spec(spec: Spec) -> None:
             raise SpecError(f"{where}: its rules fire machine {machine.name}; list it under machines")
         if trigger not in tables[machine.name].triggers or tables[machine.name].entity != machine.entity:
             raise SpecError(f"{where}: its rules fire {trigger} of machine {machine.name}, which has no such row here")
+    _check_fires(tables, where)
     for machine in spec.machines:
         paths = machine_paths(space.root, machine.name)
         if len(paths) != 1 or paths[0].count("[]") != len(machine.entity):
@@ -549,6 +567,24 @@ def _check_spec(spec: Spec) -> None:
                 )
     for name in spec.unreachable_rules:
         spec.rule(name)
+
+
+def _check_fires(tables: Mapping[Name, Machine], where: str) -> None:
+    """Refuse rows whose effects fire machines that are not listed, or that come back to themselves."""
+
+    def visit(machine: Name, trigger: str, above: tuple[tuple[Name, str], ...]) -> None:
+        if (machine, trigger) in above:
+            raise SpecError(f"{where}: firing {trigger} of machine {machine} fires itself again; break the circle with a rule")
+        for row in tables[machine].rows_of(trigger):
+            for effect in row.effects:
+                for other, further in source_of(effect).fires if not isinstance(effect, str) else ():
+                    if other.name not in tables:
+                        raise SpecError(f"{where}: row {row.label!r} fires machine {other.name}; list it under machines")
+                    visit(other.name, further, (*above, (machine, trigger)))
+
+    for machine in tables.values():
+        for trigger in machine.triggers:
+            visit(machine.name, trigger, ())
 
 
 def _check_parameter(space: Space, parameter: Domain | ItemOf, where: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from model_check import embedded, oracle
 from model_check.exploration import Exploration
 from spec.domain import Bound, Bounded, Flag, Queue, Range, StateOf, append, holds, pop_first, reset
-from spec.table import Machine, Row, Rule, Spec, SpecError, fire, step_invariant
+from spec.table import ItemOf, Machine, Row, Rule, Spec, SpecError, fire, invariant, step_invariant
 
 Explore = Callable[..., Exploration]
 ENGINES = [oracle.explore, embedded.explore]
@@ -229,3 +229,128 @@ def test_reset_cannot_change_a_machine(explore: Explore) -> None:
     """A record that holds a machine's state is not reset: only fire changes that."""
     with pytest.raises(SpecError, match="holds the state of a machine"):
         explore(HOUSE.replacing("forgetful", "", rules=(Rule("Forget", "w", "", "", (forget,)),)), {})
+
+
+def take_first(s: Line) -> int:
+    """Drop the first item."""
+    pop_first(s.queue)
+    return 0
+
+
+def number_of(item: Item, _turn: int) -> int:
+    """Return the number of an item."""
+    return item.number
+
+
+def read_across_a_move(s: Line) -> None:
+    """Hand an item to a function while another call of the expression drops it."""
+    s.read = number_of(s.queue[0], take_first(s))
+
+
+def add_across_a_move(s: Line) -> None:
+    """Add to an item what a call returns that drops it."""
+    s.queue[0].number += take_first(s) + 1
+
+
+@pytest.mark.parametrize("effect", [read_across_a_move, add_across_a_move])
+def test_a_call_that_moves_items_stands_alone(effect: Callable[..., None]) -> None:
+    """Inside an expression Python and machine code would read different items, so the language refuses such a call."""
+    with pytest.raises(SpecError, match="give it a line of its own"):
+        Rule("Read", "w", "", "", (effect,))
+
+
+def read_part_after(s: Line, item: Item) -> None:
+    """Read a parameter after items moved."""
+    pop_first(s.queue)
+    s.read = item.number
+
+
+def hand_item_over(s: Line) -> None:
+    """Hand an item to a function that drops it."""
+    read_part_after(s, s.queue[0])
+
+
+def test_a_parameter_that_may_have_moved_is_refused() -> None:
+    """A function that moves items cannot read what it was handed afterwards: it may be one of them."""
+    with pytest.raises(SpecError, match="items may have moved since item was named"):
+        embedded.explore(_line("handed", hand_item_over), {})
+
+
+def first_is_one(s: Line) -> bool:
+    """The first item is 1."""
+    return s.queue[0].number == 1
+
+
+@pytest.mark.parametrize("explore", ENGINES)
+def test_guards_run_before_parameters_they_do_not_need(explore: Explore) -> None:
+    """A guard that needs no parameter is evaluated though there is no value for one: both engines say that it faults."""
+    rule = Rule("Read", "w", "", "", (read_before_the_item_goes,), {"item": ItemOf("queue")}, (first_is_one,))
+
+    with pytest.raises(SpecError, match="first_is_one cannot be executed"):
+        explore(Spec("early", "", Line, (rule,)), {})
+
+
+def never(s: Line) -> bool:
+    """Never hold."""
+    return False
+
+
+@pytest.mark.parametrize("explore", ENGINES)
+def test_no_initial_state_is_refused(explore: Explore) -> None:
+    """A start that never holds is a mistake, not a proof."""
+    start = Rule("Start", "world", "", "", (fill,), guards=(never,))
+
+    with pytest.raises(SpecError, match="there is no initial state: the guards of Start never hold"):
+        explore(Spec("empty", "", Line, HOUSE_LINE, start=start), {})
+
+
+HOUSE_LINE = (Rule("Read", "world", "reads", "test", (read_before_the_item_goes,), guards=(there_are_items,)),)
+
+
+def test_a_row_that_fires_itself_is_refused() -> None:
+    """A row whose effect fires its own trigger again would never end."""
+    circle = Machine("door", Door, Door.SHUT, (Row("open", (Door.SHUT,), Door.OPEN, effects=(push,)), BACK))
+
+    with pytest.raises(SpecError, match="fires itself again"):
+        HOUSE.replacing("circle", "", machines=(circle,))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"says": "sets {nobody}"}, "names 'nobody'; it may name no parameter"),
+        ({"says": "sets {x"}, "expected '}'"),
+        ({"params": {"s": Range(0, 1)}}, "a parameter cannot be named s"),
+    ],
+)
+def test_sentences_and_names_of_rules_are_checked(change: dict[str, object], message: str) -> None:
+    """A sentence that names what is not there, and a parameter that hides the state, are refused at import."""
+    with pytest.raises(SpecError, match=message):
+        Rule(**{"name": "R", "actor": "w", "says": "", "cites": "", "effects": (fill,), **change})  # type: ignore[arg-type]
+
+
+def test_built_in_properties_keep_their_names() -> None:
+    """A property of one's own cannot take the name of a built-in one."""
+    with pytest.raises(SpecError, match="TypeInvariant is judged without being stated"):
+        Spec("clash", "", Line, HOUSE_LINE, (invariant("TypeInvariant", never, "", ""),))
+
+
+def unlike_ten(s: Many) -> bool:
+    """Break at 2; cannot be evaluated at 3000."""
+    return s.number != 2 and (s.number != 3000 or 1 // (s.number - 3000) == 1)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads_do_not_change_what_faults(threads: int) -> None:
+    """What is judged, and so what faults, is the same for any number of threads, and what the oracle says."""
+    start = Rule("Start", "world", "", "", (begin_anywhere,), {"number": Range(0, 20_000)})
+    spec = Spec("many", "", Many, (Rule("Stay", "w", "", "", (stay,)),), (invariant("Unlike", unlike_ten, "", ""),), start=start)
+
+    def outcome(explore: Explore, **options: int) -> object:
+        try:
+            result = explore(spec, {}, **options)
+        except SpecError as error:
+            return type(error)
+        return result.findings
+
+    assert outcome(embedded.explore, threads=threads) == outcome(oracle.explore)

@@ -140,6 +140,11 @@ def test_own_module(kafka_spec: Command, tmp_path: Path) -> None:
         (("check", "replication/kip_320", "--property", "Nice"), "property 'Nice' is unknown; there is WeakIsr"),
         (("check", "replication/kip_320", "--engine", "warp"), "invalid choice: 'warp'"),
         (("check", "replication/kip_320", "--threads", "0"), "0 is not 1 or more"),
+        (("check", "replication/kip_320", "--threads", "100000"), "100000 is more than 64"),
+        (("check", "replication/kip_320", "--seconds", "-1"), "-1 is no time of 0 seconds or more"),
+        (("check", "replication/kip_320", "--seconds", "nan"), "nan is no time of 0 seconds or more"),
+        (("check", "kip_320-small", "--bound", "replicas=2"), "--bound: a named check has its own"),
+        (("check", "kip_320-small", "--manifest", "nowhere.toml"), "nowhere.toml: No such file or directory"),
         (("check", "no_such_module:SPEC"), "No module named 'no_such_module'"),
         (("check", "spec.models:NOTHING"), "module spec.models has no NOTHING"),
         (("check", "spec.models:MODELS"), "is dict, and a Spec is needed"),
@@ -303,6 +308,11 @@ def test_expectations(kafka_spec: Command, tmp_path: Path, verdict: str, more: s
         (MANIFEST.format(verdict="holds", more="").replace("kip_320", "kip_0"), "model 'replication/kip_0' is unknown"),
         (MANIFEST.format(verdict="holds", more="") * 2, "two checks are named 'one'"),
         (MANIFEST.format(verdict="holds", more="traces = { Nice = 3 }"), "property 'Nice' is unknown"),
+        (MANIFEST.format(verdict="holds", more="traces = { StrongIsr = 'x' }"), "traces.StrongIsr is no number of states"),
+        (MANIFEST.format(verdict="holds", more="properties = []"), "properties is empty"),
+        (MANIFEST.format(verdict="holds", more="properties = [3]"), "property 3 is no name"),
+        (MANIFEST.format(verdict="holds", more="memory_mib = -5"), "memory_mib = -5 is less than 0"),
+        ("tool = 1", "has no [[tool.kafka-spec.checks]]"),
     ],
 )
 def test_wrong_manifest(kafka_spec: Command, tmp_path: Path, text: str, message: str) -> None:
@@ -350,3 +360,41 @@ def test_own_module_that_cannot_be_imported(kafka_spec: Command, tmp_path: Path,
     assert run.returncode == 2
     assert message in run.stderr
     assert "Traceback" not in run.stderr
+
+
+def test_a_broken_manifest_is_not_hidden(kafka_spec: Command, tmp_path: Path) -> None:
+    """Naming a check of a manifest that is wrong tells what is wrong with it."""
+    (tmp_path / "pyproject.toml").write_text(MANIFEST.format(verdict="hold", more=""))
+    run = kafka_spec("check", "one", cwd=tmp_path)
+
+    assert run.returncode == 2
+    assert "verdict 'hold' cannot be expected" in run.stderr
+
+
+def test_trace_goes_on_to_the_property_asked_for(kafka_spec: Command) -> None:
+    """`trace --property` finds the trace of a property that another one breaks before."""
+    run = kafka_spec("trace", "replication/kip_320_first_try", "--bounds", "three_epochs", "--property", "StrongIsr")
+
+    assert run.returncode == 0
+    assert "StrongIsr is violated: a shortest way has 13 states" in run.stdout
+
+
+@pytest.mark.parametrize("comparison", [("--engine", "both"), ("--verify",)])
+def test_an_unfinished_comparison_is_inconclusive(kafka_spec: Command, comparison: tuple[str, ...]) -> None:
+    """A comparison that the budget stops is told, and is no green verdict."""
+    budget = ("--seconds", "0.6") if comparison == ("--verify",) else ("--seconds", "2")
+    bounds = ("--bounds", "large", "--threads", "1") if comparison == ("--verify",) else ("--bounds", "medium")
+    run = kafka_spec("check", "replication/kip_320", *bounds, *comparison, *budget)
+
+    assert run.returncode == 3
+    assert "INCONCLUSIVE" in run.stdout
+
+
+def test_a_full_disk_is_told(kafka_spec: Command) -> None:
+    """A result that cannot be written ends with 2 and one line."""
+    run = subprocess.run(
+        f"{sys.executable} -m kafka_spec models > /dev/full", shell=True, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert "Traceback" not in run.stderr
+    assert run.returncode != 0

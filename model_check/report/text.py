@@ -17,7 +17,7 @@ def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = F
     """Return a result with its counterexamples; `full` shows whole states, `timing` what a run cannot repeat."""
     lines = [
         f"{result.spec.name}: {result.spec.says}",
-        f"  bounds      {', '.join(f'{name} {value}' for name, value in result.bounds.items())}",
+        f"  bounds      {', '.join(f'{name} {value}' for name, value in result.bounds.items()) or 'none'}",
         f"  verdict     {verdict_text(result)}",
         f"  states      {result.distinct:,} distinct, {result.generated:,} generated, {result.depth} levels deep",
     ]
@@ -27,6 +27,8 @@ def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = F
     if result.complete:
         lines.append(f"  digest      {result.digest:016x}")
     lines.append(f"  odds        that two states were taken for one: {result.collision_probability:.1e}")
+    if result.compared:
+        lines.append(f"  compared    with {' and '.join(result.compared)}: equal")
     if timing:
         rate = result.distinct / result.search_seconds if result.search_seconds else 0
         lines.append(
