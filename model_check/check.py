@@ -5,6 +5,7 @@ Knows engines and results, no files and no screen.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -88,22 +89,11 @@ def check(
     budget = budget or Budget()
 
     def search(which: Engine, seed: int | None = None) -> Exploration:
-        if which == "oracle":
-            return oracle.explore(
-                spec,
-                values,
-                properties=claims,
-                everything=everything,
-                deadlock=deadlock,
-                budget=budget,
-                progress=progress,
-                seed=seed,
-            )
-        return embedded.explore(
+        explore = oracle.explore if which == "oracle" else functools.partial(embedded.explore, threads=threads)
+        return explore(
             spec,
             values,
             properties=claims,
-            threads=threads,
             everything=everything,
             deadlock=deadlock,
             budget=budget,
@@ -111,9 +101,10 @@ def check(
             seed=seed,
         )
 
-    result = search("oracle" if engine == "oracle" else "embedded")
+    first: Engine = "oracle" if engine == "oracle" else "embedded"
+    result = search(first)
     if verify and not result.stopped:
-        compare(result, search("oracle" if engine == "oracle" else "embedded", VERIFY_SEED), "another seed", exact=False)
+        compare(result, search(first, VERIFY_SEED), "another seed", exact=False)
     if engine == "both" and not result.stopped:
         compare(result, search("oracle"), "the oracle", exact=True)
     return result

@@ -244,10 +244,6 @@ class Emitter:
         arguments = [scope[name] for name in lint.source_of(function).parameters]
         self.invoke(self.compiler.function(function, tuple(shape_of(value) for value in arguments)), arguments)
 
-    def count(self, start: ir.Value, stop: ir.Value, body: Callable[[ir.Value], None]) -> None:
-        """Run the body for start, start + 1, ... below stop."""
-        self.loop(start, stop, body)
-
     def loop(
         self,
         start: ir.Value,

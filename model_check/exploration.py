@@ -25,10 +25,6 @@ class EngineError(Exception):
     """Two readings of one spec disagree, or the checker is at fault; never the spec's fault."""
 
 
-class Interrupted(Exception):  # noqa: N818 - a request of the user, not an error
-    """The user asked to stop."""
-
-
 @dataclass(frozen=True)
 class Finding:
     """A shortest way to a violation or a goal: the number of the initial state, then the numbers of the actions."""

@@ -618,7 +618,7 @@ class _Body(Emitter):
                 if len(numbers) != 1 or fields:
                     self.refuse(node, "append one number here")
                 if type_.distinct:
-                    self.count(ZERO, length, lambda now: self.differs(ref, now, numbers[0], place))
+                    self.loop(ZERO, length, lambda now: self.differs(ref, now, numbers[0], place))
                 self.store(item.packed, item.pointer, numbers[0], place, type_.place)
             else:
                 self.append_record(node, item, fields)

@@ -14,6 +14,7 @@ error of the specification. A limit that comes from a `Bound` only says how far 
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -273,12 +274,12 @@ def as_fired(record: Any, name: str, value: int) -> None:
 # Domains
 
 
-class Domain:
+class Domain(abc.ABC):
     """What a field or a parameter may hold. `at` fixes the bounds; `place` names the field in messages."""
 
+    @abc.abstractmethod
     def at(self, bounds: Mapping[str, int], place: str) -> Type:
         """Return the type at these bounds."""
-        raise NotImplementedError
 
     def bounds(self) -> Iterator[Bound]:
         """Yield every bound the domain mentions."""
