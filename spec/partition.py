@@ -1,0 +1,100 @@
+"""PARTITION: Kafka's partition state machine, one table.
+
+Knows no world: guards and effects are names, which a model binds to functions and an implementation to methods. One machine
+for each partition, as one controller sees it. A trigger is the state that the controller asks for, in snake case; an
+attempt that no row allows is logged by Kafka as an error and leaves the state (Kafka 2.8: PartitionStateMachine.logInvalidTransition).
+
+Source: Kafka 2.8 PartitionStateMachine.scala; legal pairs and order are the same in 0.10, 2.8 and 3.9.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from spec.table import Machine, Row
+
+SOURCE = "Kafka 2.8 PartitionStateMachine"
+
+
+class PartitionState(enum.IntEnum):
+    """What a controller takes a partition for."""
+
+    NON_EXISTENT = 0
+    """It was never created, or was created and deleted again."""
+    NEW = 1
+    """It has replicas assigned, and no leader and ISR yet."""
+    ONLINE = 2
+    """It has a leader."""
+    OFFLINE = 3
+    """Its leader is dead, and no other could be elected yet."""
+
+
+NON_EXISTENT, NEW, ONLINE, OFFLINE = PartitionState
+
+PARTITION = Machine(
+    "Partition",
+    PartitionState,
+    NON_EXISTENT,
+    (
+        Row("new_partition", (NON_EXISTENT,), NEW, cites=f"{SOURCE}.doHandleStateChanges: case NewPartition"),
+        Row(
+            "online_partition",
+            (NEW,),
+            ONLINE,
+            guards=("an_assigned_replica_is_live", "state_znode_is_absent"),
+            effects=("create_state_znode", "send_leader_and_isr_to_first_isr"),
+            cites=f"{SOURCE}.initializeLeaderAndIsrForPartitions",
+        ),
+        Row(
+            "online_partition",
+            (ONLINE, OFFLINE),
+            ONLINE,
+            guards=("no_newer_controller_wrote", "a_leader_can_be_elected"),
+            effects=("write_elected_leader_and_isr", "send_leader_and_isr_to_recipients"),
+            cites=f"{SOURCE}.electLeaderForPartitions",
+        ),
+        Row(
+            "offline_partition",
+            (NEW,),
+            OFFLINE,
+            cites=f"{SOURCE}.doHandleStateChanges: case OfflinePartition",
+            waits_for="topic deletion",
+        ),
+        Row("offline_partition", (ONLINE, OFFLINE), OFFLINE, cites=f"{SOURCE}.doHandleStateChanges: case OfflinePartition"),
+        Row(
+            "non_existent_partition",
+            (OFFLINE,),
+            NON_EXISTENT,
+            cites=f"{SOURCE}.doHandleStateChanges: case NonExistentPartition",
+            waits_for="topic deletion",
+        ),
+        Row(
+            "startup",
+            (NON_EXISTENT,),
+            NEW,
+            guards=("leadership_is_unknown",),
+            cites=f"{SOURCE}.initializePartitionState",
+            kind="initialisation",
+        ),
+        Row(
+            "startup",
+            (NON_EXISTENT,),
+            ONLINE,
+            guards=("leadership_is_known", "cached_leader_is_live"),
+            cites=f"{SOURCE}.initializePartitionState",
+            kind="initialisation",
+        ),
+        Row(
+            "startup",
+            (NON_EXISTENT,),
+            OFFLINE,
+            guards=("leadership_is_known", "cached_leader_is_not_live"),
+            cites=f"{SOURCE}.initializePartitionState",
+            kind="initialisation",
+        ),
+        Row("shutdown", tuple(PartitionState), NON_EXISTENT, cites=f"{SOURCE}.shutdown", kind="initialisation"),
+    ),
+    entity=("controller",),
+    cites="Kafka 2.8 PartitionStateMachine.scala:38-578, PartitionState.validPreviousStates",
+)
+"""The table of all eras."""

@@ -1,0 +1,212 @@
+"""REPLICA: Kafka's replica state machine, one table, and what it was in 0.10.
+
+Knows no world: guards and effects are names, which a model binds to functions and an implementation to methods. One machine
+for each replica of a partition, as one controller sees it. A trigger is the state that the controller asks for, in snake case; an
+attempt that no row allows is logged by Kafka as an error and leaves the state (Kafka 2.8: ReplicaStateMachine.logInvalidTransition).
+
+Source: Kafka 2.8 and 0.10 ReplicaStateMachine.scala. Kafka's comments there are stale in two places; the rows follow the code.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+
+from spec.table import Machine, Row
+
+SOURCE = "Kafka 2.8 ReplicaStateMachine.doHandleStateChanges"
+
+
+class ReplicaState(enum.IntEnum):
+    """What a controller takes a replica for."""
+
+    NON_EXISTENT = 0
+    """It was deleted, or never created."""
+    NEW = 1
+    """Created by topic creation or reassignment; it may only become a follower."""
+    ONLINE = 2
+    """Started and part of the assignment; it may lead or follow."""
+    OFFLINE = 3
+    """Its broker, or its log directory, is down."""
+    DELETION_STARTED = 4
+    """Its broker was asked to delete it."""
+    DELETION_SUCCESSFUL = 5
+    """Its broker answered that it is deleted."""
+    DELETION_INELIGIBLE = 6
+    """Its deletion failed, or cannot be tried; also the seed of a dead replica at start-up."""
+
+
+NON_EXISTENT, NEW, ONLINE, OFFLINE, DELETION_STARTED, DELETION_SUCCESSFUL, DELETION_INELIGIBLE = ReplicaState
+
+OFFLINE_FROM_ISR = ("leadership_is_known", "no_newer_controller_wrote", "isr_contains_replica")
+OFFLINE_OUTSIDE_ISR = ("leadership_is_known", "no_newer_controller_wrote", "isr_does_not_contain_replica")
+OFFLINE_UNLED = ("leadership_is_unknown",)
+REMOVAL = ("send_stop_replica", "write_isr_without_replica", "send_leader_and_isr_to_other_replicas")
+NO_REMOVAL = ("send_stop_replica", "refresh_leadership", "send_leader_and_isr_to_other_replicas")
+
+INELIGIBLE_WITHOUT_START = Row(
+    "replica_deletion_ineligible",
+    (OFFLINE,),
+    DELETION_INELIGIBLE,
+    cites=f"{SOURCE}: case ReplicaDeletionIneligible; since 2.0, KAFKA-6650's refactoring",
+    waits_for="topic deletion",
+)
+"""The pair that 0.10 has not: a deletion that cannot start, since the broker is dead."""
+
+REPLICA = Machine(
+    "Replica",
+    ReplicaState,
+    NON_EXISTENT,
+    (
+        Row(
+            "new_replica",
+            (NON_EXISTENT,),
+            NEW,
+            guards=("leadership_is_known", "replica_is_not_cached_leader"),
+            effects=("send_leader_and_isr_to_replica",),
+            cites=f"{SOURCE}: case NewReplica",
+            waits_for="partition reassignment",
+        ),
+        Row("new_replica", (NON_EXISTENT,), NEW, guards=("leadership_is_unknown",), cites=f"{SOURCE}: case NewReplica"),
+        Row("online_replica", (NEW,), ONLINE, guards=("replica_is_assigned",), cites=f"{SOURCE}: case OnlineReplica"),
+        Row(
+            "online_replica",
+            (NEW,),
+            ONLINE,
+            guards=("replica_is_not_assigned",),
+            effects=("append_replica_to_assignment",),
+            cites=f"{SOURCE}: case OnlineReplica, an error line in 2.8, the normal way in 0.10",
+            waits_for="partition reassignment",
+        ),
+        Row(
+            "online_replica",
+            (ONLINE, OFFLINE, DELETION_INELIGIBLE),
+            ONLINE,
+            guards=("leadership_is_known",),
+            effects=("send_leader_and_isr_to_replica",),
+            cites=f"{SOURCE}: case OnlineReplica",
+        ),
+        Row(
+            "online_replica",
+            (ONLINE, OFFLINE, DELETION_INELIGIBLE),
+            ONLINE,
+            guards=("leadership_is_unknown",),
+            cites=f"{SOURCE}: case OnlineReplica",
+        ),
+        Row(
+            "offline_replica",
+            (ONLINE, OFFLINE, DELETION_INELIGIBLE),
+            OFFLINE,
+            guards=OFFLINE_FROM_ISR,
+            effects=REMOVAL,
+            cites=f"{SOURCE}: case OfflineReplica, removeReplicasFromIsr",
+        ),
+        Row(
+            "offline_replica",
+            (ONLINE, OFFLINE, DELETION_INELIGIBLE),
+            OFFLINE,
+            guards=OFFLINE_OUTSIDE_ISR,
+            effects=NO_REMOVAL,
+            cites=f"{SOURCE}: case OfflineReplica, doRemoveReplicasFromIsr: partitionsWithoutReplicaInIsr",
+        ),
+        Row(
+            "offline_replica",
+            (ONLINE, OFFLINE, DELETION_INELIGIBLE),
+            OFFLINE,
+            guards=OFFLINE_UNLED,
+            effects=("send_stop_replica",),
+            cites=f"{SOURCE}: case OfflineReplica, partitionsWithoutLeadership (KAFKA-6650)",
+        ),
+        Row(
+            "offline_replica",
+            (NEW,),
+            OFFLINE,
+            guards=OFFLINE_UNLED,
+            effects=("send_stop_replica",),
+            cites=f"{SOURCE}: case OfflineReplica",
+            waits_for="topic deletion",
+        ),
+        Row(
+            "offline_replica",
+            (NEW,),
+            OFFLINE,
+            guards=OFFLINE_FROM_ISR,
+            effects=REMOVAL,
+            cites=f"{SOURCE}: case OfflineReplica",
+            waits_for="partition reassignment",
+        ),
+        Row(
+            "offline_replica",
+            (NEW,),
+            OFFLINE,
+            guards=OFFLINE_OUTSIDE_ISR,
+            effects=NO_REMOVAL,
+            cites=f"{SOURCE}: case OfflineReplica",
+            waits_for="partition reassignment",
+        ),
+        Row(
+            "replica_deletion_started",
+            (OFFLINE,),
+            DELETION_STARTED,
+            effects=("send_stop_replica_with_delete",),
+            cites=f"{SOURCE}: case ReplicaDeletionStarted",
+            waits_for="topic deletion",
+        ),
+        INELIGIBLE_WITHOUT_START,
+        Row(
+            "replica_deletion_ineligible",
+            (DELETION_STARTED,),
+            DELETION_INELIGIBLE,
+            cites=f"{SOURCE}: case ReplicaDeletionIneligible",
+            waits_for="topic deletion",
+        ),
+        Row(
+            "replica_deletion_successful",
+            (DELETION_STARTED,),
+            DELETION_SUCCESSFUL,
+            cites=f"{SOURCE}: case ReplicaDeletionSuccessful",
+            waits_for="topic deletion",
+        ),
+        Row(
+            "non_existent_replica",
+            (DELETION_SUCCESSFUL,),
+            NON_EXISTENT,
+            effects=("remove_replica_from_assignment",),
+            cites=f"{SOURCE}: case NonExistentReplica",
+            waits_for="topic deletion",
+        ),
+        Row(
+            "startup",
+            (NON_EXISTENT,),
+            ONLINE,
+            guards=("replica_is_live",),
+            cites="Kafka 2.8 ReplicaStateMachine.initializeReplicaState",
+            kind="initialisation",
+        ),
+        Row(
+            "startup",
+            (NON_EXISTENT,),
+            DELETION_INELIGIBLE,
+            guards=("replica_is_not_live",),
+            cites="Kafka 2.8 ReplicaStateMachine.initializeReplicaState: so that a deletion it hinders is known as hindered",
+            kind="initialisation",
+        ),
+        Row(
+            "shutdown",
+            tuple(ReplicaState),
+            NON_EXISTENT,
+            cites="Kafka 2.8 ReplicaStateMachine.shutdown",
+            kind="initialisation",
+        ),
+    ),
+    entity=("controller", "replica"),
+    cites="Kafka 2.8 ReplicaStateMachine.scala:36-491, ReplicaState.validPreviousStates",
+)
+"""The table of 2.8: fourteen legal pairs."""
+
+REPLICA_0_10 = dataclasses.replace(
+    REPLICA,
+    rows=tuple(row for row in REPLICA.rows if row is not INELIGIBLE_WITHOUT_START),
+    cites="Kafka 0.10.2 ReplicaStateMachine.scala:60-400",
+)
+"""The table of 0.10: thirteen legal pairs; a deletion becomes ineligible only after it has started."""
