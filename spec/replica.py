@@ -48,7 +48,7 @@ INELIGIBLE_WITHOUT_START = Row(
     "replica_deletion_ineligible",
     (OFFLINE,),
     DELETION_INELIGIBLE,
-    cites=f"{SOURCE}: case ReplicaDeletionIneligible; since 2.0, KAFKA-6650's refactoring",
+    cites=f"{SOURCE}: case ReplicaDeletionIneligible; 1.x and older have not got it",
     waits_for="topic deletion",
 )
 """The pair that 0.10 has not: a deletion that cannot start, since the broker is dead."""
