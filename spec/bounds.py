@@ -28,3 +28,20 @@ REPLICATION = (
     _replication("huge", 3, 3, 3, 3, "some 65 million states: a quarter of an hour on a desk"),
 )
 """The bounds of spec/replication."""
+
+_NOTHING = dict.fromkeys(
+    ("crashes", "lossy_crashes", "bounces", "expiries", "repeats", "late_fetches", "lost_replies", "isr_shrinks")
+    + ("controlled_shutdowns", "preferred_elections", "failed_failovers", "records", "unclean", "settled"),
+    0,
+)
+
+
+def _control(name: str, why: str, brokers: int = 2, replicas: int = 2, channel_depth: int = 6, **happens: int) -> BoundSet:
+    """Return bounds of the control plane: what is not mentioned does not happen."""
+    return BoundSet(name, {"brokers": brokers, "replicas": replicas, "channel_depth": channel_depth, **_NOTHING, **happens}, why)
+
+
+CONTROL = (
+    _control("first_look", "nothing fails: election of a controller, creation of the topic, the first leader"),
+)
+"""The bounds of spec/control: one scenario family each."""
