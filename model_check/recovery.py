@@ -58,7 +58,7 @@ class Recovery:
         """
         safe = self.safe[-1][begin : begin + len(undecided)]
         safe[undecided] = True
-        matters: Flags = ~safe.all(axis=1)
+        matters: Flags = np.asarray(~safe.all(axis=1))
         kept = leads & matters[parents - np.uint32(begin)]
         if kept.any():
             self.steps.append((parents[kept] + np.uint32(self.first), targets[kept]))

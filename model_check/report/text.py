@@ -101,7 +101,8 @@ def trace_text(trace: Trace, spec: Spec, full: bool = False) -> str:
         else:
             sent = {message.channel for message in step.sent}
             lines += _changes(step, sent)
-    lines += _end_lines(claim)
+    if end := _end(claim):
+        lines += ["", f"  {end}"]
     return "\n".join(lines)
 
 
@@ -109,7 +110,8 @@ def story_text(trace: Trace, spec: Spec) -> str:
     """Return a trace as one line for each step."""
     lines = [f"      {trace.shows} is violated: a shortest way has {trace.states} states"]
     lines += [f"      {number:>3}. {step.says}" for number, step in enumerate((trace.start, *trace.steps), 1)]
-    lines += [f"      {line}" for line in _end_lines(_claim(trace, spec))]
+    if end := _end(_claim(trace, spec)):
+        lines.append(f"           {end}")
     return "\n".join(lines)
 
 
@@ -118,11 +120,11 @@ def _claim(trace: Trace, spec: Spec) -> Property | None:
     return next((claim for claim in spec.properties if claim.name == trace.shows), None)
 
 
-def _end_lines(claim: Property | None) -> list[str]:
-    """Return what is to be said of the last state of a trace."""
+def _end(claim: Property | None) -> str:
+    """Return what is to be said of the last state of a trace, or ""."""
     if claim is None or claim.kind != "recoverable":
-        return []
-    return ["     From here no steps of the protocol alone lead to what is claimed."]
+        return ""
+    return "From here no steps of the protocol alone lead to what is claimed."
 
 
 def _changes(step: Step, sent: Iterable[str]) -> list[str]:
