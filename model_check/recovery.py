@@ -23,8 +23,10 @@ Exhausted: TypeAlias = Callable[[int], str]
 
 PIECE = 1 << 16
 """States whose steps are followed at a time."""
-STEP_BYTES, STATE_BYTES = 20, 40
-"""What a recorded step and a state take at the end, at most, beside what was recorded."""
+STEP_BYTES, STATE_BYTES = 12, 24
+"""What each recorded step and each state take at the end beside what was recorded, which is given back on the way."""
+FOLLOWED_BYTES = 28
+"""What each step of a piece takes while it is followed."""
 
 
 class Recovery:
@@ -109,11 +111,11 @@ def spread(safe: Flags, starts: Places, back: Numbers, exhausted: Exhausted) -> 
     while len(left):
         found = []
         for begin in range(0, len(left), PIECE):
-            if reason := exhausted(0):
-                return reason
             piece = left[begin : begin + PIECE]
             counts = starts[piece + 1] - starts[piece]
             ends = np.cumsum(counts)
+            if reason := exhausted(FOLLOWED_BYTES * int(ends[-1])):
+                return reason
             sources = back[np.arange(ends[-1]) + np.repeat(starts[piece] - (ends - counts), counts)]
             fresh = np.unique(sources[~safe[sources]])
             safe[fresh] = True

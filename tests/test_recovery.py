@@ -220,12 +220,21 @@ def _at_the_end(states: int, act: Callable[[], None]) -> Callable[[Exploration, 
 def test_an_interrupt_while_ways_are_looked_for(explore: Explore) -> None:
     """An interrupt after the last level leaves the verdict inconclusive, and says why."""
     budget = Budget()
-    result = run(
-        explore, toys.TRAP, budget=budget, progress=_at_the_end(5, lambda: setattr(budget, "interrupted", True))
-    )  # fmt: skip
+    progress = _at_the_end(5, lambda: setattr(budget, "interrupted", True))
+    result = run(explore, toys.TRAP, budget=budget, progress=progress)
 
     assert (result.verdict, result.complete, result.stopped) == ("inconclusive", False, "interrupted")
     assert (result.distinct, result.findings) == (5, {})
+
+
+def test_a_violation_beside_unjudged_ways(explore: Explore) -> None:
+    """An invariant that is violated stays so where ways back could not be judged, and the report says that this is not all."""
+    budget = Budget()
+    progress = _at_the_end(6, lambda: setattr(budget, "interrupted", True))
+    result = run(explore, toys.BREAKS_AND_TRAPS, everything=True, budget=budget, progress=progress)
+
+    assert (result.violated, result.verdict_of("StartsOver")) == (["BelowThree"], "inconclusive")
+    assert "VIOLATED: BelowThree; not complete: interrupted" in result_text(result, {})
 
 
 def test_memory_for_ways_is_asked_for() -> None:

@@ -52,6 +52,8 @@ def verdict_text(result: Exploration) -> str:
     """Return the verdict in one line."""
     if result.verdict == "violated":
         rest = "" if result.complete else "; the search stopped at the end of that level, --all goes on"
+        if result.stopped:
+            rest = f"; not complete: {result.stopped}"
         return f"VIOLATED: {', '.join(result.violated)}{rest}"
     if result.verdict == "holds":
         return "holds, complete within these bounds"
