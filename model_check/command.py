@@ -182,7 +182,9 @@ def _run_manifest(options: argparse.Namespace, checks: Sequence[NamedCheck]) -> 
         if not options.verbose:
             surprise = unmet and named.expected.verdict != "violated"
             traces = _traces(result, result.violated).values() if options.traces or surprise else ()
-            lines += [trace_text(trace, named.spec, options.full) if surprise else story_text(trace) for trace in traces]
+            lines += [
+                trace_text(trace, named.spec, options.full) if surprise else story_text(trace, named.spec) for trace in traces
+            ]
         if options.format == "text" and not options.output:
             print("\n".join(lines), flush=True)
             lines = []

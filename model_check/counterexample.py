@@ -19,6 +19,8 @@ from spec.table import DEADLOCK, TYPE_INVARIANT, ItemOf, Rule
 from spec.trace import Action, FieldChange, Firing, MessageItem, Step, Trace
 
 Binding = tuple[int, ...]
+REPLAYED_WAYS = 2_000
+"""How many states the oracle looks at, to confirm that no protocol steps lead from a state to where a claim is met."""
 
 
 def trace_of(result: Exploration, claim: str) -> Trace | None:
@@ -83,6 +85,8 @@ class Replay:
             stated = next(p for p in self.result.properties if p.name == claim)
             if stated.kind == "step invariant":
                 agreed = not self.world.judge_step(stated, before, state)
+            elif stated.kind == "recoverable":
+                agreed = not self.world.recovers(stated, state, REPLAYED_WAYS)
             else:
                 agreed = self.world.judge(stated, state) == (stated.kind == "reachable")
         if not agreed:

@@ -25,13 +25,13 @@ from spec.lint import Function, source_of
 
 __all__ = [
     "Abstraction", "Attempt", "BoundSet", "Constants", "Decision", "ItemOf", "Machine", "Overlap", "Property", "Row", "Rule",
-    "Spec", "SpecError", "fire", "invariant", "reachable", "step_invariant",
+    "Spec", "SpecError", "fire", "invariant", "reachable", "recoverable", "step_invariant",
 ]  # fmt: skip
 
 Name: TypeAlias = str
 RuleKind: TypeAlias = Literal["protocol", "operator", "fault"]
 Part = TypeVar("Part", "Rule", "Property", "Machine")
-PropertyKind: TypeAlias = Literal["invariant", "step invariant", "reachable"]
+PropertyKind: TypeAlias = Literal["invariant", "step invariant", "reachable", "recoverable"]
 
 
 class Overlap(SpecError):  # noqa: N818 - says what happened
@@ -365,7 +365,8 @@ class Property:
     """A claim about states or steps: a predicate, a sentence, a source.
 
     An *invariant* holds in every state; a *step invariant* takes `before` and `after` and holds on every edge, those to
-    known states included; a *reachable* is a goal that some state must meet.
+    known states included; a *reachable* is a goal that some state must meet; a *recoverable* is a goal to which rules of kind
+    protocol alone lead from every state.
     """
 
     name: Name
@@ -393,6 +394,15 @@ def step_invariant(name: Name, predicate: Function, says: str, cites: str) -> Pr
 def reachable(name: Name, predicate: Function, says: str, cites: str) -> Property:
     """Claim that some reachable state meets the predicate of (s, k): a goal, and a guard against empty proofs."""
     return Property(name, "reachable", predicate, says, cites)
+
+
+def recoverable(name: Name, predicate: Function, says: str, cites: str) -> Property:
+    """Claim that from every reachable state a way leads to one that meets the predicate of (s, k), by protocol rules alone.
+
+    Rules of kind operator or fault do not count. A state in which a bound forbids a protocol step is undecided and taken to
+    have a way, so that a violation is certain.
+    """
+    return Property(name, "recoverable", predicate, says, cites)
 
 
 TYPE_INVARIANT = "TypeInvariant"
