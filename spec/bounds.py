@@ -41,7 +41,5 @@ def _control(name: str, why: str, brokers: int = 2, replicas: int = 2, channel_d
     return BoundSet(name, {"brokers": brokers, "replicas": replicas, "channel_depth": channel_depth, **_NOTHING, **happens}, why)
 
 
-CONTROL = (
-    _control("first_look", "nothing fails: election of a controller, creation of the topic, the first leader"),
-)
+CONTROL = (_control("first_look", "nothing fails: election of a controller, creation of the topic, the first leader"),)
 """The bounds of spec/control: one scenario family each."""

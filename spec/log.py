@@ -131,21 +131,10 @@ def reaches_high_watermark(end_offset: int, high_watermark: int) -> bool:
     return end_offset >= high_watermark
 
 
-def epoch_start_offset(log: Log, leader_epoch: int) -> int:
-    """Where a leader's epoch starts in its own log: at the first entry of that epoch, or at the end if it has written none.
-
-    Kafka 2.8: Partition.leaderEpochStartOffsetOpt, set by makeLeader to the log end offset.
-    """
-    for offset in range(len(log)):
-        if log[offset].epoch == leader_epoch:
-            return offset
-    return len(log)
-
-
 def may_join_isr(end_offset: int, high_watermark: int, epoch_start: int) -> bool:
     """Whether a follower with this end offset has caught up enough for the ISR.
 
-    It has reached the leader's high watermark and the start of the leader's epoch: before the latter the high watermark may
-    lag behind what was committed (KAFKA-7128). Kafka 2.1: Partition.isFollowerInSync.
+    It has reached the leader's high watermark and the start of the leader's epoch, which is where the leader's log ended when it
+    became the leader: below that the high watermark may lag behind what was committed (KAFKA-7128). Kafka 2.1: Partition.isFollowerInSync.
     """
     return end_offset >= high_watermark and end_offset >= epoch_start

@@ -17,7 +17,6 @@ from spec.domain import Broker, append, contains, excluding, including, pop_firs
 from spec.election import members
 from spec.log import (
     divergence_offset,
-    epoch_start_offset,
     follower_high_watermark,
     high_watermark_may_pass,
     holds_same_prefix,
@@ -160,6 +159,7 @@ def make_leader(s: World, k: Constants, controller: int, broker: int) -> None:
     replica.isr = request.isr
     replica.version = request.version
     replica.state_epoch = request.state_epoch
+    replica.epoch_start = len(replica.log)
     replica.fetching = 0
     fire(s, k, ROLE, (broker,), "become_leader")
 
@@ -185,6 +185,7 @@ def make_follower(s: World, k: Constants, controller: int, broker: int) -> None:
     replica.isr = 0
     replica.version = 0
     replica.state_epoch = 0
+    replica.epoch_start = 0
     fire(s, k, ROLE, (broker,), "become_follower")
     if not skipped:
         replica.fetching = 1
@@ -467,7 +468,7 @@ SHRINK_ISR = Rule(
 def follower_has_caught_up(s: World, k: Constants, leader: int, follower: int) -> bool:
     """The follower has reached the high watermark and, since 2.0.1, the start of the leader epoch."""
     boss = s.brokers[leader].replica
-    start = epoch_start_offset(boss.log, boss.leader_epoch) if k.join_needs_epoch_start == Checked.YES else 0
+    start = boss.epoch_start if k.join_needs_epoch_start == Checked.YES else 0
     return may_join_isr(len(s.brokers[follower].replica.log), boss.high_watermark, start)
 
 
@@ -573,7 +574,15 @@ def fetch_is_of_leaders_epoch(s: World, k: Constants, leader: int) -> bool:
 
 def fetch_is_of_this_generation(s: World, k: Constants) -> bool:
     """The fetch carries the broker epoch under which its sender is registered, if the era compares it."""
-    return k.fetch_generation_checked == Checked.NO or s.fetches[0].broker_epoch == s.zookeeper.broker_epochs[s.fetches[0].follower]
+    if k.fetch_generation_checked == Checked.NO:
+        return True
+    sender = s.fetches[0].follower
+    return contains(s.zookeeper.registered, sender) == 1 and s.fetches[0].broker_epoch == s.zookeeper.broker_epochs[sender]
+
+
+def sender_is_alive_in_cache(s: World, k: Constants, leader: int) -> bool:
+    """The leader's metadata cache holds the sender for alive, if the era looks."""
+    return follower_is_alive_in_cache(s, k, leader, s.fetches[0].follower)
 
 
 def sender_could_join(s: World, k: Constants, leader: int) -> bool:
@@ -581,7 +590,7 @@ def sender_could_join(s: World, k: Constants, leader: int) -> bool:
     boss = s.brokers[leader].replica
     if contains(boss.isr, s.fetches[0].follower) == 1 or s.fetches[0].follower == leader:
         return False
-    start = epoch_start_offset(boss.log, boss.leader_epoch) if k.join_needs_epoch_start == Checked.YES else 0
+    start = boss.epoch_start if k.join_needs_epoch_start == Checked.YES else 0
     return may_join_isr(s.fetches[0].end, boss.high_watermark, start)
 
 
@@ -607,6 +616,7 @@ LATE_FETCH_EXPANDS_ISR = Rule(
         isr_write_would_succeed,
         fetch_is_of_leaders_epoch,
         sender_could_join,
+        sender_is_alive_in_cache,
     ),
     effects=(expand_isr_by_late_fetch, drop_fetch),
     says="{leader} processes the fetch that waited, finds its sender caught up, and takes it into the ISR",

@@ -28,7 +28,14 @@ from spec.control.network import (
     send_update_metadata,
 )
 from spec.control.state import ACTIVE, BROKERS, CONTROLLER, ELECTING, LOADING, NO_EPOCH, STANDBY, Life, Step, Strategy, World
-from spec.control.zookeeper import create_controller_and_increment_epoch, create_state, fence_holds, read_state, register, write_state
+from spec.control.zookeeper import (
+    create_controller_and_increment_epoch,
+    create_state,
+    fence_holds,
+    read_state,
+    register,
+    write_state,
+)
 from spec.domain import NONE, Broker, contains, including, only, reset, truncate
 from spec.election import (
     elect_controlled_shutdown,
@@ -228,7 +235,7 @@ def write_isr_without_replica(s: World, k: Constants, controller: int, replica: 
     isr = isr_without(s.zookeeper.partition.isr, replica, keeps_last_isr_member(k))
     if k.last_isr_member == LastIsrMember.DROPPED and isr == 0:
         leader = replica
-    if contains(isr, replica) == 0 and contains(s.controllers[controller].context.live, replica) == 0:
+    if contains(isr | s.zookeeper.registered | s.controllers[controller].context.rejoining, replica) == 0:
         s.notes.removed = including(s.notes.removed, replica)
     write_state(s, controller, leader, isr)
 

@@ -121,7 +121,9 @@ class StopReplicaEpoch(enum.IntEnum):
 class SuffixLoss(enum.IntEnum):
     """When a machine that crashes may lose the end of its log: an assumption about the world, not about Kafka."""
 
-    OTHERS_HOLD = 0
-    """Only what another live member of the ISR holds."""
-    ANY = 1
+    OUTSIDE_ISR = 0
+    """Only where the broker is not in the ISR."""
+    OTHERS_HOLD = 1
+    """Also in the ISR, while another live member of it holds all of the log."""
+    ANY = 2
     """Whatever was not flushed: an ISR of one loses what it alone had."""

@@ -127,6 +127,7 @@ def end_process(s: World, k: Constants, broker: int) -> None:
     node.replica.isr = 0
     node.replica.version = 0
     node.replica.state_epoch = 0
+    node.replica.epoch_start = 0
     node.replica.fetching = 0
     node.replica.high_watermark = 0
     fire(s, k, ROLE, (broker,), "die")
@@ -206,9 +207,11 @@ def log_reaches_beyond(s: World, broker: int, end: int) -> bool:
 
 
 def suffix_may_be_lost(s: World, k: Constants, broker: int) -> bool:
-    """Another live member of the ISR holds all of the log; or the world is one in which nobody need hold it."""
-    if k.suffix_loss == SuffixLoss.ANY:
+    """The broker is not in the ISR; or another live member of it holds all of the log, or nobody need, as the world is taken."""
+    if k.suffix_loss == SuffixLoss.ANY or contains(s.zookeeper.partition.isr, broker) == 0:
         return True
+    if k.suffix_loss == SuffixLoss.OUTSIDE_ISR:
+        return False
     for other in range(k.brokers):
         if other != broker and contains(s.zookeeper.partition.isr, other) == 1 and s.brokers[other].life != Life.DOWN:
             end = len(s.brokers[broker].replica.log)

@@ -7,7 +7,7 @@ one decision of `k` set otherwise (or one rule more); an era is a list of such s
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +28,7 @@ from spec.control.decisions import (
     SuffixLoss,
     Truncation,
 )
-from spec.control.properties import GOALS, SAFETY
+from spec.control.properties import GOALS, RECOVERS, SAFETY
 from spec.control.state import CONTROLLER, REPLICAS, ROLE, SETTLED, UNCLEAN, World
 from spec.partition import PARTITION
 from spec.replica import REPLICA, REPLICA_0_10
@@ -46,7 +46,7 @@ FIXED = Spec(
     "Kafka 2.8 with the ISR in ZooKeeper, and the fix of every bug that is known",
     World,
     rules=(*controller.RULES, *broker.RULES, *environment.RULES),
-    properties=(*SAFETY, *GOALS),
+    properties=(*SAFETY, RECOVERS, *GOALS),
     start=environment.START,
     more_bounds=(REPLICAS, UNCLEAN, SETTLED),
     decisions=(
@@ -69,10 +69,138 @@ FIXED = Spec(
         Decision("fetch_generation_checked", Checked.YES, "a leader compares the fetcher's broker epoch (KIP-903)"),
         Decision("truncation", Truncation.DIVERGENCE, "where a new follower truncates"),
         Decision("follower_skip", FollowerSkip.SAME_EPOCH, "when a follower leaves log and fetcher alone"),
-        Decision("suffix_loss", SuffixLoss.OTHERS_HOLD, "when a crash may lose the end of a log"),
+        Decision("suffix_loss", SuffixLoss.OUTSIDE_ISR, "when a crash may lose the end of a log"),
     ),
     machines=(bound_to(PARTITION), bound_to(REPLICA), CONTROLLER, ROLE),
     bound_sets=CONTROL,
     unreachable_rules=("CreateControllerZnode", "IncrementControllerEpoch", "AdoptEpoch"),
     cites="facts about Apache Kafka 2.8.2 at inter.broker.protocol 2.6",
 )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bugs, each a switch on `fixed`
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A bug of Kafka as a switch: decisions set otherwise, or rules more. `known_as` is its number among the known bugs."""
+
+    name: str
+    says: str
+    known_as: int | None
+    decisions: Mapping[str, enum.IntEnum] = field(default_factory=dict)
+    rules: tuple[Rule, ...] = ()
+
+    def on(self, spec: Spec) -> Spec:
+        """Return the spec with this bug alone."""
+        return spec.replacing(f"control/{self.name}", self.says, decisions=self.decisions, rules=self.rules)
+
+
+BUGS: tuple[Bug, ...] = (
+    Bug(
+        "KAFKA-532",
+        "brokers do not compare controller epochs: what a deposed controller still sends takes effect",
+        1,
+        {"controller_epoch_checked": Checked.NO},
+    ),
+    Bug(
+        "KAFKA-1096",
+        "an old controller that sees /controller_epoch change goes on under the new epoch",
+        2,
+        {"epoch_watch": EpochWatch.ADOPTED},
+    ),
+    Bug(
+        "KAFKA-6082-unfenced-writes",
+        "a controller's writes do not check /controller_epoch: a deposed one still writes",
+        3,
+        {"controller_writes_fenced": Checked.NO},
+    ),
+    Bug(
+        "KAFKA-6082-two-step-election",
+        "/controller is created first and the epoch is incremented later: a deposed one gets the larger epoch",
+        3,
+        {"controller_election": ControllerElection.TWO_STEPS},
+    ),
+    Bug(
+        "KAFKA-6082-unconditional-delete",
+        "a controller that gives up deletes /controller, whoever it belongs to by now",
+        3,
+        {"giving_up": GivingUp.UNCONDITIONAL},
+    ),
+    Bug(
+        "KAFKA-1188",
+        "only the leader is told that the ISR shrank and the leader epoch grew: the other followers stay an epoch behind",
+        4,
+        {"shrink_recipients": ShrinkRecipients.LEADER_ONLY},
+    ),
+    Bug(
+        "KAFKA-7235-unseen-bounce",
+        "controllers compare broker ids only: a broker that restarts fast enough is never told of its partitions",
+        5,
+        {"bounces_noticed": Checked.NO},
+    ),
+    Bug(
+        "KAFKA-7235-former-incarnation",
+        "brokers do not compare broker epochs: a request meant for the process before takes effect on this one",
+        5,
+        {"broker_epoch_checked": Checked.NO},
+    ),
+    Bug(
+        "KAFKA-708",
+        "the last member of an ISR leaves it when its broker dies, and stays the leader",
+        8,
+        {"last_isr_member": LastIsrMember.DROPPED},
+    ),
+    Bug(
+        "KAFKA-5083",
+        "the last member of an ISR leaves it when its broker dies, where unclean election is enabled",
+        9,
+        {"last_isr_member": LastIsrMember.DROPPED_IF_UNCLEAN},
+    ),
+    Bug(
+        "KAFKA-1382",
+        "a leader whose ISR write succeeded without an answer keeps the old version, and can write no more",
+        12,
+        {"bad_version": BadVersion.SKIPPED},
+    ),
+    Bug(
+        "KAFKA-3143",
+        "a new controller does nothing with replicas whose brokers are dead",
+        31,
+        {"dead_replicas": DeadReplicas.IGNORED},
+    ),
+    Bug(
+        "KAFKA-7482",
+        "a leader that shuts down is not told that it leads no more",
+        39,
+        {"shutdown_recipients": ShutdownRecipients.LIVE},
+    ),
+    Bug(
+        "KAFKA-14617",
+        "a leader counts a fetch that a process sent before it crashed and lost the end of its log",
+        28,
+        {"fetch_generation_checked": Checked.NO},
+    ),
+    Bug(
+        "last-replica-standing",
+        "the last member of the ISR crashes, loses what it had not flushed, and leads again: so in every Kafka with ZooKeeper",
+        None,
+        {"suffix_loss": SuffixLoss.ANY},
+    ),
+    Bug(
+        "tail-lost-in-isr",
+        "a leader crashes, loses a record that the other member of the ISR holds, and is back before it is missed: it still leads",
+        None,
+        {"suffix_loss": SuffixLoss.OTHERS_HOLD},
+    ),
+    Bug(
+        "KAFKA-1738",
+        "a request is lost with its connection and not sent again",
+        42,
+        rules=(environment.LOSE_REQUEST,),
+    ),
+)
+"""What `fixed` and one switch must show."""
+
+BUG = {bug.name: bug for bug in BUGS}

@@ -31,7 +31,12 @@ class ErrorCode(enum.IntEnum):
 
 
 def answer_to_request(
-    controller_epoch: int, seen_controller_epoch: int, checked: int, broker_epoch: int, own_broker_epoch: int, generation_checked: int
+    controller_epoch: int,
+    seen_controller_epoch: int,
+    checked: int,
+    broker_epoch: int,
+    own_broker_epoch: int,
+    generation_checked: int,
 ) -> int:
     """Return what a broker answers to a request as a whole, before it looks inside.
 

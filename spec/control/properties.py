@@ -13,7 +13,7 @@ from spec.election import members
 from spec.log import holds_same_prefix, same_entry
 from spec.partition import PartitionState
 from spec.replica import ReplicaState
-from spec.table import Constants, Property, invariant, reachable, step_invariant
+from spec.table import Constants, Property, invariant, reachable, recoverable, step_invariant
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Epochs
@@ -92,7 +92,9 @@ def controller_keeps_its_znode(before: World, after: World) -> bool:
     holder = before.zookeeper.controller
     if holder == NONE or after.zookeeper.controller == holder:
         return True
-    return after.brokers[holder].has_session == 0 or after.controllers[holder].life == STANDBY or holder_bounced(before, after, holder)
+    return (
+        after.brokers[holder].has_session == 0 or after.controllers[holder].life == STANDBY or holder_bounced(before, after, holder)
+    )
 
 
 def holder_bounced(before: World, after: World, holder: int) -> bool:
@@ -269,7 +271,12 @@ def quiet_replicas_know_the_epoch(s: World, k: Constants) -> bool:
 
 
 def quiet_leaders_are_of_the_newest_epoch(s: World, k: Constants) -> bool:
-    """In a quiet state nobody leads under an older leader epoch: who was demoted was told."""
+    """In a quiet state in which there is a leader, nobody leads under an older leader epoch: who was demoted was told."""
+    return s.zookeeper.partition.leader == NONE or quiet_old_leaders_have_stopped(s, k)
+
+
+def quiet_old_leaders_have_stopped(s: World, k: Constants) -> bool:
+    """In a quiet state nobody leads under an older leader epoch, not even while there is no leader."""
     return not is_quiet(s, k) or nobody_leads_at_an_older_epoch(s, k)
 
 
@@ -289,10 +296,12 @@ def is_recovered(s: World, k: Constants) -> bool:
         return False
     if not topic_exists(s):
         return True
+    state = s.zookeeper.partition
+    if state.leader == NONE:
+        return leader_is_registered_or_none_can_be(s, k)
     if not (leader_is_registered_or_none_can_be(s, k) and replicas_know_the_epoch(s, k) and nobody_leads_at_an_older_epoch(s, k)):
         return False
-    state = s.zookeeper.partition
-    return state.leader == NONE or s.brokers[state.leader].life != Life.UP or state.isr == settled_members(s, k)
+    return s.brokers[state.leader].life != Life.UP or state.isr == settled_members(s, k)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -512,11 +521,29 @@ SAFETY: tuple[Property, ...] = (
     invariant(
         "QuietLeadersAreOfNewestEpoch",
         quiet_leaders_are_of_the_newest_epoch,
-        "when all is quiet nobody leads under an older leader epoch: a demoted leader, in controlled shutdown too, was told",
+        "when all is quiet and there is a leader, nobody leads under an older leader epoch: a demoted leader, in controlled "
+        "shutdown too, was told",
         "CONVERGE: KAFKA-7482",
     ),
 )
 """What must never be otherwise."""
+
+OLD_LEADERS_STOP = invariant(
+    "OldLeadersStop",
+    quiet_old_leaders_have_stopped,
+    "when all is quiet nobody leads under an older leader epoch, not even while the partition has no leader",
+    "a claim that no Kafka keeps: a LeaderAndIsr without a leader changes nothing on a broker",
+)
+"""Stricter than what Kafka promises; no part of `fixed`."""
+
+RECOVERS = recoverable(
+    "Recovers",
+    is_recovered,
+    "the protocol alone finds a way back: the leader is registered, or none can be; every replica that is up has applied the newest "
+    "leader epoch and fetches; the ISR is all of them; nobody leads at an older epoch",
+    "CONVERGE",
+)
+"""What must always be possible again."""
 
 GOALS: tuple[Property, ...] = (
     reachable("PartitionNew", a_partition_is_new, "a partition is new", "goal"),

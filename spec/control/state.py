@@ -259,6 +259,8 @@ class Replica:
     """Of a leader: the data version of the state znode as it knows it, with which it writes the ISR."""
     state_epoch: int = holds(CONTROLLER_EPOCHS)
     """Of a leader: the controller epoch that it writes with the ISR."""
+    epoch_start: int = holds(OFFSETS)
+    """Of a leader: where its log ended when it became the leader (leaderEpochStartOffset)."""
     fetching: int = holds(Flag())
     """Of a follower: its fetcher runs."""
     high_watermark: int = holds(OFFSETS)
