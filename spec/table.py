@@ -565,8 +565,8 @@ def _check_spec(spec: Spec) -> None:
                 f"{machine.initial.name}, the first of its members; declare it StateOf({machine.states.__name__}, {machine.name!r})"
             )
         for row in machine.rows:
-            effects = () if row.waits_for else row.effects
-            if unbound := [name for name in (*row.guards, *effects) if isinstance(name, str)]:
+            needed = row.guards if row.waits_for else (*row.guards, *row.effects)
+            if unbound := [name for name in needed if isinstance(name, str)]:
                 raise SpecError(f"{where}: machine {machine.name}: {unbound[0]} has no function; use Machine.bind")
     for bounds in spec.bound_sets:
         if set(bounds.values) != set(spec.bounds):

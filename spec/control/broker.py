@@ -434,6 +434,35 @@ def follower_lags(s: World, k: Constants, leader: int, follower: int) -> bool:
     return len(s.brokers[follower].replica.log) < len(s.brokers[leader].replica.log)
 
 
+def adopt_isr(s: World, leader: int) -> None:
+    """Take ISR and version as written."""
+    s.brokers[leader].replica.isr = s.zookeeper.partition.isr
+    s.brokers[leader].replica.version = s.zookeeper.partition.version
+
+
+def follower_has_stopped(s: World, leader: int, follower: int) -> bool:
+    """The follower's process does not run, or its fetcher does not."""
+    node = s.brokers[follower]
+    return node.life == Life.DOWN or (node.replica.role == Role.FOLLOWER and node.replica.fetching == 0)
+
+
+def drop_from_isr(s: World, leader: int, follower: int) -> None:
+    """Write the ISR without the follower; the leader knows the new version."""
+    write_isr(s, leader, excluding(s.brokers[leader].replica.isr, follower))
+    adopt_isr(s, leader)
+
+
+DROP_FROM_ISR = Rule(
+    "DropFromIsr",
+    actor="{leader}",
+    params=LEADER_AND_FOLLOWER,
+    guards=(leader_leads, isr_write_would_succeed, follower_is_in_isr, follower_has_stopped),
+    effects=(drop_from_isr,),
+    says="{leader} hears no more of {follower}, and takes it out of the ISR by a conditional write",
+    cites=f"{KAFKA} Partition.maybeShrinkIsr, shrinkIsrWithZk",
+)
+
+
 def an_isr_shrink_is_left(s: World, k: Constants) -> bool:
     """The bound on slow followers allows one more."""
     return s.spent.isr_shrinks < k.isr_shrinks
@@ -442,14 +471,7 @@ def an_isr_shrink_is_left(s: World, k: Constants) -> bool:
 def shrink_isr(s: World, leader: int, follower: int) -> None:
     """Write the ISR without the follower; the leader knows the new version."""
     s.spent.isr_shrinks += 1
-    write_isr(s, leader, excluding(s.brokers[leader].replica.isr, follower))
-    adopt_isr(s, leader)
-
-
-def adopt_isr(s: World, leader: int) -> None:
-    """Take ISR and version as written."""
-    s.brokers[leader].replica.isr = s.zookeeper.partition.isr
-    s.brokers[leader].replica.version = s.zookeeper.partition.version
+    drop_from_isr(s, leader, follower)
 
 
 SHRINK_ISR = Rule(
@@ -645,6 +667,7 @@ RULES = (
     FETCH,
     ADVANCE_HIGH_WATERMARK,
     EXPAND_ISR,
+    DROP_FROM_ISR,
     LATE_FETCH_EXPANDS_ISR,
     LOSE_LATE_FETCH,
     SHRINK_ISR,

@@ -17,6 +17,7 @@ from spec.control.decisions import (
     EpochWatch,
     GivingUp,
     LastIsrMember,
+    OfflineRecipients,
     ShrinkRecipients,
     ShutdownRecipients,
 )
@@ -142,6 +143,8 @@ def elected(s: World, k: Constants, controller: int) -> tuple[int, int, int]:
     else:
         unclean = unclean_election_is_permitted(isr, live, 0, k.unclean)
         leader, left, told = elect_offline(s.zookeeper.assignment, live, isr, unclean)
+        if k.offline_recipients == OfflineRecipients.LIVE_OR_STOPPING:
+            told = told | (members(s.zookeeper.assignment) & context.stopping)
     return leader, left, told
 
 
@@ -468,7 +471,12 @@ TAKE_OVER = Rule(
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Events
+# Events. Each begins with a read of ZooKeeper, for which a session is needed; one that has begun goes on without.
+
+
+def zookeeper_can_be_read(s: World, k: Constants, controller: int) -> bool:
+    """The broker's session lives, or the era's client library opens a new one and tries again, whoever asks."""
+    return s.brokers[controller].has_session == 1 or k.expired_sessions_read == Checked.YES
 
 
 def brokers_have_changed(s: World, k: Constants, controller: int) -> bool:
@@ -515,7 +523,7 @@ NOTICE_BROKER_CHANGE = Rule(
     "NoticeBrokerChange",
     actor="controller {controller}",
     params=ANY_CONTROLLER,
-    guards=(is_handling_no_event, brokers_have_changed),
+    guards=(is_handling_no_event, zookeeper_can_be_read, brokers_have_changed),
     effects=(notice_broker_change,),
     says="controller {controller} reads /brokers/ids and handles brokers that came, went, or bounced",
     cites=f"{KAFKA}.processBrokerChange, onBrokerStartup, onBrokerFailure",
@@ -542,7 +550,7 @@ NOTICE_TOPIC = Rule(
     "NoticeTopic",
     actor="controller {controller}",
     params=ANY_CONTROLLER,
-    guards=(is_handling_no_event, a_topic_is_new),
+    guards=(is_handling_no_event, zookeeper_can_be_read, a_topic_is_new),
     effects=(create_partition,),
     says="controller {controller} reads the new topic; its partition and replicas are new",
     cites=f"{KAFKA}.processTopicChange, onNewPartitionCreation",
@@ -564,7 +572,7 @@ NOTICE_ISR_CHANGE = Rule(
     "NoticeIsrChange",
     actor="controller {controller}",
     params=ANY_CONTROLLER,
-    guards=(is_handling_no_event, isr_has_changed),
+    guards=(is_handling_no_event, zookeeper_can_be_read, isr_has_changed),
     effects=(learn_isr,),
     says="controller {controller} is notified of a changed ISR, and reads it",
     cites=f"{KAFKA}.processIsrChangeNotification",
@@ -701,12 +709,22 @@ def step_is_removal(s: World, controller: int) -> bool:
     return s.controllers[controller].step == Step.REMOVE
 
 
+def isr_has_grown_meanwhile(s: World, controller: int) -> bool:
+    """All replicas have left that had to, the partition is offline, and its ISR has a live member, which it had not when it was tried."""
+    boss = s.controllers[controller]
+    if boss.context.leaving != 0 or boss.partition != PartitionState.OFFLINE:
+        return False
+    return boss.context.leadership.isr & live_brokers(s, controller) != 0
+
+
 def take_replica_offline(s: World, k: Constants, controller: int) -> None:
     """Ask the table to take the next replica offline; where it refuses, StopReplica is sent all the same."""
     replica = lowest(s.controllers[controller].context.leaving, k.brokers)
     if not fire(s, k, REPLICA, (controller, replica), "offline_replica"):
         send_stop_replica_to(s, controller, replica)
     s.controllers[controller].context.leaving = s.controllers[controller].context.leaving & ~only(replica)
+    if k.election_after_removal == Checked.YES and isr_has_grown_meanwhile(s, controller):
+        s.controllers[controller].step = Step.ELECT
     go_on(s, k, controller)
 
 

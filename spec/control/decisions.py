@@ -71,6 +71,15 @@ class ShutdownRecipients(enum.IntEnum):
     """The live replicas, of which the one that shuts down is none (1.1 to 2.0)."""
 
 
+class OfflineRecipients(enum.IntEnum):
+    """Who is told when a partition whose leader was dead, or shuts down, has another."""
+
+    LIVE_OR_STOPPING = 0
+    """The live replicas and those that shut down: no Kafka does it; the checker found that it is needed."""
+    LIVE = 1
+    """The live replicas: a leader that shuts down and is replaced by this election is not told (every era)."""
+
+
 class DeadReplicas(enum.IntEnum):
     """What a new controller does with replicas whose brokers are dead."""
 

@@ -22,17 +22,18 @@ from spec.control.decisions import (
     FollowerSkip,
     GivingUp,
     LastIsrMember,
+    OfflineRecipients,
     ShrinkRecipients,
     ShutdownRecipients,
     StopReplicaEpoch,
     SuffixLoss,
     Truncation,
 )
-from spec.control.properties import GOALS, RECOVERS, SAFETY
+from spec.control.properties import GOALS, OLD_LEADERS_STOP, RECOVERS, SAFETY
 from spec.control.state import CONTROLLER, REPLICAS, ROLE, SETTLED, UNCLEAN, World
 from spec.partition import PARTITION
 from spec.replica import REPLICA, REPLICA_0_10
-from spec.table import Abstraction, Decision, Machine, Rule, Spec
+from spec.table import Decision, Machine, Rule, Spec
 
 
 def bound_to(machine: Machine) -> Machine:
@@ -61,9 +62,12 @@ FIXED = Spec(
         Decision("last_isr_member", LastIsrMember.KEPT, "what becomes of the last member of an ISR"),
         Decision("shrink_recipients", ShrinkRecipients.ALL_REPLICAS, "who is told of a dead replica's removal"),
         Decision("shutdown_recipients", ShutdownRecipients.LIVE_OR_STOPPING, "who is told of an election in a shutdown"),
+        Decision("offline_recipients", OfflineRecipients.LIVE_OR_STOPPING, "who is told of an election for a dead leader"),
         Decision("stop_replica_epoch", StopReplicaEpoch.AT_LEAST, "which leader epoch lets a StopReplica stop"),
         Decision("bad_version", BadVersion.READ_BACK, "what a leader does when its ISR write meets another version"),
         Decision("isr_candidates_alive", Checked.YES, "a leader takes only alive brokers into the ISR (3.3)"),
+        Decision("election_after_removal", Checked.YES, "an election is tried again after dead replicas have left the ISR"),
+        Decision("expired_sessions_read", Checked.NO, "a controller reads ZooKeeper after its session has expired"),
         Decision("join_needs_epoch_start", Checked.YES, "joining the ISR needs the start of the epoch (2.0.1, KAFKA-7128)"),
         Decision("fetches_fenced", Checked.YES, "a leader compares the follower's leader epoch (2.1, KIP-320)"),
         Decision("fetch_generation_checked", Checked.YES, "a leader compares the fetcher's broker epoch (KIP-903)"),
@@ -195,6 +199,68 @@ BUGS: tuple[Bug, ...] = (
         {"suffix_loss": SuffixLoss.OTHERS_HOLD},
     ),
     Bug(
+        "stopping-leader-not-told",
+        "a leader that shuts down is replaced when another broker fails or comes, and is not told: so in every Kafka",
+        None,
+        {"offline_recipients": OfflineRecipients.LIVE},
+    ),
+    Bug(
+        "no-election-after-removal",
+        "a leader that is taken for dead adds a live replica to the ISR after the election and before its own removal: "
+        "nobody is elected from it, so in every Kafka",
+        None,
+        {"election_after_removal": Checked.NO},
+    ),
+    Bug(
+        "expired-session-reads",
+        "an old controller without a session learns of a broker that has just started, which believes it: "
+        "the client library opened a new session for the read",
+        None,
+        {"expired_sessions_read": Checked.YES},
+    ),
+    Bug(
+        "KAFKA-9539",
+        "a StopReplica has no leader epoch: an old one stops a replica that was started since",
+        6,
+        {"stop_replica_epoch": StopReplicaEpoch.NONE},
+    ),
+    Bug(
+        "KAFKA-13972",
+        "a StopReplica with the replica's own leader epoch is refused",
+        7,
+        {"stop_replica_epoch": StopReplicaEpoch.LARGER},
+    ),
+    Bug(
+        "KIP-101",
+        "a new follower truncates to its high watermark",
+        13,
+        {"truncation": Truncation.HIGH_WATERMARK},
+    ),
+    Bug(
+        "KAFKA-7164",
+        "a follower that truncates to its high watermark does not, where the leader's id is the same as before",
+        15,
+        {"truncation": Truncation.HIGH_WATERMARK, "follower_skip": FollowerSkip.SAME_LEADER},
+    ),
+    Bug(
+        "KAFKA-7128",
+        "a follower joins the ISR below the start of the leader's epoch",
+        17,
+        {"join_needs_epoch_start": Checked.NO},
+    ),
+    Bug(
+        "KAFKA-7395",
+        "a leader does not compare the follower's leader epoch",
+        18,
+        {"fetches_fenced": Checked.NO},
+    ),
+    Bug(
+        "isr-candidate-not-alive",
+        "a leader takes a broker into the ISR that its metadata cache holds for dead: up to 3.2",
+        None,
+        {"isr_candidates_alive": Checked.NO},
+    ),
+    Bug(
         "KAFKA-1738",
         "a request is lost with its connection and not sent again",
         42,
@@ -204,3 +270,61 @@ BUGS: tuple[Bug, ...] = (
 """What `fixed` and one switch must show."""
 
 BUG = {bug.name: bug for bug in BUGS}
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Eras
+
+OLD_LEADER_WITHOUT_SUCCESSOR = FIXED.replacing(
+    "control/old-leader-without-successor",
+    "a claim that no Kafka keeps: who led must stop, though the partition has no leader now",
+    properties=(OLD_LEADERS_STOP,),
+)
+"""Found by the checker in `fixed`: a LeaderAndIsr that names no leader changes nothing on a broker."""
+
+IN_2_8 = ("KAFKA-13972", "KAFKA-14617", "isr-candidate-not-alive", "stopping-leader-not-told", "no-election-after-removal")
+"""The switches of 2.8.2 at inter.broker.protocol 2.6."""
+
+IN_0_10 = (
+    "KAFKA-6082-unfenced-writes",
+    "KAFKA-6082-two-step-election",
+    "KAFKA-6082-unconditional-delete",
+    "KAFKA-7235-unseen-bounce",
+    "KAFKA-7235-former-incarnation",
+    "KAFKA-9539",
+    "KAFKA-5083",
+    "KIP-101",
+    "KAFKA-7164",
+    "KAFKA-7128",
+    "KAFKA-7395",
+    "KAFKA-14617",
+    "KAFKA-3143",
+    "isr-candidate-not-alive",
+    "stopping-leader-not-told",
+    "no-election-after-removal",
+    "expired-session-reads",
+)
+"""The switches of 0.10.2. KIP-279's flaw is that of a later truncation: here everything above the high watermark goes."""
+
+
+def era(name: str, says: str, bugs: tuple[str, ...], machines: tuple[Machine, ...] = (), unreachable: tuple[str, ...] = ()) -> Spec:
+    """Return `fixed` with the switches of an era."""
+    decisions = {name: value for bug in bugs for name, value in BUG[bug].decisions.items()}
+    return FIXED.replacing(name, says, decisions=decisions, machines=machines, unreachable_rules=unreachable)
+
+
+ERA_2_8 = era(
+    "control/era_2_8",
+    "Kafka 2.8.2 at inter.broker.protocol 2.6",
+    IN_2_8,
+    unreachable=FIXED.unreachable_rules,
+)
+ERA_0_10 = era(
+    "control/era_0_10",
+    "Kafka 0.10.2",
+    IN_0_10,
+    machines=(bound_to(REPLICA_0_10),),
+    unreachable=("ElectController", "ControllerMoved", "TruncateToLeader", "AdoptEpoch"),
+)
+
+SPECS: tuple[Spec, ...] = (FIXED, ERA_2_8, ERA_0_10, *(bug.on(FIXED) for bug in BUGS), OLD_LEADER_WITHOUT_SUCCESSOR)
+"""All versions of the control plane."""

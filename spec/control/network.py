@@ -78,10 +78,19 @@ def answer_to_stop_replica(leader_epoch: int, current: int, rule: int) -> int:
 # Sending
 
 
-def send_leader_and_isr(s: World, controller: int, broker: int) -> None:
-    """Send the cached leader and ISR to a broker, if it is registered as far as the controller knows."""
+def connected(s: World, controller: int) -> int:
+    """Return the brokers that the controller has a channel to: those it takes for live, without those that it has found gone.
+
+    A broker that bounced has a new channel, but what is sent to it before it is taken for live again carries its old epoch.
+    """
     context = s.controllers[controller].context
-    if contains(context.live, broker) == 1:
+    return context.live & ~context.failed & ~context.bounced
+
+
+def send_leader_and_isr(s: World, controller: int, broker: int) -> None:
+    """Send the cached leader and ISR to a broker, if there is a channel."""
+    context = s.controllers[controller].context
+    if contains(connected(s, controller), broker) == 1:
         append(
             s.controllers[controller].channels[broker].requests,
             kind=Kind.LEADER_AND_ISR,
@@ -106,7 +115,7 @@ def send_update_metadata(s: World, k: Constants, controller: int, brokers: int) 
     """Tell each broker of the set which brokers are alive."""
     context = s.controllers[controller].context
     for broker in range(k.brokers):
-        if contains(brokers & context.live, broker) == 1:
+        if contains(brokers & connected(s, controller), broker) == 1:
             append(
                 s.controllers[controller].channels[broker].requests,
                 kind=Kind.UPDATE_METADATA,
@@ -119,7 +128,7 @@ def send_update_metadata(s: World, k: Constants, controller: int, brokers: int) 
 def send_stop_replica_to(s: World, controller: int, broker: int) -> None:
     """Ask a broker to stop its replica; the leader epoch is the cached one, as it is now."""
     context = s.controllers[controller].context
-    if contains(context.live, broker) == 1:
+    if contains(connected(s, controller), broker) == 1:
         append(
             s.controllers[controller].channels[broker].requests,
             kind=Kind.STOP_REPLICA,
