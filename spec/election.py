@@ -2,8 +2,8 @@
 
 Pure functions of the language of spec/lint.py, for every model and for the implementation. An *assignment* is the ordered sequence
 of the brokers that hold a partition, the preferred one first; sets of brokers are bit masks. Each strategy returns (leader,
-ISR, recipients); the leader is `NONE` where nobody can be elected, and then the rest means nothing. The order of the ISR, which Kafka
-keeps as a list, decides nothing and is left out.
+ISR, recipients); the leader is `NONE` where nobody can be elected, and then the rest means nothing. The order of the ISR, which
+Kafka keeps as a list, decides nothing and is left out.
 
 Source: Kafka 2.8 Election.scala and PartitionLeaderElectionAlgorithms (PartitionStateMachine.scala:522-547).
 """

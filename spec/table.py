@@ -20,7 +20,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from spec.domain import Bound, Bounded, Domain, Sequence, Space, SpecError, as_fired, domain_of, machine_paths, machine_range
+from spec.domain import (
+    Bound,
+    Bounded,
+    Domain,
+    Sequence,
+    Space,
+    SpecError,
+    as_fired,
+    domain_of,
+    machine_paths,
+    machine_range,
+    path_of,
+    type_at,
+)
 from spec.lint import Function, source_of
 
 __all__ = [
@@ -284,7 +297,8 @@ class Rule:
     bound of the exploration that forbids the step, which is counted and named. `effects` run in order on the new state.
     All take some of `s`, `k` and the parameters, by name; the engine evaluates a guard as soon as its parameters have
     values, so a guard that needs few of them is cheap. `says` is the step in Kafka's words, a template, in which
-    `{request.leader}` is a field of the item that an `ItemOf` names; `cites` the source.
+    `{request.leader}` is a field of the item that an `ItemOf` names; `cites` the source. `receives` names the sequence whose first
+    message the rule reads, a path with parameters in braces: `channels[{broker}].requests`; traces show it as received.
     """
 
     name: Name
@@ -297,6 +311,7 @@ class Rule:
     within: tuple[Function, ...] = ()
     kind: RuleKind = "protocol"
     fairness: Literal["none", "weak", "strong"] = "none"
+    receives: str = ""
 
     def __post_init__(self) -> None:
         where = f"rule {self.name}"
@@ -305,7 +320,7 @@ class Rule:
                 raise SpecError(f"{where}: {part} is no tuple; write ({part}=(one,))")
         if reserved := [name for name in self.params if name in ("s", "k")]:
             raise SpecError(f"{where}: a parameter cannot be named {reserved[0]}: that is the state, or the constants")
-        for template in (self.actor, self.says):
+        for template in (self.actor, self.says, self.receives):
             _check_template(template, self.params, where)
         for function in (*self.guards, *self.within, *self.effects):
             _check_function(function, {"s", "k", *self.params}, where)
@@ -542,6 +557,8 @@ def _check_spec(spec: Spec) -> None:
     for rule in (*spec.rules, spec.start):
         for name, parameter in rule.params.items():
             _check_parameter(space, parameter, f"{where}, rule {rule.name}, parameter {name}")
+        if rule.receives and not isinstance(type_at(space.root, path_of(rule.receives, dict.fromkeys(rule.params, 0))), Sequence):
+            raise SpecError(f"{where}, rule {rule.name}: it receives from {rule.receives}, which is no sequence of the state")
     effects = [effect for rule in (*spec.rules, spec.start) for effect in rule.effects]
     fired = dict.fromkeys(pair for effect in effects for pair in source_of(effect).fires)
     tables = {machine.name: machine for machine in spec.machines}

@@ -1,8 +1,8 @@
 """The broker: requests of controllers, becoming leader and follower, fetching, the high watermark, and the ISR.
 
-Knows its own replica, its metadata cache and ZooKeeper, no controller's thoughts. A fetch is one step of leader and follower, which must
-be in the same leader epoch; what a leader knows of a follower's log it learns there, so it is read there. Every request that a
-broker takes leaves its channel, unless the connection is lost before the answer.
+Knows its own replica, its metadata cache and ZooKeeper, no controller's thoughts. A fetch is one step of leader and follower, which
+must be in the same leader epoch; what a leader knows of a follower's log it learns there, so it is read there. Every request
+that a broker takes leaves its channel, unless the connection is lost before the answer.
 
 Source: Kafka 2.8 KafkaApis.scala, ReplicaManager.scala, Partition.scala at inter.broker.protocol 2.6 (ISR through ZooKeeper).
 """
@@ -26,6 +26,7 @@ from spec.table import Constants, Rule, fire
 
 KAFKA = "Kafka 2.8"
 A_CHANNEL = {"controller": Broker(BROKERS), "broker": Broker(BROKERS)}
+THE_REQUEST = "controllers[{controller}].channels[{broker}].requests"
 LEADER_AND_FOLLOWER = {"leader": Broker(BROKERS), "follower": Broker(BROKERS)}
 A_LEADER = {"leader": Broker(BROKERS)}
 
@@ -70,9 +71,10 @@ REFUSE_REQUEST = Rule(
     "RefuseRequest",
     actor="{broker}",
     params=A_CHANNEL,
+    receives=THE_REQUEST,
     guards=(a_request_arrives, request_is_refused),
     effects=(answer_request,),
-    says="{broker} refuses a request of controller {controller}: its controller epoch or its broker epoch is stale",
+    says="{broker} refuses a request of the controller on {controller}: its controller epoch or its broker epoch is stale",
     cites=f"{KAFKA} KafkaApis.isBrokerEpochStale, ReplicaManager: stale controller epoch",
 )
 
@@ -143,9 +145,10 @@ IGNORE_LEADER_AND_ISR = Rule(
     "IgnoreLeaderAndIsr",
     actor="{broker}",
     params=A_CHANNEL,
+    receives=THE_REQUEST,
     guards=(a_request_arrives, request_is_leader_and_isr, request_is_taken, leader_and_isr_is_old),
     effects=(see_controller_epoch, answer_request),
-    says="{broker} ignores a LeaderAndIsr of controller {controller}: its leader epoch is not larger than the replica's",
+    says="{broker} ignores a LeaderAndIsr of the controller on {controller}: its leader epoch is not larger than the replica's",
     cites=f"{KAFKA} ReplicaManager.becomeLeaderOrFollower",
 )
 
@@ -168,9 +171,10 @@ BECOME_LEADER = Rule(
     "BecomeLeader",
     actor="{broker}",
     params=A_CHANNEL,
+    receives=THE_REQUEST,
     guards=(a_request_arrives, request_is_leader_and_isr, request_is_taken, leader_and_isr_is_news, broker_is_named_leader),
     effects=(note_if_stale, see_controller_epoch, make_leader, answer_request),
-    says="{broker} takes a LeaderAndIsr of controller {controller}, and leads",
+    says="{broker} takes a LeaderAndIsr of the controller on {controller}, and leads",
     cites=f"{KAFKA} ReplicaManager.makeLeaders, Partition.makeLeader",
 )
 
@@ -197,6 +201,7 @@ BECOME_FOLLOWER = Rule(
     "BecomeFollower",
     actor="{broker}",
     params=A_CHANNEL,
+    receives=THE_REQUEST,
     guards=(
         a_request_arrives,
         request_is_leader_and_isr,
@@ -206,7 +211,7 @@ BECOME_FOLLOWER = Rule(
         named_leader_is_alive,
     ),
     effects=(note_if_stale, see_controller_epoch, make_follower, answer_request),
-    says="{broker} takes a LeaderAndIsr of controller {controller}, and follows",
+    says="{broker} takes a LeaderAndIsr of the controller on {controller}, and follows",
     cites=f"{KAFKA} ReplicaManager.makeFollowers, Partition.makeFollower",
 )
 
@@ -214,6 +219,7 @@ LEADER_IS_UNAVAILABLE = Rule(
     "LeaderIsUnavailable",
     actor="{broker}",
     params=A_CHANNEL,
+    receives=THE_REQUEST,
     guards=(
         a_request_arrives,
         request_is_leader_and_isr,
@@ -223,7 +229,7 @@ LEADER_IS_UNAVAILABLE = Rule(
         named_leader_is_not_alive,
     ),
     effects=(see_controller_epoch, answer_request),
-    says="{broker} cannot follow: the leader that controller {controller} names is not alive in its metadata cache; "
+    says="{broker} cannot follow: the leader that the controller on {controller} names is not alive in its metadata cache; "
     "it keeps its leader epoch and answers NONE",
     cites=f"{KAFKA} ReplicaManager.makeFollowers: the new leader is unavailable",
 )
@@ -246,9 +252,10 @@ UPDATE_METADATA = Rule(
     "UpdateMetadata",
     actor="{broker}",
     params=A_CHANNEL,
+    receives=THE_REQUEST,
     guards=(a_request_arrives, request_is_update_metadata, request_is_taken),
     effects=(note_if_stale, see_controller_epoch, replace_alive_brokers, answer_request),
-    says="{broker} learns from controller {controller} which brokers are alive",
+    says="{broker} learns from the controller on {controller} which brokers are alive",
     cites=f"{KAFKA} MetadataCache.updateMetadata",
 )
 
@@ -281,9 +288,10 @@ STOP_REPLICA = Rule(
     "StopReplica",
     actor="{broker}",
     params=A_CHANNEL,
+    receives=THE_REQUEST,
     guards=(a_request_arrives, request_is_stop_replica, request_is_taken, replica_may_be_stopped),
     effects=(note_if_stale, see_controller_epoch, stop_fetching, answer_request),
-    says="{broker} stops its replica, as controller {controller} asks",
+    says="{broker} stops its replica, as the controller on {controller} asks",
     cites=f"{KAFKA} ReplicaManager.stopReplicas",
 )
 
@@ -291,9 +299,10 @@ IGNORE_STOP_REPLICA = Rule(
     "IgnoreStopReplica",
     actor="{broker}",
     params=A_CHANNEL,
+    receives=THE_REQUEST,
     guards=(a_request_arrives, request_is_stop_replica, request_is_taken, replica_may_not_be_stopped),
     effects=(see_controller_epoch, answer_request),
-    says="{broker} does not stop its replica for controller {controller}: the leader epoch is older, or there is no replica",
+    says="{broker} does not stop its replica for the controller on {controller}: the leader epoch is older, or there is no replica",
     cites=f"{KAFKA} ReplicaManager.stopReplicas: FENCED_LEADER_EPOCH",
 )
 
@@ -393,9 +402,9 @@ def advance_high_watermark(s: World, leader: int) -> None:
     """Advance the high watermark by one; what is below it is committed, and is noted for the properties."""
     boss = s.brokers[leader].replica
     boss.high_watermark += 1
-    if boss.high_watermark > len(s.notes.committed):
-        entry = boss.log[boss.high_watermark - 1]
-        append(s.notes.committed, record=entry.record, epoch=entry.epoch)
+    if boss.leader_epoch >= s.notes.unclean_epoch:
+        for offset in range(len(s.notes.committed), boss.high_watermark):
+            append(s.notes.committed, record=boss.log[offset].record, epoch=boss.log[offset].epoch)
 
 
 ADVANCE_HIGH_WATERMARK = Rule(
@@ -640,6 +649,7 @@ LATE_FETCH_EXPANDS_ISR = Rule(
         sender_could_join,
         sender_is_alive_in_cache,
     ),
+    receives="fetches",
     effects=(expand_isr_by_late_fetch, drop_fetch),
     says="{leader} processes the fetch that waited, finds its sender caught up, and takes it into the ISR",
     cites=f"{KAFKA} Partition.updateFollowerFetchState, maybeExpandIsr (KAFKA-14617)",
@@ -649,6 +659,7 @@ LOSE_LATE_FETCH = Rule(
     "LoseLateFetch",
     actor="network",
     guards=(a_fetch_waits,),
+    receives="fetches",
     effects=(drop_fetch,),
     says="the fetch that waited is refused, changes nothing, or is lost",
     cites="KIP-903",

@@ -1,9 +1,9 @@
 """The controller: election, fail-over, broker changes, topic creation, elections of leaders, controlled shutdown, resignation.
 
-An event is handled in steps with at most one ZooKeeper operation each; between them other brokers, ZooKeeper and faults have their
-turn. What is left of an event is data: `step` and the sets in `context`. Requests are put into channels in the step of the write that
-they tell of: until they arrive they are lost with their controller anyway. The two tables decide what becomes of
-partition and replicas; this module binds their guards and effects, and fires them.
+An event is handled in steps with at most one ZooKeeper operation each; between them other brokers, ZooKeeper and faults have
+their turn. What is left of an event is data: `step` and the sets in `context`. Requests are put into channels in the step of the
+write that they tell of: until they arrive they are lost with their controller anyway. The two tables decide what becomes of
+partition and replicas; this module states their guards and effects, and fires them.
 
 Source: Kafka 2.8 KafkaController.scala, PartitionStateMachine.scala, ReplicaStateMachine.scala.
 """
@@ -163,8 +163,8 @@ def write_elected_leader_and_isr(s: World, k: Constants, controller: int) -> Non
 
 
 def note_unclean_election(s: World, leader: int) -> None:
-    """Note for the properties that what the leader has not is committed no more."""
-    s.notes.unclean_elections = 1
+    """Note for the properties that what the leader has not is committed no more, nor what older leaders still commit."""
+    s.notes.unclean_epoch = s.zookeeper.partition.leader_epoch + 1
     truncate(s.notes.committed, divergence_offset(s.notes.committed, s.brokers[leader].replica.log))
 
 
@@ -333,7 +333,7 @@ def start_brokers(s: World, k: Constants, controller: int, brokers: int) -> None
 
 
 def fail_brokers(s: World, k: Constants, controller: int, brokers: int) -> None:
-    """Take the brokers for dead: a partition that they led is offline, an election is tried, their replicas leave (onBrokerFailure)."""
+    """Take the brokers for dead: what they led is offline, an election is tried, their replicas leave (onBrokerFailure)."""
     context = s.controllers[controller].context
     context.live = context.live & ~brokers
     context.stopping = context.stopping & ~brokers
@@ -379,7 +379,7 @@ def become_controller(s: World, k: Constants, controller: int) -> None:
 
 ELECT_CONTROLLER = Rule(
     "ElectController",
-    actor="controller {controller}",
+    actor="controller on {controller}",
     params=ANY_CONTROLLER,
     guards=(election_is_one_multi, nobody_is_controller, broker_can_be_controller),
     effects=(become_controller,),
@@ -396,7 +396,7 @@ def create_controller_znode(s: World, k: Constants, controller: int) -> None:
 
 CREATE_CONTROLLER_ZNODE = Rule(
     "CreateControllerZnode",
-    actor="controller {controller}",
+    actor="controller on {controller}",
     params=ANY_CONTROLLER,
     guards=(election_takes_two_steps, nobody_is_controller, broker_can_be_controller),
     effects=(create_controller_znode,),
@@ -420,7 +420,7 @@ def increment_controller_epoch(s: World, k: Constants, controller: int) -> None:
 
 INCREMENT_CONTROLLER_EPOCH = Rule(
     "IncrementControllerEpoch",
-    actor="controller {controller}",
+    actor="controller on {controller}",
     params=ANY_CONTROLLER,
     guards=(controller_has_no_epoch_yet,),
     effects=(increment_controller_epoch,),
@@ -461,11 +461,11 @@ def take_over(s: World, k: Constants, controller: int) -> None:
 
 TAKE_OVER = Rule(
     "TakeOver",
-    actor="controller {controller}",
+    actor="controller on {controller}",
     params=ANY_CONTROLLER,
     guards=(fail_over_reads,),
     effects=(take_over,),
-    says="controller {controller} reads brokers, topic and partition state, tells the brokers who is alive, "
+    says="the controller on {controller} reads brokers, topic and partition state, tells the brokers who is alive, "
     "and sends the live replicas their LeaderAndIsr again",
     cites=f"{KAFKA}.onControllerFailover, ReplicaStateMachine.startup",
 )
@@ -521,11 +521,11 @@ def notice_broker_change(s: World, k: Constants, controller: int) -> None:
 
 NOTICE_BROKER_CHANGE = Rule(
     "NoticeBrokerChange",
-    actor="controller {controller}",
+    actor="controller on {controller}",
     params=ANY_CONTROLLER,
     guards=(is_handling_no_event, zookeeper_can_be_read, brokers_have_changed),
     effects=(notice_broker_change,),
-    says="controller {controller} reads /brokers/ids and handles brokers that came, went, or bounced",
+    says="the controller on {controller} reads /brokers/ids and handles brokers that came, went, or bounced",
     cites=f"{KAFKA}.processBrokerChange, onBrokerStartup, onBrokerFailure",
 )
 
@@ -548,11 +548,11 @@ def create_partition(s: World, k: Constants, controller: int) -> None:
 
 NOTICE_TOPIC = Rule(
     "NoticeTopic",
-    actor="controller {controller}",
+    actor="controller on {controller}",
     params=ANY_CONTROLLER,
     guards=(is_handling_no_event, zookeeper_can_be_read, a_topic_is_new),
     effects=(create_partition,),
-    says="controller {controller} reads the new topic; its partition and replicas are new",
+    says="the controller on {controller} reads the new topic; its partition and replicas are new",
     cites=f"{KAFKA}.processTopicChange, onNewPartitionCreation",
 )
 
@@ -570,11 +570,11 @@ def learn_isr(s: World, controller: int) -> None:
 
 NOTICE_ISR_CHANGE = Rule(
     "NoticeIsrChange",
-    actor="controller {controller}",
+    actor="controller on {controller}",
     params=ANY_CONTROLLER,
     guards=(is_handling_no_event, zookeeper_can_be_read, isr_has_changed),
     effects=(learn_isr,),
-    says="controller {controller} is notified of a changed ISR, and reads it",
+    says="the controller on {controller} is notified of a changed ISR, and reads it",
     cites=f"{KAFKA}.processIsrChangeNotification",
 )
 
@@ -605,7 +605,7 @@ PREFERRED_ELECTION = Rule(
     guards=(is_handling_no_event, preferred_leader_does_not_lead),
     within=(a_preferred_election_is_left,),
     effects=(ask_for_preferred_election,),
-    says="an operator asks controller {controller} for a preferred replica election",
+    says="an operator asks the controller on {controller} for a preferred replica election",
     cites=f"{KAFKA}.processReplicaLeaderElection",
 )
 
@@ -635,11 +635,11 @@ def shut_broker_down(s: World, k: Constants, controller: int, broker: int) -> No
 
 CONTROLLED_SHUTDOWN = Rule(
     "ControlledShutdown",
-    actor="controller {controller}",
+    actor="controller on {controller}",
     params={**ANY_CONTROLLER, "broker": Broker(BROKERS)},
     guards=(is_handling_no_event, broker_asks_to_shut_down),
     effects=(shut_broker_down,),
-    says="controller {controller} hears that {broker} shuts down",
+    says="the controller on {controller} hears that {broker} shuts down",
     cites=f"{KAFKA}.doControlledShutdown",
 )
 
@@ -695,11 +695,11 @@ def bring_partition_online(s: World, k: Constants, controller: int) -> None:
 
 ELECT_LEADER = Rule(
     "ElectLeader",
-    actor="controller {controller}",
+    actor="controller on {controller}",
     params=ANY_CONTROLLER,
     guards=(step_is_election, controller_is_not_fenced),
     effects=(bring_partition_online,),
-    says="controller {controller} brings the partition online: it writes leader and ISR, and tells the replicas",
+    says="the controller on {controller} brings the partition online: it writes leader and ISR, and tells the replicas",
     cites="Kafka 2.8 PartitionStateMachine.doHandleStateChanges: case OnlinePartition",
 )
 
@@ -710,7 +710,7 @@ def step_is_removal(s: World, controller: int) -> bool:
 
 
 def isr_has_grown_meanwhile(s: World, controller: int) -> bool:
-    """All replicas have left that had to, the partition is offline, and its ISR has a live member, which it had not when it was tried."""
+    """All have left that had to, the partition is offline, and its ISR has a live member, which it had not at the election."""
     boss = s.controllers[controller]
     if boss.context.leaving != 0 or boss.partition != PartitionState.OFFLINE:
         return False
@@ -730,11 +730,11 @@ def take_replica_offline(s: World, k: Constants, controller: int) -> None:
 
 TAKE_REPLICA_OFFLINE = Rule(
     "TakeReplicaOffline",
-    actor="controller {controller}",
+    actor="controller on {controller}",
     params=ANY_CONTROLLER,
     guards=(step_is_removal, controller_is_not_fenced),
     effects=(take_replica_offline,),
-    says="controller {controller} takes the next replica offline: it leaves the ISR, and the others are told",
+    says="the controller on {controller} takes the next replica offline: it leaves the ISR, and the others are told",
     cites="Kafka 2.8 ReplicaStateMachine.doHandleStateChanges: case OfflineReplica",
 )
 
@@ -761,11 +761,11 @@ def forget_controller(s: World, k: Constants, controller: int) -> None:
 
 CONTROLLER_MOVED = Rule(
     "ControllerMoved",
-    actor="controller {controller}",
+    actor="controller on {controller}",
     params=ANY_CONTROLLER,
     guards=(controller_is_fenced,),
     effects=(resign,),
-    says="controller {controller} finds its write refused, since /controller_epoch has moved, and resigns",
+    says="the controller on {controller} finds its write refused, since /controller_epoch has moved, and resigns",
     cites=f"{KAFKA}.maybeResign, ControllerMovedException",
 )
 
@@ -777,11 +777,11 @@ def another_is_controller(s: World, controller: int) -> bool:
 
 RESIGN = Rule(
     "Resign",
-    actor="controller {controller}",
+    actor="controller on {controller}",
     params=ANY_CONTROLLER,
     guards=(is_handling_no_event, another_is_controller),
     effects=(resign,),
-    says="controller {controller} sees that /controller is not its own, and resigns",
+    says="the controller on {controller} sees that /controller is not its own, and resigns",
     cites=f"{KAFKA}.processControllerChange, maybeResign",
 )
 
@@ -806,13 +806,13 @@ def give_up(s: World, k: Constants, controller: int) -> None:
 
 GIVE_UP = Rule(
     "GiveUp",
-    actor="controller {controller}",
+    actor="controller on {controller}",
     kind="fault",
     params=ANY_CONTROLLER,
     guards=(controller_is_loading,),
     within=(a_failed_failover_is_left,),
     effects=(give_up,),
-    says="controller {controller} meets an error in its fail-over, resigns, and deletes /controller",
+    says="the controller on {controller} meets an error in its fail-over, resigns, and deletes /controller",
     cites=f"{KAFKA}.triggerControllerMove",
 )
 
@@ -834,11 +834,11 @@ def adopt_epoch(s: World, controller: int) -> None:
 
 ADOPT_EPOCH = Rule(
     "AdoptEpoch",
-    actor="controller {controller}",
+    actor="controller on {controller}",
     params=ANY_CONTROLLER,
     guards=(era_adopts_epochs, controller_epoch_has_moved),
     effects=(adopt_epoch,),
-    says="old controller {controller} sees /controller_epoch change, and takes the new epoch for its own",
+    says="the old controller on {controller} sees /controller_epoch change, and takes the new epoch for its own",
     cites="Kafka 0.8.1 ControllerEpochListener (KAFKA-1096)",
 )
 

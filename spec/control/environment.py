@@ -324,7 +324,7 @@ LOSE_CONNECTION = Rule(
     guards=(something_is_in_flight,),
     within=(a_repeat_is_left,),
     effects=(lose_connection,),
-    says="controller {controller} will not get the answer of {broker} to the request in flight, and will send it again",
+    says="the controller on {controller} will not get the answer of {broker} to the request in flight, and will send it again",
     cites="Kafka 2.8 RequestSendThread.doWork",
 )
 
@@ -343,7 +343,7 @@ LOSE_REQUEST = Rule(
     guards=(something_is_in_flight,),
     within=(a_repeat_is_left,),
     effects=(lose_request,),
-    says="the connection of controller {controller} to {broker} is lost, and with it the request in flight",
+    says="the connection of the controller on {controller} to {broker} is lost, and with it the request in flight",
     cites="Kafka 0.8 RequestSendThread.doWork (KAFKA-1738)",
 )
 

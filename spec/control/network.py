@@ -1,7 +1,7 @@
 """Requests of controllers to brokers: what is sent, what waits, and which requests a broker refuses.
 
-One FIFO channel for each controller and broker. The first request is in flight; after a lost connection it is sent again, so it may be
-processed twice. Only the removal of the broker discards what waits. The gates are pure decisions with Kafka's error codes.
+One FIFO channel for each controller and broker. The first request is in flight; after a lost connection it is sent again, so it
+may be processed twice. Only the removal of the broker discards what waits. The gates are pure decisions with Kafka's error codes.
 
 Source: Kafka 2.8 ControllerChannelManager.scala; KafkaApis.scala:241-365; ReplicaManager.scala:350-492, 1298-1484.
 """

@@ -1,7 +1,7 @@
 """What the control plane promises, as predicates over states and steps, and the goals that an exploration must reach.
 
-Knows no rule. The same claims are made of every era; which of them an era keeps is what the checks find out. The names in capitals in
-the sources are those of Kafka's folklore: NOSTALE, ONEWRITER, ISRLIVE, COMMITTED, LOGMATCH, HWMONO, CONVERGE.
+The same claims are made of every era; which of them an era keeps is what the checks find out. The names in capitals among the
+sources are those of the list of known bugs: NOSTALE, ONEWRITER, ISRNE, ISRLIVE, COMMITTED, LOGMATCH, HWMONO, CONVERGE.
 """
 
 from __future__ import annotations
@@ -376,12 +376,12 @@ def a_controller_is_loading(s: World, k: Constants) -> bool:
 def a_second_leader_was_elected(s: World) -> bool:
     """A leader was elected cleanly after the first."""
     state = s.zookeeper.partition
-    return state.leader_epoch > 0 and state.leader != NONE and s.notes.unclean_elections == 0
+    return state.leader_epoch > 0 and state.leader != NONE and s.notes.unclean_epoch == NO_EPOCH
 
 
 def an_election_was_unclean(s: World) -> bool:
     """A leader was elected from outside the ISR."""
-    return s.notes.unclean_elections == 1
+    return s.notes.unclean_epoch != NO_EPOCH
 
 
 def a_zombie_is_fenced(s: World, k: Constants) -> bool:
@@ -539,8 +539,8 @@ OLD_LEADERS_STOP = invariant(
 RECOVERS = recoverable(
     "Recovers",
     is_recovered,
-    "the protocol alone finds a way back: the leader is registered, or none can be; every replica that is up has applied the newest "
-    "leader epoch and fetches; the ISR is all of them; nobody leads at an older epoch",
+    "the protocol alone finds a way back: the leader is registered, or none can be; every replica that is up has applied the "
+    "newest leader epoch and fetches; the ISR is all of them; nobody leads at an older epoch",
     "CONVERGE",
 )
 """What must always be possible again."""

@@ -3,9 +3,10 @@
 Knows no rule. One topic with one partition: its replicas are the first `replicas` of the brokers, in ascending order, so broker 0
 is preferred; the other brokers can only be controllers. Field names are Kafka's where Kafka has one.
 
-What is left out of the bytes. A data version that moves with what it guards needs no field: /controller_epoch is written once for each epoch.
-A watch that makes its handler read again needs none: it is pending while the controller's context differs from ZooKeeper. The
-creation id of a broker's registration (czxid) is compared only with that of the same broker, so it counts registrations.
+What is left out of the bytes. A data version that moves with what it guards needs no field: /controller_epoch is written once for
+each epoch. A watch that makes its handler read again needs none: it is pending while the controller's context differs from
+ZooKeeper. The creation id of a broker's registration (czxid) is compared only with that of the same broker, so it counts
+registrations.
 """
 
 from __future__ import annotations
@@ -339,11 +340,11 @@ class Notes:
     """What properties remember that no part of Kafka does."""
 
     committed: list[LogEntry] = holds(Bounded(LogEntry, RECORDS, "offset"))
-    """All that was ever below some leader's high watermark; at an unclean election cut to what the new leader holds."""
+    """All that was ever below a leader's high watermark; at an unclean election cut to what the new leader holds."""
     removed: int = holds(SetOf(BROKERS))
     """Brokers that were taken out of the ISR as dead and have not registered since."""
-    unclean_elections: int = holds(Flag())
-    """Some election was unclean."""
+    unclean_epoch: int = holds(LEADER_EPOCHS)
+    """The leader epoch of the last unclean election, -1 if there was none: what leaders before it still commit is given up."""
 
 
 @dataclass
@@ -370,14 +371,14 @@ CONTROLLER = Machine(
     (
         Row("create_controller_znode", (STANDBY,), ELECTING, cites="Kafka 0.10 ZookeeperLeaderElector.elect"),
         Row("increment_epoch", (ELECTING,), LOADING, cites="Kafka 0.10 KafkaController.incrementControllerEpoch"),
-        Row("elect", (STANDBY,), LOADING, cites="Kafka 2.8 KafkaController.elect, KafkaZkClient.registerControllerAndIncrementControllerEpoch"),
+        Row("elect", (STANDBY,), LOADING, cites="Kafka 2.8 KafkaController.elect"),
         Row("failover", (LOADING,), ACTIVE, cites="Kafka 2.8 KafkaController.onControllerFailover"),
         Row("resign", (ELECTING, LOADING, ACTIVE), STANDBY, cites="Kafka 2.8 KafkaController.onControllerResignation"),
         Row("die", tuple(ControllerState), STANDBY, cites="the process ends", kind="initialisation"),
     ),
     entity=("controller",),
     cites="Kafka 2.8 KafkaController.scala",
-)  # fmt: skip
+)
 """The life of a broker as controller."""
 
 ROLE = Machine(
@@ -394,10 +395,16 @@ ROLE = Machine(
             cites="Kafka 2.8 ReplicaManager.markPartitionOffline",
             waits_for="failures of log directories",
         ),
-        Row("delete_replica", (Role.FOLLOWER, Role.LEADER), Role.NONE, cites="Kafka 2.8 ReplicaManager.stopReplicas", waits_for="topic deletion"),
+        Row(
+            "delete_replica",
+            (Role.FOLLOWER, Role.LEADER),
+            Role.NONE,
+            cites="Kafka 2.8 ReplicaManager.stopReplicas",
+            waits_for="topic deletion",
+        ),
         Row("die", tuple(Role), Role.NONE, cites="the process ends", kind="initialisation"),
     ),
     entity=("broker",),
     cites="Kafka 2.8 ReplicaManager.scala, Partition.scala",
-)  # fmt: skip
+)
 """The role of a replica on its broker."""
