@@ -94,7 +94,6 @@ CONTROL = (
         records=1,
         isr_shrinks=1,
     ),
-    _control("fenced_log", "an unclean election, two records, a zombie", unclean=1, records=2, crashes=1, bounces=1, expiries=1),
     _control("three_crash", "three replicas, one crash", brokers=3, replicas=3, crashes=1),
     _control("three_zombie", "three replicas, a crash and an expiry", brokers=3, replicas=3, crashes=1, expiries=1),
     _control("three_bounce", "three replicas, a crash and a bounce", brokers=3, replicas=3, crashes=1, bounces=1),

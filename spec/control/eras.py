@@ -295,7 +295,7 @@ BUGS: tuple[Bug, ...] = (
         "KAFKA-7395",
         "a leader does not compare the follower's leader epoch",
         18,
-        "fenced_log",
+        "expired_leader",
         {"fetches_fenced": Checked.NO},
     ),
     Bug(
