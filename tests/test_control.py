@@ -311,7 +311,7 @@ def test_goals_are_reached() -> None:
 COVERING: list[tuple[str, dict[str, int]]] = [
     ("expiry_at_the_beginning", {"failed_failovers": 1}),
     ("shutdown", {"preferred_elections": 1, "repeats": 1}),
-    ("shutdown", {"bounces": 1}),
+    ("leader_shuts_down", {}),
     ("lone_replica", {}),
     ("lost_reply", {"lossy_crashes": 1}),
     ("lost_reply", {"late_fetches": 1}),
