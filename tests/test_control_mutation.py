@@ -47,7 +47,7 @@ NOTICED: dict[Guard, tuple[str, str]] = {
     ("StopReplica", "request_is_taken"): ("preferred", "NoStaleRequest"),
     ("IgnoreStopReplica", "request_is_stop_replica"): ("first_look", "QuietReplicasKnowTheEpoch"),
 }
-"""Guard -> the smallest bounds at which a property notices that it is missing, and which does."""
+"""Guard -> small bounds at which a property notices that it is missing, and which does."""
 
 NOT_EXECUTABLE: dict[Guard, tuple[str, str]] = {
     (ELECTION, "a_leader_can_be_elected"): ("lone_replica", "negative shift count"),
@@ -98,11 +98,11 @@ UNNOTICED: dict[Guard, str] = {
     (
         "StopReplica",
         "replica_may_be_stopped",
-    ): "one controller's requests come in order and older ones' are refused; an era that lacks it is control/KAFKA-9539",
+    ): "requests of one controller come in order, older ones' are refused; control/KAFKA-9539 holds for the same reason",
     ("IgnoreStopReplica", "request_is_taken"): "ignoring what is to be refused is refusing it: only the answer differs",
     ("IgnoreStopReplica", "replica_may_not_be_stopped"): "a replica that goes on fetching breaks no promise",
 }
-"""Guards that no property needs, and why."""
+"""Guards that no property was seen to need, and why: sought from first_look to everyday, preferred and old_epochs."""
 
 
 def row_name(row: Row) -> str:
