@@ -308,14 +308,13 @@ def test_goals_are_reached() -> None:
     assert result.verdict == "holds"
 
 
-COVERING: list[tuple[str, dict[str, int]]] = [
-    ("expiry_at_the_beginning", {"failed_failovers": 1}),
-    ("shutdown", {"preferred_elections": 1, "repeats": 1}),
-    ("leader_shuts_down", {}),
-    ("lone_replica", {}),
-    ("lost_reply", {"lossy_crashes": 1}),
-    ("lost_reply", {"late_fetches": 1}),
-    ("unclean", {"records": 1, "crashes": 0}),
+COVERING: list[tuple[Any, str, dict[str, int]]] = [
+    (oracle, "bounce", {"preferred_elections": 1, "repeats": 1}),
+    (oracle, "lost_reply", {"lossy_crashes": 1}),
+    (oracle, "lost_reply", {"late_fetches": 1}),
+    (embedded, "unclean", {"records": 1, "crashes": 0}),
+    (embedded, "expiry_at_the_beginning", {"failed_failovers": 1}),
+    (embedded, "leader_shuts_down", {}),
 ]
 """Small bounds that together let every rule fire."""
 
@@ -323,8 +322,8 @@ COVERING: list[tuple[str, dict[str, int]]] = [
 def test_every_rule_fires() -> None:
     """Every rule of fixed that is not listed as unreachable fires at one of a few small bounds; a listed one never does."""
     fired: Counter[str] = Counter()
-    for name, changes in COVERING:
-        result = embedded.explore(FIXED, bounds_of(name, **changes), properties=())
+    for engine, name, changes in COVERING:
+        result = engine.explore(FIXED, bounds_of(name, **changes), properties=())
         assert result.complete
         fired += result.fired
 
