@@ -1,7 +1,9 @@
-"""What there is to check: every model by its name."""
+"""What there is to check, to draw and to lend: every model and every machine by its name."""
 
 from __future__ import annotations
 
+from spec.partition import PARTITION
+from spec.replica import REPLICA, REPLICA_0_10
 from spec.replication.versions import (
     high_watermark,
     kafka_7128,
@@ -12,10 +14,13 @@ from spec.replication.versions import (
     kip_320,
     kip_320_first_try,
 )
-from spec.table import Spec
+from spec.table import Machine, Spec
 
 MODELS: dict[str, Spec] = {
     module.SPEC.name: module.SPEC
     for module in (high_watermark, kip_101, kip_279, kip_320_first_try, kip_320, kafka_7164, kafka_7128, kafka_7395)
 }
 """The versions of replication in historical order, then the bugs as variants of kip_320."""
+
+MACHINES: dict[str, Machine] = {"partition": PARTITION, "replica": REPLICA, "replica@0.10": REPLICA_0_10}
+"""The machines in their newest form; NAME@ERA is what NAME was in an older era."""

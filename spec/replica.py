@@ -2,7 +2,8 @@
 
 Knows no world: guards and effects are names, which a model binds to functions and an implementation to methods. One machine
 for each replica of a partition, as one controller sees it. A trigger is the state that the controller asks for, in snake case; an
-attempt that no row allows is logged by Kafka as an error and leaves the state (Kafka 2.8: ReplicaStateMachine.logInvalidTransition).
+attempt that no row allows is logged by Kafka as an error and leaves the state (Kafka 2.8:
+ReplicaStateMachine.logInvalidTransition).
 
 Source: Kafka 2.8 and 0.10 ReplicaStateMachine.scala. Kafka's comments there are stale in two places; the rows follow the code.
 """
@@ -201,6 +202,7 @@ REPLICA = Machine(
     ),
     entity=("controller", "replica"),
     cites="Kafka 2.8 ReplicaStateMachine.scala:36-491, ReplicaState.validPreviousStates",
+    era="2.8",
 )
 """The table of 2.8: fourteen legal pairs."""
 
@@ -208,5 +210,6 @@ REPLICA_0_10 = dataclasses.replace(
     REPLICA,
     rows=tuple(row for row in REPLICA.rows if row is not INELIGIBLE_WITHOUT_START),
     cites="Kafka 0.10.2 ReplicaStateMachine.scala:60-400",
+    era="0.10",
 )
 """The table of 0.10: thirteen legal pairs; a deletion becomes ineligible only after it has started."""

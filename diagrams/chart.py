@@ -1,0 +1,119 @@
+"""What a chart of a trace shows: who takes part, and what happens between them, step by step.
+
+Knows traces, no format and no protocol: participants are the actors of the steps and the keepers of written fields. A message that is received is
+traced back to the step that sent it, by its channel and content.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spec.trace import FieldChange, MessageItem, Step, Trace
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message of the chart: its number, how a person reads it, and who sent it, or "" where the trace does not tell."""
+
+    number: int
+    shown: str
+    sender: str = ""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One step of the chart; `number` counts states, so the first step is 2."""
+
+    number: int
+    actor: str
+    kind: str
+    says: str
+    action: str
+    sent: tuple[Message, ...]
+    received: tuple[Message, ...]
+    written: tuple[tuple[str, str], ...]
+    """(keeper, what was written there)."""
+    fired: tuple[str, ...]
+    changed: tuple[str, ...]
+    """Fields that changed, those written to a keeper and those told as messages left out."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A trace to be drawn; `ending` says what it shows."""
+
+    title: str
+    participants: tuple[str, ...]
+    events: tuple[Event, ...]
+    ending: str
+
+
+def chart_of(trace: Trace, ending: str = "") -> Chart:
+    """Return the chart of a trace; `ending` is what its last state shows, by default the property's name."""
+    actors = [step.actor for step in trace.steps]
+    keepers = [change.kept_by for step in trace.steps for change in step.written]
+    bounds = ", ".join(f"{name} {value}" for name, value in trace.bounds)
+    post = _Post()
+    return Chart(
+        title=f"{trace.spec}: {trace.shows}" + (f" ({bounds})" if bounds else ""),
+        participants=ordered(actors or [trace.start.actor], keepers),
+        events=tuple(_event(number, step, post) for number, step in enumerate(trace.steps, 2)),
+        ending=ending or trace.shows,
+    )
+
+
+def ordered(actors: Sequence[str], keepers: Sequence[str]) -> tuple[str, ...]:
+    """Return the participants from left to right: clients and operators, controllers, keepers such as ZooKeeper, then the others."""
+    others = sorted(set(actors) - set(keepers), key=_natural)
+    left = [name for name in others if not any(letter.isdigit() for letter in name) and not name.startswith("controller")]
+    controllers = [name for name in others if name.startswith("controller")]
+    return tuple(dict.fromkeys([*left, *controllers, *dict.fromkeys(keepers), *others]))
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+class _Post:
+    """The messages on their way: numbers them when they are sent, and finds them again when they are received."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[MessageItem, Message]] = []
+
+    def send(self, item: MessageItem, sender: str) -> Message:
+        message = Message(len(self.sent) + 1, item.shown, sender)
+        self.sent.append((item, message))
+        return message
+
+    def receive(self, item: MessageItem) -> Message:
+        for same_channel in (True, False):
+            for sent, message in reversed(self.sent):
+                if sent.content == item.content and sent.shown == item.shown and (sent.channel == item.channel or not same_channel):
+                    return message
+        return Message(0, item.shown)
+
+
+def _event(number: int, step: Step, post: _Post) -> Event:
+    received = tuple(post.receive(item) for item in step.received)
+    sent = tuple(post.send(item, step.actor) for item in step.sent)
+    told = {item.channel for item in (*step.sent, *step.received)} | {change.path for change in step.written}
+    return Event(
+        number=number,
+        actor=step.actor,
+        kind=step.kind,
+        says=step.says,
+        action=str(step.action),
+        sent=sent,
+        received=received,
+        written=tuple((change.kept_by, _assigned(change)) for change in step.written),
+        fired=tuple(
+            f"{f.machine}{list(f.entity) if f.entity else ''} {f.trigger}: {f.source} → {f.target or 'refused'}" for f in step.fired
+        ),
+        changed=tuple(f"{c.path}: {c.shown[0]} → {c.shown[1]}" for c in step.changed if c.path not in told),
+    )
+
+
+def _assigned(change: FieldChange) -> str:
+    return f"{change.path} := {change.shown[1]}"

@@ -1,0 +1,185 @@
+"""A chart as SVG: the story on the left, lifelines on the right, one band for each step.
+
+Knows charts. Letters are measured by a table of usual widths, since no screen is at hand; boxes are drawn wide enough for wide fonts.
+Colours are CSS variables with defaults, so that a page may show the same chart in the dark.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+from diagrams.chart import Chart, Event
+
+STORY = 330
+"""Width of the story's column."""
+COLUMN = 244
+"""Distance of two lifelines."""
+MARGIN, HEAD, LINE, SIZE = 16, 96, 15.0, 11.5
+
+STYLE = """
+text { font-family: Helvetica, Arial, "DejaVu Sans", sans-serif; fill: var(--ink, #24292f) }
+.title { font-size: 15px; font-weight: 600 } .number { fill: var(--faint, #6e7781); font-size: 12px }
+.says { font-size: 12px } .who { font-size: 13px; font-weight: 600; text-anchor: middle }
+.rule { font-size: 11.5px; font-weight: 600; text-anchor: middle } .note { font-size: 11.5px; text-anchor: middle }
+.label { font-size: 11.5px; text-anchor: middle; paint-order: stroke; stroke: var(--paper, #ffffff); stroke-width: 4px }
+.paper { fill: var(--paper, #ffffff) } .band { fill: transparent } .band.odd { fill: var(--band, #f6f8fa) }
+.life { stroke: var(--line, #afb8c1); stroke-width: 1; stroke-dasharray: 4 4 } .head { fill: var(--head, #e3ebf4); stroke: #42658c }
+.box { fill: var(--box, #ffffff); stroke: #57606a } .box.fault { fill: var(--fault, #fbe3dc); stroke: #b4472b }
+.box.operator { fill: var(--operator, #fdf3d8); stroke: #8a6100 }
+.message { stroke: #0b62c1; stroke-width: 1.5; fill: none } .messagehead { fill: #0b62c1 }
+.write { stroke: #2f7d4f; stroke-width: 1.5; fill: none } .writehead { fill: #2f7d4f }
+.ending { fill: var(--fault, #fbe3dc); stroke: #b4472b }
+"""
+
+NARROW, SLIM, WIDE, WIDEST = set("iIjl.,:;'|!"), set("ftr()[]{}/ \""), set("mwMW"), set("@%→✉✗−")
+
+
+def width_of(text: str, size: float = SIZE) -> float:
+    """Return about how wide a text is, on the side of more."""
+    units = 0.0
+    for letter in text:
+        if letter in NARROW:
+            units += 0.34
+        elif letter in SLIM:
+            units += 0.42
+        elif letter in WIDE or letter in WIDEST:
+            units += 0.99
+        else:
+            units += 0.72 if letter.isupper() else 0.63
+    return units * size
+
+
+def wrapped(text: str, width: float, size: float = SIZE) -> list[str]:
+    """Return a text in lines that are no wider than asked; a word that is wider alone is broken."""
+    lines = [""]
+    for word in text.split():
+        while width_of(word, size) > width:
+            fits = max(1, next(end for end in range(len(word)) if width_of(word[: end + 1], size) > width))
+            lines += [word[:fits], ""] if lines[-1] else []
+            if not lines[-1] and len(lines) == 1:
+                lines = [word[:fits], ""]
+            word = word[fits:]
+        longer = f"{lines[-1]} {word}".strip()
+        if width_of(longer, size) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return [line for line in lines if line]
+
+
+def chart_svg(chart: Chart) -> str:
+    """Return a chart as a text of SVG."""
+    return _Drawing(chart).text()
+
+
+class _Drawing:
+    """Draws from the top to the bottom; `y` is how far it has come."""
+
+    def __init__(self, chart: Chart) -> None:
+        self.chart = chart
+        self.x = {name: MARGIN + STORY + COLUMN * (0.5 + column) for column, name in enumerate(chart.participants)}
+        self.width = MARGIN * 2 + STORY + COLUMN * len(chart.participants)
+        self.y = float(HEAD)
+        self.parts: list[str] = []
+
+    def text(self) -> str:
+        for event in self.chart.events:
+            self.event(event)
+        ending = self.ending()
+        height = self.y + MARGIN
+        lives = [f'<line class="life" x1="{x:g}" x2="{x:g}" y1="{HEAD - 8}" y2="{ending:g}"/>' for x in self.x.values()]
+        bands = [part for part in self.parts if part.startswith("<rect class=\"band")]
+        others = [part for part in self.parts if not part.startswith("<rect class=\"band")]
+        size = f'width="{self.width:g}" height="{height:g}" viewBox="0 0 {self.width:g} {height:g}"'
+        return "\n".join(
+            [
+                f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{_escaped(self.chart.title)}">',
+                f"<style>{STYLE}</style>",
+                f'<rect class="paper" width="{self.width:g}" height="{height:g}"/>',
+                *bands,
+                *lives,
+                *self.head(),
+                *others,
+                "</svg>",
+                "",
+            ]
+        )
+
+    def head(self) -> list[str]:
+        parts = [f'<text class="title" x="{MARGIN}" y="28">{_escaped(self.chart.title)}</text>']
+        for name, x in self.x.items():
+            half = (COLUMN - 40) / 2
+            parts.append(f'<rect class="head" x="{x - half:g}" y="48" width="{2 * half:g}" height="32" rx="6"/>')
+            parts.append(f'<text class="who" x="{x:g}" y="69">{_escaped(name)}</text>')
+        return parts
+
+    def event(self, event: Event) -> None:
+        top = self.y
+        story = wrapped(event.says, STORY - 60, 12)
+        for line, text in enumerate(story):
+            self.parts.append(f'<text class="says" x="{MARGIN + 32}" y="{top + 24 + line * LINE:g}">{_escaped(text)}</text>')
+        self.parts.append(f'<text class="number" x="{MARGIN + 24}" y="{top + 24:g}" text-anchor="end">{event.number}.</text>')
+        self.y += 12
+        here = self.x[event.actor]
+        for message in event.received:
+            self.arrow(self.x.get(message.sender, here - COLUMN / 2), here, f"✉{message.number} {message.shown}", "message")
+        self.box(event)
+        for keeper, text in event.written:
+            self.arrow(here, self.x[keeper], text, "write")
+        self.y = max(self.y + 10, top + 24 + len(story) * LINE)
+        odd = " odd" if event.number % 2 else ""
+        self.parts.append(
+            f'<rect class="band{odd}" id="step-{event.number}" x="0" y="{top:g}" width="{self.width:g}" height="{self.y - top:g}"/>'
+        )
+
+    def box(self, event: Event) -> None:
+        """Draw what the actor did: the rule, what it sends, which machines it fired, what changed."""
+        room = COLUMN - 26
+        rule = ("✗ " if event.kind == "fault" else "") + event.action.partition("(")[0]
+        lines = [("rule", line) for line in wrapped(rule, room)]
+        notes = [*(f"sends ✉{m.number} {m.shown}" for m in event.sent), *event.fired, *event.changed]
+        lines += [("note", line) for note in notes for line in wrapped(note, room)]
+        x, height = self.x[event.actor], len(lines) * LINE + 10
+        self.parts.append(
+            f'<rect class="box {event.kind}" x="{x - COLUMN / 2 + 8:g}" y="{self.y:g}" width="{COLUMN - 16}" height="{height:g}" rx="4"/>'
+        )
+        for number, (style, text) in enumerate(lines, 1):
+            self.parts.append(f'<text class="{style}" x="{x:g}" y="{self.y + number * LINE + 2:g}">{_escaped(text)}</text>')
+        self.y += height + 4
+
+    def arrow(self, start: float, end: float, label: str, style: str) -> None:
+        """Draw an arrow with its label above it."""
+        lines = wrapped(label, max(abs(end - start), COLUMN) - 26)
+        middle = (start + end) / 2
+        for number, text in enumerate(lines, 1):
+            self.parts.append(f'<text class="label" x="{middle:g}" y="{self.y + number * LINE:g}">{_escaped(text)}</text>')
+        self.y += len(lines) * LINE + 8
+        if start == end:
+            self.y += 4
+            return
+        tip = 8 if end > start else -8
+        self.parts.append(f'<line class="{style}" x1="{start:g}" y1="{self.y:g}" x2="{end - tip:g}" y2="{self.y:g}"/>')
+        corners = f"{end:g},{self.y:g} {end - tip:g},{self.y - 4.5:g} {end - tip:g},{self.y + 4.5:g}"
+        self.parts.append(f'<polygon class="{style}head" points="{corners}"/>')
+        self.y += 10
+
+    def ending(self) -> float:
+        """Draw what the last state shows, over all lifelines; return where the lifelines end."""
+        room = self.width - STORY - 3 * MARGIN
+        lines = wrapped(self.chart.ending, room - 24)
+        self.y += 8
+        top, left = self.y, MARGIN + STORY + MARGIN / 2
+        height = len(lines) * LINE + 12
+        self.parts.append(f'<rect class="ending" x="{left:g}" y="{top:g}" width="{room:g}" height="{height:g}" rx="4"/>')
+        for number, text in enumerate(lines, 1):
+            self.parts.append(f'<text class="note" x="{left + room / 2:g}" y="{top + number * LINE + 2:g}">{_escaped(text)}</text>')
+        self.y += height
+        return top
+
+
+def _escaped(text: str) -> str:
+    return html.escape(text, quote=True)
+
+
+__all__: Sequence[str] = ("chart_svg", "width_of", "wrapped")
