@@ -1,7 +1,7 @@
 """What a chart of a trace shows: who takes part, and what happens between them, step by step.
 
-Knows traces, no format and no protocol: participants are the actors of the steps and the keepers of written fields. A message that is received is
-traced back to the step that sent it, by its channel and content.
+Knows traces, no format and no protocol: participants are the actors of the steps and the keepers of written fields. A message
+received is traced back to the step that sent it, by its channel and content.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from spec.table import Property, Spec
 from spec.trace import FieldChange, MessageItem, Step, Trace
 
 
@@ -42,16 +43,19 @@ class Event:
 
 @dataclass(frozen=True)
 class Chart:
-    """A trace to be drawn; `ending` says what it shows."""
+    """A trace to be drawn; `ending` says what it shows, `broken` whether that is a violation and no goal."""
 
     title: str
     participants: tuple[str, ...]
     events: tuple[Event, ...]
     ending: str
+    broken: bool
 
 
-def chart_of(trace: Trace, ending: str = "") -> Chart:
-    """Return the chart of a trace; `ending` is what its last state shows, by default the property's name."""
+def chart_of(trace: Trace, claim: Property | None = None) -> Chart:
+    """Return the chart of a trace that shows this claim; None for one of the built-in properties."""
+    reached = claim is not None and claim.kind == "reachable"
+    ending = f"{trace.shows} is {'reached' if reached else 'violated'}{f': {claim.says}' if claim else ''}"
     actors = [step.actor for step in trace.steps]
     keepers = [change.kept_by for step in trace.steps for change in step.written]
     bounds = ", ".join(f"{name} {value}" for name, value in trace.bounds)
@@ -60,12 +64,18 @@ def chart_of(trace: Trace, ending: str = "") -> Chart:
         title=f"{trace.spec}: {trace.shows}" + (f" ({bounds})" if bounds else ""),
         participants=ordered(actors or [trace.start.actor], keepers),
         events=tuple(_event(number, step, post) for number, step in enumerate(trace.steps, 2)),
-        ending=ending or trace.shows,
+        ending=ending,
+        broken=not reached,
     )
 
 
+def claim_of(trace: Trace, spec: Spec) -> Property | None:
+    """Return the property that a trace shows, or None for a built-in one."""
+    return {claim.name: claim for claim in spec.properties}.get(trace.shows)
+
+
 def ordered(actors: Sequence[str], keepers: Sequence[str]) -> tuple[str, ...]:
-    """Return the participants from left to right: clients and operators, controllers, keepers such as ZooKeeper, then the others."""
+    """Return the participants from left to right: clients and operators, controllers, keepers such as ZooKeeper, the others."""
     others = sorted(set(actors) - set(keepers), key=_natural)
     left = [name for name in others if not any(letter.isdigit() for letter in name) and not name.startswith("controller")]
     controllers = [name for name in others if name.startswith("controller")]

@@ -1,7 +1,7 @@
 """A machine as Graphviz DOT, and DOT as SVG or PNG through the `graphviz` library.
 
-Knows arrows and places. A label is a box of its own on the way from the sources to the target: trigger on top, then [guards] and / effects
-of each choice, so that rows which share them are drawn once. Nodes and edges carry ids, which the page of a trace lights.
+Knows arrows and places. A label is a box of its own on the way from the sources to the target: trigger on top, then [guards] and
+/ effects of each choice, so that rows which share them are drawn once. States and labels carry ids, which a trace's page lights.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LANES = {  # fill, border
 }
 INITIALISATION = "#3b7ea1"
 STATUSES = {"added": "#1a7f37", "removed": "#b42318", "changed": "#9a6700"}
-FADED = "#a8adb3"
+FADED = "#8c959f"
 INK = "#24292f"
 WIDTH = 40
 """Letters in a line of guards or effects."""
@@ -39,16 +39,20 @@ def machine_dot(machine: Machine, several: Sequence[Arrow] | None = None, title:
     places = places_of(machine)
     lines = [f"digraph {_quoted(machine.name)} {{", *_frame(places, title)]
     lines += [_state(machine, state, places) for state in machine.states]
-    lines.append(f'  start [shape=circle width=0.14 label="" style=filled fillcolor="{INK}" color="{INK}"{_start(machine, places)}]')
+    lines.append(
+        f'  start [shape=circle width=0.14 label="" style=filled fillcolor="{INK}" color="{INK}"{_start(machine, places)}]'
+    )
     lines.append(f'  start -> {machine.initial.name} [color="{INK}"]')
     if any(arrow.from_anywhere for arrow in drawn):
-        lines.append(f'  anywhere [shape=plaintext label="any state" fontcolor="{INITIALISATION}"{_at(places.points.get("any state"))}]')
+        lines.append(
+            f'  anywhere [shape=plaintext label="any state" fontcolor="{INITIALISATION}"{_at(places.points.get("any state"))}]'
+        )
     met: Counter[object] = Counter()
     for number, arrow in enumerate(drawn):
         point = places.of_arrow(arrow)
         shift = met[point] * 70 if point else 0
         met[point] += 1
-        lines += _arrow(number, arrow, (point[0], point[1] + shift) if point else None, places, comparing)
+        lines += _arrow(machine.name, number, arrow, (point[0], point[1] + shift) if point else None, places, comparing)
     lines += _legend(places, comparing)
     return "\n".join([*lines, "}", ""])
 
@@ -105,15 +109,15 @@ def _legend(places: Places, comparing: bool) -> list[str]:
         entries.append(("start-up and shutdown, bypassing the legal pairs", INITIALISATION))
     cells = "".join(f'<td><font color="{color}">● {text}</font></td>' for text, color in entries)
     table = f'<<table border="0" cellborder="0" cellspacing="6"><tr>{cells}</tr></table>>'
-    return [f'  legend [shape=plaintext fontsize=11 label={table}{_at(places.points["legend"])}]']
+    return [f"  legend [shape=plaintext fontsize=11 label={table}{_at(places.points['legend'])}]"]
 
 
 def _state(machine: Machine, state: enum.IntEnum, places: Places) -> str:
     fill, border = LANES[places.lane(state)]
     label = state.name.replace("_", "\\n", 1) if len(state.name) > 12 else state.name
     return (
-        f'  {state.name} [id="state-{machine.name}-{state.name}" class="state" shape=box style="rounded,filled" width=1.5 height=0.6 '
-        f'label="{label}" fillcolor="{fill}" color="{border}"{_at(places.points.get(state.name))}]'
+        f'  {state.name} [id="state-{machine.name}-{state.name}" class="state" shape=box style="rounded,filled" '
+        f'width=1.5 height=0.6 label="{label}" fillcolor="{fill}" color="{border}"{_at(places.points.get(state.name))}]'
     )
 
 
@@ -122,13 +126,13 @@ def _start(machine: Machine, places: Places) -> str:
     return _at((point[0], point[1] - 60)) if point else ""
 
 
-def _arrow(number: int, arrow: Arrow, point: tuple[int, int] | None, places: Places, comparing: bool) -> list[str]:
+def _arrow(machine: str, number: int, arrow: Arrow, point: tuple[int, int] | None, places: Places, comparing: bool) -> list[str]:
     color, style = _look(arrow, places, comparing)
     name = f"arrow{number}"
     label = _label(arrow, color if comparing and arrow.status == "same" else INK)
     lines = [
-        f'  {name} [id="{name}" class="arrow {arrow.status}" shape=box style="rounded,filled" fillcolor="white" color="{color}" '
-        f'penwidth=1 margin="0.06,0.03" label={label}{_at(point)}]'
+        f'  {name} [id="arrow-{machine}-{number}" class="arrow {arrow.status}" shape=box style="rounded,filled" fillcolor="white" '
+        f'color="{color}" penwidth=1 margin="0.1,0.04" label={label}{_at(point)}]'
     ]
     ways = ["anywhere"] if arrow.from_anywhere else [source.name for source in arrow.sources]
     lines += [f'  {way} -> {name} [arrowhead=none color="{color}"{style}]' for way in ways]
@@ -148,7 +152,7 @@ def _look(arrow: Arrow, places: Places, comparing: bool) -> tuple[str, str]:
 
 
 def _label(arrow: Arrow, ink: str) -> str:
-    sign = {"added": "+ ", "removed": "− "}.get(arrow.status, "")
+    sign = {"added": "+ ", "removed": "\N{MINUS SIGN} "}.get(arrow.status, "")
     rows = [f'<tr><td align="left"><b>{sign}{html.escape(arrow.trigger)}</b></td></tr>']
     for choice in arrow.choices:
         lines = [html.escape(line, quote=False) for line in choice_lines(choice)]

@@ -9,7 +9,21 @@ import json
 
 from spec.table import Machine, Row, SpecError, name_of
 
-TLA_WORDS = {"Init", "InitialState", "LegalPairs", "LegalStep", "Next", "NextWithSeeds", "OnlyLegal", "Seeds", "Spec", "SpecWithSeeds", "States", "TypeOK", "current"}
+TLA_WORDS = {
+    "Init",
+    "InitialState",
+    "LegalPairs",
+    "LegalStep",
+    "Next",
+    "NextWithSeeds",
+    "OnlyLegal",
+    "Seeds",
+    "Spec",
+    "SpecWithSeeds",
+    "States",
+    "TypeOK",
+    "current",
+}
 
 
 def transitions_text(machine: Machine) -> str:
@@ -47,7 +61,9 @@ def tla_text(machine: Machine, module: str = "") -> str:
         SpecError: a trigger has a name that the module needs itself.
     """
     if taken := [trigger for trigger in machine.triggers if trigger in TLA_WORDS]:
-        raise SpecError(f"machine {machine.name}: trigger {taken[0]} is a name that the module of TLA+ needs itself; give it another")
+        raise SpecError(
+            f"machine {machine.name}: trigger {taken[0]} is a name that the module of TLA+ needs itself; give it another"
+        )
     states = [state.name for state in machine.states]
     actions = _actions(machine)
     lines = [

@@ -1,17 +1,20 @@
 """What a picture of a machine shows: its rows, gathered into arrows. Knows tables, no format and no place on the page.
 
-An arrow is what a person sees as one: all rows of one trigger that lead from the same states to the same state, each a choice with its own
-guards and effects. Every row is in exactly one choice for each of its sources, so a picture neither adds nor leaves out a row.
+An arrow is what a person sees as one: all rows of one trigger that lead from the same states to the same state, each a choice
+with its own guards and effects. Every row is in exactly one choice for each of its sources, so a picture neither adds nor leaves
+out a row.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from spec.table import Machine, Row, SpecError, name_of
+from spec.domain import Space, machine_paths
+from spec.table import Machine, Row, Spec, SpecError, name_of
 
 Status: TypeAlias = Literal["same", "added", "removed", "changed"]
 Choice: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
@@ -50,8 +53,9 @@ class Change:
 
 def arrows(machine: Machine) -> tuple[Arrow, ...]:
     """Return the arrows of a machine, in the order of its rows."""
-    single = [(row.trigger, source, row.target, row.kind, choice_of(row), "same") for row in machine.rows for source in row.sources]
-    return _gathered(single)
+    return _gathered(
+        (row.trigger, source, row.target, row.kind, choice_of(row), "same") for row in machine.rows for source in row.sources
+    )
 
 
 def choice_of(row: Row) -> Choice:
@@ -71,6 +75,17 @@ def _gathered(single: Iterable[tuple[str, enum.IntEnum, enum.IntEnum, str, Choic
         Arrow(trigger, source, target, kind, tuple(several), status)
         for (trigger, source, target, kind, status), several in choices.items()
     )
+
+
+def entity_paths(spec: Spec, bounds: Mapping[str, int]) -> dict[str, re.Pattern[str]]:
+    """Return for each machine the paths of its states in a trace, with a group for each index of the entity."""
+    root = Space(spec.state, bounds).root
+    found = {}
+    for machine in spec.machines:
+        (path,) = machine_paths(root, machine.name)
+        text = "".join(r"\[(\d+)\]" if part == "[]" else rf"\.{re.escape(part)}" for part in path)
+        found[machine.name] = re.compile(text.removeprefix(r"\."))
+    return found
 
 
 # ---------------------------------------------------------------------------------------------------------------------

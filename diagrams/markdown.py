@@ -8,7 +8,7 @@ from diagrams.machine import Change, Choice, changes, choice_of
 from spec.exchange import member_docs
 from spec.table import Machine
 
-SIGNS = {"added": "+ added", "removed": "− removed", "changed": "~ changed"}
+SIGNS = {"added": "+ added", "removed": "\N{MINUS SIGN} removed", "changed": "~ changed"}
 
 
 def machine_markdown(machine: Machine) -> str:
@@ -17,7 +17,14 @@ def machine_markdown(machine: Machine) -> str:
     era = f", Kafka {machine.era}" if machine.era else ""
     states = [(state.name, says.get(state.name, ""), "initial" if state is machine.initial else "") for state in machine.states]
     rows = [
-        (row.trigger, _listed(s.name for s in row.sources), row.target.name, *_choice(choice_of(row)), _kind(row.kind, row.waits_for), row.cites)
+        (
+            row.trigger,
+            _listed(s.name for s in row.sources),
+            row.target.name,
+            *_choice(choice_of(row)),
+            _kind(row.kind, row.waits_for),
+            row.cites,
+        )
         for row in machine.rows
     ]
     return "\n".join(
@@ -57,7 +64,9 @@ def _era(machine: Machine) -> str:
 def _choices(choices: Sequence[Choice]) -> str:
     if not choices:
         return "no row"
-    return "; ".join(" / ".join(part for part in (f"[{' and '.join(g)}]" if g else "", ", ".join(e)) if part) or "always" for g, e in choices)
+    return "; ".join(
+        " / ".join(part for part in (f"[{' and '.join(g)}]" if g else "", ", ".join(e)) if part) or "always" for g, e in choices
+    )
 
 
 def _choice(choice: Choice) -> tuple[str, str]:

@@ -24,7 +24,11 @@ class Places:
 
     def of_arrow(self, arrow: Arrow) -> Point | None:
         """Return where an arrow's label stands; None where nobody has said."""
-        names = (f"{arrow.trigger} {arrow.sources[0].name} {arrow.target.name}", f"{arrow.trigger} {arrow.target.name}", arrow.trigger)
+        names = (
+            f"{arrow.trigger} {arrow.sources[0].name} {arrow.target.name}",
+            f"{arrow.trigger} {arrow.target.name}",
+            arrow.trigger,
+        )
         return next((self.points[name] for name in names if name in self.points), None)
 
     def lane_of_arrow(self, arrow: Arrow) -> str:

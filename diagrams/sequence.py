@@ -1,6 +1,6 @@
 """A chart as SVG: the story on the left, lifelines on the right, one band for each step.
 
-Knows charts. Letters are measured by a table of usual widths, since no screen is at hand; boxes are drawn wide enough for wide fonts.
+Knows charts. Letters are measured by a table of usual widths, since no screen is at hand; boxes are wide enough for wide fonts.
 Colours are CSS variables with defaults, so that a page may show the same chart in the dark.
 """
 
@@ -17,22 +17,33 @@ COLUMN = 244
 """Distance of two lifelines."""
 MARGIN, HEAD, LINE, SIZE = 16, 96, 15.0, 11.5
 
+NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
 STYLE = """
-text { font-family: Helvetica, Arial, "DejaVu Sans", sans-serif; fill: var(--ink, #24292f) }
-.title { font-size: 15px; font-weight: 600 } .number { fill: var(--faint, #6e7781); font-size: 12px }
-.says { font-size: 12px } .who { font-size: 13px; font-weight: 600; text-anchor: middle }
-.rule { font-size: 11.5px; font-weight: 600; text-anchor: middle } .note { font-size: 11.5px; text-anchor: middle }
-.label { font-size: 11.5px; text-anchor: middle; paint-order: stroke; stroke: var(--paper, #ffffff); stroke-width: 4px }
-.paper { fill: var(--paper, #ffffff) } .band { fill: transparent } .band.odd { fill: var(--band, #f6f8fa) }
-.life { stroke: var(--line, #afb8c1); stroke-width: 1; stroke-dasharray: 4 4 } .head { fill: var(--head, #e3ebf4); stroke: #42658c }
-.box { fill: var(--box, #ffffff); stroke: #57606a } .box.fault { fill: var(--fault, #fbe3dc); stroke: #b4472b }
-.box.operator { fill: var(--operator, #fdf3d8); stroke: #8a6100 }
-.message { stroke: #0b62c1; stroke-width: 1.5; fill: none } .messagehead { fill: #0b62c1 }
-.write { stroke: #2f7d4f; stroke-width: 1.5; fill: none } .writehead { fill: #2f7d4f }
-.ending { fill: var(--fault, #fbe3dc); stroke: #b4472b }
+.sequence text { font-family: Helvetica, Arial, "DejaVu Sans", sans-serif; fill: var(--ink, #24292f) }
+.sequence .title { font-size: 15px; font-weight: 600 }
+.sequence .number { fill: var(--faint, #6e7781); font-size: 12px }
+.sequence .says { font-size: 12px }
+.sequence .who { font-size: 13px; font-weight: 600; text-anchor: middle }
+.sequence .rule { font-size: 11.5px; font-weight: 600; text-anchor: middle }
+.sequence .note { font-size: 11.5px; text-anchor: middle }
+.sequence .label { font-size: 11.5px; text-anchor: middle; paint-order: stroke; stroke: var(--paper, #ffffff); stroke-width: 4px }
+.sequence .paper { fill: var(--paper, #ffffff) }
+.sequence .band { fill: transparent }
+.sequence .band.odd { fill: var(--band, #f6f8fa) }
+.sequence .life { stroke: var(--line, #afb8c1); stroke-width: 1; stroke-dasharray: 4 4 }
+.sequence .head { fill: var(--head, #e3ebf4); stroke: #42658c }
+.sequence .box { fill: var(--box, #ffffff); stroke: #57606a }
+.sequence .box.fault { fill: var(--fault, #fbe3dc); stroke: #b4472b }
+.sequence .box.operator { fill: var(--operator, #fdf3d8); stroke: #8a6100 }
+.sequence .message { stroke: #0b62c1; stroke-width: 1.5; fill: none }
+.sequence .messagehead { fill: #0b62c1 }
+.sequence .write { stroke: #2f7d4f; stroke-width: 1.5; fill: none }
+.sequence .writehead { fill: #2f7d4f }
+.sequence .ending { fill: var(--good, #dcefe3); stroke: #2f7d4f }
+.sequence .ending.broken { fill: var(--fault, #fbe3dc); stroke: #b4472b }
 """
 
-NARROW, SLIM, WIDE, WIDEST = set("iIjl.,:;'|!"), set("ftr()[]{}/ \""), set("mwMW"), set("@%→✉✗−")
+NARROW, SLIM, WIDE, WIDEST = set("iIjl.,:;'|!"), set('ftr()[]{}/ "'), set("mwMW"), set("@%→✉✗")
 
 
 def width_of(text: str, size: float = SIZE) -> float:
@@ -89,12 +100,12 @@ class _Drawing:
         ending = self.ending()
         height = self.y + MARGIN
         lives = [f'<line class="life" x1="{x:g}" x2="{x:g}" y1="{HEAD - 8}" y2="{ending:g}"/>' for x in self.x.values()]
-        bands = [part for part in self.parts if part.startswith("<rect class=\"band")]
-        others = [part for part in self.parts if not part.startswith("<rect class=\"band")]
+        bands = [part for part in self.parts if part.startswith('<rect class="band')]
+        others = [part for part in self.parts if not part.startswith('<rect class="band')]
         size = f'width="{self.width:g}" height="{height:g}" viewBox="0 0 {self.width:g} {height:g}"'
         return "\n".join(
             [
-                f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{_escaped(self.chart.title)}">',
+                f'<svg {NAMESPACE} class="sequence" {size} role="img" aria-label="{_escaped(self.chart.title)}">',
                 f"<style>{STYLE}</style>",
                 f'<rect class="paper" width="{self.width:g}" height="{height:g}"/>',
                 *bands,
@@ -141,9 +152,7 @@ class _Drawing:
         notes = [*(f"sends ✉{m.number} {m.shown}" for m in event.sent), *event.fired, *event.changed]
         lines += [("note", line) for note in notes for line in wrapped(note, room)]
         x, height = self.x[event.actor], len(lines) * LINE + 10
-        self.parts.append(
-            f'<rect class="box {event.kind}" x="{x - COLUMN / 2 + 8:g}" y="{self.y:g}" width="{COLUMN - 16}" height="{height:g}" rx="4"/>'
-        )
+        self.parts.append(_rect(f"box {event.kind}", x - COLUMN / 2 + 8, self.y, COLUMN - 16, height))
         for number, (style, text) in enumerate(lines, 1):
             self.parts.append(f'<text class="{style}" x="{x:g}" y="{self.y + number * LINE + 2:g}">{_escaped(text)}</text>')
         self.y += height + 4
@@ -171,11 +180,15 @@ class _Drawing:
         self.y += 8
         top, left = self.y, MARGIN + STORY + MARGIN / 2
         height = len(lines) * LINE + 12
-        self.parts.append(f'<rect class="ending" x="{left:g}" y="{top:g}" width="{room:g}" height="{height:g}" rx="4"/>')
+        self.parts.append(_rect("ending broken" if self.chart.broken else "ending", left, top, room, height))
         for number, text in enumerate(lines, 1):
             self.parts.append(f'<text class="note" x="{left + room / 2:g}" y="{top + number * LINE + 2:g}">{_escaped(text)}</text>')
         self.y += height
         return top
+
+
+def _rect(style: str, x: float, y: float, width: float, height: float) -> str:
+    return f'<rect class="{style}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="4"/>'
 
 
 def _escaped(text: str) -> str:

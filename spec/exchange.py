@@ -1,8 +1,8 @@
 """Tables as JSON text, for components that cannot import them; and back.
 
-`table_text` writes a machine (names, docs, sources, era), `load_table` reads it. Neither touches a file, and nothing of a text is ever
-executed: guards and effects are names until somebody binds functions to them. The form is version 1 of table.schema.json; a text that is
-not of that form is refused with the place and the cure.
+`table_text` writes a machine (names, docs, sources, era), `load_table` reads it. Neither touches a file, and nothing of a text is
+ever executed: guards and effects are names until somebody binds functions to them. The form is version 1 of table.schema.json; a
+text that is not of that form is refused with the place and the cure.
 """
 
 from __future__ import annotations
@@ -136,7 +136,9 @@ def load_table(text: str, bind: Mapping[Name, Function] | None = None) -> Machin
     table = _table(_parsed(text))
     known = {_name(function) for row in table.rows for function in (*row.guards, *row.effects)}
     if wrong := [name for name in bind or {} if name not in known]:
-        raise SpecError(f"bind: machine {table.name} has no guard or effect {wrong[0]!r}; it has {', '.join(sorted(known)) or 'none'}")
+        raise SpecError(
+            f"bind: machine {table.name} has no guard or effect {wrong[0]!r}; it has {', '.join(sorted(known)) or 'none'}"
+        )
     return table.bind(bind or {})
 
 
@@ -187,13 +189,15 @@ def _table(plain: Any) -> Machine:
         cites=_text(plain["cites"], "cites"),
         era=_text(plain["era"], "era"),
     )
-    for kind, used in (("guards", lambda row: row.guards), ("effects", lambda row: row.effects)):
-        names = {name for row in machine.rows for name in used(row)}
+    used = {"guards": {g for row in machine.rows for g in row.guards}, "effects": {e for row in machine.rows for e in row.effects}}
+    for kind, names in used.items():
         if idle := [name for name in says[kind] if name not in names]:
             raise SpecError(f"{kind}: {idle[0]!r} stands in no row; take it out, or name it in a row")
     stated = [[source.name, target.name] for source, target in machine.legal_pairs]
     if plain["legal_pairs"] != stated:
-        raise SpecError("legal_pairs: they are not the pairs of the rows of kind transition, in their order; export the table again")
+        raise SpecError(
+            "legal_pairs: they are not the pairs of the rows of kind transition, in their order; export the table again"
+        )
     return machine
 
 
@@ -294,7 +298,9 @@ def _matched(plain: Any, pattern: re.Pattern[str], where: str) -> str:
     text = _text(plain, where)
     if not pattern.fullmatch(text):
         capital = "capital letters" if pattern is STATE else "letters"
-        raise SpecError(f"{where}: {_shown(text)} is no name; a name has up to 100 {capital}, digits and _, and begins with a letter")
+        raise SpecError(
+            f"{where}: {_shown(text)} is no name; a name has up to 100 {capital}, digits and _, and begins with a letter"
+        )
     return text
 
 
