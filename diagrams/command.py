@@ -6,7 +6,6 @@ Knows files and options; every picture is made elsewhere. Exit codes are those o
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Mapping
 from importlib.resources import files
@@ -31,6 +30,7 @@ from model_check.command import (
     add_bound_options,
     add_output_options,
     asked_bounds,
+    cores,
     load_object,
     outputs,
     write,
@@ -97,6 +97,10 @@ def run_draw(options: argparse.Namespace, models: Models, machines: Mapping[str,
         raise SpecError(f"name what to draw: {', '.join(machines)}, or a model; --gallery writes all pictures")
     if options.what in models.catalogue or (":" in options.what and _is_spec(options.what)):
         return draw_model(options, models.find(options.what))
+    if options.what not in machines and ":" not in options.what:
+        raise SpecError(
+            f"{options.what!r} is no machine and no model; there is {', '.join([*machines, *models.catalogue])}, or module:NAME"
+        )
     machine = find_machine(options.what, machines)
     older = find_machine(options.against, machines) if options.against else None
     if options.by or options.bound or options.bounds:
@@ -143,7 +147,7 @@ def draw_model(options: argparse.Namespace, spec: Spec) -> int:
 def run_gallery(options: argparse.Namespace, models: Models, machines: Mapping[str, Machine]) -> int:
     """Write the gallery, or tell which of its files are stale."""
     checks = read_manifest(options.manifest, models.find)
-    files_of = gallery(machines, checks, os.cpu_count() or 1)
+    files_of = gallery(machines, checks, cores())
     if options.gallery:
         done = write_gallery(options.folder, files_of)
         print("\n".join([*done, f"{options.folder}: {len(files_of)} files, {len(done)} written or removed"]))

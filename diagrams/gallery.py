@@ -17,7 +17,7 @@ from diagrams.dot import machine_dot, render
 from diagrams.machine import compared
 from diagrams.markdown import changes_markdown, machine_markdown
 from diagrams.sequence import chart_svg
-from model_check.check import Outcome, check
+from model_check.check import Outcome
 from model_check.manifest import NamedCheck
 from spec.table import Machine
 from spec.trace import Trace
@@ -98,16 +98,7 @@ def counterexamples(checks: Sequence[NamedCheck], threads: int) -> Iterator[tupl
     for named in checks:
         if named.expected.verdict != "violated":
             continue
-        properties = named.properties
-        result = check(
-            named.spec,
-            named.bounds,
-            properties=properties,
-            engine=named.engine,
-            threads=threads,
-            everything=named.everything,
-            deadlock=named.deadlock,
-        )
+        result = named.run(threads=threads)
         met: set[tuple[object, ...]] = set()
         for trace in Outcome(named.name, result, named.expected).violations.values():
             if trace.actions not in met:

@@ -7,7 +7,7 @@ Colours are CSS variables with defaults, so that a page may show the same chart 
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+import re
 
 from diagrams.chart import Chart, Event
 
@@ -17,6 +17,9 @@ COLUMN = 244
 """Distance of two lifelines."""
 MARGIN, HEAD, LINE, SIZE = 16, 96, 15.0, 11.5
 
+KINDS = ("fault", "operator")
+"""Kinds of steps that stand out."""
+NO_XML = r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
 STYLE = """
 .sequence text { font-family: Helvetica, Arial, "DejaVu Sans", sans-serif; fill: var(--ink, #24292f) }
@@ -63,20 +66,22 @@ def width_of(text: str, size: float = SIZE) -> float:
 
 def wrapped(text: str, width: float, size: float = SIZE) -> list[str]:
     """Return a text in lines that are no wider than asked; a word that is wider alone is broken."""
-    lines = [""]
-    for word in text.split():
-        while width_of(word, size) > width:
-            fits = max(1, next(end for end in range(len(word)) if width_of(word[: end + 1], size) > width))
-            lines += [word[:fits], ""] if lines[-1] else []
-            if not lines[-1] and len(lines) == 1:
-                lines = [word[:fits], ""]
-            word = word[fits:]
-        longer = f"{lines[-1]} {word}".strip()
-        if width_of(longer, size) <= width:
-            lines[-1] = longer
+    lines: list[str] = []
+    for piece in (piece for word in text.split() for piece in _pieces(word, width, size)):
+        if lines and width_of(f"{lines[-1]} {piece}", size) <= width:
+            lines[-1] += f" {piece}"
         else:
-            lines.append(word)
-    return [line for line in lines if line]
+            lines.append(piece)
+    return lines
+
+
+def _pieces(word: str, width: float, size: float) -> list[str]:
+    pieces = [""]
+    for letter in word:
+        if pieces[-1] and width_of(pieces[-1] + letter, size) > width:
+            pieces.append("")
+        pieces[-1] += letter
+    return pieces
 
 
 def chart_svg(chart: Chart) -> str:
@@ -152,7 +157,9 @@ class _Drawing:
         notes = [*(f"sends ✉{m.number} {m.shown}" for m in event.sent), *event.fired, *event.changed]
         lines += [("note", line) for note in notes for line in wrapped(note, room)]
         x, height = self.x[event.actor], len(lines) * LINE + 10
-        self.parts.append(_rect(f"box {event.kind}", x - COLUMN / 2 + 8, self.y, COLUMN - 16, height))
+        self.parts.append(
+            _rect(f"box {event.kind}" if event.kind in KINDS else "box", x - COLUMN / 2 + 8, self.y, COLUMN - 16, height)
+        )
         for number, (style, text) in enumerate(lines, 1):
             self.parts.append(f'<text class="{style}" x="{x:g}" y="{self.y + number * LINE + 2:g}">{_escaped(text)}</text>')
         self.y += height + 4
@@ -192,7 +199,5 @@ def _rect(style: str, x: float, y: float, width: float, height: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    return html.escape(text, quote=True)
-
-
-__all__: Sequence[str] = ("chart_svg", "width_of", "wrapped")
+    """Return a text as XML holds it; what XML cannot hold shows as a replacement character."""
+    return html.escape(re.sub(NO_XML, "\N{REPLACEMENT CHARACTER}", text), quote=True)

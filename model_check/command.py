@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from model_check.check import ENGINES, Expectation, Outcome, check
+from model_check.check import ENGINES, Expectation, Outcome
 from model_check.exploration import Budget, Exploration, Progress
 from model_check.manifest import NamedCheck, named_bounds, read_manifest
 from model_check.progress import Display
@@ -107,7 +107,7 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
     add_bound_options(parser)
     add("--property", action="append", dest="properties", metavar="NAME", help="judge only this; may be repeated")
     add("--engine", choices=ENGINES, help="embedded (compiled, the default), oracle (plain Python), or both, which must agree")
-    add("--threads", type=_threads, default=_cores(), metavar="N", help="threads (default: one a core)")
+    add("--threads", type=_threads, default=cores(), metavar="N", help="threads (default: one a core)")
     add("--all", action="store_true", help="go on to the end after a violation")
     add("--deadlock", action="store_true", help="also check that no state is without a step")
     add("--all-rules-fire", action="store_true", help="a rule that never fires is a failure")
@@ -170,7 +170,7 @@ def _threads(text: str) -> int:
     return threads
 
 
-def _cores() -> int:
+def cores() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -196,8 +196,8 @@ def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, 
         checks = list(named.values())
     alone = len(options.models) == 1 and options.models[0] not in named
     report = Report(options, checks, alone, charts)
-    for each in checks:
-        report.add(Outcome(each.name, _run(options, each), each.expected))
+    for check in checks:
+        report.add(Outcome(check.name, _run(options, check), check.expected))
         if ("text", None) in wanted and not alone:
             print(report.last_text(), flush=True)
         if report.outcomes[-1].result.stopped == "interrupted":
@@ -336,14 +336,11 @@ def _run(options: argparse.Namespace, named: NamedCheck) -> Exploration:
     budget = Budget(seconds, memory << 20 if memory is not None else None, options.max_states)
     with Display(enabled=not options.quiet) as display, _interruptible(budget):
         show: Progress = display.show
-        return check(
-            named.spec,
-            named.bounds,
-            properties=named.properties,
-            engine=options.engine or named.engine,
+        return named.run(
+            engine=options.engine,
             threads=options.threads,
-            everything=options.all or named.everything,
-            deadlock=options.deadlock or named.deadlock,
+            everything=options.all,
+            deadlock=options.deadlock,
             verify=options.verify,
             budget=budget,
             progress=show,
