@@ -260,7 +260,9 @@ class Report:
             return "\n".join([*lines, result_text(outcome.result, outcome.violations, self.options.full)])
         surprise = outcome.unmet and outcome.expected.verdict != "violated"
         for trace in outcome.violations.values() if self.options.traces or surprise else ():
-            lines.append(trace_text(trace, outcome.result.spec, self.options.full) if surprise else story_text(trace))
+            lines.append(
+                trace_text(trace, outcome.result.spec, self.options.full) if surprise else story_text(trace, outcome.result.spec)
+            )
         return "\n".join(lines)
 
     def closing(self) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from llvmlite import ir
 
 from model_check import kernel
-from model_check.emit import FAULT_KINDS, I64, ONE, POINTER, ZERO, Emitter, Fault, K, Ref, Value
+from model_check.emit import FAULT_KINDS, I8, I64, ONE, POINTER, ZERO, Emitter, Fault, K, Ref, Value
 from model_check.fingerprint import SECRET, mix
 from model_check.layout import Actions, Layout
 from model_check.lowering import Compiler
@@ -45,8 +45,10 @@ class Program:
         began = time.perf_counter()
         self.digests = "digest" not in leave_out
         self.rules = spec.rules
-        self.states = [claim for claim in claims if claim.kind != "step invariant"]
+        self.states = [claim for claim in claims if claim.kind in ("invariant", "reachable")]
         """The claims that the judge decides, in its order."""
+        self.recoverable = [claim for claim in claims if claim.kind == "recoverable"]
+        """The claims of which the judge tells where they are met, in its order."""
         self.steps = [claim for claim in claims if claim.kind == "step invariant"]
         self.fired = HEADER + 2 * len(self.steps)
         self.bounded = self.fired + len(spec.rules)
@@ -56,15 +58,15 @@ class Program:
         literals = {"RECORD_BYTES": layout.size, "AHEAD": kernel.AHEAD}
         self._compiler = Compiler(layout.root, list(vars(k)), literals, spec.machines, checked="checks" not in leave_out)
         _Successors(self, self._compiler, layout, actions)
-        _Judge(self._compiler, layout, self.states)
+        _Judge(self._compiler, layout, self.states, self.recoverable)
         signatures = kernel.signatures(actions.bits)
         for function, shapes in signatures.items():
             code = self._compiler.function(function, shapes, trusted=True).code
             _Export(self._compiler, function.__name__, code)
         self._library, self.from_cache = load(str(self._compiler.module))
         integer, pointer = ctypes.c_int64, ctypes.c_void_p
-        self.expand = self._entry("expand", integer, [pointer, pointer, integer, integer, pointer, integer, *[pointer] * 5])
-        self.judge = self._entry("judge", integer, [pointer, integer, pointer, pointer])
+        self.expand = self._entry("expand", integer, [pointer, pointer, integer, integer, pointer, integer, *[pointer] * 6])
+        self.judge = self._entry("judge", integer, [pointer, integer, pointer, pointer, pointer])
         for function, shapes in signatures.items():
             arguments = [integer if shape == "int" else pointer for shape in shapes]
             result = integer if self._compiler.function(function, shapes, trusted=True).results else None
@@ -101,21 +103,22 @@ class _Export(Emitter):
 class _Successors(Emitter):
     """The successor function: for each state of a slice of the frontier, fires every rule with every binding.
 
-    expand(states, fingerprints, count, base, k, seed, out_states, out_fingerprints, out_parents, out_actions, counters)
+    expand(states, fingerprints, count, base, k, seed, out_states, out_fingerprints, out_parents, out_actions, cuts, counters)
     returns how many successors it wrote, or -1 after a fault that ends the search. `base` is the number of the slice's first state.
+    Where something recoverable is judged, the byte of a state in `cuts` becomes 1 if a bound forbade a protocol step there.
     A rule's parameters are bound by nested loops, and each guard is evaluated as soon as what it names is bound: most
     guards are false, and a false one ends its loop's turn.
     """
 
     def __init__(self, program: Program, compiler: Compiler, layout: Layout, actions: Actions) -> None:
-        arguments = [POINTER, WORD, I64, I64, WORD, I64, POINTER, WORD, I32.as_pointer(), I32.as_pointer(), WORD]
+        arguments = [POINTER, WORD, I64, I64, WORD, I64, POINTER, WORD, I32.as_pointer(), I32.as_pointer(), POINTER, WORD]
         code = ir.Function(compiler.module, ir.FunctionType(I64, arguments), "expand")
         super().__init__(compiler, code, None)
         self.fault = self.slot(I64, ZERO)
         self.program, self.layout, self.actions = program, layout, actions
-        (self.states, self.fingerprints, count, self.base, k, self.seed, *out, self.counters) = code.args
+        (self.states, self.fingerprints, count, self.base, k, self.seed, *out, self.cuts, self.counters) = code.args
         self.out_states, self.out_fingerprints, self.out_parents, self.out_actions = out
-        for argument in (self.states, self.out_states, self.fingerprints, k, *out[1:], self.counters):
+        for argument in (self.states, self.out_states, self.fingerprints, k, *out[1:], self.cuts, self.counters):
             argument.add_attribute("noalias")
         self.k = K(k)
         self.written = self.slot(I64, ZERO)
@@ -141,7 +144,7 @@ class _Successors(Emitter):
         s = self.at(self.states, self.b.mul(now, I64(self.layout.size)))
         self.source = Ref(self.layout.root, s)
         self.mark = self.b.load(self.b.gep(self.fingerprints, [now]))
-        self.number = self.b.add(self.base, now)
+        self.now, self.number = now, self.b.add(self.base, now)
         self.b.store(ZERO, self.moves)
         for index, rule in enumerate(self.program.rules):
             self.rule(index, rule)
@@ -208,7 +211,7 @@ class _Successors(Emitter):
             on, cut = self.code.append_basic_block("within"), self.code.append_basic_block("cut")
             self.b.cbranch(self.predicate(limit, scope), on, cut)
             self.b.position_at_end(cut)
-            self.add(self.program.bounded + index)
+            self.cut_off(index)
             self.b.branch(out)
             self.b.position_at_end(on)
         slot = self.b.load(self.written)
@@ -244,7 +247,7 @@ class _Successors(Emitter):
             switch.add_case(I64(number), blocks[name])
         self.b.position_at_end(blocks["bound"])
         self.b.store(ZERO, self.fault)
-        self.add(self.program.bounded + index)
+        self.cut_off(index)
         self.b.branch(out)
         self.b.position_at_end(blocks["domain"])
         self.b.store(ZERO, self.fault)
@@ -257,6 +260,12 @@ class _Successors(Emitter):
         self.end_on_fault(action)
         self.b.unreachable()
         self.b.position_at_end(on)
+
+    def cut_off(self, index: int) -> None:
+        """Count a step that a bound forbids, and mark the state where that matters."""
+        self.add(self.program.bounded + index)
+        if self.program.recoverable and self.program.rules[index].kind == "protocol":
+            self.b.store(I8(1), self.at(self.cuts, self.now))
 
     def judge_step(self, counter: int, claim: Property, after: Ref, action: ir.Value) -> None:
         scope: dict[str, Value] = {"before": self.source, "after": after, "k": self.k}
@@ -315,15 +324,16 @@ class _Successors(Emitter):
 class _Judge(Emitter):
     """The judge: for each invariant the first state that breaks it, for each goal the first that meets it.
 
-    judge(states, count, k, first) fills the cells of `first` that are negative, one for each claim; one more cell gets the code of
-    a fault. Returns the number of the state that could not be judged, or -1.
+    judge(states, count, k, first, meets) fills the cells of `first` that are negative, one for each claim; one more cell gets the
+    code of a fault. `meets` has a byte for each state and, within it, each recoverable claim: 1 where its predicate is true.
+    Returns the number of the state that could not be judged, or -1.
     """
 
-    def __init__(self, compiler: Compiler, layout: Layout, claims: Sequence[Property]) -> None:
-        code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, I64, WORD, WORD]), "judge")
+    def __init__(self, compiler: Compiler, layout: Layout, claims: Sequence[Property], recoverable: Sequence[Property]) -> None:
+        code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, I64, WORD, WORD, POINTER]), "judge")
         super().__init__(compiler, code, None)
         self.fault = self.slot(I64, ZERO)
-        states, count, k, first = code.args
+        states, count, k, first, meets = code.args
 
         def judge(now: ir.Value) -> None:
             s = Ref(layout.root, self.at(states, self.b.mul(now, I64(layout.size))))
@@ -334,6 +344,10 @@ class _Judge(Emitter):
                     hit = true if claim.kind == "reachable" else self.b.not_(true)
                     with self.b.if_then(hit, likely=False):
                         self.b.store(now, cell)
+            for index, claim in enumerate(recoverable):
+                true = self.predicate(claim.predicate, {"s": s, "k": K(k)})
+                place = self.b.add(self.b.mul(now, I64(len(recoverable))), I64(index))
+                self.b.store(self.b.zext(true, I8), self.at(meets, place))
             with self.b.if_then(self.b.icmp_signed("!=", self.b.load(self.fault), ZERO), likely=False):
                 self.b.store(self.b.load(self.fault), self.b.gep(first, [I64(len(claims))]))
                 self.b.ret(now)

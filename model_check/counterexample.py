@@ -1,7 +1,7 @@
 """From a finding to a trace: every counterexample is replayed by the oracle before anybody sees it.
 
 Knows steps and states, no engine. What a step sent, received and wrote is derived from the state: an item that appeared in a
-sequence was sent, the item a rule names by `ItemOf` was received, a change of a field that somebody keeps was written.
+sequence was sent, what a rule names by `ItemOf` or `receives` was received, a change of a field that somebody keeps was written.
 """
 
 from __future__ import annotations
@@ -14,11 +14,25 @@ from model_check.exploration import EngineError, Exploration, Finding
 from model_check.layout import Layout
 from model_check.oracle import World
 from spec import table
-from spec.domain import Change, OutOfDomain, Record, Sequence, plain_value, show_path, show_value
+from spec.domain import (
+    Change,
+    OutOfDomain,
+    Path,
+    Record,
+    Sequence,
+    path_of,
+    plain_value,
+    show_path,
+    show_value,
+    type_at,
+    value_at,
+)
 from spec.table import DEADLOCK, TYPE_INVARIANT, ItemOf, Rule
 from spec.trace import Action, FieldChange, Firing, MessageItem, Step, Trace
 
 Binding = tuple[int, ...]
+REPLAYED_WAYS = 2_000
+"""How many states the oracle looks at, to confirm that no protocol steps lead from a state to where a claim is met."""
 
 
 def trace_of(result: Exploration, claim: str) -> Trace | None:
@@ -83,6 +97,8 @@ class Replay:
             stated = next(p for p in self.result.properties if p.name == claim)
             if stated.kind == "step invariant":
                 agreed = not self.world.judge_step(stated, before, state)
+            elif stated.kind == "recoverable":
+                agreed = not self.world.recovers(stated, state, REPLAYED_WAYS)
             else:
                 agreed = self.world.judge(stated, state) == (stated.kind == "reachable")
         if not agreed:
@@ -129,19 +145,31 @@ class Replay:
         return shown
 
     def received(self, rule: Rule, binding: Binding, before: Any) -> list[MessageItem]:
-        """Return the messages that the rule reads."""
+        """Return the messages that the rule reads: the items it is bound to, and the first of the sequence it receives from."""
+        if before is None:
+            return []
+        bound = dict(zip(rule.params, binding, strict=True))
+        items = [
+            ((parameter.field,), bound[name])
+            for name, parameter in rule.params.items()
+            if isinstance(parameter, ItemOf) and parameter.receives
+        ]
+        read: list[tuple[Path, int]] = [*items, (path_of(rule.receives, bound), 0)] if rule.receives else [*items]
         messages = []
-        for (_, parameter), value in zip(rule.params.items(), binding, strict=False):
-            if isinstance(parameter, ItemOf) and parameter.receives and before is not None:
-                type_: Any = self.world.space.root.fields[parameter.field]
-                messages.append(_message(parameter.field, type_.item, getattr(before, parameter.field)[value]))
+        for path, index in read:
+            type_: Any = type_at(self.world.space.root, path)
+            messages.append(_message(show_path(path), type_.item, value_at(before, path)[index]))
         return messages
 
     def sent(self, change: Change) -> list[MessageItem]:
-        """Return the messages that a change put into a sequence."""
+        """Return the messages that a change put into a sequence, from which the first, or all, may have gone."""
         if not isinstance(change.type, Sequence) or not _is_message(change.type.item):
             return []
-        return [_message(show_path(change.path), change.type.item, item) for item in list(change.after)[len(change.before) :]]
+        before, after = change.type.freeze(change.before), change.type.freeze(change.after)
+        gone = next(gone for gone in (0, 1, len(before)) if before[gone:] == after[: max(0, len(before) - gone)])
+        return [
+            _message(show_path(change.path), change.type.item, item) for item in list(change.after)[max(0, len(before) - gone) :]
+        ]
 
 
 class ShownItem(str):

@@ -8,6 +8,7 @@ new. The first of equal candidates wins, and because the frontier is ordered and
 the one with the smallest parent, rule and binding: parents are deterministic for any number of threads, and no comparison is
 needed. When a level is done its records are ordered, judged, and become the frontier; the old ones are dropped. Of a state
 nothing stays but its fingerprint in the set, and the index of its parent with the number of the action in the history.
+Only where something recoverable is judged, the steps of protocol rules are recorded too (recovery.py), and judged at the end.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from model_check.compile import Program
 from model_check.exploration import Budget, Exploration, Finding, Progress, quiet
 from model_check.layout import Layout
 from model_check.oracle import World
+from model_check.recovery import Recovery
 from model_check.shards import Records, Shard, Slice, address
 from spec.domain import OutOfBound, OutOfDomain
 from spec.table import DEADLOCK, TYPE_INVARIANT, Property, Rule, Spec, SpecError
@@ -68,6 +70,10 @@ class Search:
         frontier = Records(size, world.actions.bits)
         self.states, self.marks, self.width = frontier.states, frontier.marks, 0
         self.history: list[Level] = []
+        self.recovery = Recovery(len(self.program.recoverable)) if self.program.recoverable else None
+        kinds = [rule.kind == "protocol" for rule in world.spec.rules] if self.recovery is not None else []
+        self.protocol = np.repeat(kinds, np.diff(world.actions.first)[: len(kinds)])
+        """For each number of an action whether its rule is one of the protocol; only where that matters."""
         self.pool = ThreadPoolExecutor(result.threads) if result.threads > 1 else None
 
     def close(self) -> None:
@@ -124,7 +130,14 @@ class Search:
 
     def expansion(self, part: Slice, begin: int, end: int) -> Callable[[], None]:
         """Return the job of expanding a slice."""
-        return lambda: part.expand(self.states, self.marks, begin, end)
+
+        def job() -> None:
+            part.expand(self.states, self.marks, begin, end)
+            if self.recovery is not None and part.count >= 0:
+                cuts, leads = part.cuts[: end - begin].view(np.bool_), self.protocol[part.actions[: part.count]]
+                self.recovery.add_steps(begin, cuts, part.parents[: part.count], part.marks[: part.count], leads)
+
+        return job
 
     def taking(self, shard: Shard, slices: Sequence[Slice]) -> Callable[[], None]:
         """Return the job of taking what is a shard's."""
@@ -169,20 +182,23 @@ class Search:
 
     def judge(self, threads: int | None = None) -> None:
         """Judge the states of the frontier."""
-        claims = self.program.states
-        if not claims:
+        claims, recoverable = self.program.states, self.program.recoverable
+        if not claims and not recoverable:
             return
         threads = threads or (len(self.slices) if self.width >= SMALL_LEVEL else 1)
         share = -(-self.width // threads)
         known = [0 if claim.name in self.result.findings else -1 for claim in claims]
         firsts = np.array([[*known, 0]] * threads, np.int64)
         faults = [-1] * threads
+        meets = np.zeros((self.width, len(recoverable)), np.bool_)
 
         def job(thread: int) -> Callable[[], None]:
             states = self.states[thread * share : min(self.width, (thread + 1) * share)]
+            met = meets[thread * share : min(self.width, (thread + 1) * share)]
 
             def judge() -> None:
-                faults[thread] = self.program.judge(address(states), len(states), self.program.k, address(firsts[thread]))
+                arguments = (address(states), len(states), self.program.k, address(firsts[thread]), address(met))
+                faults[thread] = self.program.judge(*arguments)
 
             return judge
 
@@ -200,6 +216,20 @@ class Search:
         for claim, index in zip(claims, first, strict=True):
             if index >= 0 and claim.name not in self.result.findings:
                 self.found(claim.name, len(self.history) - 1, int(index))
+        if self.recovery is not None:
+            self.recovery.add_level(self.marks[: self.width].copy(), meets)
+
+    def judge_recovery(self) -> str:
+        """Find for each recoverable claim the first state without a way back; return why the budget does not allow it, or ""."""
+        if self.recovery is None:
+            return ""
+        reason, lost = self.recovery.lost(lambda planned: self.budget.exhausted(planned_bytes=planned))
+        starts = np.cumsum([0, *self.result.levels])
+        for claim, number in zip(self.program.recoverable, lost, strict=False):
+            if number >= 0:
+                level = int(np.searchsorted(starts, number, side="right")) - 1
+                self.found(claim.name, level, number - int(starts[level]))
+        return reason
 
     def count_level(self, level: int) -> None:
         """Add up what the slices counted, and note what they found on the edges out of a level."""
@@ -260,7 +290,7 @@ class Search:
             rule, binding = self.world.actions.decode(number)
             state = self.world.apply(rule, state, binding)
         try:
-            for claim in self.program.states:
+            for claim in (*self.program.states, *self.program.recoverable):
                 self.world.judge(claim, state)
             for rule in self.world.spec.rules:
                 for binding in self.world.enabled(rule, state):
@@ -321,7 +351,9 @@ def explore(
                 search.end_level()
             result.search_seconds = time.perf_counter() - began
             progress(result, result.search_seconds)
-        result.complete = not search.width
+        if not search.width:
+            result.stopped = search.judge_recovery()
+        result.complete = not search.width and not result.stopped
     except MemoryError:
         result.stopped = "no memory is left"
     finally:

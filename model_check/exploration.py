@@ -116,6 +116,13 @@ class Exploration:
         return "violated" if name in self.findings else "holds" if self.complete else "inconclusive"
 
     @property
+    def undecided_by(self) -> list[str]:
+        """The protocol rules whose bounded steps leave states undecided for the recoverable properties."""
+        if not any(claim.kind == "recoverable" for claim in self.properties):
+            return []
+        return [rule.name for rule in self.spec.rules if rule.kind == "protocol" and self.bounded[rule.name]]
+
+    @property
     def violated(self) -> list[str]:
         """The properties that are violated."""
         return [name for name, _ in self.claims if self.verdict_of(name) == "violated"]

@@ -19,6 +19,8 @@ from spec.lint import source_of
 from spec.table import ItemOf, Property, Rule, Spec, SpecError
 
 Binding = tuple[int, ...]
+Key = tuple[Any, ...]
+"""All fields of a state."""
 
 
 class World:
@@ -32,7 +34,7 @@ class World:
         self.actions = Actions(spec, self.space, bounds)
         self.k = spec.constants(bounds)
 
-    def key(self, state: Any) -> tuple[Any, ...]:
+    def key(self, state: Any) -> Key:
         """Return what two states are compared by: all their fields."""
         return self.space.root.freeze(state)
 
@@ -94,7 +96,7 @@ class World:
     def initial(self) -> list[Any]:
         """Return the distinct initial states, in the order of the start rule's bindings."""
         fresh, start = self.space.fresh(), self.spec.start
-        found: dict[tuple[Any, ...], Any] = {}
+        found: dict[Key, Any] = {}
         for binding in self.enabled(start, fresh):
             if self.holds(start.within, start, fresh, binding):
                 try:
@@ -113,6 +115,27 @@ class World:
     def judge_step(self, claim: Property, before: Any, after: Any) -> bool:
         """Whether a step invariant is true of a step."""
         return bool(self.call(claim.predicate, {"before": before, "after": after, "k": self.k}, claim.name))
+
+    def recovers(self, claim: Property, s: Any, most: int) -> bool:
+        """Whether protocol steps lead from a state to one that meets the claim or is undecided; looks at `most` states at most."""
+        known, left = {self.key(s)}, [s]
+        for state in left:
+            if self.judge(claim, state):
+                return True
+            for rule in self.spec.rules:
+                for binding in self.enabled(rule, state) if rule.kind == "protocol" else ():
+                    try:
+                        if not self.holds(rule.within, rule, state, binding):
+                            return True
+                        after = self.apply(rule, state, binding)
+                    except OutOfBound:
+                        return True
+                    except OutOfDomain:
+                        continue
+                    if len(known) < most and self.key(after) not in known:
+                        known.add(self.key(after))
+                        left.append(after)
+        return False
 
 
 def explore(
@@ -139,7 +162,9 @@ def explore(
         result.stopped = reason
         result.search_seconds = time.perf_counter() - began
         progress(result, result.search_seconds)
-    result.complete = not search.frontier
+    if not search.frontier:
+        result.stopped = search.judge_recovery(budget)
+    result.complete = not search.frontier and not result.stopped
     return result
 
 
@@ -152,7 +177,14 @@ class _Search:
         self.frontier: list[tuple[int, Any]] = []
         self.history: list[list[tuple[int, int]]] = []
         """For each level and state: the index of its parent in the level before (or of the initial state), the action."""
-        self.seen: set[tuple[Any, ...]] = set()
+        self.seen: set[Key] = set()
+        self.recoverable = [claim for claim in result.properties if claim.kind == "recoverable"]
+        self.keys: list[list[Key]] = []
+        """For each level the states in order; this and the next two only where there is something recoverable to judge."""
+        self.back: dict[Key, list[Key]] = {}
+        """For each state those that a protocol step leads from."""
+        self.safe: dict[str, set[Key]] = {claim.name: set() for claim in self.recoverable}
+        """For each claim the states that meet it or are undecided; at last those that have a way there."""
 
     def mark(self, state: Any) -> int:
         return self.layout.fingerprint(self.layout.pack(state))
@@ -166,27 +198,47 @@ class _Search:
         self.result.levels.append(len(states))
         self.judge_level()
 
-    def found(self, claim: str, index: int, *last: int) -> None:
-        """Note the shortest way to the state of this index in the frontier, and on by the last action."""
+    def found(self, claim: str, level: int, index: int, *last: int) -> None:
+        """Note the shortest way to the state of this level and index, and on by the last action."""
         if claim in self.result.findings:
             return
         actions = list(last)
-        for level in reversed(self.history[1:]):
-            index, action = level[index]
+        for parents in reversed(self.history[1 : level + 1]):
+            index, action = parents[index]
             actions.insert(0, action)
         self.result.findings[claim] = Finding(self.history[0][index][0], tuple(actions))
 
     def judge_level(self) -> None:
         for claim in self.result.properties:
-            if claim.kind == "step invariant" or claim.name in self.result.findings:
+            if claim.kind in ("step invariant", "recoverable") or claim.name in self.result.findings:
                 continue
             for index, (_, state) in enumerate(self.frontier):
                 if self.world.judge(claim, state) == (claim.kind == "reachable"):
-                    self.found(claim.name, index)
+                    self.found(claim.name, len(self.history) - 1, index)
                     break
+        if self.recoverable:
+            self.keys.append([self.world.key(state) for _, state in self.frontier])
+        for claim in self.recoverable:
+            self.safe[claim.name].update(self.world.key(state) for _, state in self.frontier if self.world.judge(claim, state))
+
+    def judge_recovery(self, budget: Budget) -> str:
+        """Go back from the states that are safe to all that have a way there; the first of the others is found."""
+        for claim in self.recoverable:
+            safe = self.safe[claim.name]
+            left = [key for keys in self.keys for key in keys if key in safe]
+            for key in left:
+                if reason := budget.exhausted():
+                    return reason
+                fresh = [source for source in dict.fromkeys(self.back.get(key, ())) if source not in safe]
+                safe.update(fresh)
+                left.extend(fresh)
+            lost = [(level, index) for level, keys in enumerate(self.keys) for index, key in enumerate(keys) if key not in safe]
+            if lost:
+                self.found(claim.name, *lost[0])
+        return ""
 
     def next_level(self, budget: Budget) -> str:
-        fresh: dict[tuple[Any, ...], tuple[int, Any, tuple[int, int]]] = {}
+        fresh: dict[Key, tuple[int, Any, tuple[int, int]]] = {}
         for index, (_, state) in enumerate(self.frontier):
             if reason := budget.exhausted():
                 return reason
@@ -206,9 +258,10 @@ class _Search:
 
     def successors(self, index: int, state: Any) -> Iterator[tuple[int, int, Any]]:
         """Yield action, fingerprint and state of each step out of a state, judging the step on the way."""
-        world, result = self.world, self.result
+        world, result, level = self.world, self.result, len(self.history) - 1
         stuck = True
         for number, rule in enumerate(world.spec.rules):
+            recovers = self.recoverable and rule.kind == "protocol"
             for binding in world.enabled(rule, state):
                 stuck = False
                 action = world.actions.number(number, binding)
@@ -218,16 +271,20 @@ class _Search:
                     after = world.apply(rule, state, binding)
                 except OutOfBound:
                     result.bounded[rule.name] += 1
+                    for safe in self.safe.values() if recovers else ():
+                        safe.add(world.key(state))
                     continue
                 except OutOfDomain:
-                    self.found(table.TYPE_INVARIANT, index, action)
+                    self.found(table.TYPE_INVARIANT, level, index, action)
                     continue
                 for claim in result.properties:
                     if claim.kind == "step invariant" and not world.judge_step(claim, state, after):
-                        self.found(claim.name, index, action)
+                        self.found(claim.name, level, index, action)
+                if recovers:
+                    self.back.setdefault(world.key(after), []).append(world.key(state))
                 mark = self.mark(after)
                 result.fired[rule.name] += 1
                 result.digest = (result.digest + edge_hash(self.frontier[index][0], action, mark)) & MASK
                 yield action, mark, after
         if stuck and result.deadlock:
-            self.found(table.DEADLOCK, index)
+            self.found(table.DEADLOCK, level, index)

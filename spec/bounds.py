@@ -28,3 +28,60 @@ REPLICATION = (
     _replication("huge", 3, 3, 3, 3, "some 65 million states: a quarter of an hour on a desk"),
 )
 """The bounds of spec/replication."""
+
+HAPPENINGS = (
+    "crashes", "lossy_crashes", "bounces", "expiries", "repeats", "late_fetches", "lost_replies", "isr_shrinks",
+    "controlled_shutdowns", "preferred_elections", "failed_failovers", "records",
+)  # fmt: skip
+"""What bounds of the control plane let happen, each so many times."""
+
+
+def _control(
+    name: str,
+    why: str,
+    *,
+    brokers: int = 2,
+    replicas: int = 2,
+    channel_depth: int = 12,
+    settled: int = 1,
+    unclean: int = 0,
+    **happens: int,
+) -> BoundSet:
+    """Return bounds of the control plane; what `happens` does not mention does not happen."""
+    values = {"brokers": brokers, "replicas": replicas, "channel_depth": channel_depth, "settled": settled, "unclean": unclean}
+    return BoundSet(name, {**values, **dict.fromkeys(HAPPENINGS, 0), **happens}, why)
+
+
+CONTROL = (
+    _control("everyday", "a crash, a bounce and an expiry among two brokers", crashes=1, bounces=1, expiries=1),
+    _control("first_look", "nothing fails: a controller, the topic, the first leader", settled=0),
+    _control("expiry", "one session expires", expiries=1),
+    _control("expiry_at_the_beginning", "a session expires before there is a controller", settled=0, expiries=1),
+    _control("bounce", "one bounce", bounces=1),
+    _control("bounce_at_the_beginning", "a bounce before there is a controller", settled=0, bounces=1),
+    _control("shutdown", "one controlled shutdown", controlled_shutdowns=1),
+    _control("lone_replica", "the only replica's broker crashes", replicas=1, crashes=1, unclean=1),
+    _control("lossy", "a crash that loses a record", lossy_crashes=1, records=1),
+    _control("lone_lossy", "the only replica crashes and loses a record", replicas=1, lossy_crashes=1, records=1),
+    _control("lost_reply", "an ISR write without an answer", isr_shrinks=1, lost_replies=1, records=1),
+    _control("lost_request", "a bounce, and a connection that breaks", bounces=1, repeats=1),
+    _control("crash_and_expiry", "a crash and an expiry", crashes=1, expiries=1),
+    _control("old_epochs", "a bounce and a crash around one record", bounces=1, crashes=1, records=1, isr_shrinks=1),
+    _control("expired_leader", "a leader loses its session, then its process", crashes=1, expiries=1, records=1, isr_shrinks=1),
+    _control("leader_shuts_down", "a leader shuts down while others fail", controlled_shutdowns=1, crashes=1, bounces=1),
+    _control("failed_failover", "a fail-over that ends with an error", settled=0, crashes=1, expiries=1, failed_failovers=1),
+    _control("shutdown_and_zombie", "a shutdown, a crash and an expiry", controlled_shutdowns=1, crashes=1, expiries=1),
+    _control("preferred", "the preferred leader comes back", controlled_shutdowns=1, preferred_elections=1, expiries=1),
+    _control("two_expiries", "two zombies, and a request sent twice", expiries=2, repeats=1),
+    _control("late_fetch", "a fetch outlives its sender", late_fetches=1, lossy_crashes=1, crashes=1, records=1, isr_shrinks=1),
+    _control("unclean", "unclean election, two records", unclean=1, records=2, crashes=1, bounces=1, isr_shrinks=1),
+    _control("unclean_zombie", "unclean election, a zombie", unclean=1, records=1, crashes=1, expiries=1, isr_shrinks=1),
+    _control("goals", "from the beginning, with all that the goals need", settled=0, unclean=1, crashes=1, bounces=1, expiries=1),
+    _control("records", "everyday, and a record", crashes=1, bounces=1, expiries=1, records=1, isr_shrinks=1),
+    _control("three_crash", "three replicas, one crash", brokers=3, replicas=3, crashes=1),
+    _control("three_zombie", "three replicas, a crash and an expiry", brokers=3, replicas=3, crashes=1, expiries=1),
+    _control("three_bounce", "three replicas, a crash and a bounce", brokers=3, replicas=3, crashes=1, bounces=1),
+    _control("three_shutdown", "three replicas, a shutdown, a crash", brokers=3, replicas=3, crashes=1, controlled_shutdowns=1),
+    _control("three_records", "three replicas, two records", brokers=3, replicas=3, crashes=1, records=2, isr_shrinks=1),
+)
+"""The bounds of spec/control: scenario families, since all at once is too much for any machine."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import enum
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
@@ -715,6 +716,31 @@ def show_path(path: Path) -> str:
     """Print a path as code would spell it, `replicas[0].hw`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")
+
+
+def path_of(template: str, values: Mapping[str, int]) -> Path:
+    """Read a path as `show_path` writes it, in which names in braces stand for values: `channels[{broker}].requests`."""
+    parts = re.findall(r"\w+", template.format_map(values))
+    return tuple(int(part) if part.isdecimal() else part for part in parts)
+
+
+def type_at(type_: Type, path: Path) -> Type | None:
+    """Return the type of what stands at a path, or None where nothing does."""
+    for part in path:
+        if isinstance(type_, Record) and part in type_.fields:
+            type_ = type_.fields[str(part)]
+        elif isinstance(type_, Array) and isinstance(part, int):
+            type_ = type_.item
+        else:
+            return None
+    return type_
+
+
+def value_at(value: Any, path: Path) -> Any:
+    """Return what stands at a path of a state."""
+    for part in path:
+        value = value[part] if isinstance(part, int) else getattr(value, part)
+    return value
 
 
 # ---------------------------------------------------------------------------------------------------------------------

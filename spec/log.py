@@ -129,3 +129,13 @@ def high_watermark_is_of_epoch(log: Log, high_watermark: int, leader_epoch: int)
 def reaches_high_watermark(end_offset: int, high_watermark: int) -> bool:
     """Whether a follower's end offset has reached the leader's high watermark: KIP-16's condition to join the ISR."""
     return end_offset >= high_watermark
+
+
+def may_join_isr(end_offset: int, high_watermark: int, epoch_start: int) -> bool:
+    """Whether a follower with this end offset has caught up enough for the ISR.
+
+    It has reached the leader's high watermark and the start of the leader's epoch, which is where the leader's log ended when it
+    became the leader: below that the high watermark may lag behind what was committed (KAFKA-7128).
+    Kafka 2.1: Partition.isFollowerInSync.
+    """
+    return end_offset >= high_watermark and end_offset >= epoch_start

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from spec.control.eras import SPECS
+from spec.control.state import CONTROLLER, ROLE
 from spec.partition import PARTITION
 from spec.replica import REPLICA, REPLICA_0_10
 from spec.replication.versions import (
@@ -16,11 +18,16 @@ from spec.replication.versions import (
 )
 from spec.table import Machine, Spec
 
-MODELS: dict[str, Spec] = {
-    module.SPEC.name: module.SPEC
-    for module in (high_watermark, kip_101, kip_279, kip_320_first_try, kip_320, kafka_7164, kafka_7128, kafka_7395)
-}
-"""The versions of replication in historical order, then the bugs as variants of kip_320."""
+_REPLICATION = (high_watermark, kip_101, kip_279, kip_320_first_try, kip_320, kafka_7164, kafka_7128, kafka_7395)
 
-MACHINES: dict[str, Machine] = {"partition": PARTITION, "replica": REPLICA, "replica@0.10": REPLICA_0_10}
+MODELS: dict[str, Spec] = {spec.name: spec for spec in (*(module.SPEC for module in _REPLICATION), *SPECS)}
+"""The versions of replication in historical order, then the bugs as variants of kip_320; the control plane: fixed, eras, bugs."""
+
+MACHINES: dict[str, Machine] = {
+    "partition": PARTITION,
+    "replica": REPLICA,
+    "replica@0.10": REPLICA_0_10,
+    "controller": CONTROLLER,
+    "role": ROLE,
+}
 """The machines in their newest form; NAME@ERA is what NAME was in an older era."""

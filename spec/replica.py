@@ -2,8 +2,7 @@
 
 Knows no world: guards and effects are names, which a model binds to functions and an implementation to methods. One machine
 for each replica of a partition, as one controller sees it. A trigger is the state that the controller asks for, in snake case; an
-attempt that no row allows is logged by Kafka as an error and leaves the state (Kafka 2.8:
-ReplicaStateMachine.logInvalidTransition).
+attempt that no row allows is logged by Kafka as an error and leaves the state (ReplicaStateMachine.logInvalidTransition).
 
 Source: Kafka 2.8 and 0.10 ReplicaStateMachine.scala. Kafka's comments there are stale in two places; the rows follow the code.
 """

@@ -20,18 +20,31 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from spec.domain import Bound, Bounded, Domain, Sequence, Space, SpecError, as_fired, domain_of, machine_paths, machine_range
+from spec.domain import (
+    Bound,
+    Bounded,
+    Domain,
+    Sequence,
+    Space,
+    SpecError,
+    as_fired,
+    domain_of,
+    machine_paths,
+    machine_range,
+    path_of,
+    type_at,
+)
 from spec.lint import Function, source_of
 
 __all__ = [
     "Abstraction", "Attempt", "BoundSet", "Constants", "Decision", "ItemOf", "Machine", "Overlap", "Property", "Row", "Rule",
-    "Spec", "SpecError", "fire", "invariant", "reachable", "step_invariant",
+    "Spec", "SpecError", "fire", "invariant", "reachable", "recoverable", "step_invariant",
 ]  # fmt: skip
 
 Name: TypeAlias = str
 RuleKind: TypeAlias = Literal["protocol", "operator", "fault"]
 Part = TypeVar("Part", "Rule", "Property", "Machine")
-PropertyKind: TypeAlias = Literal["invariant", "step invariant", "reachable"]
+PropertyKind: TypeAlias = Literal["invariant", "step invariant", "reachable", "recoverable"]
 
 
 class Overlap(SpecError):  # noqa: N818 - says what happened
@@ -285,7 +298,8 @@ class Rule:
     bound of the exploration that forbids the step, which is counted and named. `effects` run in order on the new state.
     All take some of `s`, `k` and the parameters, by name; the engine evaluates a guard as soon as its parameters have
     values, so a guard that needs few of them is cheap. `says` is the step in Kafka's words, a template, in which
-    `{request.leader}` is a field of the item that an `ItemOf` names; `cites` the source.
+    `{request.leader}` is a field of the item that an `ItemOf` names; `cites` the source. `receives` names the sequence whose first
+    message the rule reads, a path with parameters in braces: `channels[{broker}].requests`; traces show it as received.
     """
 
     name: Name
@@ -298,6 +312,7 @@ class Rule:
     within: tuple[Function, ...] = ()
     kind: RuleKind = "protocol"
     fairness: Literal["none", "weak", "strong"] = "none"
+    receives: str = ""
 
     def __post_init__(self) -> None:
         where = f"rule {self.name}"
@@ -306,7 +321,7 @@ class Rule:
                 raise SpecError(f"{where}: {part} is no tuple; write ({part}=(one,))")
         if reserved := [name for name in self.params if name in ("s", "k")]:
             raise SpecError(f"{where}: a parameter cannot be named {reserved[0]}: that is the state, or the constants")
-        for template in (self.actor, self.says):
+        for template in (self.actor, self.says, self.receives):
             _check_template(template, self.params, where)
         for function in (*self.guards, *self.within, *self.effects):
             _check_function(function, {"s", "k", *self.params}, where)
@@ -366,7 +381,8 @@ class Property:
     """A claim about states or steps: a predicate, a sentence, a source.
 
     An *invariant* holds in every state; a *step invariant* takes `before` and `after` and holds on every edge, those to
-    known states included; a *reachable* is a goal that some state must meet.
+    known states included; a *reachable* is a goal that some state must meet; a *recoverable* is a goal to which rules of kind
+    protocol alone lead from every state.
     """
 
     name: Name
@@ -394,6 +410,15 @@ def step_invariant(name: Name, predicate: Function, says: str, cites: str) -> Pr
 def reachable(name: Name, predicate: Function, says: str, cites: str) -> Property:
     """Claim that some reachable state meets the predicate of (s, k): a goal, and a guard against empty proofs."""
     return Property(name, "reachable", predicate, says, cites)
+
+
+def recoverable(name: Name, predicate: Function, says: str, cites: str) -> Property:
+    """Claim that from every reachable state a way leads to one that meets the predicate of (s, k), by protocol rules alone.
+
+    Rules of kind operator or fault do not count. A state in which a bound forbids a protocol step is undecided and taken to
+    have a way, so that a violation is certain.
+    """
+    return Property(name, "recoverable", predicate, says, cites)
 
 
 TYPE_INVARIANT = "TypeInvariant"
@@ -533,6 +558,8 @@ def _check_spec(spec: Spec) -> None:
     for rule in (*spec.rules, spec.start):
         for name, parameter in rule.params.items():
             _check_parameter(space, parameter, f"{where}, rule {rule.name}, parameter {name}")
+        if rule.receives and not isinstance(type_at(space.root, path_of(rule.receives, dict.fromkeys(rule.params, 0))), Sequence):
+            raise SpecError(f"{where}, rule {rule.name}: it receives from {rule.receives}, which is no sequence of the state")
     effects = [effect for rule in (*spec.rules, spec.start) for effect in rule.effects]
     fired = dict.fromkeys(pair for effect in effects for pair in source_of(effect).fires)
     tables = {machine.name: machine for machine in spec.machines}
@@ -556,7 +583,8 @@ def _check_spec(spec: Spec) -> None:
                 f"{machine.initial.name}, the first of its members; declare it StateOf({machine.states.__name__}, {machine.name!r})"
             )
         for row in machine.rows:
-            if unbound := [name for name in (*row.guards, *row.effects) if isinstance(name, str)]:
+            needed = row.guards if row.waits_for else (*row.guards, *row.effects)
+            if unbound := [name for name in needed if isinstance(name, str)]:
                 raise SpecError(f"{where}: machine {machine.name}: {unbound[0]} has no function; use Machine.bind")
     for bounds in spec.bound_sets:
         if set(bounds.values) != set(spec.bounds):

@@ -26,6 +26,7 @@ from spec.table import (
     fire,
     invariant,
     reachable,
+    recoverable,
     step_invariant,
 )
 from tests import toys
@@ -311,7 +312,8 @@ def test_rule_without_a_guard_is_weaker() -> None:
 
 def test_properties_take_what_their_kind_has() -> None:
     """Invariants and goals take s and k, step invariants before, after and k, and none of them writes."""
-    assert [make("P", yes, "", "").kind for make in (invariant, reachable)] == ["invariant", "reachable"]
+    makers = (invariant, reachable, recoverable)
+    assert [make("P", yes, "", "").kind for make in makers] == ["invariant", "reachable", "recoverable"]
     assert step_invariant("P", toys.never_goes_down, "", "").kind == "step invariant"
     with pytest.raises(SpecError, match="yes takes s, which property P has not; it may take after, before, k"):
         step_invariant("P", yes, "", "")

@@ -80,6 +80,8 @@ def test_findings_can_be_replayed(spec: Spec) -> None:
             stated = spec.property(claim)
             if stated.kind == "step invariant":
                 assert not world.judge_step(stated, before, state)
+            elif stated.kind == "recoverable":
+                assert not world.recovers(stated, state, 1_000)
             else:
                 assert world.judge(stated, state) == (stated.kind == "reachable")
 

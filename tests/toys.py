@@ -39,6 +39,7 @@ from spec.table import (
     fire,
     invariant,
     reachable,
+    recoverable,
     step_invariant,
 )
 
@@ -570,9 +571,154 @@ GRID = Spec(
     bound_sets=(BoundSet("nine", {"limit": 9}, "ten thousand states"),),
 )
 
+# ---------------------------------------------------------------------------------------------------------------------
+# Ways back
+
+
+@dataclass
+class Walker:
+    """Where somebody is; home is 0."""
+
+    at: int = holds(Range(0, 5))
+
+
+def is_home(s: Walker) -> bool:
+    """The walker is at 0."""
+    return s.at == 0
+
+
+def is_at_three(s: Walker) -> bool:
+    """The walker is at 3."""
+    return s.at == 3
+
+
+def is_before_four(s: Walker) -> bool:
+    """The walker is at less than 4."""
+    return s.at < 4
+
+
+def is_at_one(s: Walker) -> bool:
+    """The walker is at 1."""
+    return s.at == 1
+
+
+def is_at_four(s: Walker) -> bool:
+    """The walker is at 4."""
+    return s.at == 4
+
+
+def nobody_goes(s: Walker) -> bool:
+    """Nobody goes within the exploration."""
+    return s.at > 5
+
+
+def walk_on(s: Walker) -> None:
+    """Go one further."""
+    s.at += 1
+
+
+def turn_back(s: Walker) -> None:
+    """Go one back."""
+    s.at -= 1
+
+
+def go_home(s: Walker) -> None:
+    """Go home."""
+    s.at = 0
+
+
+def fall(s: Walker, where: int) -> None:
+    """Fall somewhere."""
+    s.at = where
+
+
+HOME = recoverable("Home", is_home, "wherever somebody is, a way leads home", TOY)
+AT_THREE = recoverable("AtThree", is_at_three, "wherever somebody is, a way leads to 3", TOY)
+GOES_HOME = rule("GoHome", go_home, guards=(is_at_one,))
+WALKS = (rule("WalkOn", walk_on, guards=(is_before_four,)), GOES_HOME, rule("TurnBack", turn_back, guards=(is_at_four,)))
+IS_FETCHED = rule("IsFetched", go_home, guards=(is_at_three,), kind="operator")
+
+TRAP = Spec("trap", "a way leads home from 1, and none from 2, 3 and 4", Walker, WALKS, (HOME, AT_THREE))
+"""2 is the first state without a way home; 3 can be reached from everywhere."""
+
+FETCHED = TRAP.replacing("fetched", "an operator leads out of the trap", rules=(IS_FETCHED,))
+LOST = TRAP.replacing("lost", "a fault leads out of the trap", rules=(rule("Slip", go_home, guards=(is_at_three,), kind="fault"),))
+RETURNS = TRAP.replacing("returns", "the protocol leads home from 3", rules=(rule("IsFetched", go_home, guards=(is_at_three,)),))
+UNDECIDED = TRAP.replacing(
+    "undecided", "only a bound keeps the protocol from going home",
+    rules=(rule("IsFetched", go_home, guards=(is_at_four,), within=(nobody_goes,)),),
+)  # fmt: skip
+CUT_OPERATOR = TRAP.replacing(
+    "cut operator", "only a bound keeps an operator from going home",
+    rules=(rule("IsFetched", go_home, guards=(is_at_four,), within=(nobody_goes,), kind="operator"),),
+)  # fmt: skip
+FALLS = Spec(
+    "falls", "many states of one level have no way home", Walker,
+    (rule("Fall", fall, guards=(is_home,), params={"where": Range(1, 5)}), GOES_HOME), (HOME,),
+)  # fmt: skip
+"""Level 1 holds 1, from where a way leads home, and four states from which none does."""
+
+WALKS_AWAY = Spec("walks away", "walks out of its domain", Walker, (rule("WalkOn", walk_on),), (AT_THREE,))
+"""4 and 5 have no way to 3; the step out of 5 leaves the domain."""
+
+
+def is_fresh(s: Count) -> bool:
+    """The counter is at 0."""
+    return s.value == 0
+
+
+STARTS_OVER = recoverable("StartsOver", is_fresh, "a way leads back to 0", TOY)
+COUNTS_AWAY = Spec(
+    "counts away", "counts on until the bound cuts it off", Count, (rule("CountUp", count_up),), (STARTS_OVER,), bound_sets=FIVE
+)
+"""What is beyond the bound nobody knows, so that no state is certain to have no way back."""
+
+BREAKS_AND_TRAPS = Spec(
+    "breaks and traps", "an invariant breaks, and there is no way back", Count, (COUNT_UP,), (BELOW_THREE, STARTS_OVER),
+    bound_sets=FIVE,
+)  # fmt: skip
+
+
+def cell_can_fall(s: Grid, k: Any, cell: int) -> bool:
+    """The cell is neither empty nor full."""
+    return s.cells[cell] > 0 and s.cells[cell] < k.limit
+
+
+def lower_cell(s: Grid, cell: int) -> None:
+    """Count the cell down."""
+    s.cells[cell] -= 1
+
+
+def cells_are_empty(s: Grid) -> bool:
+    """Every cell is 0."""
+    for cell in range(len(s.cells)):
+        if s.cells[cell] != 0:
+            return False
+    return True
+
+
+GRID_TRAP = Spec(
+    "grid trap",
+    "four counters that go up and down, until they are full",
+    Grid,
+    (GRID.rules[0], rule("LowerCell", lower_cell, guards=(cell_can_fall,), params={"cell": Range(0, 3)})),
+    (recoverable("Empties", cells_are_empty, "every cell can become empty", TOY),),
+    bound_sets=GRID.bound_sets,
+)
+"""Every state with a full cell is lost: four are in the level of the limit."""
+
+RECOVERABLE: tuple[Spec, ...] = (
+    TRAP, FETCHED, LOST, RETURNS, UNDECIDED, CUT_OPERATOR, FALLS, WALKS_AWAY, COUNTS_AWAY, BREAKS_AND_TRAPS, GRID_TRAP,
+)  # fmt: skip
+
+RECOVERY_RAISES = Spec(
+    "recovery raises", "a predicate reads what is not there", Digit, (rule("CountUp", count_up),),
+    (recoverable("ReadsBack", reads_nothing_at_two, "it reads", TOY),),
+)  # fmt: skip
+
 EXPLORABLE: tuple[Spec, ...] = (
     COUNTER, BREAKS_AT_THREE, GOES_BACK, NEVER_PASSES, DEAD_RULE, LEAVES_BOUND, CUT_OFF, LEAVES_DOMAIN, DOORS, CHANNEL, MEANINGLESS,
-    ASSIGNS, ASSIGNS_TWICE, SEVERAL_STARTS, PACED, FAST_PACED, GRID,
+    ASSIGNS, ASSIGNS_TWICE, SEVERAL_STARTS, PACED, FAST_PACED, GRID, *RECOVERABLE,
 )  # fmt: skip
 """The toys that can be explored."""
 
@@ -580,6 +726,7 @@ BROKEN: dict[str, Spec] = {
     "ReadBehind": EFFECT_RAISES,
     "ReadNothing": GUARD_RAISES,
     "ReadsNothing": PROPERTY_RAISES,
+    "ReadsBack": RECOVERY_RAISES,
     "Divide": DIVIDES,
     "ShiftAway": SHIFTS,
     "Take": TAKES,

@@ -58,7 +58,7 @@ def junit_text(outcomes: Sequence[Outcome], not_run: Sequence[tuple[str, str]] =
     for outcome, state, time in zip(outcomes, states, seconds, strict=True):
         case = _case(suite, outcome.name, outcome.result.spec.name, time)
         if state == "pass":
-            told = [story_text(trace) for trace in outcome.violations.values()]
+            told = [story_text(trace, outcome.result.spec) for trace in outcome.violations.values()]
             if told:
                 ElementTree.SubElement(case, "system-out").text = _printable("\n".join(told))
         else:
@@ -93,7 +93,7 @@ def github_text(outcomes: Sequence[Outcome], manifest: Path) -> str:
         state = status_of(outcome)
         if state == "pass":
             continue
-        told = [*outcome.unmet, *(story_text(trace).strip() for trace in outcome.violations.values())]
+        told = [*outcome.unmet, *(story_text(trace, outcome.result.spec).strip() for trace in outcome.violations.values())]
         command = {"fail": "error", "open": "warning"}[state]
         where = _place(manifest, outcome.name)
         lines.append(f"::{command} {where}title={_parameter(f'kafka-spec: {outcome.name}')}::{_message(chr(10).join(told))}")

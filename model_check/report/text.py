@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from model_check.check import Expectation
 from model_check.exploration import Exploration, peak_bytes
-from spec.table import DEADLOCK, TYPE_INVARIANT, Spec
+from spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec
 from spec.trace import Step, Trace
 
 
@@ -24,6 +24,8 @@ def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = F
     if result.bounded:
         cut = ", ".join(f"{rule} {count:,}" for rule, count in sorted(result.bounded.items()))
         lines.append(f"  bounded     steps that only a bound forbade: {cut}")
+    if result.undecided_by:
+        lines.append(f"  undecided   where a bound forbade {' or '.join(result.undecided_by)}, a way back is taken to exist")
     if result.complete:
         lines.append(f"  digest      {result.digest:016x}")
     lines.append(f"  odds        that two states were taken for one: {result.collision_probability:.1e}")
@@ -50,6 +52,8 @@ def verdict_text(result: Exploration) -> str:
     """Return the verdict in one line."""
     if result.verdict == "violated":
         rest = "" if result.complete else "; the search stopped at the end of that level, --all goes on"
+        if result.stopped:
+            rest = f"; not complete: {result.stopped}"
         return f"VIOLATED: {', '.join(result.violated)}{rest}"
     if result.verdict == "holds":
         return "holds, complete within these bounds"
@@ -80,8 +84,7 @@ def rules_lines(result: Exploration) -> list[str]:
 
 def trace_text(trace: Trace, spec: Spec, full: bool = False) -> str:
     """Return a trace as numbered steps, with the fields each changed (or, `full`, the whole state after it)."""
-    known = {claim.name: claim for claim in spec.properties}
-    claim = known.get(trace.shows)
+    claim = _claim(trace, spec)
     reaches = claim is not None and claim.kind == "reachable"
     head = f"{trace.shows} is {'reached' if reaches else 'violated'}: a shortest way has {trace.states} states"
     lines = [head] + ([f"  {claim.says}"] if claim else [])
@@ -100,14 +103,30 @@ def trace_text(trace: Trace, spec: Spec, full: bool = False) -> str:
         else:
             sent = {message.channel for message in step.sent}
             lines += _changes(step, sent)
+    if end := _end(claim):
+        lines += ["", f"  {end}"]
     return "\n".join(lines)
 
 
-def story_text(trace: Trace) -> str:
+def story_text(trace: Trace, spec: Spec) -> str:
     """Return a trace as one line for each step."""
     lines = [f"      {trace.shows} is violated: a shortest way has {trace.states} states"]
     lines += [f"      {number:>3}. {step.says}" for number, step in enumerate((trace.start, *trace.steps), 1)]
+    if end := _end(_claim(trace, spec)):
+        lines.append(f"           {end}")
     return "\n".join(lines)
+
+
+def _claim(trace: Trace, spec: Spec) -> Property | None:
+    """Return the stated property that a trace shows, or None where it is a built-in one."""
+    return next((claim for claim in spec.properties if claim.name == trace.shows), None)
+
+
+def _end(claim: Property | None) -> str:
+    """Return what is to be said of the last state of a trace, or ""."""
+    if claim is None or claim.kind != "recoverable":
+        return ""
+    return "From here no steps of the protocol alone lead to what is claimed."
 
 
 def _changes(step: Step, sent: Iterable[str]) -> list[str]:

@@ -1,0 +1,54 @@
+"""Record a random graph as a search would, look for ways back in it, and print what it took as one line of JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+
+import numpy as np
+
+from model_check.embedded import SLICE
+from model_check.exploration import peak_bytes, resident_bytes
+from model_check.recovery import Recovery
+
+LEVELS = 30
+
+
+def main() -> None:
+    """Record levels of equal width, whose steps lead to the next level or back; few states of the first meet the claim."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--states", type=int, default=5_000_000)
+    parser.add_argument("--steps", type=int, default=4, help="steps out of each state")
+    args = parser.parse_args()
+    random, width = np.random.default_rng(1), args.states // LEVELS
+    marks = [np.sort(random.integers(1, 2**64, width, np.uint64)) for _ in range(LEVELS)]
+    before = resident_bytes()
+    recovery = Recovery(1)
+    recording = 0.0
+    for level in range(LEVELS):
+        recovery.add_level(marks[level], np.full((width, 1), level == 0) & (np.arange(width) < 10)[:, None])
+        for begin in range(0, width, SLICE):
+            parents = np.repeat(np.arange(begin, min(width, begin + SLICE), dtype=np.uint32), args.steps)
+            on = marks[min(level + 1, LEVELS - 1)][random.integers(0, width, len(parents))]
+            back = marks[max(level - 1, 0)][random.integers(0, width, len(parents))]
+            targets = np.where(random.random(len(parents)) < 0.9, on, back)
+            began = time.perf_counter()
+            undecided = np.zeros(min(width, begin + SLICE) - begin, np.bool_)
+            recovery.add_steps(begin, undecided, parents, targets, np.ones(len(parents), np.bool_))
+            recording += time.perf_counter() - began
+    recorded = sum(len(sources) for sources, _ in recovery.steps)
+    began = time.perf_counter()
+    recovery.lost(lambda _: "")
+    measured = {
+        "states": recovery.count,
+        "steps": recorded,
+        "recording_seconds": recording,
+        "judging_seconds": time.perf_counter() - began,
+        "bytes_a_step": (peak_bytes() - before) / recorded,
+    }
+    print(json.dumps(measured))
+
+
+if __name__ == "__main__":
+    main()

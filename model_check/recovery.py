@@ -1,0 +1,124 @@
+"""From which states there is a way back: what a search records of its steps, and backward reachability over it.
+
+Knows numbers of states and steps between them, no protocol. States are numbered level by level, in the order of the frontier. A
+state is *safe* for a claim if it meets it or is undecided. While the search goes on, a step is kept as the number of its source and
+the fingerprint of its target, and only where its source is not safe for all claims. At the end the fingerprints become numbers, the
+steps are sorted by target, and what is safe spreads from targets to sources. Of the rest, the first is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Words: TypeAlias = npt.NDArray[np.uint64]
+Numbers: TypeAlias = npt.NDArray[np.uint32]
+Places: TypeAlias = npt.NDArray[np.intp]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+Exhausted: TypeAlias = Callable[[int], str]
+"""Says why not to go on and take so many more bytes, or ""."""
+
+PIECE = 1 << 16
+"""States whose steps are followed at a time."""
+STEP_BYTES, STATE_BYTES = 12, 24
+"""What each recorded step and each state take at the end beside what was recorded, which is given back on the way."""
+FOLLOWED_BYTES = 28
+"""What each step of a piece takes while it is followed."""
+
+
+class Recovery:
+    """What a search records to tell from which states there is a way to where claims are met."""
+
+    def __init__(self, claims: int) -> None:
+        self.claims = claims
+        self.count = 0
+        """How many states there are."""
+        self.first = 0
+        """The number of the first state of the last level."""
+        self.marks: list[Words] = []
+        self.safe: list[Flags] = []
+        """For each level, state and claim whether the state is safe."""
+        self.steps: list[tuple[Numbers, Words]] = []
+        """In any order: the numbers of sources, the fingerprints of targets."""
+
+    def add_level(self, marks: Words, meets: Flags) -> None:
+        """Add the states of a level: their fingerprints, and for each state and claim whether it meets it."""
+        self.first, self.count = self.count, self.count + len(marks)
+        if self.count > np.iinfo(np.uint32).max:
+            raise MemoryError
+        self.marks.append(marks)
+        self.safe.append(meets)
+
+    def add_steps(self, begin: int, undecided: Flags, parents: Numbers, targets: Words, leads: Flags) -> None:
+        """Add steps out of the states of the last level that start at index `begin`, one for each of `undecided`.
+
+        `parents` are indices in the level, `targets` fingerprints; only the steps count for which `leads` is true. Several threads
+        may add steps of states of their own.
+        """
+        safe = self.safe[-1][begin : begin + len(undecided)]
+        safe[undecided] = True
+        matters: Flags = np.asarray(~safe.all(axis=1))
+        kept = leads & matters[parents - np.uint32(begin)]
+        if kept.any():
+            self.steps.append((parents[kept] + np.uint32(self.first), targets[kept]))
+
+    def lost(self, exhausted: Exhausted) -> tuple[str, list[int]]:
+        """Return for each claim the number of the first state without a way to where it is met, or -1.
+
+        The text before says why the budget does not allow it, or "". What was recorded is used up.
+        """
+        steps = sum(len(sources) for sources, _ in self.steps)
+        if reason := exhausted(steps * STEP_BYTES + self.count * STATE_BYTES):
+            return reason, []
+        marks = np.concatenate(self.marks)
+        self.marks.clear()
+        order = np.argsort(marks)
+        marks = marks[order]
+        sorted_steps = np.empty(steps, np.uint64)
+        at = 0
+        while self.steps:
+            if reason := exhausted(0):
+                return reason, []
+            sources, targets = self.steps.pop()
+            # in order of the targets, neighbours are looked up in neighbouring places
+            by_target = np.argsort(targets)
+            numbers = order[np.searchsorted(marks, targets[by_target])].astype(np.uint64)
+            sorted_steps[at : at + len(sources)] = numbers << np.uint64(32) | sources[by_target]
+            at += len(sources)
+        del marks, order
+        sorted_steps.sort()
+        starts = np.searchsorted(sorted_steps, np.arange(self.count + 1, dtype=np.uint64) << np.uint64(32))
+        back = sorted_steps.astype(np.uint32)
+        del sorted_steps
+        found = []
+        for claim in range(self.claims):
+            safe = np.concatenate([level[:, claim] for level in self.safe])
+            if reason := spread(safe, starts, back, exhausted):
+                return reason, []
+            found.append(-1 if safe.all() else int(np.argmin(safe)))
+        return "", found
+
+
+def spread(safe: Flags, starts: Places, back: Numbers, exhausted: Exhausted) -> str:
+    """Make safe every state that has a step to a safe one, until there is none; return why the budget does not allow it, or "".
+
+    The sources of the steps to a state are those of `back` from its place in `starts` to the next.
+    """
+    left: Places = np.flatnonzero(safe)
+    while len(left):
+        found = []
+        for begin in range(0, len(left), PIECE):
+            piece = left[begin : begin + PIECE]
+            counts = starts[piece + 1] - starts[piece]
+            ends = np.cumsum(counts)
+            if reason := exhausted(FOLLOWED_BYTES * int(ends[-1])):
+                return reason
+            sources = back[np.arange(ends[-1]) + np.repeat(starts[piece] - (ends - counts), counts)]
+            fresh = np.unique(sources[~safe[sources]])
+            safe[fresh] = True
+            found.append(fresh.astype(np.intp))
+        left = np.concatenate(found)
+    return ""

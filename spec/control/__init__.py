@@ -1,0 +1,1 @@
+"""The control plane: controllers, ZooKeeper, brokers, and the channels between them."""

@@ -1,0 +1,138 @@
+"""The named decisions of the control plane: where eras of Kafka differ, and what a bug was, as values of `k`.
+
+The first member of each is what `fixed` has. Names follow facts about Kafka's history; each member says since when, or until when.
+"""
+
+from __future__ import annotations
+
+import enum
+
+
+class Checked(enum.IntEnum):
+    """Whether something is compared before it is believed."""
+
+    YES = 1
+    NO = 0
+
+
+class ControllerElection(enum.IntEnum):
+    """How a broker becomes the controller."""
+
+    ONE_MULTI = 0
+    """/controller and the next controller epoch are written by one multi (2.1, KAFKA-6082)."""
+    TWO_STEPS = 1
+    """/controller is created first; the epoch is read and written later (up to 2.0)."""
+
+
+class GivingUp(enum.IntEnum):
+    """How a controller that gives up deletes /controller."""
+
+    FENCED = 0
+    """Only while its epoch is the newest (2.1, KAFKA-6082)."""
+    UNCONDITIONAL = 1
+    """Whoever it belongs to by now (up to 2.0)."""
+
+
+class EpochWatch(enum.IntEnum):
+    """What an old controller does when it sees /controller_epoch change."""
+
+    IGNORED = 0
+    """It keeps the epoch it was elected with (0.8.2, KAFKA-1096)."""
+    ADOPTED = 1
+    """It goes on under the new epoch (up to 0.8.1)."""
+
+
+class LastIsrMember(enum.IntEnum):
+    """What becomes of the last member of an ISR when its broker dies."""
+
+    KEPT = 0
+    """It stays in the ISR, without a leader (1.1, KAFKA-5083)."""
+    DROPPED_IF_UNCLEAN = 1
+    """It leaves where unclean election is enabled (up to 1.0)."""
+    DROPPED = 2
+    """It leaves, and is still named as the leader (up to 0.7, KAFKA-708)."""
+
+
+class ShrinkRecipients(enum.IntEnum):
+    """Who is told when a dead replica has left the ISR."""
+
+    ALL_REPLICAS = 0
+    """All other replicas (0.8.2, KAFKA-1188)."""
+    LEADER_ONLY = 1
+    """The leader alone (up to 0.8.1)."""
+
+
+class ShutdownRecipients(enum.IntEnum):
+    """Who is told when a broker that shuts down has lost its leadership."""
+
+    LIVE_OR_STOPPING = 0
+    """The live replicas and the one that shuts down (0.10; again since 2.1, KAFKA-7482)."""
+    LIVE = 1
+    """The live replicas, of which the one that shuts down is none (1.1 to 2.0)."""
+
+
+class OfflineRecipients(enum.IntEnum):
+    """Who is told when a partition whose leader was dead, or shuts down, has another."""
+
+    LIVE_OR_STOPPING = 0
+    """The live replicas and those that shut down: no Kafka does it; the checker found that it is needed."""
+    LIVE = 1
+    """The live replicas: a leader that shuts down and is replaced by this election is not told (every era)."""
+
+
+class DeadReplicas(enum.IntEnum):
+    """What a new controller does with replicas whose brokers are dead."""
+
+    TAKEN_OFFLINE = 0
+    """It takes them offline, out of the ISR (2.3, KAFKA-3143)."""
+    IGNORED = 1
+    """They stay as they were seeded (up to 2.2)."""
+
+
+class BadVersion(enum.IntEnum):
+    """What a leader does when the ISR it writes meets another version of the znode."""
+
+    READ_BACK = 0
+    """It reads the znode, and takes it as a success if it holds what was to be written (0.8.2, KAFKA-1382)."""
+    SKIPPED = 1
+    """It skips the write and keeps its version (up to 0.8.1)."""
+
+
+class Truncation(enum.IntEnum):
+    """Where a new follower truncates its log."""
+
+    DIVERGENCE = 0
+    """Where it parts from its leader's, found by comparing epochs (2.0, KIP-279)."""
+    HIGH_WATERMARK = 1
+    """At its own high watermark (up to 0.10)."""
+
+
+class FollowerSkip(enum.IntEnum):
+    """When a follower that is told of its leader leaves its log and its fetcher alone."""
+
+    SAME_EPOCH = 0
+    """When the leader epoch is the same, which never gets there (2.1)."""
+    SAME_LEADER = 1
+    """When the leader is the same, whatever happened between (up to 2.0, KAFKA-7164)."""
+
+
+class StopReplicaEpoch(enum.IntEnum):
+    """Which leader epoch lets a StopReplica stop the replica."""
+
+    AT_LEAST = 0
+    """The replica's or a larger one (3.5, KAFKA-13972)."""
+    LARGER = 1
+    """A larger one (2.6 to 3.4, KIP-570)."""
+    NONE = 2
+    """Any: the request has none (up to 2.5)."""
+
+
+class SuffixLoss(enum.IntEnum):
+    """When a machine that crashes may lose the end of its log: an assumption about the world, not about Kafka."""
+
+    OUTSIDE_ISR = 0
+    """Only where the broker is not in the ISR."""
+    OTHERS_HOLD = 1
+    """Also in the ISR, while another live member of it holds all of the log."""
+    ANY = 2
+    """Whatever was not flushed: an ISR of one loses what it alone had."""

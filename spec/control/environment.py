@@ -1,0 +1,419 @@
+"""What comes from outside: operators, clients, and faults; and how the world begins.
+
+Everything here is limited by a bound, but the restart of what is down.
+"""
+
+from __future__ import annotations
+
+from spec.control.broker import make_follower, make_leader, replace_alive_brokers
+from spec.control.controller import (
+    become_controller,
+    bring_partition_online,
+    create_partition,
+    forget_controller,
+    take_over,
+)
+from spec.control.decisions import SuffixLoss
+from spec.control.state import BROKERS, CONTROLLER, NO_EPOCH, RECORDS, ROLE, Kind, Life, Role, World
+from spec.control.zookeeper import end_session, register
+from spec.domain import NONE, Broker, Range, append, contains, pop_first, truncate
+from spec.log import holds_same_prefix
+from spec.table import Constants, Rule, fire
+
+ANY_BROKER = {"broker": Broker(BROKERS)}
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Operators and clients
+
+
+def there_is_no_topic(s: World) -> bool:
+    """The topic was not created yet."""
+    return len(s.zookeeper.assignment) == 0
+
+
+def create_topic(s: World, k: Constants) -> None:
+    """Write the topic with its assignment: the first brokers, in ascending order."""
+    for replica in range(k.replicas):
+        append(s.zookeeper.assignment, replica)
+
+
+CREATE_TOPIC = Rule(
+    "CreateTopic",
+    actor="operator",
+    kind="operator",
+    guards=(there_is_no_topic,),
+    effects=(create_topic,),
+    says="an operator creates the topic",
+    cites="Kafka 2.8 AdminZkClient.createTopicWithAssignment",
+)
+
+
+def broker_leads(s: World, broker: int) -> bool:
+    """The broker runs, and believes that it leads."""
+    return s.brokers[broker].life != Life.DOWN and s.brokers[broker].replica.role == Role.LEADER
+
+
+def a_record_is_left(s: World, k: Constants) -> bool:
+    """The bound on records allows one more."""
+    return s.spent.records < k.records
+
+
+def append_record(s: World, broker: int) -> None:
+    """Append the next record in the leader's epoch."""
+    append(s.brokers[broker].replica.log, record=s.spent.records, epoch=s.brokers[broker].replica.leader_epoch)
+    s.spent.records += 1
+
+
+WRITE = Rule(
+    "Write",
+    actor="client",
+    kind="operator",
+    params=ANY_BROKER,
+    guards=(broker_leads,),
+    within=(a_record_is_left,),
+    effects=(append_record,),
+    says="a client writes a record to {broker}",
+    cites="Kafka 2.8 Partition.appendRecordsToLeader",
+)
+
+
+def broker_is_up(s: World, broker: int) -> bool:
+    """The broker runs, and is not shutting down."""
+    return s.brokers[broker].life == Life.UP
+
+
+def a_controlled_shutdown_is_left(s: World, k: Constants) -> bool:
+    """The bound on controlled shutdowns allows one more."""
+    return s.spent.controlled_shutdowns < k.controlled_shutdowns
+
+
+def ask_to_shut_down(s: World, broker: int) -> None:
+    """Begin a controlled shutdown: the broker asks whoever is the controller."""
+    s.spent.controlled_shutdowns += 1
+    s.brokers[broker].life = Life.STOPPING
+
+
+SHUT_DOWN = Rule(
+    "ShutDown",
+    actor="operator",
+    kind="operator",
+    params=ANY_BROKER,
+    guards=(broker_is_up,),
+    within=(a_controlled_shutdown_is_left,),
+    effects=(ask_to_shut_down,),
+    says="an operator shuts {broker} down; it asks the controller for a controlled shutdown",
+    cites="Kafka 2.8 KafkaServer.controlledShutdown",
+)
+
+
+def broker_is_stopping(s: World, broker: int) -> bool:
+    """The broker is in its controlled shutdown."""
+    return s.brokers[broker].life == Life.STOPPING
+
+
+def end_process(s: World, k: Constants, broker: int) -> None:
+    """End the broker's process and its session; log and znodes stay, all else of it is gone.
+
+    The high watermark on disk may be as old as it likes: it is taken for the oldest.
+    """
+    end_session(s, broker)
+    node = s.brokers[broker]
+    node.life = Life.DOWN
+    node.broker_epoch = 0
+    node.controller_epoch = 0
+    node.alive = 0
+    node.replica.leader_epoch = NO_EPOCH
+    node.replica.leader = NONE
+    node.replica.isr = 0
+    node.replica.version = 0
+    node.replica.state_epoch = 0
+    node.replica.epoch_start = 0
+    node.replica.fetching = 0
+    node.replica.high_watermark = 0
+    fire(s, k, ROLE, (broker,), "die")
+    fire(s, k, CONTROLLER, (broker,), "die")
+    forget_controller(s, k, broker)
+
+
+EXIT = Rule(
+    "Exit",
+    actor="{broker}",
+    params=ANY_BROKER,
+    guards=(broker_is_stopping,),
+    effects=(end_process,),
+    says="{broker} ends its controlled shutdown, or tires of asking, and its process ends",
+    cites="Kafka 2.8 KafkaServer.shutdown",
+)
+
+
+def broker_is_down(s: World, broker: int) -> bool:
+    """The broker's process does not run."""
+    return s.brokers[broker].life == Life.DOWN
+
+
+def start_process(s: World, broker: int) -> None:
+    """Start the broker's process, which registers."""
+    s.brokers[broker].life = Life.UP
+    register(s, broker)
+
+
+RESTART = Rule(
+    "Restart",
+    actor="operator",
+    kind="operator",
+    params=ANY_BROKER,
+    guards=(broker_is_down,),
+    effects=(start_process,),
+    says="an operator starts {broker}, which registers",
+    cites="Kafka 2.8 KafkaServer.startup",
+)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Faults
+
+
+def broker_runs(s: World, broker: int) -> bool:
+    """The broker's process runs."""
+    return s.brokers[broker].life != Life.DOWN
+
+
+def a_crash_is_left(s: World, k: Constants) -> bool:
+    """The bound on crashes allows one more."""
+    return s.spent.crashes < k.crashes
+
+
+def crash(s: World, k: Constants, broker: int) -> None:
+    """End the process."""
+    s.spent.crashes += 1
+    end_process(s, k, broker)
+
+
+CRASH = Rule(
+    "Crash",
+    actor="{broker}",
+    kind="fault",
+    params=ANY_BROKER,
+    guards=(broker_runs,),
+    within=(a_crash_is_left,),
+    effects=(crash,),
+    says="{broker} crashes; its session ends",
+    cites="environment",
+)
+
+
+def log_reaches_beyond(s: World, broker: int, end: int) -> bool:
+    """The broker's log has something from this offset on."""
+    return end < len(s.brokers[broker].replica.log)
+
+
+def suffix_may_be_lost(s: World, k: Constants, broker: int) -> bool:
+    """The broker is not in the ISR; or another live member of it holds all of the log, or nobody need, as the world is taken."""
+    if k.suffix_loss == SuffixLoss.ANY or contains(s.zookeeper.partition.isr, broker) == 0:
+        return True
+    if k.suffix_loss == SuffixLoss.OUTSIDE_ISR:
+        return False
+    for other in range(k.brokers):
+        if other != broker and contains(s.zookeeper.partition.isr, other) == 1 and s.brokers[other].life != Life.DOWN:
+            end = len(s.brokers[broker].replica.log)
+            if holds_same_prefix(s.brokers[other].replica.log, s.brokers[broker].replica.log, end):
+                return True
+    return False
+
+
+def a_lossy_crash_is_left(s: World, k: Constants) -> bool:
+    """The bound on crashes that lose the end of a log allows one more."""
+    return s.spent.lossy_crashes < k.lossy_crashes
+
+
+def crash_and_lose(s: World, k: Constants, broker: int, end: int) -> None:
+    """End the process, and lose what was not flushed."""
+    s.spent.lossy_crashes += 1
+    end_process(s, k, broker)
+    truncate(s.brokers[broker].replica.log, end)
+
+
+LOSSY_CRASH = Rule(
+    "LossyCrash",
+    actor="{broker}",
+    kind="fault",
+    params={**ANY_BROKER, "end": Range(0, RECORDS)},
+    guards=(broker_runs, suffix_may_be_lost, log_reaches_beyond),
+    within=(a_lossy_crash_is_left,),
+    effects=(crash_and_lose,),
+    says="the machine of {broker} crashes, and its log is lost from offset {end} on",
+    cites="environment; KIP-903, KIP-966",
+)
+
+
+def a_bounce_is_left(s: World, k: Constants) -> bool:
+    """The bound on bounces allows one more."""
+    return s.spent.bounces < k.bounces
+
+
+def bounce(s: World, k: Constants, broker: int) -> None:
+    """End the process and start it again before anybody reads ZooKeeper."""
+    s.spent.bounces += 1
+    end_process(s, k, broker)
+    start_process(s, broker)
+
+
+BOUNCE = Rule(
+    "Bounce",
+    actor="{broker}",
+    kind="fault",
+    params=ANY_BROKER,
+    guards=(broker_runs,),
+    within=(a_bounce_is_left,),
+    effects=(bounce,),
+    says="{broker} ends and is back before anybody reads ZooKeeper",
+    cites="environment; KIP-380",
+)
+
+
+def broker_has_session(s: World, broker: int) -> bool:
+    """The broker's session lives."""
+    return s.brokers[broker].has_session == 1
+
+
+def an_expiry_is_left(s: World, k: Constants) -> bool:
+    """The bound on expiries allows one more."""
+    return s.spent.expiries < k.expiries
+
+
+def expire_session(s: World, broker: int) -> None:
+    """End the session of a broker, which does not notice yet."""
+    s.spent.expiries += 1
+    end_session(s, broker)
+
+
+EXPIRE_SESSION = Rule(
+    "ExpireSession",
+    actor="ZooKeeper",
+    kind="fault",
+    params=ANY_BROKER,
+    guards=(broker_has_session,),
+    within=(an_expiry_is_left,),
+    effects=(expire_session,),
+    says="the session of {broker} expires, which it does not notice yet",
+    cites="environment",
+)
+
+
+def something_is_in_flight(s: World, controller: int, broker: int) -> bool:
+    """A request is in flight, and its connection is whole."""
+    channel = s.controllers[controller].channels[broker]
+    return len(channel.requests) > 0 and channel.repeats == 0
+
+
+def a_repeat_is_left(s: World, k: Constants) -> bool:
+    """The bound on requests that are sent twice allows one more."""
+    return s.spent.repeats < k.repeats
+
+
+def lose_connection(s: World, controller: int, broker: int) -> None:
+    """Lose the connection after the request was written and before its answer: the request will be sent again."""
+    s.spent.repeats += 1
+    s.controllers[controller].channels[broker].repeats = 1
+
+
+LOSE_CONNECTION = Rule(
+    "LoseConnection",
+    actor="network",
+    kind="fault",
+    params={"controller": Broker(BROKERS), "broker": Broker(BROKERS)},
+    guards=(something_is_in_flight,),
+    within=(a_repeat_is_left,),
+    effects=(lose_connection,),
+    says="the controller on {controller} will not get the answer of {broker} to the request in flight, and will send it again",
+    cites="Kafka 2.8 RequestSendThread.doWork",
+)
+
+
+def lose_request(s: World, controller: int, broker: int) -> None:
+    """Lose the connection and, with it, the request in flight."""
+    s.spent.repeats += 1
+    pop_first(s.controllers[controller].channels[broker].requests)
+
+
+LOSE_REQUEST = Rule(
+    "LoseRequest",
+    actor="network",
+    kind="fault",
+    params={"controller": Broker(BROKERS), "broker": Broker(BROKERS)},
+    guards=(something_is_in_flight,),
+    within=(a_repeat_is_left,),
+    effects=(lose_request,),
+    says="the connection of the controller on {controller} to {broker} is lost, and with it the request in flight",
+    cites="Kafka 0.8 RequestSendThread.doWork (KAFKA-1738)",
+)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The beginning
+
+
+def there_are_enough_brokers(k: Constants) -> bool:
+    """There is a broker for each replica."""
+    return k.replicas <= k.brokers
+
+
+def a_controller_can_be_chosen(k: Constants, controller: int) -> bool:
+    """A settled cluster has some controller; at the very beginning there is none, and one start is enough."""
+    return k.settled == 1 or controller == 0
+
+
+def begin(s: World, k: Constants) -> None:
+    """All brokers are up and registered; there is no controller and no topic."""
+    for broker in range(k.brokers):
+        register(s, broker)
+
+
+def settle(s: World, k: Constants, controller: int) -> None:
+    """In a settled cluster: elect this controller, create the topic, and deliver what is sent, as the rules do."""
+    if k.settled == 1:
+        become_controller(s, k, controller)
+        take_over(s, k, controller)
+        create_topic(s, k)
+        create_partition(s, k, controller)
+        bring_partition_online(s, k, controller)
+        for broker in range(k.brokers):
+            for _ in range(3):
+                if len(s.controllers[controller].channels[broker].requests) > 0:
+                    deliver(s, k, controller, broker)
+
+
+def deliver(s: World, k: Constants, controller: int, broker: int) -> None:
+    """Process the first request of a channel as a broker does that refuses nothing."""
+    request = s.controllers[controller].channels[broker].requests[0]
+    s.brokers[broker].controller_epoch = request.controller_epoch
+    if request.kind == Kind.UPDATE_METADATA:
+        replace_alive_brokers(s, controller, broker)
+    elif request.leader == broker:
+        make_leader(s, k, controller, broker)
+    else:
+        make_follower(s, k, controller, broker)
+    pop_first(s.controllers[controller].channels[broker].requests)
+
+
+START = Rule(
+    "Start",
+    actor="world",
+    params={"controller": Broker(BROKERS)},
+    guards=(there_are_enough_brokers, a_controller_can_be_chosen),
+    effects=(begin, settle),
+    says="all brokers are up and registered",
+    cites="",
+)
+
+RULES = (
+    EXIT,
+    CREATE_TOPIC,
+    WRITE,
+    SHUT_DOWN,
+    RESTART,
+    CRASH,
+    LOSSY_CRASH,
+    BOUNCE,
+    EXPIRE_SESSION,
+    LOSE_CONNECTION,
+)
+"""The rules of the environment; LOSE_REQUEST is of the version that has KAFKA-1738 alone."""

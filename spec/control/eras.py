@@ -1,0 +1,386 @@
+"""The versions of the control plane: `fixed`, the eras of Kafka, and each bug as a switch on `fixed`.
+
+`fixed` is Kafka 2.8 at inter.broker.protocol 2.6, which writes the ISR through ZooKeeper, with the fix of every bug that is known,
+those that the checker found among them. A bug is one decision of `k` set otherwise (or one rule more); an era is a list of such
+switches.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from spec.bounds import CONTROL
+from spec.control import broker, controller, environment
+from spec.control.decisions import (
+    BadVersion,
+    Checked,
+    ControllerElection,
+    DeadReplicas,
+    EpochWatch,
+    FollowerSkip,
+    GivingUp,
+    LastIsrMember,
+    OfflineRecipients,
+    ShrinkRecipients,
+    ShutdownRecipients,
+    StopReplicaEpoch,
+    SuffixLoss,
+    Truncation,
+)
+from spec.control.properties import GOALS, OLD_LEADERS_STOP, RECOVERS, SAFETY
+from spec.control.state import CONTROLLER, REPLICAS, ROLE, SETTLED, UNCLEAN, World
+from spec.partition import PARTITION
+from spec.replica import REPLICA, REPLICA_0_10
+from spec.table import BoundSet, Decision, Machine, Rule, Spec
+
+
+def bound_to(machine: Machine) -> Machine:
+    """Return a table with its guards and effects bound to the controller's functions of those names."""
+    functions: dict[str, Callable[..., Any]] = {n: f for n, f in vars(controller).items() if callable(f)}
+    return machine.bind(functions)
+
+
+FIXED = Spec(
+    "control/fixed",
+    "Kafka 2.8 with the ISR in ZooKeeper, and the fix of every bug that is known",
+    World,
+    rules=(*controller.RULES, *broker.RULES, *environment.RULES),
+    properties=(*SAFETY, RECOVERS),
+    start=environment.START,
+    more_bounds=(REPLICAS, UNCLEAN, SETTLED),
+    decisions=(
+        Decision("controller_writes_fenced", Checked.YES, "a controller's writes check /controller_epoch (2.1, KAFKA-6082)"),
+        Decision("controller_election", ControllerElection.ONE_MULTI, "how a broker becomes the controller"),
+        Decision("giving_up", GivingUp.FENCED, "how a controller that gives up deletes /controller"),
+        Decision("epoch_watch", EpochWatch.IGNORED, "what an old controller does when /controller_epoch changes"),
+        Decision("controller_epoch_checked", Checked.YES, "brokers refuse requests of older controllers (0.8, KAFKA-532)"),
+        Decision("broker_epoch_checked", Checked.YES, "brokers refuse requests for earlier registrations (2.2, KIP-380)"),
+        Decision("bounces_noticed", Checked.YES, "controllers compare broker epochs, not only ids (2.2, KAFKA-7235)"),
+        Decision("dead_replicas", DeadReplicas.TAKEN_OFFLINE, "what a new controller does with dead replicas"),
+        Decision("last_isr_member", LastIsrMember.KEPT, "what becomes of the last member of an ISR"),
+        Decision("shrink_recipients", ShrinkRecipients.ALL_REPLICAS, "who is told of a dead replica's removal"),
+        Decision("shutdown_recipients", ShutdownRecipients.LIVE_OR_STOPPING, "who is told of an election in a shutdown"),
+        Decision("offline_recipients", OfflineRecipients.LIVE_OR_STOPPING, "who is told of an election for a dead leader"),
+        Decision("stop_replica_epoch", StopReplicaEpoch.AT_LEAST, "which leader epoch lets a StopReplica stop"),
+        Decision("bad_version", BadVersion.READ_BACK, "what a leader does when its ISR write meets another version"),
+        Decision("isr_candidates_alive", Checked.YES, "a leader takes only alive brokers into the ISR (3.3)"),
+        Decision("election_after_removal", Checked.YES, "an election is tried again after dead replicas have left the ISR"),
+        Decision("expired_sessions_read", Checked.NO, "a controller reads ZooKeeper after its session has expired"),
+        Decision("join_needs_epoch_start", Checked.YES, "joining the ISR needs the start of the epoch (2.0.1, KAFKA-7128)"),
+        Decision("fetches_fenced", Checked.YES, "a leader compares the follower's leader epoch (2.1, KIP-320)"),
+        Decision("fetch_generation_checked", Checked.YES, "a leader compares the fetcher's broker epoch (KIP-903)"),
+        Decision("truncation", Truncation.DIVERGENCE, "where a new follower truncates"),
+        Decision("follower_skip", FollowerSkip.SAME_EPOCH, "when a follower leaves log and fetcher alone"),
+        Decision("suffix_loss", SuffixLoss.OUTSIDE_ISR, "when a crash may lose the end of a log"),
+    ),
+    machines=(bound_to(PARTITION), bound_to(REPLICA), CONTROLLER, ROLE),
+    bound_sets=CONTROL,
+    unreachable_rules=("CreateControllerZnode", "IncrementControllerEpoch", "AdoptEpoch"),
+    cites="facts about Apache Kafka 2.8.2 at inter.broker.protocol 2.6",
+)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bugs, each a switch on `fixed`
+
+
+def beginning_with(name: str, bound_sets: tuple[BoundSet, ...]) -> tuple[BoundSet, ...]:
+    """Return the bound sets with the named one first, which a check takes unless others are asked for."""
+    (first,) = [bounds for bounds in bound_sets if bounds.name == name]
+    return (first, *(bounds for bounds in bound_sets if bounds is not first))
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A bug of Kafka as a switch: decisions set otherwise, or rules more.
+
+    `known_as` is its number among the known bugs, None for what the checker found or the world does; `bounds` names the bound set
+    that shows it.
+    """
+
+    name: str
+    says: str
+    known_as: int | None
+    bounds: str
+    decisions: Mapping[str, enum.IntEnum] = field(default_factory=dict)
+    rules: tuple[Rule, ...] = ()
+
+    def on(self, spec: Spec) -> Spec:
+        """Return the spec with this bug alone."""
+        return spec.replacing(
+            f"control/{self.name}",
+            self.says,
+            decisions=self.decisions,
+            rules=self.rules,
+            bound_sets=beginning_with(self.bounds, spec.bound_sets),
+        )
+
+
+BUGS: tuple[Bug, ...] = (
+    Bug(
+        "KAFKA-532",
+        "brokers do not compare controller epochs: what a deposed controller still sends takes effect",
+        1,
+        "expiry",
+        {"controller_epoch_checked": Checked.NO},
+    ),
+    Bug(
+        "KAFKA-1096",
+        "an old controller that sees /controller_epoch change goes on under the new epoch",
+        2,
+        "expiry",
+        {"epoch_watch": EpochWatch.ADOPTED},
+    ),
+    Bug(
+        "KAFKA-6082-unfenced-writes",
+        "a controller's writes do not check /controller_epoch: a deposed one still writes",
+        3,
+        "crash_and_expiry",
+        {"controller_writes_fenced": Checked.NO},
+    ),
+    Bug(
+        "KAFKA-6082-two-step-election",
+        "/controller is created first and the epoch is incremented later: a deposed one gets the larger epoch",
+        3,
+        "expiry_at_the_beginning",
+        {"controller_election": ControllerElection.TWO_STEPS},
+    ),
+    Bug(
+        "KAFKA-6082-unconditional-delete",
+        "a controller that gives up deletes /controller, whoever it belongs to by now",
+        3,
+        "failed_failover",
+        {"giving_up": GivingUp.UNCONDITIONAL},
+    ),
+    Bug(
+        "KAFKA-1188",
+        "only the leader is told that the ISR shrank and the leader epoch grew: the other followers stay an epoch behind",
+        4,
+        "three_crash",
+        {"shrink_recipients": ShrinkRecipients.LEADER_ONLY},
+    ),
+    Bug(
+        "KAFKA-7235-unseen-bounce",
+        "controllers compare broker ids only: a broker that restarts fast enough is never told of its partitions",
+        5,
+        "bounce",
+        {"bounces_noticed": Checked.NO},
+    ),
+    Bug(
+        "KAFKA-7235-former-incarnation",
+        "brokers do not compare broker epochs: a request meant for the process before takes effect on this one",
+        5,
+        "bounce_at_the_beginning",
+        {"broker_epoch_checked": Checked.NO},
+    ),
+    Bug(
+        "KAFKA-708",
+        "the last member of an ISR leaves it when its broker dies, and stays the leader",
+        8,
+        "lone_replica",
+        {"last_isr_member": LastIsrMember.DROPPED},
+    ),
+    Bug(
+        "KAFKA-5083",
+        "the last member of an ISR leaves it when its broker dies, where unclean election is enabled",
+        9,
+        "lone_replica",
+        {"last_isr_member": LastIsrMember.DROPPED_IF_UNCLEAN},
+    ),
+    Bug(
+        "KAFKA-1382",
+        "a leader whose ISR write succeeded without an answer keeps the old version, and can write no more",
+        12,
+        "lost_reply",
+        {"bad_version": BadVersion.SKIPPED},
+    ),
+    Bug(
+        "KAFKA-3143",
+        "a new controller does nothing with replicas whose brokers are dead",
+        31,
+        "lone_replica",
+        {"dead_replicas": DeadReplicas.IGNORED},
+    ),
+    Bug(
+        "KAFKA-7482",
+        "a leader that shuts down is not told that it leads no more",
+        39,
+        "shutdown",
+        {"shutdown_recipients": ShutdownRecipients.LIVE},
+    ),
+    Bug(
+        "KAFKA-14617",
+        "a leader counts a fetch that a process sent before it crashed and lost the end of its log",
+        28,
+        "late_fetch",
+        {"fetch_generation_checked": Checked.NO},
+    ),
+    Bug(
+        "last-replica-standing",
+        "the last member of the ISR crashes, loses what it had not flushed, and leads again: so in every Kafka with ZooKeeper",
+        None,
+        "lone_lossy",
+        {"suffix_loss": SuffixLoss.ANY},
+    ),
+    Bug(
+        "tail-lost-in-isr",
+        "a leader crashes, loses a record that the other member of the ISR holds, and is back before it is missed: it still leads",
+        None,
+        "lossy",
+        {"suffix_loss": SuffixLoss.OTHERS_HOLD},
+    ),
+    Bug(
+        "stopping-leader-not-told",
+        "a leader that shuts down is replaced when another broker fails or comes, and is not told: so in every Kafka",
+        None,
+        "leader_shuts_down",
+        {"offline_recipients": OfflineRecipients.LIVE},
+    ),
+    Bug(
+        "no-election-after-removal",
+        "a leader that is taken for dead adds a live replica to the ISR after the election and before its own removal: "
+        "nobody is elected from it, so in every Kafka",
+        None,
+        "expired_leader",
+        {"election_after_removal": Checked.NO},
+    ),
+    Bug(
+        "expired-session-reads",
+        "an old controller without a session learns of a broker that has just started, which believes it: "
+        "the client library opened a new session for the read",
+        None,
+        "expired_leader",
+        {"expired_sessions_read": Checked.YES},
+    ),
+    Bug(
+        "KAFKA-9539",
+        "a StopReplica has no leader epoch: an old one stops a replica that was started since",
+        6,
+        "shutdown_and_zombie",
+        {"stop_replica_epoch": StopReplicaEpoch.NONE},
+    ),
+    Bug(
+        "KAFKA-13972",
+        "a StopReplica with the replica's own leader epoch is refused",
+        7,
+        "shutdown_and_zombie",
+        {"stop_replica_epoch": StopReplicaEpoch.LARGER},
+    ),
+    Bug(
+        "KIP-101",
+        "a new follower truncates to its high watermark",
+        13,
+        "old_epochs",
+        {"truncation": Truncation.HIGH_WATERMARK},
+    ),
+    Bug(
+        "KAFKA-7164",
+        "a follower that truncates to its high watermark does not, where the leader's id is the same as before",
+        15,
+        "old_epochs",
+        {"truncation": Truncation.HIGH_WATERMARK, "follower_skip": FollowerSkip.SAME_LEADER},
+    ),
+    Bug(
+        "KAFKA-7128",
+        "a follower joins the ISR below the start of the leader's epoch",
+        17,
+        "old_epochs",
+        {"join_needs_epoch_start": Checked.NO},
+    ),
+    Bug(
+        "KAFKA-7395",
+        "a leader does not compare the follower's leader epoch",
+        18,
+        "expired_leader",
+        {"fetches_fenced": Checked.NO},
+    ),
+    Bug(
+        "isr-candidate-not-alive",
+        "a leader takes a broker into the ISR that its metadata cache holds for dead: up to 3.2",
+        None,
+        "expired_leader",
+        {"isr_candidates_alive": Checked.NO},
+    ),
+    Bug(
+        "KAFKA-1738",
+        "a request is lost with its connection and not sent again",
+        42,
+        "lost_request",
+        rules=(environment.LOSE_REQUEST,),
+    ),
+)
+"""What `fixed` and one switch must show."""
+
+BUG = {bug.name: bug for bug in BUGS}
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Eras
+
+REACHED = dataclasses.replace(
+    FIXED,
+    name="control/goals",
+    says="what an exploration of fixed must reach: every state of every machine, elections of each kind, zombies, bounces, quiet",
+    properties=GOALS,
+    bound_sets=beginning_with("goals", FIXED.bound_sets),
+)
+"""`fixed` with its goals in place of its promises."""
+
+OLD_LEADER_WITHOUT_SUCCESSOR = FIXED.replacing(
+    "control/old-leader-without-successor",
+    "a claim that no Kafka keeps: who led must stop, though the partition has no leader now",
+    properties=(OLD_LEADERS_STOP,),
+    bound_sets=beginning_with("crash_and_expiry", FIXED.bound_sets),
+)
+"""Found by the checker in `fixed`: a LeaderAndIsr that names no leader changes nothing on a broker."""
+
+IN_2_8 = ("KAFKA-13972", "KAFKA-14617", "isr-candidate-not-alive", "stopping-leader-not-told", "no-election-after-removal")
+"""The switches of 2.8.2 at inter.broker.protocol 2.6."""
+
+IN_0_10 = (
+    "KAFKA-6082-unfenced-writes",
+    "KAFKA-6082-two-step-election",
+    "KAFKA-6082-unconditional-delete",
+    "KAFKA-7235-unseen-bounce",
+    "KAFKA-7235-former-incarnation",
+    "KAFKA-9539",
+    "KAFKA-5083",
+    "KIP-101",
+    "KAFKA-7164",
+    "KAFKA-7128",
+    "KAFKA-7395",
+    "KAFKA-14617",
+    "KAFKA-3143",
+    "isr-candidate-not-alive",
+    "stopping-leader-not-told",
+    "no-election-after-removal",
+    "expired-session-reads",
+)
+"""The switches of 0.10.2. KIP-279's flaw is that of a later truncation: here everything above the high watermark goes."""
+
+
+def era(name: str, says: str, bugs: tuple[str, ...], machines: tuple[Machine, ...] = (), unreachable: tuple[str, ...] = ()) -> Spec:
+    """Return `fixed` with the switches of an era."""
+    decisions = {name: value for bug in bugs for name, value in BUG[bug].decisions.items()}
+    return FIXED.replacing(name, says, decisions=decisions, machines=machines, unreachable_rules=unreachable)
+
+
+ERA_2_8 = era(
+    "control/era_2_8",
+    "Kafka 2.8.2 at inter.broker.protocol 2.6",
+    IN_2_8,
+    unreachable=FIXED.unreachable_rules,
+)
+ERA_0_10 = era(
+    "control/era_0_10",
+    "Kafka 0.10.2",
+    IN_0_10,
+    machines=(bound_to(REPLICA_0_10),),
+    unreachable=("ElectController", "ControllerMoved", "TruncateToLeader", "AdoptEpoch"),
+)
+
+SPECS: tuple[Spec, ...] = (FIXED, REACHED, ERA_2_8, ERA_0_10, *(bug.on(FIXED) for bug in BUGS), OLD_LEADER_WITHOUT_SUCCESSOR)
+"""All versions of the control plane."""

@@ -1,0 +1,410 @@
+"""The world of the control plane, declared once: ZooKeeper, controllers with their channels, brokers with their replicas.
+
+Knows no rule. One topic with one partition: its replicas are the first `replicas` of the brokers, in ascending order, so broker 0
+is preferred; the other brokers can only be controllers. Field names are Kafka's where Kafka has one.
+
+What is left out of the bytes. A data version that moves with what it guards needs no field: /controller_epoch is written once for
+each epoch. A watch that makes its handler read again needs none: it is pending while the controller's context differs from
+ZooKeeper. The creation id of a broker's registration (czxid) is compared only with that of the same broker, so it counts
+registrations.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from spec.domain import (
+    Assignment,
+    Bound,
+    Bounded,
+    Broker,
+    BrokerOrNone,
+    Flag,
+    OneOf,
+    PerBroker,
+    Queue,
+    Range,
+    SetOf,
+    StateOf,
+    holds,
+    message,
+    tagged,
+)
+from spec.partition import PartitionState
+from spec.replica import ReplicaState
+from spec.table import Machine, Row
+
+BROKERS = Bound("brokers", 1, 4, "brokers, each of which can become the controller")
+REPLICAS = Bound("replicas", 1, 4, "brokers that hold the partition, the first ones; not more than there are brokers")
+RECORDS = Bound("records", 0, 3, "records that clients write")
+CHANNEL_DEPTH = Bound("channel_depth", 1, 12, "requests that wait in the channel of one controller to one broker")
+
+CONTROLLER_EPOCHS = Range(0, 15)
+LEADER_EPOCHS = Range(-1, 31)
+VERSIONS = Range(0, 31)
+BROKER_EPOCHS = Range(0, 15)
+OFFSETS = Range(0, RECORDS)
+"""Epochs and versions are limited by the faults that bounds allow; that they stay below these numbers is a claim."""
+
+NO_EPOCH = -1
+"""The leader epoch of a replica that was told of none, and of a state znode that is not there."""
+
+
+class ControllerState(enum.IntEnum):
+    """The life of a broker as controller."""
+
+    STANDBY = 0
+    """Another is the controller, or none is."""
+    ELECTING = 1
+    """It has created /controller and not yet its epoch: a state of 0.10 alone."""
+    LOADING = 2
+    """It has its epoch and takes over: KafkaController.onControllerFailover."""
+    ACTIVE = 3
+    """It handles events, one after the other."""
+
+
+class Role(enum.IntEnum):
+    """What a broker's replica of the partition is."""
+
+    NONE = 0
+    """Not hosted: the broker was told of no partition since it started."""
+    FOLLOWER = 1
+    LEADER = 2
+    OFFLINE = 3
+    """Its log directory has failed."""
+
+
+class Life(enum.IntEnum):
+    """Whether a broker's process runs."""
+
+    UP = 0
+    DOWN = 1
+    STOPPING = 2
+    """It runs, and has asked the controller for a controlled shutdown."""
+
+
+class Step(enum.IntEnum):
+    """What a controller does next: the continuation of an event between its ZooKeeper operations, as data."""
+
+    IDLE = 0
+    """No event is being handled."""
+    READ = 1
+    """Fail-over: read brokers, topic and partition state from ZooKeeper."""
+    ELECT = 2
+    """Bring the partition online, if it is new or offline, or if an election was asked for."""
+    REMOVE = 3
+    """Take the replicas of `leaving` offline, one after the other."""
+
+
+class Strategy(enum.IntEnum):
+    """The election strategies of Kafka's partition state machine."""
+
+    OFFLINE = 0
+    PREFERRED = 1
+    CONTROLLED_SHUTDOWN = 2
+
+
+class Kind(enum.IntEnum):
+    """What a controller asks of a broker."""
+
+    LEADER_AND_ISR = 0
+    UPDATE_METADATA = 1
+    STOP_REPLICA = 2
+
+
+class Stale(enum.IntEnum):
+    """Which generation a request belonged to that took effect though it was over."""
+
+    NOTHING = 0
+    CONTROLLER_EPOCH = 1
+    LEADER_EPOCH = 2
+    BROKER_EPOCH = 3
+
+
+@dataclass
+class LogEntry:
+    """One entry of a log: which record, written in which leader epoch."""
+
+    record: int = holds(OFFSETS)
+    epoch: int = holds(LEADER_EPOCHS)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# ZooKeeper
+
+
+@dataclass
+class LeaderAndIsr:
+    """What a partition's state znode says, and what controllers keep of it. A leader epoch of -1: there is none."""
+
+    leader: int = holds(BrokerOrNone(BROKERS))
+    leader_epoch: int = holds(LEADER_EPOCHS)
+    isr: int = holds(SetOf(BROKERS))
+    version: int = holds(VERSIONS)
+    """The znode's data version (zkVersion)."""
+    controller_epoch: int = holds(CONTROLLER_EPOCHS)
+    """The epoch of the controller under which it was written."""
+
+
+@dataclass
+class ZooKeeper:
+    """The znodes. Ephemeral ones go with the session of their owner, whether it notices or not."""
+
+    controller: int = holds(BrokerOrNone(BROKERS))
+    """/controller, ephemeral: who is the controller."""
+    controller_epoch: int = holds(CONTROLLER_EPOCHS)
+    """/controller_epoch."""
+    registered: int = holds(SetOf(BROKERS))
+    """/brokers/ids, ephemeral: who is registered."""
+    broker_epochs: list[int] = holds(PerBroker(BROKER_EPOCHS, BROKERS))
+    """The creation id of each broker's registration, the last one where it is not registered now."""
+    assignment: list[int] = holds(Assignment(BROKERS))
+    """/brokers/topics/T: the assigned replicas; empty while the topic does not exist."""
+    partition: LeaderAndIsr = holds(LeaderAndIsr)
+    """/brokers/topics/T/partitions/0/state."""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Controllers
+
+
+@tagged(
+    "kind",
+    {
+        Kind.LEADER_AND_ISR: ("controller_epoch", "broker_epoch", "leader", "leader_epoch", "isr", "version", "state_epoch"),
+        Kind.UPDATE_METADATA: ("controller_epoch", "broker_epoch", "live"),
+        Kind.STOP_REPLICA: ("controller_epoch", "broker_epoch", "leader_epoch"),
+    },
+)
+@dataclass
+class Request:
+    """A request of a controller to a broker."""
+
+    kind: int = holds(OneOf(Kind))
+    controller_epoch: int = holds(CONTROLLER_EPOCHS)
+    broker_epoch: int = holds(BROKER_EPOCHS)
+    """The registration of the receiver that the sender knows of."""
+    leader: int = holds(BrokerOrNone(BROKERS))
+    leader_epoch: int = holds(LEADER_EPOCHS)
+    isr: int = holds(SetOf(BROKERS))
+    version: int = holds(VERSIONS)
+    state_epoch: int = holds(CONTROLLER_EPOCHS)
+    """The epoch of the controller that wrote this state, which may be an earlier one than the sender."""
+    live: int = holds(SetOf(BROKERS))
+    """The brokers that are alive, of an UpdateMetadata."""
+
+
+@dataclass
+class Channel:
+    """What a controller has to send to one broker, in order; the first is in flight."""
+
+    requests: list[Request] = holds(Queue(Request, CHANNEL_DEPTH))
+    repeats: int = holds(Flag())
+    """The connection is lost before the answer to the first: it will be sent once more."""
+
+
+@dataclass
+class Context:
+    """What an active controller knows, and the rest of the event that it handles."""
+
+    live: int = holds(SetOf(BROKERS))
+    """Registered brokers, as last read; those that are shutting down are among them."""
+    broker_epochs: list[int] = holds(PerBroker(BROKER_EPOCHS, BROKERS))
+    stopping: int = holds(SetOf(BROKERS))
+    """Brokers that are shutting down (shuttingDownBrokerIds)."""
+    knows_topic: int = holds(Flag())
+    leadership: LeaderAndIsr = holds(LeaderAndIsr)
+    """The cached state of the partition (partitionLeadershipInfo)."""
+    strategy: int = holds(OneOf(Strategy))
+    """How to elect when the step is ELECT."""
+    creating: int = holds(Flag())
+    """The partition is being created: its replicas go online after it."""
+    leaving: int = holds(SetOf(BROKERS))
+    """Replicas to take offline when the step is REMOVE."""
+    bounced: int = holds(SetOf(BROKERS))
+    """Brokers that came back before they were missed: to be failed, and then started."""
+    rejoining: int = holds(SetOf(BROKERS))
+    """Bounced brokers that have been failed and are still to be started."""
+    failed: int = holds(SetOf(BROKERS))
+    """Brokers that died: still to be failed."""
+
+
+@dataclass
+class Controller:
+    """A broker as a controller: its life, its epoch, the machines it drives, its context, and its channels."""
+
+    life: int = holds(StateOf(ControllerState, "Controller"))
+    epoch: int = holds(CONTROLLER_EPOCHS)
+    step: int = holds(OneOf(Step))
+    partition: int = holds(StateOf(PartitionState, "Partition"))
+    replicas: list[int] = holds(PerBroker(StateOf(ReplicaState, "Replica"), BROKERS))
+    context: Context = holds(Context)
+    channels: list[Channel] = holds(PerBroker(Channel, BROKERS))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Brokers
+
+
+@dataclass
+class Replica:
+    """A broker's replica of the partition. Log and high watermark are on disk, the rest is forgotten when the process ends."""
+
+    role: int = holds(StateOf(Role, "Role"))
+    leader_epoch: int = holds(LEADER_EPOCHS)
+    leader: int = holds(BrokerOrNone(BROKERS))
+    isr: int = holds(SetOf(BROKERS))
+    """Of a leader: the ISR as it knows it."""
+    version: int = holds(VERSIONS)
+    """Of a leader: the data version of the state znode as it knows it, with which it writes the ISR."""
+    state_epoch: int = holds(CONTROLLER_EPOCHS)
+    """Of a leader: the controller epoch that it writes with the ISR."""
+    epoch_start: int = holds(OFFSETS)
+    """Of a leader: where its log ended when it became the leader (leaderEpochStartOffset)."""
+    fetching: int = holds(Flag())
+    """Of a follower: its fetcher runs."""
+    high_watermark: int = holds(OFFSETS)
+    log: list[LogEntry] = holds(Bounded(LogEntry, RECORDS, "offset"))
+
+
+@dataclass
+class BrokerNode:
+    """A broker: its process, its session, what it has seen of controllers, its metadata cache, its replica."""
+
+    life: int = holds(OneOf(Life))
+    has_session: int = holds(Flag())
+    """Its ZooKeeper session lives. A broker that runs without one has not noticed yet."""
+    broker_epoch: int = holds(BROKER_EPOCHS)
+    """The creation id of its registration, as it knows it."""
+    controller_epoch: int = holds(CONTROLLER_EPOCHS)
+    """The newest controller epoch of any request it has taken."""
+    alive: int = holds(SetOf(BROKERS))
+    """The brokers that its metadata cache holds for alive."""
+    replica: Replica = holds(Replica)
+    stale: int = holds(OneOf(Stale))
+    """A note for the properties: the first request that took effect here though its generation was over."""
+
+
+@message
+@dataclass
+class LateFetch:
+    """A fetch request that waits on the network, and may outlive the process that sent it."""
+
+    follower: int = holds(Broker(BROKERS))
+    end: int = holds(OFFSETS)
+    """The fetch offset: the sender's log end."""
+    leader_epoch: int = holds(LEADER_EPOCHS)
+    broker_epoch: int = holds(BROKER_EPOCHS)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What happens from outside, within bounds
+
+CRASHES = Bound("crashes", 0, 3, "processes that end and may be restarted")
+LOSSY_CRASHES = Bound("lossy_crashes", 0, 2, "machines that crash and lose the end of their log")
+BOUNCES = Bound("bounces", 0, 3, "processes that end and are back before anybody reads ZooKeeper")
+EXPIRIES = Bound("expiries", 0, 3, "sessions that expire before their owner notices")
+REPEATS = Bound("repeats", 0, 2, "requests that are sent twice since the connection was lost before the answer")
+LATE_FETCHES = Bound("late_fetches", 0, 1, "fetch requests that wait on the network")
+LOST_REPLIES = Bound("lost_replies", 0, 1, "ISR writes whose answer is lost, so that the client library writes again")
+ISR_SHRINKS = Bound("isr_shrinks", 0, 3, "times that a leader takes a slow follower out of the ISR")
+CONTROLLED_SHUTDOWNS = Bound("controlled_shutdowns", 0, 2, "brokers that ask for a controlled shutdown")
+PREFERRED_ELECTIONS = Bound("preferred_elections", 0, 2, "preferred replica elections that operators ask for")
+FAILED_FAILOVERS = Bound("failed_failovers", 0, 2, "fail-overs that end with an error, so that the controller gives up")
+
+UNCLEAN = Bound("unclean", 0, 1, "1 where the topic has unclean.leader.election.enable")
+SETTLED = Bound("settled", 0, 1, "1 to start from a settled cluster: controller elected, topic created, everything told")
+
+
+@dataclass
+class Spent:
+    """How much of each bound on what happens from outside is used up."""
+
+    crashes: int = holds(Range(0, CRASHES))
+    lossy_crashes: int = holds(Range(0, LOSSY_CRASHES))
+    bounces: int = holds(Range(0, BOUNCES))
+    expiries: int = holds(Range(0, EXPIRIES))
+    repeats: int = holds(Range(0, REPEATS))
+    late_fetches: int = holds(Range(0, LATE_FETCHES))
+    lost_replies: int = holds(Range(0, LOST_REPLIES))
+    isr_shrinks: int = holds(Range(0, ISR_SHRINKS))
+    controlled_shutdowns: int = holds(Range(0, CONTROLLED_SHUTDOWNS))
+    preferred_elections: int = holds(Range(0, PREFERRED_ELECTIONS))
+    failed_failovers: int = holds(Range(0, FAILED_FAILOVERS))
+    records: int = holds(OFFSETS)
+
+
+@dataclass
+class Notes:
+    """What properties remember that no part of Kafka does."""
+
+    committed: list[LogEntry] = holds(Bounded(LogEntry, RECORDS, "offset"))
+    """All that was ever below a leader's high watermark; at an unclean election cut to what the new leader holds."""
+    removed: int = holds(SetOf(BROKERS))
+    """Brokers that were taken out of the ISR as dead and have not registered since."""
+    unclean_epoch: int = holds(LEADER_EPOCHS)
+    """The leader epoch of the last unclean election, -1 if there was none: what leaders before it still commit is given up."""
+
+
+@dataclass
+class World:
+    """The whole state."""
+
+    zookeeper: ZooKeeper = holds(ZooKeeper, kept_by="ZooKeeper")
+    controllers: list[Controller] = holds(PerBroker(Controller, BROKERS))
+    brokers: list[BrokerNode] = holds(PerBroker(BrokerNode, BROKERS))
+    fetches: list[LateFetch] = holds(Queue(LateFetch, 1))
+    spent: Spent = holds(Spent)
+    notes: Notes = holds(Notes)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The two machines of the model that are no machines of Kafka's source, and yet are machines
+
+STANDBY, ELECTING, LOADING, ACTIVE = ControllerState
+
+CONTROLLER = Machine(
+    "Controller",
+    ControllerState,
+    STANDBY,
+    (
+        Row("create_controller_znode", (STANDBY,), ELECTING, cites="Kafka 0.10 ZookeeperLeaderElector.elect"),
+        Row("increment_epoch", (ELECTING,), LOADING, cites="Kafka 0.10 KafkaController.incrementControllerEpoch"),
+        Row("elect", (STANDBY,), LOADING, cites="Kafka 2.8 KafkaController.elect"),
+        Row("failover", (LOADING,), ACTIVE, cites="Kafka 2.8 KafkaController.onControllerFailover"),
+        Row("resign", (ELECTING, LOADING, ACTIVE), STANDBY, cites="Kafka 2.8 KafkaController.onControllerResignation"),
+        Row("die", tuple(ControllerState), STANDBY, cites="the process ends", kind="initialisation"),
+    ),
+    entity=("controller",),
+    cites="Kafka 2.8 KafkaController.scala",
+)
+"""The life of a broker as controller."""
+
+ROLE = Machine(
+    "Role",
+    Role,
+    Role.NONE,
+    (
+        Row("become_leader", (Role.NONE, Role.FOLLOWER, Role.LEADER), Role.LEADER, cites="Kafka 2.8 Partition.makeLeader"),
+        Row("become_follower", (Role.NONE, Role.FOLLOWER, Role.LEADER), Role.FOLLOWER, cites="Kafka 2.8 Partition.makeFollower"),
+        Row(
+            "log_directory_fails",
+            (Role.NONE, Role.FOLLOWER, Role.LEADER),
+            Role.OFFLINE,
+            cites="Kafka 2.8 ReplicaManager.markPartitionOffline",
+            waits_for="failures of log directories",
+        ),
+        Row(
+            "delete_replica",
+            (Role.FOLLOWER, Role.LEADER),
+            Role.NONE,
+            cites="Kafka 2.8 ReplicaManager.stopReplicas",
+            waits_for="topic deletion",
+        ),
+        Row("die", tuple(Role), Role.NONE, cites="the process ends", kind="initialisation"),
+    ),
+    entity=("broker",),
+    cites="Kafka 2.8 ReplicaManager.scala, Partition.scala",
+)
+"""The role of a replica on its broker."""

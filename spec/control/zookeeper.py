@@ -1,0 +1,78 @@
+"""What ZooKeeper does: sessions with their ephemeral nodes, and conditional writes.
+
+Knows who writes what, not why. Each function is one operation, atomic as ZooKeeper's are; a multi is one too.
+"""
+
+from __future__ import annotations
+
+from spec.control.decisions import Checked
+from spec.control.state import World
+from spec.domain import NONE, assign, excluding, including
+from spec.table import Constants
+
+
+def end_session(s: World, broker: int) -> None:
+    """Delete the ephemeral nodes of the broker's session: its registration, and /controller if it is its own."""
+    s.zookeeper.registered = excluding(s.zookeeper.registered, broker)
+    if s.zookeeper.controller == broker:
+        s.zookeeper.controller = NONE
+    s.brokers[broker].has_session = 0
+
+
+def register(s: World, broker: int) -> None:
+    """Open a session and register the broker, under the next creation id, which it learns from the answer."""
+    s.zookeeper.registered = including(s.zookeeper.registered, broker)
+    s.zookeeper.broker_epochs[broker] = s.zookeeper.broker_epochs[broker] + 1
+    s.brokers[broker].broker_epoch = s.zookeeper.broker_epochs[broker]
+    s.brokers[broker].has_session = 1
+    s.notes.removed = excluding(s.notes.removed, broker)
+
+
+def create_controller_and_increment_epoch(s: World, broker: int) -> None:
+    """One multi: create /controller and write the next controller epoch."""
+    s.zookeeper.controller = broker
+    s.zookeeper.controller_epoch = s.zookeeper.controller_epoch + 1
+
+
+def fence_holds(s: World, k: Constants, controller: int) -> bool:
+    """Whether a multi with a check of /controller_epoch would succeed for this controller, or it makes no check."""
+    return k.controller_writes_fenced == Checked.NO or s.zookeeper.controller_epoch == s.controllers[controller].epoch
+
+
+def write_state(s: World, controller: int, leader: int, isr: int) -> None:
+    """Write the partition's state for a controller, with the next leader epoch; its cache is what it wrote.
+
+    The conditional write that a controller repeats until it succeeds: it has read what it replaces, so no version is compared here.
+    """
+    s.zookeeper.partition.leader = leader
+    s.zookeeper.partition.isr = isr
+    s.zookeeper.partition.leader_epoch = s.zookeeper.partition.leader_epoch + 1
+    s.zookeeper.partition.version = s.zookeeper.partition.version + 1
+    s.zookeeper.partition.controller_epoch = s.controllers[controller].epoch
+    read_state(s, controller)
+
+
+def create_state(s: World, controller: int, leader: int, isr: int) -> None:
+    """Create the partition's state for a controller, with leader epoch and version 0; its cache is what it wrote."""
+    s.zookeeper.partition.leader = leader
+    s.zookeeper.partition.isr = isr
+    s.zookeeper.partition.leader_epoch = 0
+    s.zookeeper.partition.controller_epoch = s.controllers[controller].epoch
+    read_state(s, controller)
+
+
+def read_state(s: World, controller: int) -> None:
+    """Read the partition's state into a controller's cache."""
+    assign(s.controllers[controller].context.leadership, s.zookeeper.partition)
+
+
+def isr_write_succeeds(s: World, leader: int) -> bool:
+    """Whether a leader's conditional write of the ISR meets the version that the leader knows."""
+    return s.zookeeper.partition.version == s.brokers[leader].replica.version
+
+
+def write_isr(s: World, leader: int, isr: int) -> None:
+    """Write the ISR for a leader, under its own leader epoch and the controller epoch that it was last told."""
+    s.zookeeper.partition.isr = isr
+    s.zookeeper.partition.version = s.zookeeper.partition.version + 1
+    s.zookeeper.partition.controller_epoch = s.brokers[leader].replica.state_epoch

@@ -1,0 +1,530 @@
+"""Ways back: what is recoverable, in both engines, on toys, on random graphs, and as people and programs read it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Command
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model_check import embedded, oracle
+from model_check.check import Expectation, check, compare
+from model_check.counterexample import trace_of
+from model_check.exploration import Budget, EngineError, Exploration, Finding, resident_bytes
+from model_check.oracle import World
+from model_check.recovery import PIECE, Recovery
+from model_check.report.plain import model_plain, result_plain
+from model_check.report.text import model_text, result_text, story_text, trace_text
+from spec.domain import Bound, Range, holds
+from spec.table import Rule, Spec, recoverable
+from tests import toys
+
+Explore = Callable[..., Exploration]
+Golden = Callable[[str, str], None]
+ENGINES = {
+    "oracle": oracle.explore,
+    "embedded": embedded.explore,
+    "two threads": partial(embedded.explore, threads=2),
+}
+
+
+@pytest.fixture(params=ENGINES.values(), ids=ENGINES.keys())
+def explore(request: pytest.FixtureRequest) -> Explore:
+    """One engine after the other."""
+    engine: Explore = request.param
+    return engine
+
+
+def run(explore: Explore, spec: Spec, **other: Any) -> Exploration:
+    """Explore a toy at its first bounds."""
+    return explore(spec, toys.bounds_of(spec), **other)
+
+
+def end_of(result: Exploration, claim: str) -> Any:
+    """Return the last state of a finding."""
+    world, finding = World(result.spec, result.bounds), result.findings[claim]
+    state = world.initial()[finding.start]
+    for number in finding.actions:
+        rule, binding = world.actions.decode(number)
+        state = world.apply(rule, state, binding)
+    return state
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Toys
+
+
+@pytest.mark.parametrize("spec", [toys.TRAP, toys.FETCHED, toys.LOST, toys.CUT_OPERATOR], ids=lambda spec: spec.name)
+def test_a_trap_is_found_at_its_first_state(explore: Explore, spec: Spec) -> None:
+    """The first state without a way back is told, whether or not an operator or a fault leads out, or would but for a bound."""
+    result = run(explore, spec)
+
+    assert result.complete
+    assert (result.verdict_of("Home"), result.verdict_of("AtThree")) == ("violated", "holds")
+    assert (end_of(result, "Home").at, len(result.findings["Home"].actions)) == (2, 2)
+    assert result.undecided_by == []
+
+
+def test_a_way_by_the_protocol_is_enough(explore: Explore) -> None:
+    """Where a protocol rule leads out of the trap, the claim holds."""
+    result = run(explore, toys.RETURNS)
+
+    assert (result.verdict, result.complete, result.findings) == ("holds", True, {})
+
+
+@pytest.mark.parametrize(("spec", "rule"), [(toys.UNDECIDED, "IsFetched"), (toys.COUNTS_AWAY, "CountUp")])
+def test_a_bounded_step_leaves_it_undecided(explore: Explore, spec: Spec, rule: str) -> None:
+    """Where only a bound forbids a protocol step, by `within` or by a store, a way is taken to exist, and the rule is named."""
+    result = run(explore, spec)
+
+    assert (result.verdict, result.complete) == ("holds", True)
+    assert (dict(result.bounded), result.undecided_by) == ({rule: 1}, [rule])
+
+
+def test_the_first_of_several_in_a_level_is_told(explore: Explore) -> None:
+    """Of four lost states in one level the one with the smallest fingerprint is found."""
+    result = run(explore, toys.FALLS)
+    layout = embedded.Layout(World(toys.FALLS, {}).space)
+
+    expected = min(range(2, 6), key=lambda at: layout.fingerprint(layout.pack(toys.Walker(at))))
+    assert end_of(result, "Home").at == expected
+    assert len(result.findings["Home"].actions) == 1
+
+
+def test_a_step_out_of_a_domain_is_no_way(explore: Explore) -> None:
+    """A step that leaves its domain violates the type invariant, and leads nowhere, nor does it leave anything undecided."""
+    result = run(explore, toys.WALKS_AWAY, everything=True)
+
+    assert result.violated == ["AtThree", "TypeInvariant"]
+    assert (end_of(result, "AtThree").at, result.undecided_by) == (4, [])
+
+
+def test_a_search_that_stops_is_inconclusive(explore: Explore) -> None:
+    """A search that another violation or a budget ends says nothing on ways back; one that goes on does."""
+    violated = run(explore, toys.BREAKS_AND_TRAPS)
+    whole = run(explore, toys.BREAKS_AND_TRAPS, everything=True)
+    spent = run(explore, toys.TRAP, budget=Budget(max_states=3))
+
+    assert (violated.violated, violated.verdict_of("StartsOver")) == (["BelowThree"], "inconclusive")
+    assert whole.violated == ["BelowThree", "StartsOver"]
+    assert (len(whole.findings["StartsOver"].actions), end_of(whole, "StartsOver").value) == (1, 1)
+    assert (spent.verdict, spent.verdict_of("Home"), spent.findings) == ("inconclusive", "inconclusive", {})
+
+
+def test_only_what_is_asked_for_is_judged(explore: Explore) -> None:
+    """Of two claims one can be judged alone, and its finding is the same."""
+    both, one = run(explore, toys.TRAP), run(explore, toys.TRAP, properties=[toys.HOME])
+
+    assert [name for name, _ in one.claims] == ["Home", "TypeInvariant"]
+    assert one.findings == {"Home": both.findings["Home"]}
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_change_no_way(threads: int) -> None:
+    """With levels wide enough to share, threads find what one thread finds: the first state with a full cell."""
+    bounds = {"limit": 12}
+    one, more = (embedded.explore(toys.GRID_TRAP, bounds, threads=n) for n in (1, threads))
+
+    assert max(one.levels) >= embedded.SMALL_LEVEL
+    assert (one.violated, one.findings) == (["Empties"], more.findings)
+    assert sorted(end_of(one, "Empties").cells) == [0, 0, 0, 12]
+
+
+def start_anywhere(s: toys.Grid, a: int, b: int, c: int, d: int) -> None:
+    """Begin with any four numbers."""
+    s.cells[0] = a
+    s.cells[1] = b
+    s.cells[2] = c
+    s.cells[3] = d
+
+
+def is_not_seven(s: toys.Grid) -> bool:
+    """Not every cell is 7."""
+    for cell in range(len(s.cells)):
+        if s.cells[cell] != 7:
+            return True
+    return False
+
+
+def never(s: toys.Grid) -> bool:
+    """Never hold."""
+    return False
+
+
+def stay(s: toys.Grid) -> None:
+    """Change nothing."""
+
+
+ANYWHERE = Rule("Start", "world", "", "", (start_anywhere,), {name: Range(0, toys.LIMIT) for name in "abcd"})
+STAY = Rule("Stay", "world", "", "", (stay,), guards=(is_not_seven,))
+CUT = Rule("Cut", "world", "", "", (stay,), guards=(is_not_seven,), within=(never,))
+NOT_SEVEN = recoverable("Back", is_not_seven, "", "")
+NEVER = recoverable("Back", never, "", "")
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize(("rule", "claim"), [(STAY, NOT_SEVEN), (CUT, NEVER)], ids=["met", "undecided"])
+def test_the_only_lost_state_of_many(rule: Rule, claim: Any, threads: int) -> None:
+    """Of 28,561 states of one level all but one meet the claim, or are undecided; that one is found, in whatever slice it is."""
+    spec = Spec("many", "", toys.Grid, (rule,), (claim,), start=ANYWHERE)
+    result = embedded.explore(spec, {"limit": 12}, threads=threads)
+
+    assert (result.levels, result.violated) == ([13**4], ["Back"])
+    assert list(end_of(result, "Back").cells) == [7, 7, 7, 7]
+
+
+def test_verify_and_both() -> None:
+    """A search with another seed and the other engine come to the same verdicts and are named."""
+    result = check(toys.GRID_TRAP, {"limit": 4}, engine="both", verify=True)
+
+    assert result.compared == ["another seed", "the oracle"]
+    assert (result.violated, len(result.findings["Empties"].actions)) == (["Empties"], 4)
+
+
+def test_a_comparison_looks_at_every_verdict() -> None:
+    """Two results that are violated, but not by the same property, do not agree."""
+    one, other = (run(embedded.explore, toys.BREAKS_AND_TRAPS, properties=[claim], everything=True) for claim in _claims())
+
+    with pytest.raises(EngineError, match="violated not the same"):
+        compare(one, other, "another", exact=False)
+
+
+def _claims() -> tuple[Any, ...]:
+    return toys.BREAKS_AND_TRAPS.properties
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Budgets
+
+
+def _at_the_end(states: int, act: Callable[[], None]) -> Callable[[Exploration, float], None]:
+    """Return a progress that acts when the last level has been expanded: it found no more than the levels before."""
+    seen: list[int] = []
+
+    def progress(result: Exploration, _seconds: float) -> None:
+        seen.append(result.distinct)
+        if seen[-2:] == [states, states]:
+            act()
+
+    return progress
+
+
+def test_an_interrupt_while_ways_are_looked_for(explore: Explore) -> None:
+    """An interrupt after the last level leaves the verdict inconclusive, and says why."""
+    budget = Budget()
+    progress = _at_the_end(5, lambda: setattr(budget, "interrupted", True))
+    result = run(explore, toys.TRAP, budget=budget, progress=progress)
+
+    assert (result.verdict, result.complete, result.stopped) == ("inconclusive", False, "interrupted")
+    assert (result.distinct, result.findings) == (5, {})
+
+
+def test_a_violation_beside_unjudged_ways(explore: Explore) -> None:
+    """An invariant that is violated stays so where ways back could not be judged, and the report says that this is not all."""
+    budget = Budget()
+    progress = _at_the_end(6, lambda: setattr(budget, "interrupted", True))
+    result = run(explore, toys.BREAKS_AND_TRAPS, everything=True, budget=budget, progress=progress)
+
+    assert (result.violated, result.verdict_of("StartsOver")) == (["BelowThree"], "inconclusive")
+    assert "VIOLATED: BelowThree; not complete: interrupted" in result_text(result, {})
+
+
+def test_memory_for_ways_is_asked_for() -> None:
+    """Where the budget has no room for the graph, the verdict is inconclusive, and says so."""
+    budget = Budget()
+
+    def spend() -> None:
+        budget.memory_bytes = resident_bytes()
+
+    result = run(embedded.explore, toys.GRID_TRAP, budget=budget, progress=_at_the_end(10_000, spend))
+
+    assert (result.distinct, result.verdict) == (10_000, "inconclusive")
+    assert "memory budget" in result.stopped
+
+
+def test_only_steps_that_matter_are_recorded() -> None:
+    """Steps of states that are safe, and steps that do not count, are not recorded; what was recorded is used up."""
+    search: list[embedded.Search] = []
+    result = run(embedded.explore, toys.GRID_TRAP, on_level=lambda s: search.append(s) if not search else None)
+    recovery = Recovery(1)
+    recovery.add_level(np.arange(3, dtype=np.uint64), np.array([[True], [False], [False]]))
+    cuts = np.array([False, True, False])
+    parents, targets = np.array([0, 1, 2, 2], np.uint32), np.array([1, 2, 0, 1], np.uint64)
+    recovery.add_steps(0, cuts, parents, targets, np.array([True, True, True, False]))
+
+    assert result.complete and search[0].recovery is not None and not search[0].recovery.steps, "used up"
+    assert [(list(sources), list(marks)) for sources, marks in recovery.steps] == [([2], [0])], "only an open state's"
+    assert recovery.lost(lambda _: "") == ("", [-1])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Random graphs
+
+NODES = 6
+EDGES = 2 ** (NODES * NODES) - 1
+
+
+@dataclass
+class Node:
+    """Where in a graph somebody is; the graph is in the constants, a bit for each edge."""
+
+    at: int = holds(Range(0, NODES - 1))
+
+
+def starts_here(k: Any, at: int) -> bool:
+    """The node is one to start from."""
+    return k.starts >> at & 1 == 1
+
+
+def start_here(s: Node, at: int) -> None:
+    """Start at the node."""
+    s.at = at
+
+
+def protocol_leads(s: Node, k: Any, to: int) -> bool:
+    """There is an edge of the protocol."""
+    return k.protocol >> (6 * s.at + to) & 1 == 1
+
+
+def operator_leads(s: Node, k: Any, to: int) -> bool:
+    """There is an edge of the operator."""
+    return k.operator >> (6 * s.at + to) & 1 == 1
+
+
+def is_not_cut(s: Node, k: Any, to: int) -> bool:
+    """No bound forbids the edge."""
+    return k.cut >> (6 * s.at + to) & 1 == 0
+
+
+def go(s: Node, to: int) -> None:
+    """Go to the other end of the edge."""
+    s.at = to
+
+
+def meets_one(s: Node, k: Any) -> bool:
+    """The node is one of the first set."""
+    return k.one >> s.at & 1 == 1
+
+
+def meets_other(s: Node, k: Any) -> bool:
+    """The node is one of the second set."""
+    return k.other >> s.at & 1 == 1
+
+
+ANY_NODE = Range(0, NODES - 1)
+GRAPH = Spec(
+    "graph",
+    "a graph of six nodes",
+    Node,
+    (
+        Rule("Go", "world", "", "", (go,), {"to": ANY_NODE}, (protocol_leads,), (is_not_cut,)),
+        Rule("Lead", "operator", "", "", (go,), {"to": ANY_NODE}, (operator_leads,), (is_not_cut,), kind="operator"),
+    ),
+    (recoverable("One", meets_one, "", ""), recoverable("Other", meets_other, "", "")),
+    start=Rule("Start", "world", "", "", (start_here,), {"at": ANY_NODE}, (starts_here,)),
+    more_bounds=(
+        Bound("starts", 1, 2**NODES - 1, "where to start"),
+        *(Bound(name, 0, EDGES, "edges") for name in ("protocol", "operator", "cut")),
+        *(Bound(name, 0, 2**NODES - 1, "goals") for name in ("one", "other")),
+    ),
+)
+
+
+def edges_of(mask: int) -> set[tuple[int, int]]:
+    """Return the edges of a mask."""
+    return {(node, to) for node in range(NODES) for to in range(NODES) if mask >> (NODES * node + to) & 1}
+
+
+def first_lost(bounds: dict[str, int], goal: str) -> tuple[int, int] | None:
+    """Return level and node of the first state without a way to the goal, by the definition."""
+    protocol, cut = edges_of(bounds["protocol"]), edges_of(bounds["cut"])
+    safe = {node for node in range(NODES) if bounds[goal] >> node & 1} | {node for node, _ in protocol & cut}
+    for _ in range(NODES):
+        safe |= {node for node, to in protocol - cut if to in safe}
+    level = {node for node in range(NODES) if bounds["starts"] >> node & 1}
+    seen, depth = set(level), 0
+    layout = embedded.Layout(World(GRAPH, bounds).space)
+    while level:
+        if lost := level - safe:
+            return depth, min(lost, key=lambda node: layout.fingerprint(layout.pack(Node(node))))
+        level = {to for node, to in (protocol | edges_of(bounds["operator"])) - cut if node in level} - seen
+        seen, depth = seen | level, depth + 1
+    return None
+
+
+FEW_EDGES = st.lists(st.integers(0, NODES * NODES - 1), max_size=9).map(lambda bits: sum(1 << bit for bit in set(bits)))
+SOME_NODES = st.integers(0, 2**NODES - 1)
+GRAPHS = st.fixed_dictionaries(
+    {
+        "starts": st.integers(1, 2**NODES - 1),
+        "protocol": FEW_EDGES,
+        "operator": FEW_EDGES,
+        "cut": st.just(0) | FEW_EDGES,
+        "one": SOME_NODES,
+        "other": st.sampled_from([1 << node for node in range(NODES)]),
+    }
+)
+
+
+@given(GRAPHS)
+@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+def test_random_graphs(bounds: dict[str, int]) -> None:
+    """On any small graph both engines tell the first state without a way back, for two claims at once, or that there is none."""
+    one, other = oracle.explore(GRAPH, bounds), embedded.explore(GRAPH, bounds)
+
+    assert one.complete and other.complete
+    assert (one.findings, one.bounded) == (other.findings, other.bounded)
+    for claim in ("One", "Other"):
+        expected = first_lost(bounds, claim.lower())
+        found = (len(one.findings[claim].actions), end_of(one, claim).at) if claim in one.findings else None
+        assert found == expected
+        trace = trace_of(other, claim)
+        assert (trace is None) == (expected is None), "the replay agrees"
+
+
+@st.composite
+def recordings(draw: st.DrawFn) -> tuple[list[int], list[tuple[int, int]], list[bool], list[bool]]:
+    """Return widths of levels, steps between states, and which states meet a claim or are undecided."""
+    widths = draw(st.lists(st.integers(1, 6), min_size=1, max_size=6))
+    states = sum(widths)
+    number = st.integers(0, states - 1)
+    steps = draw(st.lists(st.tuples(number, number), max_size=3 * states))
+    flags = st.lists(st.booleans(), min_size=states, max_size=states)
+    return widths, steps, draw(flags), [flag and draw(st.booleans()) for flag in draw(flags)]
+
+
+@given(recordings(), st.integers(0, 2**32))
+@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+def test_backward_reachability(recorded: tuple[list[int], list[tuple[int, int]], list[bool], list[bool]], seed: int) -> None:
+    """Whatever is recorded in whatever slices, the first state is told from which forward steps meet nothing."""
+    widths, steps, meets, undecided = recorded
+    marks = np.random.default_rng(seed).integers(1, 2**64, sum(widths), np.uint64)
+    recovery = Recovery(2)
+    first = 0
+    for width in widths:
+        own = np.array(meets[first : first + width])
+        recovery.add_level(marks[first : first + width], np.stack([own, np.ones(width, np.bool_)], axis=1))
+        for begin, end in ((0, width // 2), (width // 2, width)):
+            some = [(a - first, b) for a, b in steps if begin <= a - first < end]
+            parents = np.array([a for a, _ in some], np.uint32)
+            targets = marks[np.array([b for _, b in some], np.intp)]
+            cuts = np.array(undecided[first + begin : first + end], np.bool_)
+            recovery.add_steps(begin, cuts, parents, targets, np.ones(len(some), np.bool_))
+        first += width
+
+    safe = {state for state, flags in enumerate(zip(meets, undecided, strict=True)) if any(flags)}
+    for _ in meets:
+        safe |= {a for a, b in steps if b in safe}
+    expected = min(set(range(len(meets))) - safe, default=-1)
+    assert recovery.lost(lambda _: "") == ("", [expected, -1])
+
+
+def test_more_states_than_a_piece() -> None:
+    """A level of many pieces, each state with steps to two of the level before, is followed to the end."""
+    width = 2 * PIECE + 3
+    marks = np.arange(1, 3 * width + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    recovery = Recovery(1)
+    everywhere, no_cuts = np.arange(width, dtype=np.uint32), np.zeros(width, np.bool_)
+    leads = np.ones(width, np.bool_)
+    for level in range(3):
+        recovery.add_level(marks[level * width : (level + 1) * width], np.full((width, 1), level == 0))
+        for shift in (0, 1) if level else ():
+            before = marks[(level - 1) * width : level * width]
+            leads[7] = level < 2
+            recovery.add_steps(0, no_cuts, everywhere, np.roll(before, shift), leads)
+
+    assert recovery.lost(lambda _: "") == ("", [2 * width + 7])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Traces and reports
+
+
+def test_counterexample(golden: Golden) -> None:
+    """The counterexample of a recoverable property reads as it did, in full and as a story, and says what its end means."""
+    result = run(embedded.explore, toys.FETCHED)
+    trace = trace_of(result, "Home")
+
+    assert trace is not None
+    golden("recoverable.txt", trace_text(trace, toys.FETCHED) + "\n\n" + story_text(trace, toys.FETCHED) + "\n")
+
+
+def test_report_of_what_is_undecided(golden: Golden) -> None:
+    """The report says which protocol rules leave states undecided; without a recoverable property it does not."""
+    result = run(embedded.explore, toys.UNDECIDED)
+    text = result_text(result, {}, timing=False)
+
+    golden("recoverable-undecided.txt", text + "\n")
+    plain = toys.LEAVES_BOUND
+    assert "undecided" not in result_text(run(embedded.explore, plain), {})
+
+
+def test_json() -> None:
+    """The JSON form names the kind, the verdict and the trace, and the rules that leave states undecided."""
+    result = run(embedded.explore, toys.TRAP)
+    trace = trace_of(result, "Home")
+    assert trace is not None
+    home, three, _ = result_plain(result, {"Home": trace})["properties"]
+
+    assert (home["kind"], home["verdict"], len(home["trace"]["steps"])) == ("recoverable", "violated", 2)
+    assert (three["kind"], three["verdict"], three["trace"]) == ("recoverable", "holds", None)
+    assert result_plain(run(embedded.explore, toys.UNDECIDED), {})["undecided_by"] == ["IsFetched"]
+    assert model_plain(toys.TRAP)["properties"][0]["kind"] == "recoverable"
+    assert "Home (recoverable): wherever somebody is, a way leads home" in model_text(toys.TRAP)
+
+
+@pytest.mark.parametrize("actions", [(), (0,)])
+def test_a_wrong_finding_is_refused(actions: tuple[int, ...]) -> None:
+    """A finding from whose end a way leads back, as the oracle sees it, is an error of an engine."""
+    result = run(embedded.explore, toys.TRAP)
+    result.findings["Home"] = Finding(0, actions)
+
+    with pytest.raises(EngineError, match="Home: the trace replays, but the oracle judges its end otherwise"):
+        trace_of(result, "Home")
+
+
+def test_expectations() -> None:
+    """An expectation names the states of the shortest counterexample."""
+    result = check(toys.TRAP)
+
+    assert Expectation("violated", traces={"Home": 3}).unmet(result) == []
+    assert Expectation("violated", traces={"Home": 4}).unmet(result) == ["Home: the counterexample has 3 states, expected 4"]
+
+
+MANIFEST = """
+[[tool.kafka-spec.checks]]
+name = "trap"
+model = "tests.toys:FETCHED"
+verdict = "violated"
+properties = ["Home"]
+traces = {{ Home = {states} }}
+"""
+
+
+@pytest.mark.parametrize(("states", "code"), [(3, 0), (2, 1)])
+def test_manifest(kafka_spec: Command, tmp_path: Path, states: int, code: int) -> None:
+    """A check of the manifest expects the length of the counterexample; with --traces its story is told to the end."""
+    (tmp_path / "pyproject.toml").write_text(MANIFEST.format(states=states))
+    ran = kafka_spec("check", "--traces", cwd=tmp_path)
+
+    assert ran.returncode == code, ran.stderr
+    assert "From here no steps of the protocol alone lead to what is claimed." in ran.stdout
+
+
+def test_command_line(kafka_spec: Command) -> None:
+    """`check` ends with 1 and tells the counterexample, and `trace` shows it by its name; both engines agree."""
+    checked = kafka_spec("check", "tests.toys:TRAP", "--engine", "both", "--verify")
+    traced = kafka_spec("trace", "tests.toys:TRAP", "--property", "Home", "--format", "json")
+
+    assert checked.returncode == 1, checked.stderr
+    assert "VIOLATED: Home" in checked.stdout and "compared    with another seed and the oracle: equal" in checked.stdout
+    assert "Home is violated: a shortest way has 3 states" in checked.stdout
+    assert traced.returncode == 0 and [trace["shows"] for trace in json.loads(traced.stdout)] == ["Home"]
