@@ -7,11 +7,15 @@ received is traced back to the step that sent it, by its channel and content.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spec.table import Property, Spec
 from spec.trace import FieldChange, MessageItem, Step, Trace
+
+FIELDS = 7
+"""Changed fields that a chart shows in one step; the page of a trace shows all."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Event:
     """(keeper, what was written there)."""
     fired: tuple[str, ...]
     changed: tuple[str, ...]
-    """Fields that changed, those written to a keeper and those told as messages left out."""
+    """Fields that changed, but those written to a keeper and those told as messages or as fired; at most FIELDS lines."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,7 @@ class Chart:
     """A trace to be drawn; `ending` says what it shows, `broken` whether that is a violation and no goal."""
 
     title: str
+    bounds: str
     participants: tuple[str, ...]
     events: tuple[Event, ...]
     ending: str
@@ -58,10 +63,10 @@ def chart_of(trace: Trace, claim: Property | None = None) -> Chart:
     ending = f"{trace.shows} is {'reached' if reached else 'violated'}{f': {claim.says}' if claim else ''}"
     actors = [step.actor for step in trace.steps]
     keepers = [change.kept_by for step in trace.steps for change in step.written]
-    bounds = ", ".join(f"{name} {value}" for name, value in trace.bounds)
     post = _Post()
     return Chart(
-        title=f"{trace.spec}: {trace.shows}" + (f" ({bounds})" if bounds else ""),
+        title=f"{trace.spec}: {trace.shows}",
+        bounds=", ".join(f"{name} {value}" for name, value in trace.bounds),
         participants=ordered(actors or [trace.start.actor], keepers),
         events=tuple(_event(number, step, post) for number, step in enumerate(trace.steps, 2)),
         ending=ending,
@@ -108,7 +113,11 @@ class _Post:
 def _event(number: int, step: Step, post: _Post) -> Event:
     received = tuple(post.receive(item) for item in step.received)
     sent = tuple(post.send(item, step.actor) for item in step.sent)
-    told = {item.channel for item in (*step.sent, *step.received)} | {change.path for change in step.written}
+    written = [change for change in step.written if change.kept_by != step.actor]
+    told = {item.channel for item in (*step.sent, *step.received)} | {change.path for change in written}
+    changed = [f"{c.path}: {c.shown[0]} → {c.shown[1]}" for c in _without_fired(step) if c.path not in told]
+    if len(changed) > FIELDS:
+        changed[FIELDS - 1 :] = [f"and {len(changed) - FIELDS + 1} fields more"]
     return Event(
         number=number,
         actor=step.actor,
@@ -117,12 +126,24 @@ def _event(number: int, step: Step, post: _Post) -> Event:
         action=str(step.action),
         sent=sent,
         received=received,
-        written=tuple((change.kept_by, _assigned(change)) for change in step.written),
+        written=tuple((change.kept_by, _assigned(change)) for change in written),
         fired=tuple(
             f"{f.machine}{list(f.entity) if f.entity else ''} {f.trigger}: {f.source} → {f.target or 'refused'}" for f in step.fired
         ),
-        changed=tuple(f"{c.path}: {c.shown[0]} → {c.shown[1]}" for c in step.changed if c.path not in told),
+        changed=tuple(changed),
     )
+
+
+def _without_fired(step: Step) -> list[FieldChange]:
+    """Return the changed fields, for each firing without one that changed from its source to its target: it is told as fired."""
+    moves = Counter((firing.source, firing.target) for firing in step.fired)
+    left = []
+    for change in step.changed:
+        if moves[change.shown] > 0:
+            moves[change.shown] -= 1
+        else:
+            left.append(change)
+    return left
 
 
 def _assigned(change: FieldChange) -> str:

@@ -1,4 +1,4 @@
-"""Where the states and arrows of Kafka's two machines stand on the page, and to which part of a life each state belongs.
+"""Where the states and arrows of Kafka's machines stand on the page, and to which part of a life each state belongs.
 
 Taste, not protocol: a picture is complete without it, and then laid out by Graphviz. Points, from the left and from the top.
 """
@@ -17,10 +17,14 @@ Point = tuple[int, int]
 
 @dataclass(frozen=True)
 class Places:
-    """A page: states and arrows by name (an arrow by its trigger, or by trigger and target), and the lane of each state."""
+    """A page: states and arrows by name (an arrow by its trigger, or with its target), the lane of each state.
+
+    The first state of the lane `path` is where a life begins; `back` is the lane of arrows that lead there again.
+    """
 
     points: Mapping[str, Point]
     lanes: Mapping[str, tuple[str, ...]]
+    back: str = "none"
 
     def of_arrow(self, arrow: Arrow) -> Point | None:
         """Return where an arrow's label stands; None where nobody has said."""
@@ -32,8 +36,8 @@ class Places:
         return next((self.points[name] for name in names if name in self.points), None)
 
     def lane_of_arrow(self, arrow: Arrow) -> str:
-        """Return the lane of an arrow: its target's, but deletion where it leads back to the beginning."""
-        return "deletion" if arrow.target.name == self.lanes.get("path", ("",))[0] else self.lane(arrow.target)
+        """Return the lane of an arrow: its target's, unless it leads back to the beginning."""
+        return self.back if arrow.target.name == self.lanes.get("path", ("",))[0] else self.lane(arrow.target)
 
     def lane(self, state: enum.IntEnum) -> str:
         """Return the lane of a state: path, failure, deletion, or none."""
@@ -70,6 +74,7 @@ REPLICA = Places(
         "failure": ("OFFLINE",),
         "deletion": ("DELETION_STARTED", "DELETION_SUCCESSFUL", "DELETION_INELIGIBLE"),
     },
+    back="deletion",
 )
 
 PARTITION = Places(
@@ -91,9 +96,47 @@ PARTITION = Places(
         "legend": (400, 480),
     },
     lanes={"path": ("NON_EXISTENT", "NEW", "ONLINE"), "failure": ("OFFLINE",), "deletion": ()},
+    back="deletion",
 )
 
-PLACES: Mapping[str, Places] = {"Partition": PARTITION, "Replica": REPLICA}
+CONTROLLER = Places(
+    points={
+        "STANDBY": (85, 140),
+        "create_controller_znode": (265, 140),
+        "ELECTING": (445, 140),
+        "increment_epoch": (600, 140),
+        "LOADING": (755, 140),
+        "failover": (890, 140),
+        "ACTIVE": (1025, 140),
+        "elect": (445, 50),
+        "resign": (600, 245),
+        "die": (85, 245),
+        "any state": (85, 320),
+        "legend": (600, 320),
+    },
+    lanes={"path": ("STANDBY", "ELECTING", "LOADING", "ACTIVE"), "failure": ()},
+    back="failure",
+)
+
+ROLE = Places(
+    points={
+        "NONE": (85, 140),
+        "become_follower": (290, 42),
+        "FOLLOWER": (450, 140),
+        "become_leader": (640, 42),
+        "LEADER": (815, 140),
+        "delete_replica": (265, 225),
+        "log_directory_fails": (600, 260),
+        "OFFLINE": (815, 340),
+        "die": (85, 260),
+        "any state": (85, 340),
+        "legend": (400, 400),
+    },
+    lanes={"path": ("NONE", "FOLLOWER", "LEADER"), "failure": ("OFFLINE",), "deletion": ()},
+    back="deletion",
+)
+
+PLACES: Mapping[str, Places] = {"Partition": PARTITION, "Replica": REPLICA, "Controller": CONTROLLER, "Role": ROLE}
 
 
 def places_of(machine: Machine) -> Places:

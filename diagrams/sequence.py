@@ -25,6 +25,7 @@ STYLE = """
 .sequence text { font-family: Helvetica, Arial, "DejaVu Sans", sans-serif; fill: var(--ink, #24292f) }
 .sequence .title { font-size: 15px; font-weight: 600 }
 .sequence .number { fill: var(--faint, #6e7781); font-size: 12px }
+.sequence .bounds { fill: var(--faint, #6e7781); font-size: 12px }
 .sequence .says { font-size: 12px }
 .sequence .who { font-size: 13px; font-weight: 600; text-anchor: middle }
 .sequence .rule { font-size: 11.5px; font-weight: 600; text-anchor: middle }
@@ -76,10 +77,12 @@ def wrapped(text: str, width: float, size: float = SIZE) -> list[str]:
 
 
 def _pieces(word: str, width: float, size: float) -> list[str]:
+    """Break a word that is too wide, after a dot where there is one."""
     pieces = [""]
     for letter in word:
         if pieces[-1] and width_of(pieces[-1] + letter, size) > width:
-            pieces.append("")
+            head, dot, tail = pieces[-1].rpartition(".")
+            pieces[-1:] = [head + dot, tail] if head and tail else [pieces[-1], ""]
         pieces[-1] += letter
     return pieces
 
@@ -96,7 +99,7 @@ class _Drawing:
         self.chart = chart
         self.x = {name: MARGIN + STORY + COLUMN * (0.5 + column) for column, name in enumerate(chart.participants)}
         self.width = MARGIN * 2 + STORY + COLUMN * len(chart.participants)
-        self.y = float(HEAD)
+        self.y = max(float(HEAD), 58 + LINE * len(wrapped(chart.bounds, STORY - 10, 12)))
         self.parts: list[str] = []
 
     def text(self) -> str:
@@ -104,7 +107,7 @@ class _Drawing:
             self.event(event)
         ending = self.ending()
         height = self.y + MARGIN
-        lives = [f'<line class="life" x1="{x:g}" x2="{x:g}" y1="{HEAD - 8}" y2="{ending:g}"/>' for x in self.x.values()]
+        lives = [f'<line class="life" x1="{x:g}" x2="{x:g}" y1="84" y2="{ending:g}"/>' for x in self.x.values()]
         bands = [part for part in self.parts if part.startswith('<rect class="band')]
         others = [part for part in self.parts if not part.startswith('<rect class="band')]
         size = f'width="{self.width:g}" height="{height:g}" viewBox="0 0 {self.width:g} {height:g}"'
@@ -124,6 +127,8 @@ class _Drawing:
 
     def head(self) -> list[str]:
         parts = [f'<text class="title" x="{MARGIN}" y="28">{_escaped(self.chart.title)}</text>']
+        for line, text in enumerate(wrapped(self.chart.bounds, STORY - 10, 12)):
+            parts.append(f'<text class="bounds" x="{MARGIN}" y="{52 + line * LINE:g}">{_escaped(text)}</text>')
         for name, x in self.x.items():
             half = (COLUMN - 40) / 2
             parts.append(f'<rect class="head" x="{x - half:g}" y="48" width="{2 * half:g}" height="32" rx="6"/>')

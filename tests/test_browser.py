@@ -153,9 +153,9 @@ def test_machines_are_lit(browser: Browser, tmp_path: Path) -> None:
         ids = [element.get_attribute("id") for element in page.locator("figure .lit").all()]
         return sorted(ids, key=str), [element.text_content() or "" for element in page.locator(".entity").all()]
 
-    assert lit() == (["state-Door-SHUT"], ["[0] SHUT", "[1] SHUT"])
+    assert lit() == (["state-Door-SHUT"], ["door 0: SHUT", "door 1: SHUT"])
     page.keyboard.press("End")
-    assert lit() == (["arrow-Door-3", "state-Door-LOCKED"], ["[0] LOCKED", "[1] LOCKED"])
+    assert lit() == (["arrow-Door-3", "state-Door-LOCKED"], ["door 0: LOCKED", "door 1: LOCKED"])
     assert page.locator(".entity.moved").count() == 1
     page.keyboard.press("ArrowLeft")
     assert lit()[0] == ["arrow-Door-3", "state-Door-LOCKED", "state-Door-SHUT"]

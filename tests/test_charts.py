@@ -149,8 +149,8 @@ def test_the_page_lists_machines() -> None:
     last = plain["steps"][-1]
 
     assert last["machines"] == [
-        {"machine": "Door", "entity": ["0"], "state": "LOCKED"},
-        {"machine": "Door", "entity": ["1"], "state": "LOCKED"},
+        {"machine": "Door", "entity": ["0"], "names": ["door"], "state": "LOCKED"},
+        {"machine": "Door", "entity": ["1"], "names": ["door"], "state": "LOCKED"},
     ]
     assert [fired["arrows"] for fired in last["fired"]] == [["arrow-Door-3"]]
     assert json.loads(json.dumps(plain)) == json.loads(json.dumps(page_plain(trace, spec)))

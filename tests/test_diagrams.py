@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -87,14 +86,14 @@ def test_a_placed_machine_is_placed_whole(name: str) -> None:
 
 
 def test_the_usual_way_is_straight() -> None:
-    """On both pages the usual way is one line from left to right, failure below it, deletion to its right or below."""
+    """On each page the usual way is one line from left to right, failure below it, deletion to its right or below."""
     for places in PLACES.values():
         path = [places.points[state] for state in places.lanes["path"]]
         assert len({y for _, y in path}) == 1
         assert [x for x, _ in path] == sorted(x for x, _ in path)
-        for state in places.lanes["failure"]:
+        for state in places.lanes.get("failure", ()):
             assert places.points[state][1] > path[0][1]
-        for state in places.lanes["deletion"]:
+        for state in places.lanes.get("deletion", ()):
             assert places.points[state][0] > path[-1][0]
 
 
@@ -141,11 +140,11 @@ def test_a_row_taken_away_is_seen(machine: Machine) -> None:
     assert sorted(statuses) == ["added", "removed"]
 
 
-def test_two_machines_are_not_two_eras(kafka_spec: Command) -> None:
+def test_two_machines_are_not_two_eras(inside: Command) -> None:
     """Machines with different states are not compared."""
     with pytest.raises(SpecError, match="machines Partition and Replica have different states"):
         changes(PARTITION, REPLICA)
-    run = kafka_spec("draw", "partition", "--against", "replica")
+    run = inside("draw", "partition", "--against", "replica")
 
     assert (run.returncode, run.stdout) == (2, "")
 
@@ -161,10 +160,10 @@ def test_graphviz_takes_any_machine(machine: Machine) -> None:
     assert {f"arrow-Random-{number}" for number in range(len(arrows(machine)))} <= ids
 
 
-def test_png(kafka_spec: Command, tmp_path: Path) -> None:
+def test_png(inside: Command, tmp_path: Path) -> None:
     """PNG goes to a file; several formats in one run go to several."""
     picture, text = tmp_path / "replica.png", tmp_path / "replica.dot"
-    run = kafka_spec("draw", "replica", "--output", f"png:{picture}", "--output", f"dot:{text}", "--format", "markdown")
+    run = inside("draw", "replica", "--output", f"png:{picture}", "--output", f"dot:{text}", "--format", "markdown")
 
     assert run.returncode == 0, run.stderr
     assert picture.read_bytes().startswith(b"\x89PNG\r\n")
@@ -184,7 +183,7 @@ def test_without_graphviz(kafka_spec: Command, tmp_path: Path) -> None:
     assert "--format mermaid" in run.stderr
 
 
-def test_wrong_requests(kafka_spec: Command) -> None:
+def test_wrong_requests(inside: Command) -> None:
     """What cannot be drawn is told with what can."""
     cases = {
         (): "name what to draw: partition, replica",
@@ -197,9 +196,7 @@ def test_wrong_requests(kafka_spec: Command) -> None:
         ("replica", "--output", "svg:"): "it names no file; write svg:FILE",
     }
     for arguments, message in cases.items():
-        run = kafka_spec(
-            "draw", *arguments, env={"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent.parent), str(Path(__file__).parent)])}
-        )
+        run = inside("draw", *arguments)
         assert run.returncode == 2, arguments
         assert message in run.stderr
 
@@ -234,12 +231,12 @@ def test_a_quotient_joins_what_agrees() -> None:
     assert not any(source == target for source, target in graph.edges())
 
 
-def test_no_hairball(kafka_spec: Command) -> None:
+def test_no_hairball(inside: Command) -> None:
     """A model of more than 200 states without machines is not drawn; the message names the fields it can be grouped by."""
-    run = kafka_spec("draw", "replication/high_watermark", "--bounds", "tiny")
-    wrong = kafka_spec("draw", "replication/high_watermark", "--bounds", "tiny", "--by", "leader")
+    run = inside("draw", "replication/high_watermark", "--bounds", "tiny")
+    wrong = inside("draw", "replication/high_watermark", "--bounds", "tiny", "--by", "leader")
     fields = re.findall(r"replicas\[\d\]\.\w+|quorum\.\w+", run.stderr)
-    many = kafka_spec("draw", "replication/high_watermark", "--bounds", "tiny", *(f"--by={field}" for field in fields))
+    many = inside("draw", "replication/high_watermark", "--bounds", "tiny", *(f"--by={field}" for field in fields))
 
     assert {run.returncode, wrong.returncode, many.returncode} == {2}
     assert f"353 states and no machine to group them by; at most {NODES} are drawn" in run.stderr

@@ -355,10 +355,10 @@ def renamed(row: Any) -> Any:
 # The command and the example
 
 
-def test_export_writes_every_table(kafka_spec: Command, tmp_path: Path) -> None:
+def test_export_writes_every_table(inside: Command, tmp_path: Path) -> None:
     """`export --folder` writes a file for each machine; a module of TLA+ is named after its file."""
     for form in ("json", "transitions", "tla"):
-        run = kafka_spec("export", "--format", form, "--folder", str(tmp_path))
+        run = inside("export", "--format", form, "--folder", str(tmp_path))
         assert run.returncode == 0, run.stderr
 
     assert table_plain(load_table((tmp_path / "replica_0_10.json").read_text())) == table_plain(MACHINES["replica@0.10"])
@@ -366,21 +366,21 @@ def test_export_writes_every_table(kafka_spec: Command, tmp_path: Path) -> None:
     assert (tmp_path / "replica_0_10.tla").read_text().startswith("---- MODULE replica_0_10 ----")
 
 
-def test_export_to_stdout(kafka_spec: Command, golden: Any) -> None:
+def test_export_to_stdout(inside: Command, golden: Any) -> None:
     """`export` of one machine writes it to stdout, in each format; the schema too."""
     for form, ending in (("json", "json"), ("transitions", "transitions.json"), ("tla", "tla")):
-        golden(f"partition.{ending}", kafka_spec("export", "partition", "--format", form).stdout)
+        golden(f"partition.{ending}", inside("export", "partition", "--format", form).stdout)
 
-    assert json.loads(kafka_spec("export", "--format", "schema").stdout) == SCHEMA.schema
+    assert json.loads(inside("export", "--format", "schema").stdout) == SCHEMA.schema
 
 
-def test_export_of_several_needs_a_folder(kafka_spec: Command) -> None:
-    """Three tables are not written into one file; an unknown one is told."""
-    several = kafka_spec("export")
-    unknown = kafka_spec("export", "nobody")
+def test_export_of_several_needs_a_folder(inside: Command) -> None:
+    """Several tables are not written into one file; an unknown one is told."""
+    several = inside("export")
+    unknown = inside("export", "nobody")
 
     assert (several.returncode, unknown.returncode) == (2, 2)
-    assert "3 tables do not fit into one file" in several.stderr
+    assert f"{len(MACHINES)} tables do not fit into one file" in several.stderr
     assert "machine 'nobody' is unknown; there is partition, replica" in unknown.stderr
 
 

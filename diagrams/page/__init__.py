@@ -79,7 +79,7 @@ def _step(step: Step, spec: Spec, entities: dict[str, re.Pattern[str]]) -> dict[
         "changed": [[change.path, *change.shown, change.kept_by] for change in step.changed],
         "state": [list(pair) for pair in step.state],
         "machines": [
-            {"machine": name, "entity": list(match.groups()), "state": shown}
+            {"machine": name, "entity": list(match.groups()), "names": list(machines[name].entity), "state": shown}
             for path, shown in step.state
             for name, pattern in entities.items()
             if (match := pattern.fullmatch(path))

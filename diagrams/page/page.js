@@ -92,7 +92,8 @@ function tellMachines(step) {
     const caption = figure.querySelector("figcaption");
     caption.replaceChildren(make("strong", `${name} `));
     for (const entity of step.machines.filter((entry) => entry.machine === name)) {
-      const label = `${entity.entity.length ? `[${entity.entity.join(", ")}] ` : ""}${entity.state}`;
+      const who = entity.entity.map((index, place) => `${entity.names[place]} ${index}`).join(", ");
+      const label = who ? `${who}: ${entity.state}` : entity.state;
       caption.append(make("span", label, moved.includes(entity.entity.join()) ? "entity moved" : "entity"));
       document.getElementById(`state-${name}-${entity.state}`)?.classList.add("lit");
     }
