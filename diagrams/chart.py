@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from model_check.report.text import ending_note
 from spec.table import Property, Spec
 from spec.trace import FieldChange, MessageItem, Step, Trace
 
@@ -61,6 +62,8 @@ def chart_of(trace: Trace, claim: Property | None = None) -> Chart:
     """Return the chart of a trace that shows this claim; None for one of the built-in properties."""
     reached = claim is not None and claim.kind == "reachable"
     ending = f"{trace.shows} is {'reached' if reached else 'violated'}{f': {claim.says}' if claim else ''}"
+    if note := ending_note(claim):
+        ending += f". {note}"
     actors = [step.actor for step in trace.steps]
     keepers = [change.kept_by for step in trace.steps for change in step.written]
     post = _Post()

@@ -15,7 +15,7 @@ from typing import Any
 from diagrams.chart import chart_of, claim_of
 from diagrams.dot import machine_dot, render
 from diagrams.explored import explored_dot, explored_graph, explored_mermaid
-from diagrams.gallery import FOLDER, gallery, stale, write_gallery
+from diagrams.gallery_files import FOLDER, gallery, stale, write_gallery
 from diagrams.lend import tla_text, transitions_text
 from diagrams.machine import compared
 from diagrams.markdown import changes_markdown, machine_markdown

@@ -14,7 +14,7 @@ from lxml import etree
 from test_trace import TRACES
 
 from diagrams.chart import chart_of, claim_of, ordered
-from diagrams.gallery import Drawn, gallery, stale, write_gallery
+from diagrams.gallery_files import Drawn, gallery, stale, write_gallery
 from diagrams.mermaid import chart_mermaid
 from diagrams.page import page_plain
 from diagrams.sequence import chart_svg, width_of, wrapped
@@ -128,7 +128,7 @@ def test_reasons_lead_from_the_property_to_the_logs() -> None:
 
 def test_a_conjunct_is_named() -> None:
     """Where a predicate returns a conjunction, the part that is false is the reason; where no loop found anything, that is said."""
-    for spec in (toys.BREAKS_AT_THREE, toys.GRID):
+    for spec in (toys.BREAKS_AT_THREE, toys.GOES_BACK, toys.GRID):
         result = check(spec, toys.bounds_of(spec), everything=True)
         for claim in result.violated:
             trace = trace_of(result, claim)

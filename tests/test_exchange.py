@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,9 @@ from spec.partition import PARTITION
 from spec.replica import REPLICA, ReplicaState
 from spec.table import Machine, SpecError
 
+Golden = Callable[[str, str], None]
 SCHEMA = Draft202012Validator(json.loads((ROOT / "spec" / "table.schema.json").read_text(encoding="utf-8")))
-RANDOM = settings(max_examples=60, deadline=None, derandomize=True, database=None)
+RANDOM = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Round trips
@@ -366,7 +368,7 @@ def test_export_writes_every_table(inside: Command, tmp_path: Path) -> None:
     assert (tmp_path / "replica_0_10.tla").read_text().startswith("---- MODULE replica_0_10 ----")
 
 
-def test_export_to_stdout(inside: Command, golden: Any) -> None:
+def test_export_to_stdout(inside: Command, golden: Golden) -> None:
     """`export` of one machine writes it to stdout, in each format; the schema too."""
     for form, ending in (("json", "json"), ("transitions", "transitions.json"), ("tla", "tla")):
         golden(f"partition.{ending}", inside("export", "partition", "--format", form).stdout)

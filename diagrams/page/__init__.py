@@ -18,6 +18,7 @@ from diagrams.dot import machine_dot, render
 from diagrams.machine import arrows, entity_paths
 from diagrams.sequence import chart_svg
 from model_check.explain import reasons
+from model_check.report.text import ending_note
 from spec.table import Machine, Spec, SpecError
 from spec.trace import Firing, Step, Trace
 
@@ -55,6 +56,7 @@ def page_plain(trace: Trace, spec: Spec) -> dict[str, Any]:
             "kind": claim.kind if claim else "judged without being stated",
             "says": claim.says if claim else "",
             "cites": claim.cites if claim else "",
+            "note": ending_note(claim),
         },
         "reasons": [
             {"function": r.function, "says": r.says, "because": r.because, "values": r.values, "place": r.place}

@@ -23,7 +23,7 @@ function tellOnce() {
   one(".model").textContent = [data.model, data.says, data.bounds.join(", ")].filter(Boolean).join(" · ");
   one("h1").textContent = `${data.property.name} ${data.property.ending}`;
   one("h1").classList.toggle("reached", data.property.ending === "is reached");
-  one(".claim").textContent = data.property.says;
+  one(".claim").textContent = [data.property.says, data.property.note].filter(Boolean).join(". ");
   one(".claim").title = data.property.cites;
   for (const reason of data.reasons) {
     const line = make("p", "");

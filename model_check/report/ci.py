@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 from model_check.check import Outcome
 from model_check.explain import reasons
-from model_check.report.text import story_text, trace_text
+from model_check.report.text import ending_note, story_text, trace_text
 from spec.table import Spec
 from spec.trace import Trace
 
@@ -149,8 +149,9 @@ def markdown_text(outcomes: Sequence[Outcome], draw: Draw | None = None) -> str:
 
 
 def _counterexample(trace: Trace, spec: Spec, draw: Draw | None) -> list[str]:
-    says = {claim.name: claim.says for claim in spec.properties}.get(trace.shows, "")
-    lines = ["", f"**{_cell(trace.shows)}** is violated{f': {_cell(says)}' if says else ''}.", ""]
+    claim = {claim.name: claim for claim in spec.properties}.get(trace.shows)
+    says = f": {_cell(claim.says)}" if claim else ""
+    lines = ["", f"**{_cell(trace.shows)}** is violated{says}. {ending_note(claim)}".rstrip(), ""]
     lines += [f"* {reason.function}: `{reason.because}`{_seen(reason.values)}" for reason in reasons(trace, spec)]
     steps = [f"{number}. {_cell(step.says)}" for number, step in enumerate((trace.start, *trace.steps), 1)]
     lines += ["", "<details open><summary>A shortest way there</summary>", "", *steps, "", "</details>"]
