@@ -21,7 +21,7 @@ from spec.table import Spec, SpecError
 if TYPE_CHECKING:
     import networkx
 
-NODES, STATES = 200, 50_000
+NODES, STATES = 200, 20_000
 """Nodes of a picture, and states that are explored for it."""
 
 Key = tuple[tuple[str, str], ...]

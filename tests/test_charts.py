@@ -230,6 +230,19 @@ def test_the_gallery_shows_what_the_manifest_rejects(kafka_spec: Command, tmp_pa
     assert not any("good" in name for name in names)
 
 
+def test_a_bug_that_is_not_found_is_told(inside: Command, tmp_path: Path) -> None:
+    """A check that expects a violation and shows none leaves no gap in the gallery: it is told, and nothing is written."""
+    manifest = tmp_path / "pyproject.toml"
+    manifest.write_text(
+        '[[tool.kafka-spec.checks]]\nname = "gone"\nmodel = "replication/kip_320"\nbounds = "tiny"\nverdict = "violated"\n'
+    )
+    run = inside("draw", "--gallery", "--manifest", str(manifest), "--folder", str(tmp_path / "pictures"))
+
+    assert run.returncode == 2
+    assert "cannot show gone: the manifest expects a violation, and the check comes to holds" in run.stderr
+    assert not (tmp_path / "pictures").exists()
+
+
 def test_the_manifest_has_bugs_to_show() -> None:
     """The project's own manifest expects violations, so its gallery has charts."""
     from conftest import ROOT

@@ -125,7 +125,7 @@ BUGS: tuple[Bug, ...] = (
         "KAFKA-532",
         "brokers do not compare controller epochs: what a deposed controller still sends takes effect",
         1,
-        "expiry",
+        "crash_and_expiry",
         {"controller_epoch_checked": Checked.NO},
     ),
     Bug(

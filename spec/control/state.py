@@ -38,7 +38,7 @@ from spec.table import Machine, Row
 BROKERS = Bound("brokers", 1, 4, "brokers, each of which can become the controller")
 REPLICAS = Bound("replicas", 1, 4, "brokers that hold the partition, the first ones; not more than there are brokers")
 RECORDS = Bound("records", 0, 3, "records that clients write")
-CHANNEL_DEPTH = Bound("channel_depth", 1, 12, "requests that wait in the channel of one controller to one broker")
+CHANNEL_DEPTH = Bound("channel_depth", 1, 20, "requests that wait in the channel of one controller to one broker")
 
 CONTROLLER_EPOCHS = Range(0, 15)
 LEADER_EPOCHS = Range(-1, 31)
