@@ -73,16 +73,18 @@ def gallery(machines: Mapping[str, Machine], checks: Sequence[NamedCheck], threa
             files[f"{stem}.svg"] = Drawn(machine_dot(machines[base], compared(machine, machines[base])))
             files[f"{stem}.md"] = changes_markdown(machine, machines[base])
             index += [changes_markdown(machine, machines[base]).replace("## ", "### ", 1), f"![{stem}]({stem}.svg)", ""]
-    index += ["## Counterexamples", "", "What the checks of the manifest reject, each in a shortest way.", ""]
-    for named, trace in counterexamples(checks, threads):
-        stem = re.sub(r"[^\w.-]+", "-", f"{named.name}-{trace.shows}")
+    index += ["## Counterexamples", "", "What the checks of the manifest reject, each in its shortest way.", ""]
+    for named, traces in counterexamples(checks, threads):
+        trace, *others = traces
+        stem = re.sub(r"[^\w.-]+", "-", named.name)
         claim = claim_of(trace, named.spec)
         files[f"{stem}.svg"] = chart_svg(chart_of(trace, claim))
         says = f": {claim.says}" if claim else ""
+        also = f" So {'is' if len(others) == 1 else 'are'} {', '.join(other.shows for other in others)}." if others else ""
         index += [
             f"### {named.name}",
             "",
-            f"{named.spec.says}. **{trace.shows}** is violated{says}.",
+            f"{named.spec.says}. **{trace.shows}** is violated{says}.{also}",
             "",
             f"![{stem}]({stem}.svg)",
             "",
@@ -93,8 +95,8 @@ def gallery(machines: Mapping[str, Machine], checks: Sequence[NamedCheck], threa
     return files
 
 
-def counterexamples(checks: Sequence[NamedCheck], threads: int) -> Iterator[tuple[NamedCheck, Trace]]:
-    """Yield the counterexamples of the checks that expect a violation; of those that take the same steps only the first.
+def counterexamples(checks: Sequence[NamedCheck], threads: int) -> Iterator[tuple[NamedCheck, list[Trace]]]:
+    """Yield the checks that expect a violation, each with its counterexamples, the shortest first.
 
     Raises:
         SpecError: a check that expects a violation shows none.
@@ -102,17 +104,13 @@ def counterexamples(checks: Sequence[NamedCheck], threads: int) -> Iterator[tupl
     for named in checks:
         if named.expected.verdict != "violated":
             continue
-        result = named.run(threads=threads)
-        if result.verdict != "violated":
+        outcome = Outcome(named.name, named.run(threads=threads), named.expected)
+        if not outcome.violations:
             raise SpecError(
-                f"the gallery cannot show {named.name}: the manifest expects a violation, and the check comes to {result.verdict}; "
-                f"`kafka-spec check {named.name}` tells more"
+                f"the gallery cannot show {named.name}: the manifest expects a violation, and the check comes to "
+                f"{outcome.result.verdict}; `kafka-spec check {named.name}` tells more"
             )
-        met: set[tuple[object, ...]] = set()
-        for trace in Outcome(named.name, result, named.expected).violations.values():
-            if trace.actions not in met:
-                met.add(trace.actions)
-                yield named, trace
+        yield named, sorted(outcome.violations.values(), key=lambda trace: trace.states)
 
 
 def stale(folder: Path, files: Files) -> list[str]:

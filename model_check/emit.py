@@ -183,7 +183,7 @@ class Emitter:
 
         The successor function keeps `k` behind its fault, so that whoever can note a fault can read it.
         """
-        if type_.bound not in self.compiler.constants:
+        if type_.bound is None or type_.bound not in self.compiler.constants:
             return I64(type_.high)
         names = list(self.compiler.constants)
         bound = self.b.load(self.b.gep(self.fault, [I64(1 + names.index(type_.bound))]))
