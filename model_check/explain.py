@@ -155,18 +155,19 @@ def _reason(made: _Call) -> Reason:
 
 def _decided(source: Source, line: int, names: dict[str, Any]) -> str:
     """Return the condition that made a function end on a line: of its return, or of the `if` around it."""
-    around: list[ast.If] = [node for node in ast.walk(source.tree) if isinstance(node, ast.If) and _stands_in(node.body, line)]
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Return) and node.lineno <= line <= (node.end_lineno or line):
-            value = node.value
-            if isinstance(value, ast.BoolOp) and isinstance(value.op, ast.And):
-                parts = [part for part in value.values if not _value(part, names)]
-                return ast.unparse(ast.UnaryOp(ast.Not(), parts[0]))
-            if value is not None and not isinstance(value, ast.Constant):
-                return ast.unparse(ast.UnaryOp(ast.Not(), value))
-    if around:
-        return ast.unparse(around[-1].test)
-    return "nothing in it made it true"
+            if node.value is not None and not isinstance(node.value, ast.Constant):
+                return ast.unparse(ast.UnaryOp(ast.Not(), _deciding(node.value, False, names)))
+    around = [node for node in ast.walk(source.tree) if isinstance(node, ast.If) and _stands_in(node.body, line)]
+    return ast.unparse(_deciding(around[-1].test, True, names)) if around else "nothing in it made it true"
+
+
+def _deciding(test: ast.expr, answer: bool, names: dict[str, Any]) -> ast.expr:
+    """Return the part that made a test come out so: the first true one of `or`, the first false one of `and`, or all of it."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or if answer else ast.And):
+        return next((_deciding(part, answer, names) for part in test.values if _value(part, names) == answer), test)
+    return test
 
 
 def _stands_in(body: list[ast.stmt], line: int) -> bool:
