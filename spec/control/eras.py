@@ -37,12 +37,11 @@ from spec.partition import PARTITION
 from spec.replica import REPLICA, REPLICA_0_10
 from spec.table import Abstraction, BoundSet, Decision, Machine, Rule, Spec
 
-
 ABSTRACTIONS = (
     Abstraction(
         "one topic with one partition, whose assignment is the first brokers in ascending order",
-        "a controller handles partitions one by one, and no state is shared between them but the channels; reassignment, deletion and "
-        "added partitions come later, their rows stand in the tables and wait",
+        "a controller handles partitions one by one, and no state is shared between them but the channels; reassignment, deletion "
+        "and added partitions come later, their rows stand in the tables and wait",
     ),
     Abstraction(
         "a crash ends the session at once",
@@ -50,7 +49,7 @@ ABSTRACTIONS = (
     ),
     Abstraction(
         "UpdateMetadata is sent when the live brokers change, ahead of the LeaderAndIsr of that event, and carries nothing else",
-        "brokers decide by its live brokers alone, and a repeated list changes nothing; an election names a leader that both lists hold",
+        "brokers decide by its live brokers alone, and a repeated list changes nothing; an election names a leader of both lists",
     ),
     Abstraction(
         "a request that is in flight when its sender's process ends is lost",
