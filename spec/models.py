@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spec.control.eras import SPECS
+from spec.control.eras import SPECS, bound_to
 from spec.control.state import CONTROLLER, ROLE
 from spec.partition import PARTITION
 from spec.replica import REPLICA, REPLICA_0_10
@@ -24,10 +24,10 @@ MODELS: dict[str, Spec] = {spec.name: spec for spec in (*(module.SPEC for module
 """The versions of replication in historical order, then the bugs as variants of kip_320; the control plane: fixed, eras, bugs."""
 
 MACHINES: dict[str, Machine] = {
-    "partition": PARTITION,
-    "replica": REPLICA,
-    "replica@0.10": REPLICA_0_10,
+    "partition": bound_to(PARTITION),
+    "replica": bound_to(REPLICA),
+    "replica@0.10": bound_to(REPLICA_0_10),
     "controller": CONTROLLER,
     "role": ROLE,
 }
-"""The machines in their newest form; NAME@ERA is what NAME was in an older era."""
+"""The machines in their newest form, with the control plane's functions for their names; NAME@ERA is NAME in an older era."""

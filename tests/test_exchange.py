@@ -27,7 +27,7 @@ from spec.exchange import MOST_ROWS, MOST_STATES, Unbound, load_table, member_do
 from spec.models import MACHINES
 from spec.partition import PARTITION
 from spec.replica import REPLICA, ReplicaState
-from spec.table import Machine, SpecError
+from spec.table import Machine, SpecError, name_of
 
 Golden = Callable[[str, str], None]
 SCHEMA = Draft202012Validator(json.loads((ROOT / "spec" / "table.schema.json").read_text(encoding="utf-8")))
@@ -271,14 +271,15 @@ def test_transitions_takes_the_configuration(name: str) -> None:
     configuration = json.loads(transitions_text(machine))
     for row in machine.rows:
         for source in row.sources:
-            model = Model(set(map(str, row.guards)))
+            model = Model(set(map(name_of, row.guards)))
             built = transitions.Machine(model, **{**configuration, "initial": source.name})
             rows = [other for other in machine.rows_of(row.trigger) if source in other.sources]
 
             assert len(built.states) == len(machine.states)
             assert model.trigger(row.trigger)
             assert model.state == row.target.name
-            assert [done for done in model.done if done in row.effects] == list(row.effects)
+            effects = list(map(name_of, row.effects))
+            assert [done for done in model.done if done in effects] == effects
             assert not hasattr(type(model), f"to_{row.target.name}")
             assert len(rows) >= 1
 
