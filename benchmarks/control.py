@@ -1,6 +1,6 @@
 """Measure the checker on the control plane: speed, bytes and compile time of its families, and all checks of bugs together.
 
-Every search is a process of its own, on one thread, with everything on: all properties, ways back, the digest, deterministic parents.
+Every search is a process of its own, on one thread, with everything on: all properties, ways back, the digest, parents.
 Prints a Markdown table; the exit code is 1 if a search comes to something else than it must. README.md tells how to read it.
 """
 

@@ -107,6 +107,19 @@ CONTROL = (
         bounces=1,
         expiries=1,
     ),
+    _control(
+        "large",
+        "all faults at once among three replicas: no machine completes it, so the families above split it",
+        brokers=3,
+        replicas=3,
+        channel_depth=16,
+        crashes=1,
+        bounces=1,
+        expiries=1,
+        repeats=1,
+        records=2,
+        isr_shrinks=1,
+    ),
     _control("three_records", "three replicas, two records", brokers=3, replicas=3, crashes=1, records=2, isr_shrinks=1),
 )
 """The bounds of spec/control: scenario families, since all at once is too much for any machine."""

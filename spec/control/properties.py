@@ -375,6 +375,29 @@ def a_controller_is_loading(s: World, k: Constants) -> bool:
     return a_controller_is(s, k, LOADING)
 
 
+def a_controller_is_active(s: World, k: Constants) -> bool:
+    """Some controller handles events."""
+    return a_controller_is(s, k, ACTIVE)
+
+
+def a_role_is(s: World, k: Constants, role: int) -> bool:
+    """Some broker's replica has this role."""
+    for broker in range(k.brokers):
+        if s.brokers[broker].replica.role == role:
+            return True
+    return False
+
+
+def a_replica_leads(s: World, k: Constants) -> bool:
+    """Some broker's replica leads."""
+    return a_role_is(s, k, Role.LEADER)
+
+
+def a_replica_follows(s: World, k: Constants) -> bool:
+    """Some broker's replica follows."""
+    return a_role_is(s, k, Role.FOLLOWER)
+
+
 def a_second_leader_was_elected(s: World) -> bool:
     """A leader was elected cleanly after the first."""
     state = s.zookeeper.partition
@@ -556,6 +579,9 @@ GOALS: tuple[Property, ...] = (
     reachable("ReplicaOffline", a_replica_is_offline, "a replica is offline", "goal"),
     reachable("DeadReplicaSeeded", a_dead_replica_is_seeded, "a fail-over seeds a dead replica", "goal"),
     reachable("ControllerLoading", a_controller_is_loading, "a controller takes over", "goal"),
+    reachable("ControllerActive", a_controller_is_active, "a controller handles events", "goal"),
+    reachable("ReplicaLeads", a_replica_leads, "a replica leads", "goal"),
+    reachable("ReplicaFollows", a_replica_follows, "a replica follows", "goal"),
     reachable("CleanElection", a_second_leader_was_elected, "a second leader is elected from the ISR", "goal"),
     reachable("UncleanElection", an_election_was_unclean, "a leader is elected from outside the ISR", "goal"),
     reachable("ZombieFenced", a_zombie_is_fenced, "a controller whose epoch is over is about to write, and is refused", "goal"),
