@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from diagrams.machine import Change, Choice, changes, choice_of
+from diagrams.machine import Choice, changes, choice_of
+from model_check.report.ci import markdown_cell
 from spec.exchange import member_docs
 from spec.table import Machine
 
@@ -31,7 +32,7 @@ def machine_markdown(machine: Machine) -> str:
         [
             f"## {machine.name}{era}",
             "",
-            f"{len(machine.legal_pairs)} legal pairs. Source: {_cell(machine.cites or 'not told')}.",
+            f"{len(machine.legal_pairs)} legal pairs. Source: {markdown_cell(machine.cites or 'not told')}.",
             "",
             *table(("state", "meaning", ""), states),
             "",
@@ -86,22 +87,5 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [
         f"| {' | '.join(head)} |",
         f"|{'---|' * len(head)}",
-        *(f"| {' | '.join(map(_cell, row))} |" for row in rows),
+        *(f"| {' | '.join(map(markdown_cell, row))} |" for row in rows),
     ]
-
-
-def _cell(text: str) -> str:
-    for letter in "\\|<*`":
-        text = text.replace(letter, f"\\{letter}")
-    return " ".join(text.split())
-
-
-def fenced(text: str, language: str) -> str:
-    """Return a text as a block of code; GitHub draws `mermaid`."""
-    fence = "```"
-    while fence in text:
-        fence += "`"
-    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
-
-
-__all__ = ["Change", "changes_markdown", "fenced", "machine_markdown", "table"]

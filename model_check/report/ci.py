@@ -137,11 +137,11 @@ def markdown_text(outcomes: Sequence[Outcome], draw: Draw | None = None) -> str:
         traces = ", ".join(f"{name} in {trace.states}" for name, trace in outcome.violations.items())
         verdict = f"{result.verdict}{f' ({traces})' if traces else ''}"
         cells = (outcome.name, result.spec.name, verdict, outcome.expected.verdict)
-        lines.append(f"| {shown} | {' | '.join(map(_cell, cells))} | {result.distinct:,} | {result.depth} |")
+        lines.append(f"| {shown} | {' | '.join(map(markdown_cell, cells))} | {result.distinct:,} | {result.depth} |")
     for outcome in outcomes:
         if outcome.unmet:
-            lines += ["", f"### {MARK[status_of(outcome)]} {_cell(outcome.name)}", ""]
-            lines += [f"* {_cell(problem)}" for problem in outcome.unmet]
+            lines += ["", f"### {MARK[status_of(outcome)]} {markdown_cell(outcome.name)}", ""]
+            lines += [f"* {markdown_cell(problem)}" for problem in outcome.unmet]
             if outcome.expected.verdict != "violated":
                 for trace in outcome.violations.values():
                     lines += _counterexample(trace, outcome.result.spec, draw)
@@ -150,10 +150,10 @@ def markdown_text(outcomes: Sequence[Outcome], draw: Draw | None = None) -> str:
 
 def _counterexample(trace: Trace, spec: Spec, draw: Draw | None) -> list[str]:
     claim = {claim.name: claim for claim in spec.properties}.get(trace.shows)
-    says = f": {_cell(claim.says)}" if claim else ""
-    lines = ["", f"**{_cell(trace.shows)}** is violated{says}. {ending_note(claim)}".rstrip(), ""]
+    says = f": {markdown_cell(claim.says)}" if claim else ""
+    lines = ["", f"**{markdown_cell(trace.shows)}** is violated{says}. {ending_note(claim)}".rstrip(), ""]
     lines += [f"* {reason.function}: `{reason.because}`{_seen(reason.values)}" for reason in reasons(trace, spec)]
-    steps = [f"{number}. {_cell(step.says)}" for number, step in enumerate((trace.start, *trace.steps), 1)]
+    steps = [f"{number}. {markdown_cell(step.says)}" for number, step in enumerate((trace.start, *trace.steps), 1)]
     lines += ["", "<details open><summary>A shortest way there</summary>", "", *steps, "", "</details>"]
     if draw is not None:
         lines += ["", "```mermaid", draw(trace, spec).rstrip(), "```"]
@@ -164,7 +164,8 @@ def _seen(values: tuple[tuple[str, int], ...]) -> str:
     return f" with {', '.join(f'{name} = {value}' for name, value in values)}" if values else ""
 
 
-def _cell(text: str) -> str:
+def markdown_cell(text: str) -> str:
+    """Return a text as a cell of a table, or a line, of Markdown shows it to the letter."""
     for letter in "\\|<*`":
         text = text.replace(letter, f"\\{letter}")
     return " ".join(text.split())
