@@ -103,7 +103,7 @@ def trace_text(trace: Trace, spec: Spec, full: bool = False) -> str:
             lines += _state_lines(step)
         else:
             lines += _changes(step, {message.channel for message in (*step.sent, *step.received)})
-    if end := _end(claim):
+    if end := ending_note(claim):
         lines += ["", f"  {end}"]
     return "\n".join(lines)
 
@@ -112,7 +112,7 @@ def story_text(trace: Trace, spec: Spec) -> str:
     """Return a trace as one line for each step."""
     lines = [f"      {trace.shows} is violated: a shortest way has {trace.states} states"]
     lines += [f"      {number:>3}. {step.says}" for number, step in enumerate((trace.start, *trace.steps), 1)]
-    if end := _end(_claim(trace, spec)):
+    if end := ending_note(_claim(trace, spec)):
         lines.append(f"           {end}")
     return "\n".join(lines)
 
@@ -122,7 +122,7 @@ def _claim(trace: Trace, spec: Spec) -> Property | None:
     return next((claim for claim in spec.properties if claim.name == trace.shows), None)
 
 
-def _end(claim: Property | None) -> str:
+def ending_note(claim: Property | None) -> str:
     """Return what is to be said of the last state of a trace, or ""."""
     if claim is None or claim.kind != "recoverable":
         return ""
