@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
@@ -30,8 +31,52 @@ I128 = ir.IntType(128)
 DIGEST, FAULT, FAULT_STATE, FAULT_ACTION, STUCK, UNTYPED, UNTYPED_ACTION, UNTYPED_FAULT, HEADER = range(9)
 
 
-class Program:
-    """The compiled code of a spec at given bounds, and how to call it."""
+@dataclass(frozen=True)
+class Shape:
+    """The numbers that are needed beside a program's code to call it, and nothing of the spec: this can travel."""
+
+    record_bytes: int
+    actions: int
+    action_bits: int
+    rules: int
+    states: int
+    """How many claims the judge decides."""
+    steps: int
+    """How many step invariants the successor function judges."""
+    k: tuple[int, ...]
+    seed: int
+    """What the hash starts from."""
+
+
+class Code:
+    """A program's machine code, and how to call it. Needs the code's text and its shape only, so any machine can load it."""
+
+    def __init__(self, text: str, shape: Shape) -> None:
+        self.text, self.shape = text, shape
+        self.fired = HEADER + 2 * shape.steps
+        self.bounded = self.fired + shape.rules
+        self.counters = self.bounded + shape.rules
+        """How many counters the successor function keeps: the header, two for each step invariant, two for each rule."""
+        self.k = (ctypes.c_int64 * max(1, len(shape.k)))(*shape.k)
+        self.seed = ctypes.c_int64(shape.seed).value
+        self._library, self.from_cache = load(text)
+        integer, pointer = ctypes.c_int64, ctypes.c_void_p
+        self.expand = self._entry("expand", integer, [pointer, pointer, integer, integer, pointer, integer, *[pointer] * 5])
+        self.judge = self._entry("judge", integer, [pointer, integer, pointer, pointer])
+        for function, shapes in kernel.signatures(shape.action_bits).items():
+            arguments = [integer if kind == "int" else pointer for kind in shapes]
+            result = integer if function in kernel.RETURNING else None
+            setattr(self, function.__name__, self._entry(function.__name__, result, arguments))
+
+    insert: Callable[..., int]
+    rehash: Callable[..., None]
+
+    def _entry(self, name: str, result: Any, arguments: list[Any]) -> Callable[..., Any]:
+        return ctypes.CFUNCTYPE(result, *arguments)(self._library.get_function_address(name))
+
+
+class Program(Code):
+    """The compiled code of a spec at given bounds."""
 
     def __init__(
         self,
@@ -50,9 +95,6 @@ class Program:
         self.steps = [claim for claim in claims if claim.kind == "step invariant"]
         self.fired = HEADER + 2 * len(self.steps)
         self.bounded = self.fired + len(spec.rules)
-        self.counters = self.bounded + len(spec.rules)
-        """How many counters the successor function keeps: the header, two for each step invariant, two for each rule."""
-        self.k = (ctypes.c_int64 * max(1, len(vars(k))))(*vars(k).values())
         literals = {"RECORD_BYTES": layout.size, "AHEAD": kernel.AHEAD}
         self._compiler = Compiler(layout.root, list(vars(k)), literals, spec.machines, checked="checks" not in leave_out)
         _Successors(self, self._compiler, layout, actions)
@@ -61,26 +103,14 @@ class Program:
         for function, shapes in signatures.items():
             code = self._compiler.function(function, shapes, trusted=True).code
             _Export(self._compiler, function.__name__, code)
-        self._library, self.from_cache = load(str(self._compiler.module))
-        integer, pointer = ctypes.c_int64, ctypes.c_void_p
-        self.expand = self._entry("expand", integer, [pointer, pointer, integer, integer, pointer, integer, *[pointer] * 5])
-        self.judge = self._entry("judge", integer, [pointer, integer, pointer, pointer])
-        for function, shapes in signatures.items():
-            arguments = [integer if shape == "int" else pointer for shape in shapes]
-            result = integer if self._compiler.function(function, shapes, trusted=True).results else None
-            setattr(self, function.__name__, self._entry(function.__name__, result, arguments))
-        self.seed = ctypes.c_int64(layout.seed ^ mix(layout.seed ^ SECRET[0], SECRET[1])).value
+        seed = layout.seed ^ mix(layout.seed ^ SECRET[0], SECRET[1])
+        counts = actions.count, actions.bits, len(spec.rules), len(self.states), len(self.steps)
+        super().__init__(str(self._compiler.module), Shape(layout.size, *counts, tuple(vars(k).values()), seed))
         self.seconds = time.perf_counter() - began
-
-    insert: Callable[..., int]
-    rehash: Callable[..., None]
 
     def fault_of(self, code: int) -> Fault:
         """Return what a fault's number stands for."""
         return self._compiler.fault_of(code)
-
-    def _entry(self, name: str, result: Any, arguments: list[Any]) -> Callable[..., Any]:
-        return ctypes.CFUNCTYPE(result, *arguments)(self._library.get_function_address(name))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
