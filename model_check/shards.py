@@ -8,7 +8,7 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +53,21 @@ def _reserve(count: int, kind: Any) -> npt.NDArray[Any]:
     return np.frombuffer(area, kind)
 
 
+class Candidates(Protocol):
+    """States that may be new, in order, with the numbers of their parents."""
+
+    @property
+    def count(self) -> int: ...  # noqa: D102
+    @property
+    def states(self) -> npt.NDArray[np.uint8]: ...  # noqa: D102
+    @property
+    def marks(self) -> Words: ...  # noqa: D102
+    @property
+    def parents(self) -> npt.NDArray[np.uint32]: ...  # noqa: D102
+    @property
+    def actions(self) -> npt.NDArray[np.uint32]: ...  # noqa: D102
+
+
 class Shard:
     """The seen fingerprints whose high bits are `number`, and the states that are new in this level."""
 
@@ -89,7 +104,7 @@ class Shard:
         self.program.rehash(address(self.table), len(self.table), address(table), size - 1)
         self.table = table
 
-    def take(self, slices: Sequence[Slice]) -> None:
+    def take(self, slices: Sequence[Candidates]) -> None:
         """Take what is this shard's and new from the candidates of some slices, in order."""
         new = self.new
         for part in slices:
