@@ -3,8 +3,8 @@
 Knows Spark, the state-dir and results; what is done with states is the workers' business (model_check/worker.py), and no
 state comes here but those of a trace.
 
-Theory of operation. The narrow levels run in the embedded engine, for a level costs Spark some tenths of a second whatever its size.
-From the level on that has `handover` states, a job reads the last committed level, expands it, shuffles the candidates to the
+Theory of operation. The narrow levels run in the embedded engine, for a level costs Spark some tenths of a second whatever its
+size. From the level on that has `handover` states, a job reads the last committed level, expands it, shuffles the candidates to the
 parts they belong to, and commits what is new; several small levels are unrolled in one job. What the driver collects is one
 report for each task. Counts, findings and digest are added up from the reports of the tasks whose output counts, never from
 accumulators, so that a repeated task counts once.
@@ -12,10 +12,12 @@ accumulators, so that a repeated task counts once.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import dataclasses
 import hashlib
 import json
+import logging
 import os
 import re
 import shutil
@@ -39,15 +41,15 @@ from pyspark.sql import DataFrame, SparkSession
 import model_check
 import spec as spec_package
 from model_check import state_dir as store
+from model_check.columns import columns_of
 from model_check.compile import Program
 from model_check.embedded import Search, explain
 from model_check.exploration import Budget, Distribution, Exploration, Finding, Progress, quiet
 from model_check.fingerprint import DEFAULT_SEED
-from model_check.layout import Layout, Packed
+from model_check.layout import Layout
 from model_check.oracle import World
 from model_check.state_dir import Damaged, Lock, Rows, Storage
 from model_check.worker import DDL, Task
-from spec.domain import Array, Scalar, Sequence as SequenceType
 from spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError
 
 NEEDS = {"llvmlite": "0.44", "numpy": "2.0", "pyarrow": "17", "pandas": "2.2"}
@@ -97,8 +99,12 @@ def explore(
     claims = tuple(spec.properties if properties is None else properties)
     result = Exploration(spec, dict(bounds), "spark", threads, claims, deadlock)
     if strange := [f"{claim.name} ({claim.kind})" for claim in claims if claim.kind not in KINDS]:
-        result.stopped = f"the Spark engine cannot judge {', '.join(strange)}; --engine embedded can, or name others with --property"
+        result.stopped = (
+            f"the Spark engine cannot judge {', '.join(strange)}; --engine embedded can, or name others with --property"
+        )
         return result
+    if distribution.session is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
+        check_java()
     run = Run(result, distribution, everything, budget or Budget(), progress, seed)
     began = time.perf_counter()
     try:
@@ -201,7 +207,9 @@ class Run:
             self.last = store.unsealed(self.storage, "run.json") or {}
             return []
         if other := [name for name in about if about[name] != told.get(name)]:
-            shown = f": {told.get(other[0])!r}, now {about[other[0]]!r}" if other[0] not in ("code", "columns") else ""
+            shown = (
+                f": {told.get(other[0])!r}, now {about[other[0]]!r}" if other[0] not in ("code", "columns", "first_actions") else ""
+            )
             raise SpecError(f"--state-dir {place} is of another run: its {other[0]} differs{shown}; name another folder")
         self.last = told
         return self.verified(store.finished_levels(self.storage))
@@ -241,7 +249,8 @@ class Run:
             "code": self.code_digest,
             "record_bytes": self.layout.size,
             "rules": [rule.name for rule in self.result.spec.rules],
-            "columns": columns_of(self.layout.root, 0, "", None),
+            "columns": columns_of(self.layout.root),
+            "first_actions": self.world.actions.first,
         }
 
     def commit(self, level: int, files: Sequence[Mapping[str, Any]], by: str) -> None:
@@ -256,6 +265,7 @@ class Run:
             "result": self.remembered(),
         }
         self.storage.write(store.summary(level), sealed := store.sealed(content))
+        self.storage.remove_temporary(store.folder_of(level))
         self.last = json.loads(sealed)
 
     def remembered(self) -> dict[str, Any]:
@@ -301,7 +311,8 @@ class Run:
 
     def commit_embedded(self, search: Search, finished: Sequence[Mapping[str, Any]]) -> None:
         """Commit the frontier of the embedded engine."""
-        level, files = len(search.history) - 1, []
+        level = len(search.history) - 1
+        files: list[dict[str, Any]] = []
         if search.width:
             marks = search.marks[: search.width]
             how = search.history[-1]
@@ -325,7 +336,8 @@ class Run:
     def search_levels(self) -> None:
         """Search one or more levels in one Spark job, and commit them."""
         if self.cluster is None:
-            self.cluster = Cluster(self.distribution, self.task())
+            self.cluster = Cluster(self.distribution.master, self.distribution.session)
+            self.cluster.start(self.task())
         base, width = self.last["level"], self.last["states"]
         levels = next((count for most, count in UNROLL if width <= most), 1)
         before = self.result.levels[-2] if len(self.result.levels) > 1 else width
@@ -346,7 +358,7 @@ class Run:
 
     def parts(self, width: float) -> int:
         """Return into how many parts a level is split: a power of two."""
-        assert self.cluster is not None
+        assert self.cluster is not None and self.cluster.task is not None
         wanted = max(min(self.cluster.cores, width / SMALL_PART), width / PART, 1)
         return min(self.cluster.task.shards, 1 << (int(np.ceil(wanted)) - 1).bit_length())
 
@@ -403,22 +415,12 @@ class Run:
 
     def found(self, claim: str, level: int, mark: int, *last: int) -> None:
         """Note the shortest way to a state, and on by the last action."""
-        start, actions = way_to(self.storage, level, mark)
+        start, actions = store.way_to(self.storage, level, mark)
         self.result.findings[claim] = Finding(start, (*actions, *last))
 
     def explain(self, message: str, place: str, what: str, level: int, mark: int) -> None:
         """Raise what the oracle says about the state at which compiled code met a fault."""
-        explain(self.world, self.program, f"{place}: {what}: {message}", place, *way_to(self.storage, level, mark))
-
-
-def way_to(storage: Storage, level: int, mark: int) -> tuple[int, list[int]]:
-    """Return the number of the initial state and the actions that first led to a state of a level."""
-    actions: list[int] = []
-    for at in range(level, -1, -1):
-        row = store.find(storage, at, mark)
-        mark = int(row.parents[0])
-        actions.insert(0, int(row.actions[0]))
-    return mark, actions[1:]
+        explain(self.world, self.program, f"{place}: {what}: {message}", place, *store.way_to(self.storage, level, mark))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -426,48 +428,45 @@ def way_to(storage: Storage, level: int, mark: int) -> tuple[int, list[int]]:
 
 
 class Cluster:
-    """A Spark session, and how a job of this engine is run in it."""
+    """A Spark session, and how jobs of this package are run in it."""
 
-    def __init__(self, distribution: Distribution, task: Task) -> None:
-        self.own = distribution.session is None and "PYSPARK_GATEWAY_PORT" not in os.environ
+    def __init__(self, master: str, given: SparkSession | None = None) -> None:
+        self.own = given is None and "PYSPARK_GATEWAY_PORT" not in os.environ
         self.folder = Path(tempfile.mkdtemp(prefix="kafka-spec-"))
-        self.spark = distribution.session or session(distribution.master, self.folder)
-        self.context = self.spark.sparkContext
-        self.settings = {
-            "spark.sql.adaptive.enabled": "false",  # parts are counted, not guessed
-            "spark.sql.execution.arrow.maxRecordsPerBatch": "32",  # rows are blobs
-        }
-        self.before = {name: self.spark.conf.get(name, None) for name in self.settings}
-        self.cores = int(self.context.defaultParallelism)
-        shards = max(8, 1 << (4 * self.cores - 1).bit_length())
-        local = str(self.context.master).startswith("local")
-        self.task = dataclasses.replace(task, shards=min(1024, shards), scratch=str(self.folder) if local else None)
+        self.task: Task | None = None
         self.garbage = 0
         try:
-            self.send_package()
-            self.expected = {"package": package_digest(), "versions": NEEDS, "kafka-spec": version("kafka-spec")}
-            everywhere = self.spark.range(0, 4 * self.cores, 1, 4 * self.cores)
-            self.collect(everywhere.mapInArrow(guarded(self.expected, "", ()), DDL), lambda: "")
+            self.spark = given or session(master, self.folder)
+            self.context = self.spark.sparkContext
+            self.settings = {
+                "spark.sql.adaptive.enabled": "false",  # parts are counted, not guessed
+                "spark.sql.execution.arrow.maxRecordsPerBatch": "32",  # rows are blobs
+            }
+            self.before = {name: self.spark.conf.get(name, None) for name in self.settings}
+            self.cores = int(self.context.defaultParallelism)
+            self.local = str(self.context.master).startswith("local")
+            send_package(self.context)
+            self.expected = expected()
+            self.everywhere("")
         except BaseException:
             self.close()
             raise
 
-    def send_package(self) -> None:
-        """Send this package to the executors."""
-        file = self.folder / f"kafka_spec_{package_digest()[:16]}.zip"
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            for package in (spec_package, model_check):
-                root = Path(str(package.__file__)).parent
-                for path in sorted(root.rglob("*.py")):
-                    archive.write(path, f"{root.name}/{path.relative_to(root)}")
-        self.context.addPyFile(str(file))
+    def everywhere(self, name: str, *arguments: Any) -> None:
+        """Run a function of model_check.worker in as many tasks as are likely to meet every executor."""
+        tasks = self.spark.range(0, 4 * self.cores, 1, 4 * self.cores)
+        self.collect(tasks.mapInArrow(guarded(self.expected, name, arguments), DDL), lambda: "")
+
+    def start(self, task: Task) -> None:
+        """Begin with the jobs of a search."""
+        shards = max(8, 1 << (4 * self.cores - 1).bit_length())
+        self.task = dataclasses.replace(task, shards=min(1024, shards), scratch=str(self.folder) if self.local else None)
 
     def close(self) -> None:
         """Remove the tables, stop the session if it is ours, leave it as it was if not."""
         with contextlib.suppress(Exception):
-            if self.task.scratch is None:
-                everywhere = self.spark.range(0, 4 * self.cores, 1, 4 * self.cores)
-                everywhere.mapInArrow(guarded(self.expected, "forget", (dataclasses.asdict(self.task),)), DDL).collect()
+            if self.task is not None and not self.local:
+                self.everywhere("forget", dataclasses.asdict(self.task))
         with contextlib.suppress(Exception):
             if self.own:
                 self.spark.stop()
@@ -477,6 +476,7 @@ class Cluster:
 
     def run(self, base: int, parts: Sequence[int], known: Sequence[int], stop: Callable[[], str]) -> list[dict[str, Any]]:
         """Run a job that expands the level `base` and those after it; return the reports of its tasks."""
+        assert self.task is not None
         plain = dataclasses.asdict(self.task)
         for name, value in self.settings.items():
             self.spark.conf.set(name, value)
@@ -503,7 +503,7 @@ class Cluster:
             SpecError: a worker is not as needed.
         """
         outcome: list[Any] = []
-        tag = f"kafka-spec-{self.task.run}"
+        tag = f"kafka-spec-{id(self)}"
 
         def job() -> None:
             self.spark.addTag(tag)
@@ -531,11 +531,13 @@ class Cluster:
 def told(error: Exception) -> Exception:
     """Return what an error of a job means to a reader."""
     text = str(error)
+    if match := re.search(r"NoRoom: (.*)", text):
+        return JobFailed(match[1].strip())
     if match := re.search(r"(?:Refused|RuntimeError): (.*)", text):
         return SpecError(match[1].strip())
     if match := re.search(r"Damaged: (.*)", text):
         return Damaged(match[1].strip())
-    if match := re.search(r"OSError: (?:\[Errno (\d+)\])?(.*)", text):
+    if match := re.search(r"(?:OS|Permission|FileNotFound|NotADirectory)Error: (?:\[Errno (\d+)\])?(.*)", text):
         return OSError(int(match[1] or 0), match[2].strip())
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return JobFailed(f"Spark gave the job up: {lines[0] if lines else type(error).__name__}")
@@ -556,7 +558,6 @@ def guarded(expected: Mapping[str, Any], name: str, arguments: tuple[Any, ...]) 
         if sys.__dict__.get("_kafka_spec") != expected["package"]:
             for module, least in expected["versions"].items():
                 try:
-                    importlib.import_module(module)
                     there = importlib.metadata.version(module)
                 except ImportError:
                     raise RuntimeError(f"a worker has no {module}; install {module}>={least} there") from None
@@ -569,7 +570,7 @@ def guarded(expected: Mapping[str, Any], name: str, arguments: tuple[Any, ...]) 
                 )
             sys.__dict__["_kafka_spec"] = expected["package"]
         if not name:
-            return iter(())
+            return iter([batch for batch in batches if batch is None])  # a worker that leaves its input is not used again
         return getattr(importlib.import_module("model_check.worker"), name)(*arguments, batches)
 
     return run
@@ -599,6 +600,32 @@ def package_digest() -> str:
     return digest_function()()
 
 
+def expected() -> dict[str, Any]:
+    """Return what every worker must have."""
+    return {"package": package_digest(), "versions": NEEDS, "kafka-spec": version("kafka-spec")}
+
+
+def send_package(context: SparkContext) -> None:
+    """Send this package to the executors of a session, those that come later included: the file stays till this process ends."""
+    application = str(context.applicationId)
+    if application in _sent:
+        return
+    folder = Path(tempfile.mkdtemp(prefix="kafka-spec-package-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    file = folder / f"kafka_spec_{package_digest()[:16]}.zip"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for package in (spec_package, model_check):
+            root = Path(str(package.__file__)).parent
+            for path in sorted(root.rglob("*.py")):
+                archive.write(path, f"{root.name}/{path.relative_to(root)}")
+    context.addPyFile(str(file))
+    _sent.add(application)
+
+
+_sent: set[str] = set()
+"""The applications whose executors have this package."""
+
+
 def session(master: str, folder: Path) -> SparkSession:
     """Return a new session whose log goes to a file; or under spark-submit the one that is there.
 
@@ -609,9 +636,10 @@ def session(master: str, folder: Path) -> SparkSession:
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return SparkSession.builder.appName("kafka-spec").getOrCreate()
     check_java()
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what goes wrong is told once, and shorter
     if match := re.fullmatch(r"local\[(\d+|\*)\]", master):
         master = f"local[{match[1]},4]"  # plain local[N] never repeats a task
-    log = Path(tempfile.gettempdir()) / f"kafka-spec-spark-{os.getpid()}.log"
     settings = folder / "log4j2.properties"
     settings.write_text(
         "rootLogger.level = warn\nrootLogger.appenderRef.file.ref = file\nappender.file.type = File\nappender.file.name = file\n"
@@ -627,7 +655,7 @@ def session(master: str, folder: Path) -> SparkSession:
         conf.set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1")
     errors = (folder / "spark.err").open("w+")
     try:
-        gateway = launch_gateway(conf, {"stdout": errors, "stderr": errors})
+        gateway = launch_gateway(conf, {"stdout": errors, "stderr": errors})  # type: ignore[no-untyped-call]
         return SparkSession(SparkContext(gateway=gateway, conf=conf))
     except Exception as error:
         errors.seek(0)
@@ -648,40 +676,56 @@ def check_java() -> None:
     told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     match = re.search(r'version "(?:1\.)?(\d+)', told)
     if match is None or int(match[1]) < JAVA:
-        raise SpecError(f"--engine spark needs Java {JAVA} or newer, and {java} is {match[1] if match else 'none that answers'}; {cure}")
+        raise SpecError(
+            f"--engine spark needs Java {JAVA} or newer, and {java} is {match[1] if match else 'none that answers'}; {cure}"
+        )
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The states as a table
 
 
-def columns_of(place: Packed, offset: int, name: str, inside: tuple[int, int, int] | None) -> list[dict[str, Any]]:
-    """Return the columns into which a record unpacks: name, offset, bytes, sign, texts, and the sequence it is an item of."""
-    if place.fields is not None:
-        parts = [(f"{name}_{part}" if name else part, at, field) for part, (at, field) in place.fields.items()]
-        return [column for part, at, field in parts for column in columns_of(field, offset + at, part, inside)]
-    if isinstance(place.type, Scalar):
-        values = range(place.type.low, min(place.type.high, place.type.low + 255) + 1)
-        texts = {str(value): place.type.show(value) for value in values}
-        plain = all(text == value for value, text in texts.items())
-        return [
-            {
-                "name": name,
-                "offset": offset,
-                "bytes": place.size,
-                "signed": place.signed,
-                "texts": None if plain else texts,
-                "item": inside,
-            }
-        ]
-    assert place.item is not None and isinstance(place.type, Array | SequenceType)
-    found: list[dict[str, Any]] = []
-    count = place.type.length if isinstance(place.type, Array) else place.type.capacity
-    start = offset
-    if place.head is not None:
-        found = columns_of(place.head, offset, f"{name}_length", inside)
-        start = offset + place.head.size
-    for index in range(count):
-        item = (offset, place.head.size, index) if place.head is not None else inside
-        found += columns_of(place.item, start + index * place.item.size, f"{name}_{index}", item)
-    return found
+def states_of(spark: SparkSession, place: str) -> DataFrame:
+    """Return the states of the finished levels in a state-dir as a table with named columns, one row each.
+
+    `level`, `fingerprint` and `parent` (as traces print them; null for an initial state), the `rule` that first led there, then a
+    column for each number of the state, `replicas_0_hw` for replicas[0].hw. Items beyond the length of a sequence are null.
+
+    Raises:
+        SpecError: there is no run.
+        Damaged: the state-dir is.
+    """
+    storage = Storage(place)
+    about = store.run_of(storage)
+    send_package(spark.sparkContext)
+    base = str(storage.local) if storage.local is not None else place
+    files = [f"{base}/{told['name']}" for content in store.finished_levels(storage) for told in content["files"]]
+    if not files:
+        raise SpecError(f"{place} holds no finished level yet")
+    frame = spark.read.option("basePath", f"{base}/levels").parquet(*files)
+    plan = {"columns": about["columns"], "rules": about["rules"], "first": about["first_actions"]}
+    named = ", ".join(f"`{c['name']}` {'string' if c['texts'] else 'bigint'}" for c in about["columns"])
+    ddl = f"level int, fingerprint string, parent string, rule string, {named}"
+    frame = frame.select("level", "fingerprint", "parent", "action", "record")
+    return frame.mapInArrow(guarded(expected(), "named", (plan,)), ddl)
+
+
+def query(place: str, where: str | None, limit: int, master: str) -> tuple[int, list[dict[str, Any]]]:
+    """Return how many states of a state-dir meet a condition, and the first of them by level and fingerprint.
+
+    Raises:
+        SpecError: the condition cannot be read, or there is no run.
+    """
+    check_java()
+    cluster = Cluster(master)
+    try:
+        frame = states_of(cluster.spark, place)
+        frame = frame.where(where) if where else frame
+        return frame.count(), [row.asDict() for row in frame.orderBy("level", "fingerprint").limit(limit).collect()]
+    except Damaged as error:
+        raise SpecError(str(error)) from None
+    except PySparkException as error:
+        lines = str(error).strip().splitlines()
+        raise SpecError(f"--where {where}: {lines[0] if lines else type(error).__name__}") from None
+    finally:
+        cluster.close()

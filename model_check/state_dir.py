@@ -31,6 +31,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from spec.table import SpecError
+
 FORMAT = 1
 GROUP = 1 << 17
 """States in a row group of a file: what has to be read to see one of them."""
@@ -99,6 +101,13 @@ class Storage:
         """Remove a folder and what is in it."""
         with contextlib.suppress(FileNotFoundError):
             self.files.delete_dir(folder)
+
+    def remove_temporary(self, folder: str) -> None:
+        """Remove what killed tasks left half-written in a folder."""
+        for name in self.names(folder):
+            if name.rpartition("/")[2].startswith("_"):
+                with contextlib.suppress(FileNotFoundError):
+                    self.files.delete_file(name)
 
 
 class Lock:
@@ -234,7 +243,7 @@ def read_part(
 
 def _rows(table: Any, low: int, high: int) -> Rows:
     marks: Words = table.column("fingerprint").to_numpy().view(np.uint64)
-    begin, end = (int(np.searchsorted(marks, np.uint64(edge), side)) for edge, side in ((low, "left"), (high, "right")))
+    begin, end = int(np.searchsorted(marks, np.uint64(low), "left")), int(np.searchsorted(marks, np.uint64(high), "right"))
     names = table.column_names
     empty: Words = np.empty(0, np.uint64)
     parents = table.column("parent").to_numpy().view(np.uint64) if "parent" in names else empty
@@ -296,6 +305,36 @@ def unsealed(storage: Storage, name: str) -> dict[str, Any] | None:
     if not whole:
         raise Damaged(f"{storage.place}: {name} is damaged")
     return {**content, "digest": digest}
+
+
+def run_of(storage: Storage) -> dict[str, Any]:
+    """Return what is known of the run in a state-dir.
+
+    Raises:
+        SpecError: there is none.
+    """
+    about = unsealed(storage, "run.json")
+    if about is None:
+        raise SpecError(f"{storage.place} holds no run; name the --state-dir of one")
+    return about
+
+
+def locate(storage: Storage, mark: int) -> int:
+    """Return the level that has the state with a fingerprint, or -1 if none has."""
+    for level in range(len(finished_levels(storage))):
+        if any(len(rows.marks) for rows in read_rows(storage, level, mark, mark, ())):
+            return level
+    return -1
+
+
+def way_to(storage: Storage, level: int, mark: int) -> tuple[int, list[int]]:
+    """Return the number of the initial state and the actions that first led to a state of a level."""
+    actions: list[int] = []
+    for at in range(level, -1, -1):
+        row = find(storage, at, mark)
+        mark = int(row.parents[0])
+        actions.insert(0, int(row.actions[0]))
+    return mark, actions[1:]
 
 
 def finished_levels(storage: Storage) -> list[dict[str, Any]]:

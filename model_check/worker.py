@@ -30,8 +30,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from model_check import compile as compiled
+from model_check.columns import unpacked
 from model_check.compile import Code, Shape
 from model_check.shards import FULL, Records, Shard, Slice, Words, address
 from model_check.state_dir import Rows, Storage, part_name, part_range, read_part, read_rows, write_part
@@ -93,6 +95,10 @@ class Task:
 
 class Refused(Exception):  # noqa: N818 - says what happened
     """The task may not go on, and repeating it does not help."""
+
+
+class NoRoom(Exception):  # noqa: N818 - says what happened
+    """The scratch folder is full."""
 
 
 class Worker:
@@ -250,7 +256,9 @@ class Worker:
         firsts = np.array([*known, 0], np.int64)
         states = np.ascontiguousarray(rows.states)
         index = self.code.judge(address(states), len(states), self.code.k, address(firsts)) if self.task.shape.states else -1
-        marks = [f"{int(rows.marks[first]):016x}" if first >= 0 > told else None for first, told in zip(firsts, known, strict=False)]
+        marks = [
+            f"{int(rows.marks[first]):016x}" if first >= 0 > told else None for first, told in zip(firsts, known, strict=False)
+        ]
         return {"firsts": marks, "fault": (f"{int(rows.marks[index]):016x}", int(firsts[-1])) if index >= 0 else None}
 
 
@@ -330,8 +338,12 @@ class Table(Shard):
         """Put a new, empty table in the file's place once `fill` has filled it."""
         temporary = self.path.with_suffix(".new")
         with temporary.open("w+b") as file:
-            # room is taken at once: a full disk is told here, and does not kill the process at a store
-            os.posix_fallocate(file.fileno(), 0, HEADER + 8 * size)
+            try:
+                # room is taken at once: a full disk is told here, and does not kill the process at a store
+                os.posix_fallocate(file.fileno(), 0, HEADER + 8 * size)
+            except OSError as error:
+                temporary.unlink()
+                raise NoRoom(f"no room for the tables of seen states in {self.path.parent}: {error.strerror}") from None
             area = mmap.mmap(file.fileno(), 0)
         np.frombuffer(area, np.int64, 3)[:] = (-1, 0, 0)
         if fill is not None:
@@ -446,6 +458,27 @@ def forget(plain: Mapping[str, Any], batches: Iterator[Any]) -> Iterator[Any]:
     yield from ()
 
 
+def named(plan: Mapping[str, Any], batches: Iterator[Any]) -> Iterator[Any]:
+    """Unpack states into named columns; `plan` holds the columns, the rules and the number of each rule's first action."""
+    for batch in batches:
+        level, marks, parents, actions = (batch.column(number).to_numpy() for number in range(4))
+        if not len(marks):
+            continue
+        records = np.frombuffer(b"".join(batch.column(4).to_pylist()), np.uint8).reshape(len(marks), -1)
+        start = level == 0
+        rule = np.searchsorted(np.array(plan["first"]), actions, "right") - 1
+        texts = [pa.array([f"{mark:016x}" for mark in column.view(np.uint64).tolist()]) for column in (marks, parents)]
+        columns = [
+            pa.array(level),
+            texts[0],
+            pc.if_else(pa.array(start), pa.scalar(None, pa.string()), texts[1]),
+            pc.if_else(pa.array(start), pa.scalar(None, pa.string()), pa.array(np.array(plan["rules"], object)[rule], pa.string())),
+            *(unpacked(records, column) for column in plan["columns"]),
+        ]
+        names = ["level", "fingerprint", "parent", "rule", *(column["name"] for column in plan["columns"])]
+        yield pa.RecordBatch.from_arrays(columns, names=names)
+
+
 def joined(pieces: Sequence[Rows], size: int, kind: np.dtype[Any]) -> Rows:
     """Return rows one after the other."""
     if len(pieces) == 1:
@@ -467,5 +500,3 @@ def _report(report: Any) -> Any:
 def _row(target: int, source: int, number: int, count: int, columns: Sequence[bytes | None], report: str | None) -> Any:
     values = [target, source, number, count, *columns, report]
     return pa.RecordBatch.from_arrays([pa.array([v], f.type) for v, f in zip(values, SCHEMA, strict=True)], schema=SCHEMA)
-
-
