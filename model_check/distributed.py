@@ -710,14 +710,15 @@ def states_of(spark: SparkSession, place: str) -> DataFrame:
     return frame.mapInArrow(guarded(expected(), "named", (plan,)), ddl)
 
 
-def query(place: str, where: str | None, limit: int, master: str) -> tuple[int, list[dict[str, Any]]]:
+def query(
+    place: str, where: str | None, limit: int, master: str, given: SparkSession | None = None
+) -> tuple[int, list[dict[str, Any]]]:
     """Return how many states of a state-dir meet a condition, and the first of them by level and fingerprint.
 
     Raises:
         SpecError: the condition cannot be read, or there is no run.
     """
-    check_java()
-    cluster = Cluster(master)
+    cluster = Cluster(master, given)
     try:
         frame = states_of(cluster.spark, place)
         frame = frame.where(where) if where else frame

@@ -20,7 +20,7 @@ import json
 import os
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -198,16 +198,31 @@ def write_part(storage: Storage, name: str, rows: Rows) -> dict[str, Any]:
             write_page_checksum=True,
             store_schema=False,
         )
-    return {"name": name, "rows": len(rows.marks), "bytes": storage.size(name), "sum": _sum(rows.marks)}
+    return told_of(storage, name, rows)
+
+
+def told_of(storage: Storage, name: str, rows: Rows) -> dict[str, Any]:
+    """Return what is remembered of a file with these states."""
+    return {
+        "name": name,
+        "rows": len(rows.marks),
+        "bytes": storage.size(name),
+        "sum": f"{int(rows.marks.sum(dtype=np.uint64)):016x}",
+        "footer": _footer(storage, name),
+    }
+
+
+def _footer(storage: Storage, name: str) -> str:
+    """Return the digest of the end of a Parquet file, which no checksum of Parquet's own covers."""
+    with storage.files.open_input_file(name) as stream:
+        size = stream.size()
+        length = int.from_bytes(stream.read_at(4, max(0, size - 8)), "little") + 8
+        return hashlib.sha256(stream.read_at(min(length, size), max(0, size - length))).hexdigest()
 
 
 def _binary(states: npt.NDArray[np.uint8]) -> Any:
     count, size = states.shape
     return pa.FixedSizeBinaryArray.from_buffers(pa.binary(size), count, [None, pa.py_buffer(np.ascontiguousarray(states))])
-
-
-def _sum(marks: Words) -> str:
-    return f"{int(marks.sum(dtype=np.uint64)):016x}"
 
 
 def read_rows(
@@ -256,17 +271,17 @@ def _rows(table: Any, low: int, high: int) -> Rows:
     return Rows(marks[begin:end], parents[begin:end], actions[begin:end], states[begin:end])
 
 
-def verify_part(storage: Storage, told: dict[str, Any]) -> None:
+def verify_part(storage: Storage, told: Mapping[str, Any]) -> None:
     """Raise Damaged unless a file has the states that were written to it."""
     name = told["name"]
-    if storage.size(name) != told["bytes"]:
-        raise Damaged(f"{storage.place}: {name} is missing or has another size than was written")
+    if storage.size(name) != told["bytes"] or _footer(storage, name) != told["footer"]:
+        raise Damaged(f"{storage.place}: {name} is missing, or is not as it was written")
     count, total = 0, 0
     for rows in read_part(storage, name, columns=()):
         count += len(rows.marks)
         total += int(rows.marks.sum(dtype=np.uint64))
     if (count, f"{total & TOP:016x}") != (told["rows"], told["sum"]):
-        raise Damaged(f"{storage.place}: {name} has other states than were written")
+        raise Damaged(f"{storage.place}: {name} is damaged: it has other states than were written")
 
 
 def find(storage: Storage, level: int, mark: int) -> Rows:

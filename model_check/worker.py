@@ -36,7 +36,7 @@ from model_check import compile as compiled
 from model_check.columns import unpacked
 from model_check.compile import Code, Shape
 from model_check.shards import FULL, Records, Shard, Slice, Words, address
-from model_check.state_dir import Rows, Storage, part_name, part_range, read_part, read_rows, write_part
+from model_check.state_dir import Rows, Storage, part_name, part_range, read_part, read_rows, told_of, write_part
 
 BLOB = 1 << 15
 """Candidates in a row."""
@@ -195,10 +195,9 @@ class Worker:
     def keep(self, level: int, part: int, parts: int, blobs: Sequence[Blob]) -> tuple[Rows, dict[str, Any]]:
         """Commit what is new in the candidates for a part of a level; return it, and what is remembered of the file."""
         name = part_name(level, part, parts)
-        if (size := self.storage.size(name)) >= 0:
+        if self.storage.size(name) >= 0:
             rows = joined(list(read_part(self.storage, name)), self.task.shape.record_bytes, self.kind)
-            total = int(rows.marks.sum(dtype=np.uint64))
-            return rows, {"name": name, "rows": len(rows.marks), "bytes": size, "sum": f"{total:016x}"}
+            return rows, told_of(self.storage, name, rows)
         width = self.task.shards // parts
         with ExitStack() as stack:
             tables = [stack.enter_context(Table(self, number)) for number in range(part * width, (part + 1) * width)]
@@ -212,7 +211,7 @@ class Worker:
                 table.change()
                 table.take(blobs)
             rows = self.ordered(blobs)
-            told = {"name": name, "rows": len(rows.marks), "bytes": 0, "sum": ""}
+            told: dict[str, Any] = {"name": name, "rows": 0}
             if len(rows.marks):
                 self.own()
                 told = write_part(self.storage, name, rows)
