@@ -1,7 +1,7 @@
 """What a Spark task does: expand a part of a level, or keep what is new of the candidates for one. No Spark in here.
 
 Knows packed records, compiled code and the state-dir. A stage is a function from Arrow batches to Arrow batches; a row of them is
-a blob, some ten thousand candidates for one part of the next level, or a report, a JSON text that travels to the driver.
+a blob, some thousand candidates for one part of the next level, or a report, a JSON text that travels to the driver.
 
 Theory of operation. Everything a task does is a function of its input, whatever order that comes in, so a task that is repeated
 does the same again. The frontier of a part is ordered by fingerprint, and the parts are ordered among each other; a blob carries
@@ -21,6 +21,7 @@ import json
 import mmap
 import os
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -38,8 +39,10 @@ from model_check.compile import Code, Shape
 from model_check.shards import FULL, Records, Shard, Slice, Words, address
 from model_check.state_dir import Rows, Storage, part_name, part_range, read_part, read_rows, told_of, write_part
 
-BLOB = 1 << 15
-"""Candidates in a row."""
+BLOB = 1 << 13
+"""Candidates in a row: few enough that a row is no giant to Java's memory, enough that rows cost nothing."""
+PACKING = pa.Codec("lz4_raw")
+"""How states travel: packed they are half as long or less, and Java copies every byte some ten times."""
 SLICE = 1 << 14
 """States that are expanded at a time."""
 SLICE_BYTES = 256 << 20
@@ -119,6 +122,8 @@ class Worker:
         self.chunk = chunk
         self.fresh = Records(shape.record_bytes, shape.action_bits)
         self.sieves: list[Sieve] = []
+        self.seconds = 0.0
+        """What the last deduplication took."""
         self.mapped: dict[int, tuple[int, mmap.mmap]] = {}
 
     @classmethod
@@ -130,8 +135,9 @@ class Worker:
 
     def blob(self, target: int, source: int, number: int, rows: Rows) -> Any:
         """Return candidates as a batch of one row."""
-        columns = (rows.states, rows.marks, rows.parents, rows.actions)
-        return _row(target, source, number, len(rows.marks), [column.tobytes() for column in columns], None)
+        states = PACKING.compress(pa.py_buffer(rows.states), asbytes=True)
+        columns = [states, rows.marks.tobytes(), rows.parents.tobytes(), rows.actions.tobytes()]
+        return _row(target, source, number, len(rows.marks), columns, None)
 
     # expanding
 
@@ -194,7 +200,7 @@ class Worker:
 
     def keep(self, level: int, part: int, parts: int, blobs: Sequence[Blob]) -> tuple[Rows, dict[str, Any]]:
         """Commit what is new in the candidates for a part of a level; return it, and what is remembered of the file."""
-        name = part_name(level, part, parts)
+        name, self.seconds = part_name(level, part, parts), 0.0
         if self.storage.size(name) >= 0:
             rows = joined(list(read_part(self.storage, name)), self.task.shape.record_bytes, self.kind)
             return rows, told_of(self.storage, name, rows)
@@ -207,9 +213,11 @@ class Worker:
             for blob in blobs:
                 blob.parents = np.arange(offset, offset + blob.count, dtype=np.uint32)
                 offset += blob.count
+            began = time.perf_counter()
             for table in tables:
                 table.change()
                 table.take(blobs)
+            self.seconds = time.perf_counter() - began
             rows = self.ordered(blobs)
             told: dict[str, Any] = {"name": name, "rows": 0}
             if len(rows.marks):
@@ -292,7 +300,7 @@ class Blob:
         states, marks, mothers, actions = columns
         self.order = source, number
         self.count = count
-        self.states = np.frombuffer(states, np.uint8).reshape(count, size)
+        self.states = np.frombuffer(PACKING.decompress(states, count * size), np.uint8).reshape(count, size)
         self.marks = np.frombuffer(marks, np.uint64)
         self.mothers: Words = np.frombuffer(mothers, np.uint64)
         """The fingerprints of the parents; `parents` are numbers into those of all blobs."""
@@ -441,9 +449,10 @@ def stage(
         return
     blobs.sort(key=lambda blob: blob.order)
     rows, told = worker.keep(level, part, parts, blobs)
+    cost = {"candidates": sum(blob.count for blob in blobs), "seconds": worker.seconds}
     blobs.clear()
     actions = np.bincount(rows.actions, minlength=task.shape.actions).tolist()
-    yield _report({"kind": "level", "level": level, "file": told, "actions": actions, **worker.judged(rows, known)})
+    yield _report({"kind": "level", "level": level, "file": told, "actions": actions, "cost": cost, **worker.judged(rows, known)})
     if next_parts:
         yield from worker.expand(level, rows.states, rows.marks, part, next_parts)
 

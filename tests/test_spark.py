@@ -449,27 +449,27 @@ def test_large_with_python_workers_killed(tmp_path: Path, truth: Exploration) ->
     assert truth.distinct == 4_093_531
 
 
-def test_the_driver_killed_and_a_second_run(tmp_path: Path, truth: Exploration, kafka_spec: Command) -> None:
+def test_the_driver_killed_and_a_second_run(tmp_path: Path, medium: Exploration, kafka_spec: Command) -> None:
     """The driver killed after a level, and inside one: --resume is exact. While one is at work, a second one is refused."""
     place = tmp_path / "states"
-    process = start(place)
-    until(lambda: (place / "level-00012.json").exists(), process)
-    second = kafka_spec(
-        "check", "replication/kip_320", "--bounds", "large", "--engine", "spark", "--state-dir", str(place), "--resume"
-    )
-    until(lambda: (place / "level-00014.json").exists(), process)
+    process = start(place, bounds="medium", handover=3000)
+    until(lambda: (place / "level-00007.json").exists(), process)
+    arguments = ("--bounds", "medium", "--engine", "spark", "--state-dir", str(place), "--resume")
+    second = kafka_spec("check", "replication/kip_320", *arguments)
+    until(lambda: (place / "level-00010.json").exists(), process)
     process.kill()
     process.communicate()
 
     assert second.returncode == 2
     assert "another run is at work there" in second.stderr
 
-    process = start(place, "--resume")
-    until(lambda: writing(place, 18) or writing(place, 19) or writing(place, 20), process)
+    process = start(place, "--resume", bounds="medium", handover=3000)
+    until(lambda: writing(place, 17) or writing(place, 18) or writing(place, 19), process)
     process.kill()
     process.communicate()
     summaries = {path.name: path.read_bytes() for path in place.glob("level-*.json")}
-    ended(start(place, "--resume"), truth)
+    assert len(summaries) < medium.depth
+    ended(start(place, "--resume", bounds="medium", handover=3000), medium)
     assert all((place / name).read_bytes() == content for name, content in summaries.items())
 
 
@@ -495,7 +495,7 @@ def mounted(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
         subprocess.run(["umount", "-l", str(place)], check=False)
 
 
-def test_a_full_state_dir(mounted: Callable[[str], Path]) -> None:
+def test_a_full_state_dir(mounted: Callable[[str], Path], medium: Exploration) -> None:
     """A full state-dir ends with 3 and a message; the finished levels stand, and with room again --resume is exact."""
     place = mounted("size=12m") / "states"
     process = start(place, bounds="medium", handover=3000)
@@ -507,7 +507,7 @@ def test_a_full_state_dir(mounted: Callable[[str], Path]) -> None:
     assert len(finished) == json.loads(output)["depth"] > 10
     assert not list(place.glob("levels/*/_*"))
     mounted("size=200m")
-    ended(start(place, "--resume", bounds="medium", handover=3000), embedded.explore(KIP_320, MEDIUM))
+    ended(start(place, "--resume", bounds="medium", handover=3000), medium)
 
 
 def test_an_unwritable_state_dir(mounted: Callable[[str], Path], kafka_spec: Command) -> None:
@@ -519,16 +519,16 @@ def test_an_unwritable_state_dir(mounted: Callable[[str], Path], kafka_spec: Com
     assert f"{place}: Read-only file system" in run.stdout
 
 
-def test_a_budget_stops_a_job(on_spark: Callable[..., Exploration], truth: Exploration) -> None:
+def test_a_budget_stops_a_job(on_spark: Callable[..., Exploration], medium: Exploration) -> None:
     """A time budget stops the search inside a job; what was finished is told, and resuming is exact."""
-    some = on_spark(KIP_320, LARGE, handover=40_000, budget=Budget(seconds=6))
+    some = on_spark(KIP_320, MEDIUM, handover=3000, budget=Budget(seconds=4))
 
     assert some.verdict == "inconclusive"
-    assert some.stopped == "the time budget of 6 s is spent"
-    assert some.search_seconds < 12
-    assert some.levels == truth.levels[: some.depth]
-    assert 11 < some.depth < 31
-    same(on_spark(KIP_320, LARGE, resume=True), truth)
+    assert some.stopped == "the time budget of 4 s is spent"
+    assert some.search_seconds < 8
+    assert some.levels == medium.levels[: some.depth]
+    assert 7 <= some.depth < 26
+    same(on_spark(KIP_320, MEDIUM, resume=True, handover=3000), medium)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -574,18 +574,18 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     log.close()
 
 
-def test_a_standalone_cluster_that_loses_an_executor(cluster: str, tmp_path: Path, truth: Exploration) -> None:
+def test_a_standalone_cluster_that_loses_an_executor(cluster: str, tmp_path: Path, medium: Exploration) -> None:
     """On a master and two workers, with an executor killed in the middle of a level: the result is exact.
 
     The executors run the package that is sent to them: another one that is installed there would end the run.
     """
     place = tmp_path / "states"
-    process = start(place, master=cluster)
-    until(lambda: (place / "level-00016.json").exists(), process)
+    process = start(place, master=cluster, bounds="medium", handover=3000)
+    until(lambda: (place / "level-00013.json").exists(), process)
     time.sleep(0.3)
     port = cluster.rpartition(":")[2]
     workers = [n for n, (_, command) in processes().items() if "worker.Worker" in command and command.rstrip().endswith(port)]
     executors = [number for worker in workers for number in below(worker, "CoarseGrainedExecutorBackend")]
     assert len(executors) == 2
     os.kill(executors[0], signal.SIGKILL)
-    ended(process, truth)
+    ended(process, medium)
