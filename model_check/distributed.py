@@ -200,6 +200,8 @@ class Run:
             self.lock = Lock(self.storage)
         except BlockingIOError:
             raise SpecError(f"--state-dir {place}: another run is at work there; wait for it, or name another folder") from None
+        if store.unsealed(self.storage, "run.json") != told:
+            raise SpecError(f"--state-dir {place}: another run has just begun there; name another folder")
         about = self.about()
         if told is None:
             self.storage.write("program.ll", self.program.text.encode())
@@ -536,7 +538,7 @@ def told(error: Exception) -> Exception:
     text = str(error)
     if match := re.search(r"NoRoom: (.*)", text):
         return JobFailed(match[1].strip())
-    if match := re.search(r"(?:Refused|RuntimeError): (.*)", text):
+    if match := re.search(r"(?:Refused|RuntimeError: refused): (.*)", text):
         return SpecError(match[1].strip())
     if match := re.search(r"Damaged: (.*)", text):
         return Damaged(match[1].strip())
@@ -563,13 +565,14 @@ def guarded(expected: Mapping[str, Any], name: str, arguments: tuple[Any, ...]) 
                 try:
                     there = importlib.metadata.version(module)
                 except ImportError:
-                    raise RuntimeError(f"a worker has no {module}; install {module}>={least} there") from None
+                    raise RuntimeError(f"refused: a worker has no {module}; install {module}>={least} there") from None
                 if [int(n) for n in there.split(".")[:2] if n.isdigit()] < [int(n) for n in least.split(".")]:
-                    raise RuntimeError(f"a worker has {module} {there}; install {module}>={least} there")
+                    raise RuntimeError(f"refused: a worker has {module} {there}; install {module}>={least} there")
             if digest() != expected["package"]:
                 place = importlib.import_module("model_check").__file__
                 raise RuntimeError(
-                    f"a worker has another version of kafka-spec at {place}; it must be {expected['kafka-spec']} as here, or none"
+                    f"refused: a worker has another version of kafka-spec at {place}; "
+                    f"it must be {expected['kafka-spec']} as here, or none"
                 )
             sys.__dict__["_kafka_spec"] = expected["package"]
         if not name:
@@ -637,7 +640,9 @@ def session(master: str, folder: Path) -> SparkSession:
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if "PYSPARK_GATEWAY_PORT" in os.environ:
-        return SparkSession.builder.appName("kafka-spec").getOrCreate()
+        submitted = SparkSession.builder.appName("kafka-spec").getOrCreate()
+        submitted.sparkContext.setLogLevel("WARN")
+        return submitted
     check_java()
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what goes wrong is told once, and shorter
