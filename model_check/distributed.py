@@ -70,6 +70,10 @@ GARBAGE = 1 << 30
 """Bytes of shuffled data after which Java is asked to forget what is not needed any more."""
 
 
+SCRATCH = "kafka-spec-scratch-"
+"""How folders begin in which a driver keeps what it needs while it runs."""
+
+
 class JobFailed(Exception):  # noqa: N818 - says what happened
     """Spark gave a job up; the finished levels are as they were."""
 
@@ -162,7 +166,7 @@ class Run:
         finished = self.open_state_dir()
         if finished:
             self.last = finished[-1]
-        if not finished or (self.last["by"] == "embedded" and self.last["states"] < self.distribution.handover):
+        if not finished or (self.last["by"] == "embedded" and 0 < self.last["states"] < self.distribution.handover):
             self.search_embedded(finished)
         else:
             self.recall(self.last["result"])
@@ -170,6 +174,7 @@ class Run:
             self.check_budget()
             self.search_levels()
         result.complete = not self.last["states"]
+        self.remove_unfinished(self.last["level"])
 
     def goes_on(self) -> bool:
         """Whether there is a frontier to expand, and a reason to."""
@@ -189,7 +194,7 @@ class Run:
         if self.storage.local is not None:
             self.storage.local.mkdir(parents=True, exist_ok=True)
         told = store.unsealed(self.storage, "run.json")
-        there = [name for name in self.storage.names() if name not in ("lock", "owner")]
+        there = [name for name in self.storage.names() if name not in ("lock", "owner", "scratch")]
         if told is None and there:
             raise SpecError(f"--state-dir {place}: the folder holds {there[0]} and no run; name an empty one")
         if told is not None and not self.distribution.resume:
@@ -202,6 +207,11 @@ class Run:
             raise SpecError(f"--state-dir {place}: another run is at work there; wait for it, or name another folder") from None
         if store.unsealed(self.storage, "run.json") != told:
             raise SpecError(f"--state-dir {place}: another run has just begun there; name another folder")
+        if (left := self.storage.read("scratch")) is not None and self.storage.local is not None:
+            # a driver that was killed could not remove its tables
+            folder = Path(left.decode())
+            if folder.name.startswith(SCRATCH):
+                shutil.rmtree(folder, ignore_errors=True)
         about = self.about()
         if told is None:
             self.storage.write("program.ll", self.program.text.encode())
@@ -228,10 +238,14 @@ class Run:
                 self.storage.files.delete_file(name)
             for told in content["files"]:
                 store.verify_part(self.storage, told)
-        for folder in self.storage.names("levels"):
-            if folder.rpartition("/")[2] > store.folder_of(len(finished) - 1).rpartition("/")[2]:
-                self.storage.remove_folder(folder)
+        self.remove_unfinished(len(finished) - 1)
         return finished
+
+    def remove_unfinished(self, level: int) -> None:
+        """Remove what is on storage of levels beyond the last finished one."""
+        for folder in self.storage.names("levels"):
+            if int(folder.rpartition("=")[2]) > level:
+                self.storage.remove_folder(folder)
 
     @property
     def code_digest(self) -> str:
@@ -342,6 +356,7 @@ class Run:
         if self.cluster is None:
             self.cluster = Cluster(self.distribution.master, self.distribution.session)
             self.cluster.start(self.task())
+            self.storage.write("scratch", str(self.cluster.folder).encode())
         base, width = self.last["level"], self.last["states"]
         levels = next((count for most, count in UNROLL if width <= most), 1)
         before = self.result.levels[-2] if len(self.result.levels) > 1 else width
@@ -436,12 +451,15 @@ class Cluster:
 
     def __init__(self, master: str, given: SparkSession | None = None) -> None:
         self.own = given is None and "PYSPARK_GATEWAY_PORT" not in os.environ
-        self.folder = Path(tempfile.mkdtemp(prefix="kafka-spec-"))
+        self.folder = Path(tempfile.mkdtemp(prefix=SCRATCH))
         self.task: Task | None = None
         self.garbage = 0
         try:
             self.spark = given or session(master, self.folder)
-            self.context = self.spark.sparkContext
+            try:
+                self.context = self.spark.sparkContext
+            except PySparkException:
+                raise SpecError("this engine needs a session of its own Java process; Spark Connect has none") from None
             self.settings = {
                 "spark.sql.adaptive.enabled": "false",  # parts are counted, not guessed
                 "spark.sql.execution.arrow.maxRecordsPerBatch": "64",  # rows are blobs

@@ -4,7 +4,7 @@
     program.ll                   the code that workers load
     level-00012.json             a finished level: its files, and the result up to it
     levels/level=00012/part-003-of-008.parquet      its states, one row each, in the order of fingerprints
-    lock, owner                  the run that is at work
+    lock, owner, scratch         the run that is at work, and where it keeps what goes with it
 
 Knows bytes and files, no search and no Spark. The states of a level are split by ranges of fingerprints: part p of n holds those
 whose first bits, log2(n) of them, are p. A file is written under another name, which Parquet readers pass over, and renamed

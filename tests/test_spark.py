@@ -98,7 +98,7 @@ def test_toys(on_spark: Callable[..., Exploration], spec: Spec, options: dict[st
 
 
 @pytest.mark.parametrize("everything", [False, True])
-def test_a_violation(on_spark: Callable[..., Exploration], everything: bool) -> None:
+def test_a_violation(on_spark: Callable[..., Exploration], everything: bool, tmp_path: Path) -> None:
     """A violated model ends at the same level with the same shortest counterexample, or goes on to the same end."""
     spec = MODELS["replication/kip_320_first_try"]
     found = on_spark(spec, EPOCHS, everything=everything, handover=500)
@@ -106,6 +106,8 @@ def test_a_violation(on_spark: Callable[..., Exploration], everything: bool) -> 
 
     same(found, other)
     assert found.violated
+    # a job goes on for some levels; what it found beyond the end is not left behind
+    assert len(list((tmp_path / "states" / "levels").iterdir())) == found.depth
     assert [trace_of(found, name) for name in found.violated] == [trace_of(other, name) for name in other.violated]
 
 
@@ -479,9 +481,12 @@ def test_the_driver_killed_and_a_second_run(tmp_path: Path, medium: Exploration,
     until(lambda: writing(place, 17) or writing(place, 18) or writing(place, 19), process)
     process.kill()
     process.communicate()
+    left = Path((place / "scratch").read_text())
+    assert left.exists()
     summaries = {path.name: path.read_bytes() for path in place.glob("level-*.json")}
     assert len(summaries) < medium.depth
     ended(start(place, "--resume", bounds="medium", handover=3000), medium)
+    assert not left.exists()
     assert all((place / name).read_bytes() == content for name, content in summaries.items())
 
 
