@@ -452,13 +452,15 @@ def python_workers(root: int) -> list[int]:
 
 
 def test_large_with_python_workers_killed(tmp_path: Path, truth: Exploration) -> None:
-    """All 4,093,531 states, with Python workers killed in the middle of three levels: the result is exact."""
-    process = start(tmp_path / "states")
-    for level in (13, 17, 21):
-        until(lambda level=level: (tmp_path / f"states/level-{level - 1:05d}.json").exists(), process)
-        time.sleep(0.2)
-        victims = until(lambda: python_workers(process.pid), process)
-        os.kill(victims[0], signal.SIGKILL)
+    """All 4,093,531 states, with Python workers killed in the middle of levels, until Spark has lost tasks: the result is exact."""
+    place = tmp_path / "states"
+    process = start(place)
+    for level in (13, 16, 18, 20):
+        until(lambda level=level: writing(place, level) or (place / f"level-{level:05d}.json").exists(), process)
+        for victim in python_workers(process.pid):
+            os.kill(victim, signal.SIGKILL)
+    log = Path((place / "scratch").read_text()) / "spark.log"
+    until(lambda: "Lost task" in log.read_text(), process)
     ended(process, truth)
     assert truth.distinct == 4_093_531
 
@@ -610,8 +612,7 @@ def test_a_standalone_cluster_that_loses_an_executor(cluster: str, tmp_path: Pat
     (tmp_path / "spark-defaults.conf").write_text("spark.shuffle.io.retryWait 500ms\n")
     environment = {**os.environ, "SPARK_CONF_DIR": str(tmp_path)}
     process = start(place, master=cluster, bounds="medium", handover=3000, env=environment)
-    until(lambda: (place / "level-00013.json").exists(), process)
-    time.sleep(0.3)
+    until(lambda: writing(place, 14) or writing(place, 15) or writing(place, 16), process)
     port = cluster.rpartition(":")[2]
     workers = [n for n, (_, command) in processes().items() if "worker.Worker" in command and command.rstrip().endswith(port)]
     executors = [number for worker in workers for number in below(worker, "CoarseGrainedExecutorBackend")]
