@@ -22,6 +22,7 @@ def main() -> None:
     measured = {
         "verdict": result.verdict,
         "distinct": result.distinct,
+        "digest": result.digest,
         "search_seconds": result.search_seconds,
         "compile_seconds": result.compile_seconds,
         "peak_bytes": peak_bytes(),

@@ -6,19 +6,20 @@ Knows engines and results, no files and no screen.
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from model_check import embedded, oracle
 from model_check.counterexample import trace_of
-from model_check.exploration import Budget, EngineError, Exploration, Progress, Verdict, quiet
+from model_check.exploration import Budget, Distribution, EngineError, Exploration, Progress, Verdict, quiet
 from model_check.fingerprint import VERIFY_SEED
 from spec.table import Spec, SpecError
 from spec.trace import Trace
 
-Engine = Literal["embedded", "oracle", "both"]
-ENGINES: tuple[Engine, ...] = ("embedded", "oracle", "both")
+Engine = Literal["embedded", "oracle", "both", "spark"]
+ENGINES: tuple[Engine, ...] = ("embedded", "oracle", "both", "spark")
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,7 @@ def check(
     verify: bool = False,
     budget: Budget | None = None,
     progress: Progress = quiet,
+    distribution: Distribution | None = None,
 ) -> Exploration:
     """Check a spec at bounds.
 
@@ -97,13 +99,14 @@ def check(
         spec: what to check.
         bounds: values of bounds by name; those not named come from the spec's first bound set.
         properties: names of the properties to judge; by default all.
-        engine: "embedded", "oracle" (plain Python, slow, the judge), or "both", which must agree.
+        engine: "embedded", "oracle" (plain Python, slow, the judge), "both", which must agree, or "spark".
         threads: threads of the embedded engine; the result is the same for any number.
         everything: go on to the end after a violation.
         deadlock: also check that no state is without a step.
         verify: search again with another seed of the fingerprints; the counts must be equal.
         budget: time, memory, states to spend.
         progress: called after each level.
+        distribution: where the Spark engine runs and keeps the states.
 
     Raises:
         SpecError: the request or the spec is wrong.
@@ -114,6 +117,24 @@ def check(
     if engine not in ENGINES:
         raise SpecError(f"engine {engine!r} is unknown; there is {', '.join(ENGINES)}")
     budget = budget or Budget()
+    if engine == "spark":
+        if distribution is None or verify:
+            raise SpecError(
+                "--engine spark keeps the states of one search: "
+                + ("run it again by yourself instead of --verify" if distribution else "name a folder for them with --state-dir")
+            )
+        explored: Exploration = need("distributed").explore(
+            spec,
+            values,
+            distribution,
+            properties=claims,
+            threads=threads,
+            everything=everything,
+            deadlock=deadlock,
+            budget=budget,
+            progress=progress,
+        )
+        return explored
 
     def search(which: Engine, seed: int | None = None) -> Exploration:
         explore = oracle.explore if which == "oracle" else functools.partial(embedded.explore, threads=threads)
@@ -135,6 +156,16 @@ def check(
     if engine == "both" and not result.stopped:
         compare(result, search("oracle"), "the oracle", exact=True)
     return result
+
+
+def need(module: str) -> Any:
+    """Return a module of this package that needs the extra `spark`, or raise SpecError with the cure."""
+    try:
+        return importlib.import_module(f"model_check.{module}")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] not in ("pyspark", "py4j", "pyarrow", "pandas"):
+            raise
+        raise SpecError(f"{error.name} is missing; install what the Spark engine needs: pip install 'kafka-spec[spark]'") from None
 
 
 def compare(result: Exploration, other: Exploration, who: str, exact: bool) -> None:

@@ -1,4 +1,4 @@
-"""The subcommands `check`, `trace` and `models`.
+"""The subcommands `check`, `trace`, `states` and `models`.
 
 Knows files, screen and signals; every decision is made elsewhere. stdout is the result, stderr is progress and complaints.
 Exit codes: 0 all as expected and complete, 1 a property violated or an expectation not met, 2 usage, configuration or
@@ -21,13 +21,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from model_check.check import ENGINES, Expectation, Outcome
-from model_check.exploration import Budget, Exploration, Progress
+from model_check.check import ENGINES, Expectation, Outcome, need
+from model_check.counterexample import Replay
+from model_check.exploration import Budget, Distribution, Exploration, Finding, Progress
 from model_check.manifest import NamedCheck, named_bounds, read_manifest
+from model_check.oracle import World
 from model_check.progress import Display
 from model_check.report.ci import Draw, github_text, junit_text, markdown_text
 from model_check.report.plain import SCHEMA_VERSION, check_plain, model_plain, result_plain
-from model_check.report.text import check_line, model_text, result_text, story_text, trace_text
+from model_check.report.text import check_line, model_text, result_text, states_text, story_text, trace_text
 from spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 
 MANIFEST = Path("pyproject.toml")
@@ -96,6 +98,19 @@ def add_commands(commands: Any, catalogue: Mapping[str, Spec], charts: Mapping[s
     for form in charts:
         parser.add_argument(f"--{form}", type=Path, metavar="FILE", help=f"the same as --output {form}:FILE")
     parser.set_defaults(run=lambda options: run_trace(options, models, charts))
+    parser = commands.add_parser("states", help="look at the states that a Spark search left behind")
+    parser.add_argument("state_dir", metavar="DIR", help="the --state-dir of the search")
+    parser.add_argument(
+        "--where", metavar="SQL", help="a condition on the columns, such as \"level = 3 and quorum_leader = 'broker 1'\""
+    )
+    parser.add_argument("--limit", type=_positive, default=10, metavar="N", help="show so many (default: 10)")
+    parser.add_argument("--path", metavar="FINGERPRINT", help="show a shortest way to the state with this fingerprint")
+    parser.add_argument("--model", metavar="MODEL", help="for --path: the model, where it is your own (module:SPEC)")
+    parser.add_argument("--columns", action="store_true", help="list the columns")
+    parser.add_argument("--master", default="local[*]", metavar="URL", help="the Spark master (default: local[*])")
+    parser.add_argument("--full", action="store_true", help="show whole states on the way, not only what changed")
+    add_output_options(parser, ("text", "json"))
+    parser.set_defaults(run=lambda options: run_states(options, models))
     parser = commands.add_parser("models", help="what there is: models, bounds, rules, properties, abstractions")
     parser.add_argument("models", nargs="*", metavar="MODEL", help="show these in full")
     add_output_options(parser, ("text", "json"))
@@ -106,7 +121,15 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_bound_options(parser)
     add("--property", action="append", dest="properties", metavar="NAME", help="judge only this; may be repeated")
-    add("--engine", choices=ENGINES, help="embedded (compiled, the default), oracle (plain Python), or both, which must agree")
+    add(
+        "--engine",
+        choices=ENGINES,
+        help="embedded (compiled, the default), oracle (plain Python), both, which must agree, or spark",
+    )
+    add("--master", metavar="URL", help="for spark: local[N], spark://HOST:PORT and the like (default: local[*])")
+    add("--state-dir", metavar="DIR", help="for spark: keep the levels there, as Parquet")
+    add("--resume", action="store_true", help="for spark: go on with the search in --state-dir")
+    add("--handover", type=_positive, metavar="N", help="for spark: the states of a level from which on Spark takes over")
     add("--threads", type=_threads, default=cores(), metavar="N", help="threads (default: one a core)")
     add("--all", action="store_true", help="go on to the end after a violation")
     add("--deadlock", action="store_true", help="also check that no state is without a step")
@@ -336,6 +359,7 @@ def _run(options: argparse.Namespace, named: NamedCheck) -> Exploration:
     seconds = options.seconds if options.seconds is not None else named.seconds
     memory = options.memory if options.memory is not None else named.memory_mib
     budget = Budget(seconds, memory << 20 if memory is not None else None, options.max_states)
+    distribution = _distribution(options, named)
     with Display(enabled=not options.quiet) as display, _interruptible(budget):
         show: Progress = display.show
         return named.run(
@@ -346,7 +370,23 @@ def _run(options: argparse.Namespace, named: NamedCheck) -> Exploration:
             verify=options.verify,
             budget=budget,
             progress=show,
+            distribution=distribution,
         )
+
+
+def _distribution(options: argparse.Namespace, named: NamedCheck) -> Distribution | None:
+    """Return what the options say about Spark, or None where another engine searches."""
+    given = {name: getattr(options, name) for name in ("master", "state_dir", "resume", "handover") if getattr(options, name)}
+    if (options.engine or named.engine) != "spark":
+        if given:
+            raise SpecError(f"--{next(iter(given)).replace('_', '-')} is for --engine spark")
+        return None
+    if "state_dir" not in given:
+        raise SpecError("--engine spark keeps the states it finds; name a folder for them with --state-dir")
+    if len(options.models) != 1:
+        # each of several checks has a folder of its own
+        given["state_dir"] = f"{given['state_dir']}/{named.name.replace('/', '-')}"
+    return Distribution(**given)
 
 
 @contextmanager
@@ -424,6 +464,55 @@ def run_trace(options: argparse.Namespace, models: Models, charts: Mapping[str, 
         print(f"{chosen.name}: no trace: {what} is not shown within these bounds ({result.verdict})", file=sys.stderr)
         return INCONCLUSIVE if result.verdict == "inconclusive" else VIOLATED
     return AS_EXPECTED
+
+
+def run_states(options: argparse.Namespace, models: Models) -> int:
+    """Show states that a Spark search left behind, or the way to one; return 0 if there are any."""
+    if options.path:
+        return _run_path(options, models)
+    if options.columns:
+        store = need("state_dir")
+        columns = [
+            "level",
+            "fingerprint",
+            "parent",
+            "rule",
+            *(c["name"] for c in store.run_of(store.Storage(options.state_dir))["columns"]),
+        ]
+        _tell(options, columns, "\n".join(columns))
+        return AS_EXPECTED
+    total, rows = need("distributed").query(options.state_dir, options.where, options.limit, options.master)
+    _tell(options, {"states": total, "shown": rows}, states_text(total, rows))
+    return AS_EXPECTED if total else VIOLATED
+
+
+def _run_path(options: argparse.Namespace, models: Models) -> int:
+    """Show a shortest way to a state, told and checked by the oracle."""
+    store = need("state_dir")
+    try:
+        mark = int(options.path, 16)
+    except ValueError:
+        raise SpecError(f"--path {options.path}: write a fingerprint as it is shown, 16 hexadecimal digits") from None
+    storage = store.Storage(options.state_dir)
+    try:
+        about = store.run_of(storage)
+        level = store.locate(storage, mark)
+        if level < 0:
+            raise SpecError(f"--path {options.path}: no finished level in {options.state_dir} has this state")
+        start, actions = store.way_to(storage, level, mark)
+    except store.Damaged as error:
+        raise SpecError(str(error)) from None
+    spec = models.find(options.model or about["model"])
+    result = Exploration(spec, about["bounds"], "spark", 1, ())
+    trace, _, _ = Replay(World(spec, about["bounds"]), result).way(f"state {options.path}", Finding(start, tuple(actions)))
+    _tell(options, trace.to_plain(), trace_text(trace, spec, options.full, reached=True))
+    return AS_EXPECTED
+
+
+def _tell(options: argparse.Namespace, plain: Any, text: str) -> None:
+    """Write what was found as JSON or as text, wherever the options want it."""
+    for form, file in outputs(options):
+        write(json.dumps(plain, indent=1) if form == "json" else text, file)
 
 
 def run_models(options: argparse.Namespace, models: Models) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
@@ -35,8 +36,8 @@ DIGEST, FAULT, FAULT_STATE, FAULT_ACTION, STUCK, UNTYPED, UNTYPED_ACTION, UNTYPE
 KEPT = 32
 """Compiled shapes that a process keeps, the oldest being dropped: checks of one shape follow each other in a manifest."""
 
-_compiled: dict[tuple[Any, ...], tuple[Any, Compiler, Any, bool]] = {}
-"""By shape: the parts of the spec (whose ids must stay theirs), the compiler with its faults, the library, whether cached."""
+_compiled: dict[tuple[Any, ...], tuple[Any, Compiler, str]] = {}
+"""By shape: the parts of the spec (whose ids must stay theirs), the compiler with its faults, and the code's text."""
 
 
 def shape_of_layout(layout: Layout) -> tuple[int, str]:
@@ -62,8 +63,54 @@ def _item(packed: Packed) -> Packed:
     return packed.item
 
 
-class Program:
-    """The compiled code of a spec at given bounds, and how to call it."""
+@dataclass(frozen=True)
+class Shape:
+    """The numbers that are needed beside a program's code to call it, and nothing of the spec: this can travel."""
+
+    record_bytes: int
+    actions: int
+    action_bits: int
+    rules: int
+    states: int
+    """How many claims the judge decides."""
+    steps: int
+    """How many step invariants the successor function judges."""
+    k: tuple[int, ...]
+    seed: int
+    """What the hash starts from."""
+
+
+class Code:
+    """A program's machine code, and how to call it. Needs the code's text and its shape only, so any machine can load it."""
+
+    def __init__(self, text: str, shape: Shape) -> None:
+        self.text, self.shape = text, shape
+        self.fired = HEADER + 2 * shape.steps
+        self.bounded = self.fired + shape.rules
+        self.counters = self.bounded + shape.rules
+        """How many counters the successor function keeps: the header, two for each step invariant, two for each rule."""
+        self.k = (ctypes.c_int64 * max(1, len(shape.k)))(*shape.k)
+        self.seed = ctypes.c_int64(shape.seed).value
+        self._library, self.from_cache = load(text)
+        integer, pointer = ctypes.c_int64, ctypes.c_void_p
+        self.expand = self._entry("expand", integer, [pointer, pointer, integer, integer, pointer, integer, *[pointer] * 6])
+        self.judge = self._entry("judge", integer, [pointer, integer, pointer, pointer, pointer])
+        for function, shapes in kernel.signatures(shape.action_bits).items():
+            arguments = [integer if kind == "int" else pointer for kind in shapes]
+            result = integer if function in kernel.RETURNING else None
+            setattr(self, function.__name__, self._entry(function.__name__, result, arguments))
+
+    insert: Callable[..., int]
+    rehash: Callable[..., None]
+    recoverable: Sequence[Property] = ()
+    """The claims of which the judge tells where they are met, in its order; code without a spec has none."""
+
+    def _entry(self, name: str, result: Any, arguments: list[Any]) -> Callable[..., Any]:
+        return ctypes.CFUNCTYPE(result, *arguments)(self._library.get_function_address(name))
+
+
+class Program(Code):
+    """The compiled code of a spec at given bounds."""
 
     def __init__(
         self,
@@ -80,16 +127,12 @@ class Program:
         self.states = [claim for claim in claims if claim.kind in ("invariant", "reachable")]
         """The claims that the judge decides, in its order."""
         self.recoverable = [claim for claim in claims if claim.kind == "recoverable"]
-        """The claims of which the judge tells where they are met, in its order."""
         self.steps = [claim for claim in claims if claim.kind == "step invariant"]
         self.fired = HEADER + 2 * len(self.steps)
         self.bounded = self.fired + len(spec.rules)
-        self.counters = self.bounded + len(spec.rules)
-        """How many counters the successor function keeps: the header, two for each step invariant, two for each rule."""
-        self.k = (ctypes.c_int64 * max(1, len(vars(k))))(*vars(k).values())
         parts = (*spec.rules, *spec.machines, *claims)
-        shape = (tuple(map(id, parts)), *shape_of_layout(layout), repr(actions.ranges), tuple(vars(k)), leave_out)
-        if shape not in _compiled:
+        key = (tuple(map(id, parts)), *shape_of_layout(layout), repr(actions.ranges), tuple(vars(k)), leave_out)
+        if key not in _compiled:
             literals = {"RECORD_BYTES": layout.size, "AHEAD": kernel.AHEAD}
             compiler = Compiler(layout.root, vars(k), literals, spec.machines, checked="checks" not in leave_out)
             _Successors(self, compiler, layout, actions)
@@ -98,28 +141,16 @@ class Program:
                 _Export(compiler, function.__name__, compiler.function(function, shapes, trusted=True).code)
             while len(_compiled) >= KEPT:
                 del _compiled[next(iter(_compiled))]
-            _compiled[shape] = parts, compiler, *load(str(compiler.module))
-        _, self._compiler, self._library, self.from_cache = _compiled[shape]
-        signatures = kernel.signatures(actions.bits)
-        integer, pointer = ctypes.c_int64, ctypes.c_void_p
-        self.expand = self._entry("expand", integer, [pointer, pointer, integer, integer, pointer, integer, *[pointer] * 6])
-        self.judge = self._entry("judge", integer, [pointer, integer, pointer, pointer, pointer])
-        for function, shapes in signatures.items():
-            arguments = [integer if shape == "int" else pointer for shape in shapes]
-            result = integer if self._compiler.function(function, shapes, trusted=True).results else None
-            setattr(self, function.__name__, self._entry(function.__name__, result, arguments))
-        self.seed = ctypes.c_int64(layout.seed ^ mix(layout.seed ^ SECRET[0], SECRET[1])).value
+            _compiled[key] = parts, compiler, str(compiler.module)
+        _, self._compiler, text = _compiled[key]
+        seed = layout.seed ^ mix(layout.seed ^ SECRET[0], SECRET[1])
+        counts = actions.count, actions.bits, len(spec.rules), len(self.states), len(self.steps)
+        super().__init__(text, Shape(layout.size, *counts, tuple(vars(k).values()), seed))
         self.seconds = time.perf_counter() - began
-
-    insert: Callable[..., int]
-    rehash: Callable[..., None]
 
     def fault_of(self, code: int) -> Fault:
         """Return what a fault's number stands for."""
         return self._compiler.fault_of(code)
-
-    def _entry(self, name: str, result: Any, arguments: list[Any]) -> Callable[..., Any]:
-        return ctypes.CFUNCTYPE(result, *arguments)(self._library.get_function_address(name))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -55,7 +55,13 @@ class Replay:
         self.layout = Layout(world.space)
 
     def trace(self, claim: str, finding: Finding) -> Trace:
-        """Return the trace of a finding, each step checked."""
+        """Return the trace of a finding, each step checked, and its end judged."""
+        trace, before, state = self.way(claim, finding)
+        self.confirm(claim, before, state)
+        return trace
+
+    def way(self, claim: str, finding: Finding) -> tuple[Trace, Any, Any]:
+        """Return the trace of a way, each step checked, and its last two states."""
         states = self.world.initial()
         if finding.start >= len(states):
             raise EngineError(f"{claim}: the engine starts from initial state {finding.start} of {len(states)}")
@@ -69,8 +75,7 @@ class Replay:
             state, note = self.follow(claim, rule, binding, before, last)
             step = self.step(rule, binding, before, state)
             steps.append(dataclasses.replace(step, says=step.says + note))
-        self.confirm(claim, before, state)
-        return Trace(self.world.spec.name, tuple(self.world.bounds.items()), claim, start, tuple(steps))
+        return Trace(self.world.spec.name, tuple(self.world.bounds.items()), claim, start, tuple(steps)), before, state
 
     def follow(self, claim: str, rule: Rule, binding: Binding, before: Any, last: bool) -> tuple[Any, str]:
         """Return the state after a step, if the oracle allows the step, and what there is to note about it."""

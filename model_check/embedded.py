@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -273,31 +273,40 @@ class Search:
         index = int(part.counters[compiled.FAULT_STATE])
         self.explain(fault.message, fault.place, f"rule {rule.name}", len(self.history) - 1, index)
 
-    def retry(self, rule: Rule, state: Any, binding: tuple[int, ...]) -> None:
-        """Do a step in plain Python, to see what it raises; what ends at a bound or outside a domain is no error here."""
-        if not self.world.holds(rule.within, rule, state, binding):
-            return
-        with contextlib.suppress(OutOfBound, OutOfDomain):
-            after = self.world.apply(rule, state, binding)
-            for claim in self.program.steps:
-                self.world.judge_step(claim, state, after)
-
     def explain(self, message: str, place: str, what: str, level: int, index: int) -> None:
         """Raise what the oracle says about the state at which compiled code met a fault."""
-        start, numbers = self.way_to(level, index)
-        state = self.world.initial()[start]
-        for number in numbers:
-            rule, binding = self.world.actions.decode(number)
-            state = self.world.apply(rule, state, binding)
-        try:
-            for claim in (*self.program.states, *self.program.recoverable):
-                self.world.judge(claim, state)
-            for rule in self.world.spec.rules:
-                for binding in self.world.enabled(rule, state):
-                    self.retry(rule, state, binding)
-        except SpecError as error:
-            raise SpecError(f"{error} (after {len(numbers)} steps; {place})") from error
-        raise SpecError(f"{place}: {what}: {message} (after {len(numbers)} steps)")
+        explain(self.world, self.program, f"{place}: {what}: {message}", place, *self.way_to(level, index))
+
+
+def explain(world: World, program: Program, otherwise: str, place: str, start: int, numbers: Sequence[int]) -> NoReturn:
+    """Raise what the oracle says about the state at the end of a way, at which compiled code met a fault.
+
+    Raises:
+        SpecError: the oracle's words, or `otherwise` where the oracle meets no fault.
+    """
+    state = world.initial()[start]
+    for number in numbers:
+        rule, binding = world.actions.decode(number)
+        state = world.apply(rule, state, binding)
+    try:
+        for claim in (*program.states, *program.recoverable):
+            world.judge(claim, state)
+        for rule in world.spec.rules:
+            for binding in world.enabled(rule, state):
+                _retry(world, program, rule, state, binding)
+    except SpecError as error:
+        raise SpecError(f"{error} (after {len(numbers)} steps; {place})") from error
+    raise SpecError(f"{otherwise} (after {len(numbers)} steps)")
+
+
+def _retry(world: World, program: Program, rule: Rule, state: Any, binding: tuple[int, ...]) -> None:
+    """Do a step in plain Python, to see what it raises; what ends at a bound or outside a domain is no error here."""
+    if not world.holds(rule.within, rule, state, binding):
+        return
+    with contextlib.suppress(OutOfBound, OutOfDomain):
+        after = world.apply(rule, state, binding)
+        for claim in program.steps:
+            world.judge_step(claim, state, after)
 
 
 def explore(

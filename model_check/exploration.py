@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from model_check.fingerprint import collision_probability
 from spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec
@@ -58,6 +58,20 @@ class Budget:
 
 
 @dataclass
+class Distribution:
+    """How a search is spread over machines: what the Spark engine is told."""
+
+    state_dir: str
+    """Where the levels are kept: a local or mounted folder, or a URI."""
+    master: str = "local[*]"
+    resume: bool = False
+    handover: int = 300_000
+    """The states of a level from which on Spark takes over."""
+    session: Any = None
+    """A SparkSession to use as it is; None: make one, and stop it at the end."""
+
+
+@dataclass
 class Exploration:
     """What an engine found out about a spec at bounds."""
 
@@ -86,6 +100,8 @@ class Exploration:
     compile_seconds: float = 0.0
     search_seconds: float = 0.0
     record_bytes: int = 0
+    shuffled_bytes: int = 0
+    """What a distributed search sent between its tasks."""
 
     @property
     def distinct(self) -> int:

@@ -71,6 +71,10 @@ def rehash(old, size, table, mask):
             table[at] = fingerprint
 
 
+RETURNING = (insert,)
+"""The functions that return a number."""
+
+
 def signatures(action_bits: int) -> dict[Callable[..., Any], tuple[int | str, ...]]:
     """Return the kinds of the arguments of each function: bits of an array's items, or "int"."""
     return {

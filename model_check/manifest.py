@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from model_check.check import ENGINES, Engine, Expectation, check
-from model_check.exploration import Budget, Exploration, Progress, quiet
+from model_check.exploration import Budget, Distribution, Exploration, Progress, quiet
 from spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 
 KEYS = {
@@ -58,6 +58,7 @@ class NamedCheck:
         verify: bool = False,
         budget: Budget | None = None,
         progress: Progress = quiet,
+        distribution: Distribution | None = None,
     ) -> Exploration:
         """Run the check; what is asked for here comes on top of what the manifest says, `budget` and `engine` instead of it."""
         memory = self.memory_mib << 20 if self.memory_mib is not None else None
@@ -72,6 +73,7 @@ class NamedCheck:
             verify=verify,
             budget=budget or Budget(self.seconds, memory),
             progress=progress,
+            distribution=distribution,
         )
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from model_check import compile as compiled
-from model_check.compile import Program
+from model_check.compile import Code
 from spec.table import SpecError
 
 FULL = 0.7
@@ -53,14 +53,31 @@ def _reserve(count: int, kind: Any) -> npt.NDArray[Any]:
     return np.frombuffer(area, kind)
 
 
+class Candidates(Protocol):
+    """States that may be new, in order, with the numbers of their parents."""
+
+    @property
+    def count(self) -> int: ...  # noqa: D102
+    @property
+    def states(self) -> npt.NDArray[np.uint8]: ...  # noqa: D102
+    @property
+    def marks(self) -> Words: ...  # noqa: D102
+    @property
+    def parents(self) -> npt.NDArray[np.uint32]: ...  # noqa: D102
+    @property
+    def actions(self) -> npt.NDArray[np.uint32]: ...  # noqa: D102
+
+
 class Shard:
     """The seen fingerprints whose high bits are `number`, and the states that are new in this level."""
 
-    def __init__(self, program: Program, record_bytes: int, action_bits: int, number: int, shift: int) -> None:
+    def __init__(
+        self, program: Code, record_bytes: int, action_bits: int, number: int, shift: int, new: Records | None = None
+    ) -> None:
         self.program, self.record_bytes, self.number, self.shift = program, record_bytes, number, shift
         self.table: Words = np.zeros(1 << 12, np.uint64)
         self.seen = 0
-        self.new = Records(record_bytes, action_bits)
+        self.new = new or Records(record_bytes, action_bits)
         self.mine = np.empty(0, np.uint32)
 
     def growth(self, candidates: int) -> int:
@@ -79,11 +96,15 @@ class Shard:
         while self.seen + candidates > FULL * size:
             size *= 2
         if size > len(self.table):
-            table: Words = np.zeros(size, np.uint64)
-            self.program.rehash(address(self.table), len(self.table), address(table), size - 1)
-            self.table = table
+            self.grow(size)
 
-    def take(self, slices: Sequence[Slice]) -> None:
+    def grow(self, size: int) -> None:
+        """Move to a larger table."""
+        table: Words = np.zeros(size, np.uint64)
+        self.program.rehash(address(self.table), len(self.table), address(table), size - 1)
+        self.table = table
+
+    def take(self, slices: Sequence[Candidates]) -> None:
         """Take what is this shard's and new from the candidates of some slices, in order."""
         new = self.new
         for part in slices:
@@ -100,7 +121,7 @@ class Shard:
 class Slice:
     """The candidates of a slice of the frontier, and what the successor function counts on the way."""
 
-    def __init__(self, program: Program, record_bytes: int, room: int) -> None:
+    def __init__(self, program: Code, record_bytes: int, room: int) -> None:
         self.program = program
         self.states = np.empty((room, record_bytes), np.uint8)
         self.marks: Words = np.empty(room, np.uint64)

@@ -5,7 +5,8 @@ Golden tests hold these texts; what a run cannot repeat (seconds, memory) stands
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from model_check.check import Expectation
 from model_check.exploration import Exploration, peak_bytes
@@ -83,10 +84,13 @@ def rules_lines(result: Exploration) -> list[str]:
     return lines
 
 
-def trace_text(trace: Trace, spec: Spec, full: bool = False) -> str:
-    """Return a trace as numbered steps, with the fields each changed (or, `full`, the whole state after it)."""
+def trace_text(trace: Trace, spec: Spec, full: bool = False, reached: bool = False) -> str:
+    """Return a trace as numbered steps, with the fields each changed (or, `full`, the whole state after it).
+
+    `reached` says that the trace shows something reached, where no property of the spec tells.
+    """
     claim = _claim(trace, spec)
-    reaches = claim is not None and claim.kind == "reachable"
+    reaches = reached or (claim is not None and claim.kind == "reachable")
     head = f"{trace.shows} is {'reached' if reaches else 'violated'}: a shortest way has {trace.states} states"
     lines = [head] + ([f"  {claim.says}"] if claim else [])
     lines += ["", f"  1. {trace.start.says}"]
@@ -132,6 +136,17 @@ def ending_note(claim: Property | None) -> str:
 def _channel(message: MessageItem) -> str:
     """Return where a message is, if there is more than one such place."""
     return f"  [{message.channel}]" if "[" in message.channel else ""
+
+
+def states_text(total: int, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the number of states that were found, and some of them with all their columns that hold something."""
+    lines = [f"{total:,} states" + (f", the first {len(rows)}:" if 0 < len(rows) < total else "")]
+    for row in rows:
+        how = f", first reached by {row['rule']} from {row['parent']}" if row["rule"] else ", initial"
+        lines += ["", f"{row['fingerprint']}  level {row['level']}{how}"]
+        rest = {name: value for name, value in row.items() if name not in ("level", "fingerprint", "parent", "rule")}
+        lines += [f"  {name} = {value}" for name, value in rest.items() if value is not None]
+    return "\n".join(lines)
 
 
 def _changes(step: Step, channels: Iterable[str]) -> list[str]:

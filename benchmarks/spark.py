@@ -1,0 +1,137 @@
+"""Measure the Spark engine on replication/kip_320 against the embedded engine, in one run; print a Markdown table.
+
+Every search is a process of its own (spark_search.py). `README.md` tells how to read the table. Some ten minutes on two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyspark
+
+HERE = Path(__file__).resolve().parent
+NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
+LARGE = dict(zip(NAMES, (3, 3, 3, 2), strict=True))
+HUGE = dict(zip(NAMES, (3, 3, 3, 3), strict=True))
+
+
+def search(script: str, bounds: dict[str, int], *more: str) -> dict[str, Any]:
+    """Run a search in a process of its own; return what it measured."""
+    command = [sys.executable, str(HERE / script), "replication/kip_320", "--bounds", json.dumps(bounds), *more]
+    run = subprocess.run(
+        command, cwd=HERE.parent, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(HERE.parent)}
+    )
+    if run.returncode:
+        raise SystemExit(f"{' '.join(command)} ended with {run.returncode}: {run.stderr[-3000:]}")
+    measured: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
+    return measured
+
+
+def on_spark(bounds: dict[str, int], *more: str) -> dict[str, Any]:
+    """Search on Spark in a state-dir that is removed again."""
+    with tempfile.TemporaryDirectory(prefix="kafka-spec-bench-") as folder:
+        return search("spark_search.py", bounds, "--state-dir", f"{folder}/states", *more)
+
+
+@contextmanager
+def standalone(workers: int) -> Iterator[str]:
+    """Run a standalone cluster on this machine, with workers of one core each."""
+    home = Path(pyspark.__file__).parent
+    with socket.socket() as free, tempfile.TemporaryDirectory(prefix="kafka-spec-cluster-") as folder:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        free.close()
+        master = f"spark://127.0.0.1:{port}"
+        more = {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_WORKER_DIR": f"{folder}/work"}
+        with Path(folder, "log").open("w") as log:
+
+            def daemon(*words: str) -> subprocess.Popen[bytes]:
+                command = [str(home / "bin" / "spark-class"), *words, "--host", "127.0.0.1", "--webui-port", "0"]
+                return subprocess.Popen(command, env={**os.environ, **more}, stdout=log, stderr=log, cwd=folder)
+
+            running = [daemon("org.apache.spark.deploy.master.Master", "--port", str(port))]
+            name = "org.apache.spark.deploy.worker.Worker"
+            running += [daemon(name, master, "--cores", "1", "--memory", "3g") for _ in range(workers)]
+            while Path(folder, "log").read_text().count("Successfully registered with master") < workers:
+                time.sleep(0.2)
+            try:
+                yield master
+            finally:
+                for process in reversed(running):
+                    process.terminate()
+                    process.wait()
+
+
+def job_seconds(measured: dict[str, Any], low: int, high: int) -> list[float]:
+    """Return the seconds that each level took, of those whose frontier had low..high states and that Spark searched."""
+    return [level["seconds"] for level in measured["timed"] if low <= level["frontier"] <= high]
+
+
+def table(rows: Sequence[tuple[str, str, str, str]]) -> str:
+    """Return a Markdown table."""
+    head = ("what", "figure", "target", "met")
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ("---",) * 4, *rows))
+
+
+def row(what: str, value: float, unit: str, least: float | None = None, most: float | None = None) -> tuple[str, str, str, str]:
+    """Return a line of the table."""
+    met = "-" if least is None and most is None else "yes" if value >= (least or 0) and value <= (most or value) else "no"
+    target = f"at least {least:g}" if least is not None else f"at most {most:g}" if most is not None else "-"
+    return what, f"{value:.3g} {unit}".strip(), target, met
+
+
+def main() -> None:
+    """Run everything and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bounds", choices=["large", "huge"], default="huge", help="large: a look that takes two minutes")
+    parser.add_argument("--no-cluster", action="store_true", help="leave out the standalone clusters")
+    args = parser.parse_args()
+    bounds = HUGE if args.bounds == "huge" else LARGE
+    load = os.getloadavg()[0]
+    one, two = (search("one_search.py", bounds, "--threads", threads) for threads in ("1", "2"))
+    spark = on_spark(bounds, "--master", "local[2,4]")
+    small = on_spark(LARGE, "--master", "local[2,4]", "--handover", "20000")
+    if spark["digest"] != one["digest"] or spark["distinct"] != two["distinct"]:
+        raise SystemExit(f"not the same result: {spark}, {one}")
+    rate = spark["distinct"] / spark["search_seconds"]
+    warm = spark["spark_states"] / spark["spark_seconds"]
+    narrow = job_seconds(small, 0, 100_000)
+    rows = [
+        ("states a second, local[2,4], session start included", f"{rate:,.0f}", "-", "-"),
+        row("the same against the embedded engine, one thread", rate * one["search_seconds"] / one["distinct"], "x", least=0.35),
+        row("session up, against one thread", warm * one["search_seconds"] / one["distinct"], "x"),
+        row("against two threads", rate * two["search_seconds"] / two["distinct"], "x"),
+        row("a narrow level, session up, four a job", sum(narrow) / len(narrow), "s", most=0.5),
+        row("deduplication a candidate, at 45 to 60 million visited states against 3 to 10", spark["dedup_growth"], "x", most=1.3),
+        row("driver's peak memory, larger search", spark["peak_bytes"] / 2**20, "MiB"),
+        row("driver's peak memory, 4,093,531 states", small["peak_bytes"] / 2**20, "MiB"),
+        row("shuffled a state", spark["shuffled_bytes"] / spark["distinct"], "bytes"),
+    ]
+    if not args.no_cluster:
+        times = []
+        for workers in (1, 2):
+            with standalone(workers) as master:
+                times.append(on_spark(bounds, "--master", master)["spark_seconds"])
+        rows.append(row("standalone, two workers of one core against one", times[0] / times[1], "x", least=1.5))
+    print(
+        f"{spark['distinct']:,} states; {os.cpu_count()} cores, load {load:.1f} at the start; python {platform.python_version()}, "
+    )
+    print(f"pyspark {pyspark.__version__}\n\n{table(rows)}\n")
+    for name, run in (("one thread", one), ("two threads", two), ("Spark", spark)):
+        print(f"- {name}: {run['search_seconds']:.1f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Search one model once on Spark and print what it took as one line of JSON; benchmarks/spark.py starts it."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from model_check.distributed import explore
+from model_check.exploration import Distribution, Exploration, peak_bytes
+from spec.models import MODELS
+
+
+def growth(place: Path) -> float:
+    """Return what a candidate cost at 45 to 60 million visited states against 3 to 10 million; 0 where there are not so many."""
+    levels = [json.loads(path.read_bytes()) for path in sorted(place.glob("level-*.json"))]
+    seen, early, late = 0, [0.0, 0], [0.0, 0]
+    for level in levels:
+        for cost, low, high in ((early, 3, 10), (late, 45, 60)):
+            if low <= seen / 1e6 <= high:
+                cost[0] += level["dedup_seconds"]
+                cost[1] += level["candidates"]
+        seen += level["states"]
+    return (late[0] / late[1]) / (early[0] / early[1]) if late[1] else 0.0
+
+
+def main() -> None:
+    """Search a model at bounds to the end."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("model", choices=MODELS)
+    parser.add_argument("--bounds", type=json.loads, required=True, help='as JSON: {"replicas": 3, ...}')
+    parser.add_argument("--master", default="local[2,4]")
+    parser.add_argument("--state-dir", required=True)
+    parser.add_argument("--handover", type=int, default=300_000)
+    args = parser.parse_args()
+    marks: list[tuple[float, int, int]] = []
+
+    def note(result: Exploration, seconds: float) -> None:
+        marks.append((time.perf_counter(), result.distinct, result.levels[-1]))
+
+    distribution = Distribution(args.state_dir, args.master, handover=args.handover)
+    result = explore(MODELS[args.model], args.bounds, distribution, progress=note)
+    # the first job starts the session; what comes after it is Spark's own pace. Levels of one job end together.
+    first = next(number for number, mark in enumerate(marks) if mark[2] >= args.handover or number == len(marks) - 1)
+    jobs: list[list[tuple[float, int, int]]] = []
+    for mark in marks[first + 1 :]:
+        if jobs and mark[0] - jobs[-1][-1][0] < 0.05:
+            jobs[-1].append(mark)
+        else:
+            jobs.append([mark])
+    timed: list[dict[str, Any]] = []
+    for before, job in itertools.pairwise(jobs):
+        share = (job[-1][0] - before[-1][0]) / len(job)
+        timed += [{"frontier": width, "seconds": share} for _, _, width in job]
+    started = jobs[0][-1] if jobs else marks[-1]
+    print(
+        json.dumps(
+            {
+                "verdict": result.verdict,
+                "distinct": result.distinct,
+                "digest": result.digest,
+                "search_seconds": result.search_seconds,
+                "spark_seconds": marks[-1][0] - started[0],
+                "spark_states": marks[-1][1] - started[1],
+                "shuffled_bytes": result.shuffled_bytes,
+                "peak_bytes": peak_bytes(),
+                "timed": timed,
+                "dedup_growth": growth(Path(args.state_dir)),
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

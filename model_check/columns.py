@@ -1,0 +1,67 @@
+"""From packed records to columns with names: the states as a table that people and queries read.
+
+Knows bytes, no search. What a column is is told in plain values, so that it can stand in a file and travel to a worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from model_check.layout import Packed
+from spec.domain import Array, Scalar, Sequence
+
+TEXTS = 256
+"""Of how many values at most the words are told; a wider field is shown as its number."""
+
+
+def columns_of(place: Packed, offset: int = 0, name: str = "", item: tuple[int, int, int] | None = None) -> list[dict[str, Any]]:
+    """Return the columns into which a packed type unpacks.
+
+    Each has its name, offset and bytes in the record and whether it is signed; as `texts` the words for its values, or None
+    where they are the numbers; as `item` the offset and bytes of the length of the sequence it is in, and its index there.
+    """
+    if place.fields is not None:
+        parts = [(f"{name}_{part}" if name else part, *field) for part, field in place.fields.items()]
+        return [column for part, at, field in parts for column in columns_of(field, offset + at, part, item)]
+    if isinstance(place.type, Scalar):
+        low, high = place.type.low, place.type.high
+        texts = {str(value): place.type.show(value) for value in range(low, high + 1)} if high - low < TEXTS else {}
+        plain = all(text == value for value, text in texts.items())
+        column = {"name": name, "offset": offset, "bytes": place.size, "signed": place.signed}
+        return [{**column, "texts": None if plain else texts, "item": list(item) if item else None}]
+    assert place.item is not None and isinstance(place.type, Array | Sequence)
+    found: list[dict[str, Any]] = []
+    count = place.type.length if isinstance(place.type, Array) else place.type.capacity
+    start = offset
+    if place.head is not None:
+        found = columns_of(place.head, offset, f"{name}_length", item)
+        start += place.head.size
+    for index in range(count):
+        inside = (offset, place.head.size, index) if place.head is not None else item
+        found += columns_of(place.item, start + index * place.item.size, f"{name}_{index}", inside)
+    return found
+
+
+def numbers(records: npt.NDArray[np.uint8], offset: int, size: int, signed: bool) -> npt.NDArray[np.int64]:
+    """Return a field of some records, which are rows of bytes."""
+    field = np.ascontiguousarray(records[:, offset : offset + size])
+    return field.view(f"<{'i' if signed else 'u'}{size}").ravel().astype(np.int64)
+
+
+def unpacked(records: npt.NDArray[np.uint8], column: Mapping[str, Any]) -> Any:
+    """Return a column of some records as an Arrow array."""
+    values = numbers(records, column["offset"], column["bytes"], column["signed"])
+    beyond = None
+    if column["item"]:
+        offset, size, index = column["item"]
+        beyond = numbers(records, offset, size, False) <= index
+    if not column["texts"]:
+        return pa.array(values, mask=beyond)
+    distinct, place = np.unique(values, return_inverse=True)
+    words = np.array([column["texts"].get(str(value), str(value)) for value in distinct.tolist()], dtype=object)
+    return pa.array(words[place], pa.string(), mask=beyond)

@@ -1,0 +1,369 @@
+"""The folder that a distributed search leaves behind: its levels as Parquet, what is known about them, who is at work on it.
+
+    run.json                     what is searched: model, bounds, claims, seed, the digest of the code, the record's columns
+    program.ll                   the code that workers load
+    level-00012.json             a finished level: its files, and the result up to it
+    levels/level=00012/part-003-of-008.parquet      its states, one row each, in the order of fingerprints
+    lock, owner, scratch         the run that is at work, and where it keeps what goes with it
+
+Knows bytes and files, no search and no Spark. The states of a level are split by ranges of fingerprints: part p of n holds those
+whose first bits, log2(n) of them, are p. A file is written under another name, which Parquet readers pass over, and renamed
+when it is whole. A level counts when its level-NNNNN.json stands; that is written last, and carries the digest of the one before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import re
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from spec.table import SpecError
+
+FORMAT = 1
+GROUP = 1 << 17
+"""States in a row group of a file: what has to be read to see one of them."""
+TOP = (1 << 64) - 1
+
+Words = npt.NDArray[np.uint64]
+
+
+class Damaged(Exception):  # noqa: N818 - says what happened
+    """A file of the folder is missing, or is not what was written."""
+
+
+class Storage:
+    """A folder that can be read and written: a local or mounted one, or a URI that pyarrow knows (s3://, gs://, hdfs://)."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self.local = None if re.match(r"[a-z0-9+]+://", place) else Path(place).absolute()
+        if self.local is not None:
+            self.files: Any = fs.SubTreeFileSystem(str(self.local), fs.LocalFileSystem())
+        else:
+            base, path = fs.FileSystem.from_uri(place)
+            self.files = fs.SubTreeFileSystem(path, base)
+
+    def read(self, name: str) -> bytes | None:
+        """Return the content of a file, or None if there is none."""
+        try:
+            with self.files.open_input_stream(name) as stream:
+                content: bytes = stream.read()
+                return content
+        except FileNotFoundError:
+            return None
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file, whole or not at all."""
+        with self.replacing(name) as stream:
+            stream.write(content)
+
+    @contextlib.contextmanager
+    def replacing(self, name: str) -> Iterator[Any]:
+        """Open a stream whose content stands under the name once it is whole."""
+        folder, _, last = name.rpartition("/")
+        if folder:
+            self.files.create_dir(folder, recursive=True)
+        temporary = f"{folder}/_{last}.{uuid.uuid4().hex[:8]}" if folder else f"_{last}.{uuid.uuid4().hex[:8]}"
+        try:
+            with self.files.open_output_stream(temporary) as stream:
+                yield stream
+            self.files.move(temporary, name)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                self.files.delete_file(temporary)
+            raise
+
+    def names(self, folder: str = "", deep: bool = False) -> list[str]:
+        """Return the names of what is in a folder, in order; none if there is no such folder."""
+        infos = self.files.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=deep))
+        return sorted(info.path for info in infos if not deep or info.is_file)
+
+    def size(self, name: str) -> int:
+        """Return the bytes of a file, -1 if there is none."""
+        info = self.files.get_file_info([name])[0]
+        return info.size if info.is_file else -1
+
+    def remove_folder(self, folder: str) -> None:
+        """Remove a folder and what is in it."""
+        with contextlib.suppress(FileNotFoundError):
+            self.files.delete_dir(folder)
+
+    def remove_temporary(self, folder: str) -> None:
+        """Remove what killed tasks left half-written in a folder."""
+        for name in self.names(folder):
+            if name.rpartition("/")[2].startswith("_"):
+                with contextlib.suppress(FileNotFoundError):
+                    self.files.delete_file(name)
+
+
+class Lock:
+    """Keeps a second run out of a local folder for as long as this process lives; a killed process loses it."""
+
+    def __init__(self, storage: Storage) -> None:
+        """Take the lock, or raise BlockingIOError. Elsewhere than in local folders there is only the name of the owner."""
+        self.owner = uuid.uuid4().hex
+        self.file: int | None = None
+        if storage.local is not None:
+            self.file = os.open(storage.local / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+            try:
+                fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                self.release()
+                raise
+        storage.write("owner", self.owner.encode())
+
+    def release(self) -> None:
+        """Let others in."""
+        if self.file is not None:
+            os.close(self.file)
+            self.file = None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Levels
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some states of a level, in the order of their fingerprints."""
+
+    marks: Words
+    parents: Words
+    """The fingerprint of each state's parent; of an initial state, its number."""
+    actions: npt.NDArray[Any]
+    states: npt.NDArray[np.uint8]
+
+
+def folder_of(level: int) -> str:
+    """Return the folder of a level's files."""
+    return f"levels/level={level:05d}"
+
+
+def part_name(level: int, part: int, parts: int) -> str:
+    """Return the name of the file of a part of a level."""
+    return f"{folder_of(level)}/part-{part:03d}-of-{parts:03d}.parquet"
+
+
+def summary(level: int) -> str:
+    """Return the name of the file that says that a level is finished."""
+    return f"level-{level:05d}.json"
+
+
+def parts_of(storage: Storage, level: int) -> list[tuple[str, int, int]]:
+    """Return name and first and last possible fingerprint of the files of a level, in order."""
+    found = []
+    for name in storage.names(folder_of(level)):
+        if match := re.search(r"/part-(\d+)-of-(\d+)\.parquet$", name):
+            part, parts = int(match[1]), int(match[2])
+            found.append((name, *part_range(part, parts)))
+    return sorted(found, key=lambda entry: entry[1])
+
+
+def part_range(part: int, parts: int) -> tuple[int, int]:
+    """Return the first and last fingerprint of a part."""
+    width = (1 << 64) // parts
+    return part * width, (part + 1) * width - 1
+
+
+def write_part(storage: Storage, name: str, rows: Rows) -> dict[str, Any]:
+    """Write a part of a level; return what is remembered of it."""
+    columns = {
+        "fingerprint": pa.array(rows.marks.view(np.int64)),
+        "parent": pa.array(rows.parents.view(np.int64)),
+        "action": pa.array(rows.actions),
+        "record": _binary(rows.states),
+    }
+    with storage.replacing(name) as stream:
+        pq.write_table(
+            pa.table(columns),
+            stream,
+            row_group_size=GROUP,
+            compression={"fingerprint": "none", "parent": "none", "action": "none", "record": "lz4"},
+            use_dictionary=False,
+            write_statistics=["fingerprint"],
+            write_page_checksum=True,
+            store_schema=False,
+        )
+    return told_of(storage, name, rows)
+
+
+def told_of(storage: Storage, name: str, rows: Rows) -> dict[str, Any]:
+    """Return what is remembered of a file with these states."""
+    return {
+        "name": name,
+        "rows": len(rows.marks),
+        "bytes": storage.size(name),
+        "sum": f"{int(rows.marks.sum(dtype=np.uint64)):016x}",
+        "footer": _footer(storage, name),
+    }
+
+
+def _footer(storage: Storage, name: str) -> str:
+    """Return the digest of the end of a Parquet file, which no checksum of Parquet's own covers."""
+    with storage.files.open_input_file(name) as stream:
+        size = stream.size()
+        length = int.from_bytes(stream.read_at(4, max(0, size - 8)), "little") + 8
+        return hashlib.sha256(stream.read_at(min(length, size), max(0, size - length))).hexdigest()
+
+
+def _binary(states: npt.NDArray[np.uint8]) -> Any:
+    count, size = states.shape
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(size), count, [None, pa.py_buffer(np.ascontiguousarray(states))])
+
+
+def read_rows(
+    storage: Storage, level: int, low: int = 0, high: int = TOP, columns: tuple[str, ...] = ("parent", "action", "record")
+) -> Iterator[Rows]:
+    """Yield the states of a level with fingerprints low..high, in order, some at a time; columns not asked for are empty.
+
+    Raises:
+        Damaged: a file cannot be read as what was written.
+    """
+    for name, first, last in parts_of(storage, level):
+        if first <= high and last >= low:
+            yield from read_part(storage, name, low, high, columns)
+
+
+def read_part(
+    storage: Storage, name: str, low: int = 0, high: int = TOP, columns: tuple[str, ...] = ("parent", "action", "record")
+) -> Iterator[Rows]:
+    """Yield the states in one file, as `read_rows` does."""
+    try:
+        with storage.files.open_input_file(name) as stream:
+            file = pq.ParquetFile(stream, page_checksum_verification=True)
+            for group in range(file.num_row_groups):
+                statistics = file.metadata.row_group(group).column(0).statistics
+                least, most = (value & TOP for value in (statistics.min, statistics.max))
+                # a group in which fingerprints pass 2^63 has its extremes, as signed numbers, the wrong way round
+                if least <= most and (least > high or most < low):
+                    continue
+                yield _rows(file.read_row_group(group, columns=["fingerprint", *columns]), low, high)
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+        raise Damaged(f"{storage.place}: {name} is damaged: {error}") from error
+
+
+def _rows(table: Any, low: int, high: int) -> Rows:
+    marks: Words = table.column("fingerprint").to_numpy().view(np.uint64)
+    begin, end = int(np.searchsorted(marks, np.uint64(low), "left")), int(np.searchsorted(marks, np.uint64(high), "right"))
+    names = table.column_names
+    empty: Words = np.empty(0, np.uint64)
+    parents = table.column("parent").to_numpy().view(np.uint64) if "parent" in names else empty
+    actions = table.column("action").to_numpy() if "action" in names else np.empty(0, np.uint32)
+    states: npt.NDArray[np.uint8] = np.empty((0, 0), np.uint8)
+    if "record" in names:
+        column = table.column("record").combine_chunks()
+        size = column.type.byte_width
+        states = np.frombuffer(column.buffers()[1], np.uint8)[column.offset * size :][: len(column) * size].reshape(-1, size)
+    return Rows(marks[begin:end], parents[begin:end], actions[begin:end], states[begin:end])
+
+
+def verify_part(storage: Storage, told: Mapping[str, Any]) -> None:
+    """Raise Damaged unless a file has the states that were written to it."""
+    name = told["name"]
+    if storage.size(name) != told["bytes"] or _footer(storage, name) != told["footer"]:
+        raise Damaged(f"{storage.place}: {name} is missing, or is not as it was written")
+    count, total = 0, 0
+    for rows in read_part(storage, name, columns=()):
+        count += len(rows.marks)
+        total += int(rows.marks.sum(dtype=np.uint64))
+    if (count, f"{total & TOP:016x}") != (told["rows"], told["sum"]):
+        raise Damaged(f"{storage.place}: {name} is damaged: it has other states than were written")
+
+
+def find(storage: Storage, level: int, mark: int) -> Rows:
+    """Return the state with a fingerprint in a level as one row, or Damaged if there is none."""
+    for rows in read_rows(storage, level, mark, mark):
+        if len(rows.marks):
+            return rows
+    raise Damaged(f"{storage.place}: level {level} has no state {mark:016x}")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is known about the run and its levels
+
+
+def sealed(content: dict[str, Any]) -> bytes:
+    """Return the bytes of a JSON object that carries its own digest."""
+    text = json.dumps(content, sort_keys=True)
+    return json.dumps({**content, "digest": hashlib.sha256(text.encode()).hexdigest()}, sort_keys=True, indent=1).encode()
+
+
+def unsealed(storage: Storage, name: str) -> dict[str, Any] | None:
+    """Return such an object, or None if there is no such file.
+
+    Raises:
+        Damaged: the digest does not fit.
+    """
+    raw = storage.read(name)
+    if raw is None:
+        return None
+    try:
+        content: dict[str, Any] = json.loads(raw)
+        digest = content.pop("digest")
+        whole = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest() == digest
+    except (ValueError, KeyError, AttributeError):
+        whole = False
+    if not whole:
+        raise Damaged(f"{storage.place}: {name} is damaged")
+    return {**content, "digest": digest}
+
+
+def run_of(storage: Storage) -> dict[str, Any]:
+    """Return what is known of the run in a state-dir.
+
+    Raises:
+        SpecError: there is none.
+    """
+    about = unsealed(storage, "run.json")
+    if about is None:
+        raise SpecError(f"{storage.place} holds no run; name the --state-dir of one")
+    return about
+
+
+def locate(storage: Storage, mark: int) -> int:
+    """Return the level that has the state with a fingerprint, or -1 if none has."""
+    for level in range(len(finished_levels(storage))):
+        if any(len(rows.marks) for rows in read_rows(storage, level, mark, mark, ())):
+            return level
+    return -1
+
+
+def way_to(storage: Storage, level: int, mark: int) -> tuple[int, list[int]]:
+    """Return the number of the initial state and the actions that first led to a state of a level."""
+    actions: list[int] = []
+    for at in range(level, -1, -1):
+        row = find(storage, at, mark)
+        mark = int(row.parents[0])
+        actions.insert(0, int(row.actions[0]))
+    return mark, actions[1:]
+
+
+def finished_levels(storage: Storage) -> list[dict[str, Any]]:
+    """Return the summaries of the finished levels, each following from the one before.
+
+    Raises:
+        Damaged: one is missing, or belongs to another run.
+    """
+    found: list[dict[str, Any]] = []
+    while (content := unsealed(storage, summary(len(found)))) is not None:
+        before = found[-1]["digest"] if found else (unsealed(storage, "run.json") or {}).get("digest")
+        if content["previous"] != before:
+            raise Damaged(f"{storage.place}: {summary(len(found))} does not follow from the level before; is it of another run?")
+        found.append(content)
+    if any(re.fullmatch(r"level-\d+\.json", name) and name > summary(len(found)) for name in storage.names()):
+        raise Damaged(f"{storage.place}: {summary(len(found))} is missing")
+    return found

@@ -1,0 +1,510 @@
+"""What a Spark task does: expand a part of a level, or keep what is new of the candidates for one. No Spark in here.
+
+Knows packed records, compiled code and the state-dir. A stage is a function from Arrow batches to Arrow batches; a row of them is
+a blob, some thousand candidates for one part of the next level, or a report, a JSON text that travels to the driver.
+
+Theory of operation. Everything a task does is a function of its input, whatever order that comes in, so a task that is repeated
+does the same again. The frontier of a part is ordered by fingerprint, and the parts are ordered among each other; a blob carries
+the number of the part it comes from, and its own. Taken in that order, the first of equal candidates has the smallest
+parent and action, as in the embedded engine, and no two candidates are ever compared.
+
+The seen fingerprints of a shard are a table in a file of the executor's scratch folder, which the Python workers of the executor
+map into memory, one at a time. The table knows the level up to which it is complete. One that is behind catches up from the
+committed levels; one that is ahead, or was left in the middle of a change, is made anew from them. The committed files are the
+truth: a task whose file stands takes the new states from there.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import mmap
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from model_check import compile as compiled
+from model_check.columns import unpacked
+from model_check.compile import Code, Shape
+from model_check.shards import FULL, Records, Shard, Slice, Words, address
+from model_check.state_dir import Rows, Storage, part_name, part_range, read_part, read_rows, told_of, write_part
+
+BLOB = 1 << 13
+"""Candidates in a row: few enough that a row is no giant to Java's memory, enough that rows cost nothing."""
+PACKING = pa.Codec("lz4_raw")
+"""How states travel: packed they are half as long or less, and Java copies every byte some ten times."""
+SLICE = 1 << 14
+"""States that are expanded at a time."""
+SLICE_BYTES = 256 << 20
+"""What the successors of a slice may take at most, were every action enabled everywhere."""
+HEADER = 4096
+"""Bytes before the fingerprints in the file of a table."""
+
+SCHEMA = pa.schema(
+    [
+        ("target", pa.int32()),
+        ("source", pa.int32()),
+        ("number", pa.int32()),
+        ("count", pa.int32()),
+        ("states", pa.binary()),
+        ("marks", pa.binary()),
+        ("parents", pa.binary()),
+        ("actions", pa.binary()),
+        ("report", pa.string()),
+    ]
+)
+"""The rows that travel between stages: to which part, from which part, the how-many-eth, how many candidates, their columns."""
+DDL = "target int, source int, number int, count int, states binary, marks binary, parents binary, actions binary, report string"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What all tasks of a run are told."""
+
+    run: str
+    """Names the run and this attempt at it: what is kept in memory or in scratch folders belongs to one."""
+    owner: str
+    """Who has the state-dir now; a task of a run that has lost it must not write there."""
+    state_dir: str
+    scratch: str | None
+    """Where to keep tables; None: in the executor's own local folder."""
+    shards: int
+    shape: Shape
+    program: str
+    """The digest of the code."""
+
+    @staticmethod
+    def of(plain: Mapping[str, Any]) -> Task:
+        """Return the task that plain values describe."""
+        shape = dict(plain["shape"])
+        return Task(**{**plain, "shape": Shape(**{**shape, "k": tuple(shape["k"])})})
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the tables of this run on this executor."""
+        chosen = self.scratch or os.environ.get("SPARK_LOCAL_DIRS") or os.environ.get("LOCAL_DIRS") or tempfile.gettempdir()
+        return Path(chosen.split(",")[0]) / f"kafka-spec-{self.run}"
+
+
+class Refused(Exception):  # noqa: N818 - says what happened
+    """The task may not go on, and repeating it does not help."""
+
+
+class NoRoom(Exception):  # noqa: N818 - says what happened
+    """The scratch folder is full."""
+
+
+class Worker:
+    """What a Python worker keeps from task to task."""
+
+    now: Worker | None = None
+
+    def __init__(self, task: Task) -> None:
+        self.task, shape = task, task.shape
+        self.storage = Storage(task.state_dir)
+        text = self.storage.read("program.ll")
+        if text is None:
+            raise Refused(f"program.ll is not in {task.state_dir}: every worker must reach the state-dir under this name")
+        self.code = Code(text.decode(), shape)
+        self.kind = np.dtype(f"u{shape.action_bits // 8}")
+        chunk = max(1, min(SLICE, SLICE_BYTES // (max(1, shape.actions) * (shape.record_bytes + 16))))
+        self.slice = Slice(self.code, shape.record_bytes, chunk * max(1, shape.actions))
+        self.chunk = chunk
+        self.fresh = Records(shape.record_bytes, shape.action_bits)
+        self.sieves: list[Sieve] = []
+        self.seconds = 0.0
+        """What the last deduplication took."""
+        self.mapped: dict[int, tuple[int, mmap.mmap]] = {}
+
+    @classmethod
+    def of(cls, task: Task) -> Worker:
+        """Return this process's worker for a run."""
+        if cls.now is None or cls.now.task != task:
+            cls.now = cls(task)
+        return cls.now
+
+    def blob(self, target: int, source: int, number: int, rows: Rows) -> Any:
+        """Return candidates as a batch of one row."""
+        states = PACKING.compress(pa.py_buffer(rows.states), asbytes=True)
+        columns = [states, rows.marks.tobytes(), rows.parents.tobytes(), rows.actions.tobytes()]
+        return _row(target, source, number, len(rows.marks), columns, None)
+
+    # expanding
+
+    def expand(self, level: int, states: npt.NDArray[np.uint8], marks: Words, part: int, parts: int) -> Iterator[Any]:
+        """Yield the successors of a part of a level, no candidate twice, for the parts of the next; then a report."""
+        piece, number, sent = self.slice, 0, 0
+        piece.counters[:] = 0
+        piece.start_level()
+        sieves = self.sieves_for(parts, len(marks))
+        for begin in range(0, len(marks), self.chunk):
+            piece.expand(states, marks, begin, min(len(marks), begin + self.chunk))
+            if piece.count < 0:
+                break
+            for sieve in sieves:
+                sieve.take([piece])
+            for target, sieve in enumerate(sieves):
+                if sieve.new.count >= BLOB:
+                    batch = self.blob(target, part, number, sieve.empty(marks))
+                    number, sent = number + 1, sent + batch.nbytes
+                    yield batch
+        for target, sieve in enumerate(sieves):
+            if sieve.new.count:
+                batch = self.blob(target, part, number, sieve.empty(marks))
+                number, sent = number + 1, sent + batch.nbytes
+                yield batch
+        yield _report(self.expansion(level, piece.counters, marks, sent))
+
+    def sieves_for(self, parts: int, states: int) -> list[Sieve]:
+        """Return an empty sieve for each part of the next level."""
+        shift = 0 if parts == 1 else 64 - (parts.bit_length() - 1)
+        while len(self.sieves) < parts:
+            self.sieves.append(Sieve(self.code, self.task.shape.record_bytes, self.task.shape.action_bits, 0, 0))
+        for number, sieve in enumerate(self.sieves[:parts]):
+            sieve.start(number, shift, 3 * states // parts)
+        return self.sieves[:parts]
+
+    def expansion(self, level: int, counters: npt.NDArray[np.int64], marks: Words, sent: int) -> dict[str, Any]:
+        """Return what was counted and met on the edges out of a part of a level."""
+        shape, code = self.task.shape, self.code
+
+        def place(cell: int) -> tuple[str, int] | None:
+            return (f"{int(marks[counters[cell]]):016x}", int(counters[cell + 1])) if counters[cell] >= 0 else None
+
+        fault = int(counters[compiled.FAULT])
+        where = f"{int(marks[counters[compiled.FAULT_STATE]]):016x}" if fault else ""
+        return {
+            "kind": "expanded",
+            "level": level,
+            "digest": int(counters[compiled.DIGEST]) & ((1 << 64) - 1),
+            "fired": counters[code.fired : code.fired + shape.rules].tolist(),
+            "bounded": counters[code.bounded : code.bounded + shape.rules].tolist(),
+            "stuck": place(compiled.STUCK),
+            "untyped": place(compiled.UNTYPED),
+            "steps": [place(compiled.HEADER + 2 * number) for number in range(shape.steps)],
+            "fault": (where, fault, int(counters[compiled.FAULT_ACTION])) if fault else None,
+            "sent": sent,
+        }
+
+    # keeping what is new
+
+    def keep(self, level: int, part: int, parts: int, blobs: Sequence[Blob]) -> tuple[Rows, dict[str, Any]]:
+        """Commit what is new in the candidates for a part of a level; return it, and what is remembered of the file."""
+        name, self.seconds = part_name(level, part, parts), 0.0
+        if self.storage.size(name) >= 0:
+            rows = joined(list(read_part(self.storage, name)), self.task.shape.record_bytes, self.kind)
+            return rows, told_of(self.storage, name, rows)
+        width = self.task.shards // parts
+        with ExitStack() as stack:
+            tables = [stack.enter_context(Table(self, number)) for number in range(part * width, (part + 1) * width)]
+            self.catch_up(tables, level, part, parts)
+            self.fresh.count = 0
+            offset = 0
+            for blob in blobs:
+                blob.parents = np.arange(offset, offset + blob.count, dtype=np.uint32)
+                offset += blob.count
+            began = time.perf_counter()
+            for table in tables:
+                table.change()
+                table.take(blobs)
+            self.seconds = time.perf_counter() - began
+            rows = self.ordered(blobs)
+            told: dict[str, Any] = {"name": name, "rows": 0}
+            if len(rows.marks):
+                self.own()
+                told = write_part(self.storage, name, rows)
+            for table in tables:
+                table.commit(level)
+        return rows, told
+
+    def ordered(self, blobs: Sequence[Blob]) -> Rows:
+        """Return the new states in the order of their fingerprints."""
+        new, count = self.fresh, self.fresh.count
+        order = np.argsort(new.marks[:count])
+        mothers = np.concatenate([blob.mothers for blob in blobs]) if blobs else np.empty(0, np.uint64)
+        parents = mothers[new.parents[:count][order]]
+        return Rows(new.marks[:count][order], parents, new.actions[:count][order], new.states[:count][order])
+
+    def catch_up(self, tables: Sequence[Table], level: int, part: int, parts: int) -> None:
+        """Bring tables to the level before this one."""
+        for table in tables:
+            if table.changing or table.level >= level:
+                table.clear()
+        low, high = part_range(part, parts)
+        width = (high - low + 1) // len(tables)
+        for before in range(min((table.level for table in tables), default=level) + 1, level):
+            behind = [(number, table) for number, table in enumerate(tables) if table.level < before]
+            for rows in read_rows(self.storage, before, low, high, ()):
+                edges = np.array([low + number * width for number in range(len(tables))], np.uint64)
+                starts = [*np.searchsorted(rows.marks, edges).tolist(), len(rows.marks)]
+                for number, table in behind:
+                    table.change()
+                    table.add(rows.marks[starts[number] : starts[number + 1]])
+            for _, table in behind:
+                table.commit(before)
+
+    def own(self) -> None:
+        """Raise unless the run still has the state-dir."""
+        if self.storage.read("owner") != self.task.owner.encode():
+            raise Refused(f"another run has taken {self.task.state_dir} over")
+
+    def judged(self, rows: Rows, known: Sequence[int]) -> dict[str, Any]:
+        """Return for each claim the first state that decides it, and the fault that a claim met."""
+        firsts = np.array([*known, 0], np.int64)
+        states = np.ascontiguousarray(rows.states)
+        index = self.code.judge(address(states), len(states), self.code.k, address(firsts), 0) if self.task.shape.states else -1
+        marks = [
+            f"{int(rows.marks[first]):016x}" if first >= 0 > told else None for first, told in zip(firsts, known, strict=False)
+        ]
+        return {"firsts": marks, "fault": (f"{int(rows.marks[index]):016x}", int(firsts[-1])) if index >= 0 else None}
+
+
+class Sieve(Shard):
+    """Drops what a task has sent already."""
+
+    room: Words = np.empty(0, np.uint64)
+    """The largest table so far, to use again."""
+
+    def start(self, number: int, shift: int, expected: int) -> None:
+        """Forget everything, and make room for so many."""
+        self.number, self.shift, self.seen, self.new.count = number, shift, 0, 0
+        size = max(1 << 12, 1 << int(expected / FULL).bit_length())
+        if len(self.table) > len(self.room):
+            self.room = self.table
+        if len(self.room) < size:
+            self.room = np.empty(size, np.uint64)
+        self.table = self.room[:size]
+        self.table.fill(0)
+
+    def empty(self, frontier: Words) -> Rows:
+        """Return the candidates and forget them, but not that they were there."""
+        new, count = self.new, self.new.count
+        new.count = 0
+        return Rows(new.marks[:count], frontier[new.parents[:count]], new.actions[:count], new.states[:count])
+
+
+class Blob:
+    """Candidates that came in a row; the form that `Shard.take` reads."""
+
+    def __init__(self, source: int, number: int, count: int, columns: Sequence[Any], size: int, kind: np.dtype[Any]) -> None:
+        states, marks, mothers, actions = columns
+        self.order = source, number
+        self.count = count
+        self.states = np.frombuffer(PACKING.decompress(states, count * size), np.uint8).reshape(count, size)
+        self.marks = np.frombuffer(marks, np.uint64)
+        self.mothers: Words = np.frombuffer(mothers, np.uint64)
+        """The fingerprints of the parents; `parents` are numbers into those of all blobs."""
+        self.actions = np.frombuffer(actions, kind).astype(np.uint32)
+        self.parents = np.empty(0, np.uint32)
+
+
+class Table(Shard):
+    """The seen fingerprints of a shard, in a file that the workers of an executor share; as a context, locked."""
+
+    def __init__(self, worker: Worker, number: int) -> None:
+        self.worker, shape, shards = worker, worker.task.shape, worker.task.shards
+        self.program, self.record_bytes, self.number = worker.code, shape.record_bytes, number
+        self.shift = 0 if shards == 1 else 64 - (shards.bit_length() - 1)
+        self.new, self.mine = worker.fresh, np.empty(0, np.uint32)
+        self.path = worker.task.folder / f"shard-{number:04d}.table"
+
+    def __enter__(self) -> Table:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.lock = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(self.lock, fcntl.LOCK_EX)
+        if self.path.exists():
+            self.open()
+        else:
+            self.clear()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.lock)
+
+    def open(self) -> None:
+        """Map the file, unless it is mapped already."""
+        number, known = self.path.stat().st_ino, self.worker.mapped.get(self.number)
+        if known is None or known[0] != number:
+            with self.path.open("r+b") as file:
+                known = number, mmap.mmap(file.fileno(), 0)
+            self.worker.mapped[self.number] = known
+        self.head = np.frombuffer(known[1], np.int64, 3)
+        self.table = np.frombuffer(known[1], np.uint64, offset=HEADER)
+
+    def make(self, size: int, fill: Any = None) -> None:
+        """Put a new, empty table in the file's place once `fill` has filled it."""
+        temporary = self.path.with_suffix(".new")
+        with temporary.open("w+b") as file:
+            try:
+                # room is taken at once: a full disk is told here, and does not kill the process at a store
+                os.posix_fallocate(file.fileno(), 0, HEADER + 8 * size)
+            except OSError as error:
+                temporary.unlink()
+                raise NoRoom(f"no room for the tables of seen states in {self.path.parent}: {error.strerror}") from None
+            area = mmap.mmap(file.fileno(), 0)
+        np.frombuffer(area, np.int64, 3)[:] = (-1, 0, 0)
+        if fill is not None:
+            fill(area)
+        temporary.rename(self.path)
+        self.open()
+
+    def clear(self) -> None:
+        """Begin with an empty table."""
+        self.make(1 << 12)
+
+    def grow(self, size: int) -> None:
+        """Move to a larger table."""
+
+        def fill(area: mmap.mmap) -> None:
+            np.frombuffer(area, np.int64, 3)[:] = self.head
+            table = np.frombuffer(area, np.uint64, offset=HEADER)
+            self.program.rehash(address(self.table), len(self.table), address(table), size - 1)
+
+        self.make(size, fill)
+
+    @property
+    def level(self) -> int:
+        """The level up to which all fingerprints are here."""
+        return int(self.head[0])
+
+    @property
+    def changing(self) -> bool:
+        """Whether somebody began to add a level and did not end."""
+        return bool(self.head[2])
+
+    @property
+    def seen(self) -> int:
+        """How many fingerprints are here."""
+        return int(self.head[1])
+
+    @seen.setter
+    def seen(self, count: int) -> None:
+        self.head[1] = count
+
+    def change(self) -> None:
+        """Note that the table is being changed."""
+        self.head[2] = 1
+
+    def add(self, marks: Words) -> None:
+        """Add fingerprints that are not here yet."""
+        size = len(self.table)
+        while self.seen + len(marks) > FULL * size:
+            size *= 2
+        if size > len(self.table):
+            self.grow(size)
+        marks = np.ascontiguousarray(marks)
+        self.program.rehash(address(marks), len(marks), address(self.table), len(self.table) - 1)
+        self.seen += len(marks)
+
+    def commit(self, level: int) -> None:
+        """Note that all fingerprints up to a level are here."""
+        self.head[0], self.head[2] = level, 0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Stages
+
+
+def source(plain: Mapping[str, Any], level: int, parts: int, next_parts: int, batches: Iterator[Any]) -> Iterator[Any]:
+    """Expand the parts of a committed level whose numbers come in."""
+    task = Task.of(plain)
+    worker = Worker.of(task)
+    for batch in batches:
+        for part in batch.column(0).to_pylist():
+            pieces = list(read_rows(worker.storage, level, *part_range(part, parts), ("record",)))
+            rows = joined(pieces, task.shape.record_bytes, worker.kind)
+            yield from worker.expand(level, rows.states, rows.marks, part, next_parts)
+
+
+def stage(
+    plain: Mapping[str, Any], level: int, parts: int, next_parts: int, known: Sequence[int], batches: Iterator[Any]
+) -> Iterator[Any]:
+    """Keep what is new of the candidates for a part of a level; expand it unless `next_parts` is 0."""
+    task = Task.of(plain)
+    worker = Worker.of(task)
+    blobs: list[Blob] = []
+    part = -1
+    for batch in batches:
+        reports = batch.column("report")
+        targets, sources, numbers, counts = (batch.column(name).to_pylist() for name in SCHEMA.names[:4])
+        columns = [batch.column(name) for name in SCHEMA.names[4:8]]
+        for row in range(batch.num_rows):
+            if reports[row].is_valid:
+                yield _report(reports[row].as_py())
+                continue
+            part = targets[row]
+            values = [column[row].as_buffer() for column in columns]
+            blobs.append(Blob(sources[row], numbers[row], counts[row], values, task.shape.record_bytes, worker.kind))
+    if part < 0:
+        return
+    blobs.sort(key=lambda blob: blob.order)
+    rows, told = worker.keep(level, part, parts, blobs)
+    cost = {"candidates": sum(blob.count for blob in blobs), "seconds": worker.seconds}
+    blobs.clear()
+    actions = np.bincount(rows.actions, minlength=task.shape.actions).tolist()
+    yield _report({"kind": "level", "level": level, "file": told, "actions": actions, "cost": cost, **worker.judged(rows, known)})
+    if next_parts:
+        yield from worker.expand(level, rows.states, rows.marks, part, next_parts)
+
+
+def forget(plain: Mapping[str, Any], batches: Iterator[Any]) -> Iterator[Any]:
+    """Remove the tables of a run from this executor."""
+    folder = Task.of(plain).folder
+    for _ in batches:
+        for file in folder.glob("shard-*") if folder.exists() else ():
+            file.unlink(missing_ok=True)
+    yield from ()
+
+
+def named(plan: Mapping[str, Any], batches: Iterator[Any]) -> Iterator[Any]:
+    """Unpack states into named columns; `plan` holds the columns, the rules and the number of each rule's first action."""
+    for batch in batches:
+        level, marks, parents, actions = (batch.column(number).to_numpy() for number in range(4))
+        if not len(marks):
+            continue
+        records = np.frombuffer(b"".join(batch.column(4).to_pylist()), np.uint8).reshape(len(marks), -1)
+        start = level == 0
+        rule = np.searchsorted(np.array(plan["first"]), actions, "right") - 1
+        texts = [pa.array([f"{mark:016x}" for mark in column.view(np.uint64).tolist()]) for column in (marks, parents)]
+        columns = [
+            pa.array(level),
+            texts[0],
+            pc.if_else(pa.array(start), pa.scalar(None, pa.string()), texts[1]),
+            pc.if_else(pa.array(start), pa.scalar(None, pa.string()), pa.array(np.array(plan["rules"], object)[rule], pa.string())),
+            *(unpacked(records, column) for column in plan["columns"]),
+        ]
+        names = ["level", "fingerprint", "parent", "rule", *(column["name"] for column in plan["columns"])]
+        yield pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def joined(pieces: Sequence[Rows], size: int, kind: np.dtype[Any]) -> Rows:
+    """Return rows one after the other."""
+    if len(pieces) == 1:
+        return pieces[0]
+    empty: Words = np.empty(0, np.uint64)
+    return Rows(
+        np.concatenate([empty, *(piece.marks for piece in pieces)]),
+        np.concatenate([empty, *(piece.parents for piece in pieces)]),
+        np.concatenate([np.empty(0, kind), *(piece.actions.astype(kind, copy=False) for piece in pieces)]),
+        np.concatenate([np.empty((0, size), np.uint8), *(piece.states for piece in pieces)]),
+    )
+
+
+def _report(report: Any) -> Any:
+    text = report if isinstance(report, str) else json.dumps(report)
+    return _row(0, 0, 0, 0, [None] * 4, text)
+
+
+def _row(target: int, source: int, number: int, count: int, columns: Sequence[bytes | None], report: str | None) -> Any:
+    values = [target, source, number, count, *columns, report]
+    return pa.RecordBatch.from_arrays([pa.array([v], f.type) for v, f in zip(values, SCHEMA, strict=True)], schema=SCHEMA)

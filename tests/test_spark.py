@@ -1,0 +1,635 @@
+"""The Spark engine: the embedded engine's results, whatever dies on the way.
+
+Everything here is real: processes are killed, disks are full, executors are lost. What has to be exact is compared with the
+embedded engine: levels, firings, new states, bounded steps, digest, findings.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pyspark
+import pytest
+import toys
+from conftest import ROOT, Command
+from pyspark.sql import SparkSession
+
+from model_check import distributed, embedded, state_dir
+from model_check.counterexample import trace_of
+from model_check.exploration import Budget, Distribution, Exploration
+from spec.models import MODELS
+from spec.table import Spec, SpecError
+
+NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
+SMALL = dict(zip(NAMES, (2, 2, 2, 2), strict=True))
+EPOCHS = dict(zip(NAMES, (3, 1, 1, 2), strict=True))
+MEDIUM = dict(zip(NAMES, (3, 2, 2, 2), strict=True))
+LARGE = dict(zip(NAMES, (3, 3, 3, 2), strict=True))
+SAME = ("levels", "fired", "new", "bounded", "digest", "findings", "verdict", "complete")
+KIP_320 = MODELS["replication/kip_320"]
+
+pytestmark = pytest.mark.slow
+
+
+def same(one: Exploration, other: Exploration) -> None:
+    """Compare everything that two engines must agree on."""
+    for kind in SAME:
+        assert getattr(one, kind) == getattr(other, kind), kind
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A session of its own kind, as a notebook would hand it over."""
+    folder = tmp_path_factory.mktemp("session")
+    session = distributed.session("local[2]", folder)
+    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "777")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def on_spark(spark: SparkSession, tmp_path: Path) -> Callable[..., Exploration]:
+    """Return a function that explores on the session, from the first level on."""
+
+    def explore(spec: Spec, bounds: dict[str, int], **options: Any) -> Exploration:
+        told = {"state_dir": str(tmp_path / "states"), "handover": 1, "session": spark}
+        told.update({name: options.pop(name) for name in list(options) if name in ("handover", "resume", "state_dir")})
+        return distributed.explore(spec, bounds, Distribution(**told), **options)
+
+    return explore
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The same results
+
+
+@pytest.mark.parametrize(
+    ("spec", "options"),
+    [
+        (toys.GOES_BACK, {}),
+        (toys.LEAVES_DOMAIN, {}),
+        (toys.CUT_OFF, {"deadlock": True}),
+        (toys.SEVERAL_STARTS, {"everything": True}),
+        (toys.CHANNEL, {"everything": True}),
+    ],
+    ids=lambda value: value.name if isinstance(value, Spec) else None,
+)
+def test_toys(on_spark: Callable[..., Exploration], spec: Spec, options: dict[str, bool]) -> None:
+    """Step invariants, domains, bounds, deadlocks and several initial states come out as in the embedded engine."""
+    bounds = toys.bounds_of(spec)
+
+    same(on_spark(spec, bounds, **options), embedded.explore(spec, bounds, **options))
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_a_violation(on_spark: Callable[..., Exploration], everything: bool, tmp_path: Path) -> None:
+    """A violated model ends at the same level with the same shortest counterexample, or goes on to the same end."""
+    spec = MODELS["replication/kip_320_first_try"]
+    found = on_spark(spec, EPOCHS, everything=everything, handover=500)
+    other = embedded.explore(spec, EPOCHS, everything=everything)
+
+    same(found, other)
+    assert found.violated
+    # a job goes on for some levels; what it found beyond the end is not left behind
+    assert len(list((tmp_path / "states" / "levels").iterdir())) == found.depth
+    assert [trace_of(found, name) for name in found.violated] == [trace_of(other, name) for name in other.violated]
+
+
+def test_another_seed(on_spark: Callable[..., Exploration]) -> None:
+    """Another seed of the fingerprints gives the embedded engine's digest under that seed."""
+    same(on_spark(KIP_320, SMALL, seed=7, handover=100), embedded.explore(KIP_320, SMALL, seed=7))
+
+
+@pytest.mark.parametrize("name", ["Divide", "ReadsNothing"])
+def test_what_cannot_be_executed_is_told(on_spark: Callable[..., Exploration], name: str) -> None:
+    """A rule or a property that cannot be executed ends with the words of the embedded engine."""
+    spec = toys.BROKEN[name]
+    with pytest.raises(SpecError) as mine:
+        on_spark(spec, toys.bounds_of(spec))
+    with pytest.raises(SpecError) as theirs:
+        embedded.explore(spec, toys.bounds_of(spec))
+
+    assert str(mine.value) == str(theirs.value)
+
+
+def test_a_session_is_left_as_it_was(on_spark: Callable[..., Exploration], spark: SparkSession) -> None:
+    """A session that was handed over is neither stopped nor changed."""
+    on_spark(KIP_320, SMALL, handover=100)
+
+    assert spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch") == "777"
+    assert spark.range(3).count() == 3
+
+
+def test_a_recoverable_property_is_refused(tmp_path: Path) -> None:
+    """A kind of property that this engine does not judge makes the run inconclusive, and is named."""
+    claim = dataclasses.replace(KIP_320.properties[0], name="WayBack")
+    object.__setattr__(claim, "kind", "recoverable")
+    result = distributed.explore(KIP_320, SMALL, Distribution(str(tmp_path)), properties=[claim])
+
+    assert result.verdict == "inconclusive"
+    assert "cannot judge WayBack (recoverable)" in result.stopped
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is left behind
+
+
+def test_states_as_a_table(on_spark: Callable[..., Exploration], spark: SparkSession, tmp_path: Path, kafka_spec: Command) -> None:
+    """The levels can be read as Parquet, as named columns, and each state tells the shortest way to it."""
+    result = on_spark(KIP_320, SMALL, handover=100)
+    place = str(tmp_path / "states")
+    plain = spark.read.parquet(f"{place}/levels")
+    table = distributed.states_of(spark, place)
+
+    assert [row["count"] for row in plain.groupBy("level").count().orderBy("level").collect()] == result.levels
+    assert {row["rule"] for row in table.select("rule").distinct().collect()} == {None, *(+result.new).keys()}
+    (row,) = table.where("level = 7 and quorum_leader_epoch = 1").orderBy("fingerprint").limit(1).collect()
+    path = kafka_spec("states", place, "--path", row["fingerprint"], "--full", "--format", "json")
+    trace = json.loads(path.stdout)
+    assert len(trace["steps"]) == 7
+    assert trace["steps"][-1]["fingerprint"] == row["fingerprint"]
+    state = dict(trace["steps"][-1]["state"])
+    assert (state["quorum.leader_epoch"], state["quorum.leader"]) == (str(row["quorum_leader_epoch"]), row["quorum_leader"])
+    assert state["replicas[1].high_watermark"] == str(row["replicas_1_high_watermark"])
+
+
+def test_a_condition_that_cannot_be_read(finished: Path, spark: SparkSession) -> None:
+    """A condition on a column that is not there ends with one line that names it."""
+    with pytest.raises(SpecError, match="`levl` cannot be resolved") as error:
+        distributed.query(str(finished), "levl = 3", 1, "", spark)
+
+    assert "\n" not in str(error.value)
+
+
+def test_states_on_the_command_line(kafka_spec: Command, tmp_path: Path) -> None:
+    """`states` counts and shows what meets a condition, lists the columns, and says where there is nothing."""
+    place = str(tmp_path / "states")
+    kafka_spec("check", "replication/kip_320", "--bounds", "small", "--engine", "spark", "--state-dir", place)
+    good = kafka_spec("states", place, "--where", "level = 3", "--limit", "2", "--master", "local[1]")
+    columns = kafka_spec("states", place, "--columns")
+    nowhere = kafka_spec("states", str(tmp_path), "--columns")
+    unknown = kafka_spec("states", place, "--path", "12ab")
+
+    assert (good.returncode, good.stderr) == (0, "")
+    assert re.match(
+        r"\d+ states, the first 2:\n\n[0-9a-f]{16}  level 3, first reached by \w+ from [0-9a-f]{16}\n  replicas_0", good.stdout
+    )
+    assert "quorum_leader" in columns.stdout.split()
+    assert (nowhere.returncode, unknown.returncode) == (2, 2)
+    assert "holds no run" in nowhere.stderr
+    assert "has this state" in unknown.stderr
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# State-dirs that are refused
+
+
+@pytest.fixture
+def finished(tmp_path: Path) -> Path:
+    """A state-dir with a finished search, which was too small for Spark."""
+    place = tmp_path / "finished"
+    distributed.explore(KIP_320, SMALL, Distribution(str(place)))
+    return place
+
+
+def resume(place: Path, spec: Spec = KIP_320, bounds: dict[str, int] = SMALL, **options: Any) -> Exploration:
+    """Go on with the search in a state-dir."""
+    return distributed.explore(spec, bounds, Distribution(str(place), resume=True), **options)
+
+
+def test_resuming_what_is_finished(finished: Path) -> None:
+    """Resuming a finished search gives its result."""
+    same(resume(finished), embedded.explore(KIP_320, SMALL))
+
+
+def test_foreign_state_dirs(finished: Path, tmp_path: Path) -> None:
+    """A folder of another search, of something else, or of nothing is refused with the reason."""
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "letter").write_text("dear")
+    with pytest.raises(SpecError, match="its bounds differs"):
+        resume(finished, bounds={**SMALL, "log_size": 1})
+    with pytest.raises(SpecError, match="its model differs"):
+        resume(finished, MODELS["replication/kip_279"])
+    with pytest.raises(SpecError, match="its code differs"):
+        resume(finished, KIP_320.replacing(KIP_320.name, "weaker", rules=[_weakened(KIP_320)]))
+    with pytest.raises(SpecError, match="holds a run already; --resume goes on with it"):
+        distributed.explore(KIP_320, SMALL, Distribution(str(finished)))
+    with pytest.raises(SpecError, match="holds letter and no run"):
+        distributed.explore(KIP_320, SMALL, Distribution(str(tmp_path / "papers")))
+    with pytest.raises(SpecError, match="holds no run to go on with"):
+        resume(tmp_path / "nothing")
+
+
+def _weakened(spec: Spec) -> Any:
+    rule = next(rule for rule in spec.rules if rule.guards)
+    return rule.without_guard(rule.guards[0].__name__)
+
+
+def _flip(file: Path, at: int) -> None:
+    content = bytearray(file.read_bytes())
+    content[at] ^= 1
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda place: _flip(place / "levels/level=00009/part-000-of-001.parquet", 300),
+        lambda place: _flip(place / "levels/level=00009/part-000-of-001.parquet", -40),
+        lambda place: os.truncate(place / "levels/level=00009/part-000-of-001.parquet", 700),
+        lambda place: (place / "levels/level=00009/part-000-of-001.parquet").unlink(),
+        lambda place: _flip(place / "level-00004.json", 30),
+        lambda place: (place / "level-00004.json").unlink(),
+        lambda place: shutil.copy(place / "level-00004.json", place / "level-00005.json"),
+        lambda place: _flip(place / "run.json", 40),
+        lambda place: _flip(place / "program.ll", 4000),
+    ],
+    ids=["data", "footer", "cut off", "gone", "summary", "no summary", "exchanged", "run", "code"],
+)
+def test_damage(finished: Path, harm: Callable[[Path], object]) -> None:
+    """A state-dir in which anything was changed is refused, and what is damaged is named."""
+    harm(finished)
+
+    with pytest.raises(SpecError, match=r"is damaged|is missing|does not follow"):
+        resume(finished)
+
+
+def test_damage_to_records_is_told_when_they_are_read(finished: Path) -> None:
+    """A flipped bit in the records themselves is met by their checksum."""
+    file = finished / "levels/level=00009/part-000-of-001.parquet"
+    place = pq.ParquetFile(file).metadata.row_group(0).column(3)
+    _flip(file, place.data_page_offset + place.total_compressed_size - 3)
+
+    with pytest.raises(state_dir.Damaged, match=r"part-000-of-001\.parquet is damaged"):
+        list(state_dir.read_rows(state_dir.Storage(str(finished)), 9))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The command line
+
+
+SPARK = ("--engine", "spark", "--master", "local[2]")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--engine", "spark"), "name a folder for them with --state-dir"),
+        (("--state-dir", "x"), "--state-dir is for --engine spark"),
+        (("--handover", "3"), "--handover is for --engine spark"),
+        ((*SPARK, "--state-dir", "{tmp}/s", "--verify"), "run it again by yourself instead of --verify"),
+        (("--engine", "spark", "--state-dir", "{tmp}/s", "--handover", "10", "--master", "warp:9"), "Spark cannot be started"),
+    ],
+)
+def test_misuse(kafka_spec: Command, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    """Options that do not go together, and masters that are none, end with 2 and one line that says so."""
+    run = kafka_spec("check", "replication/kip_320", *(word.format(tmp=tmp_path) for word in arguments))
+
+    assert run.returncode == 2
+    assert message in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        (None, "needs Java, and there is none"),
+        ("echo 'openjdk version \"11.0.2\" 2019-01-15' >&2", "needs Java 17 or newer, and"),
+        ("echo 'java version \"1.8.0_202\"' >&2", "is 8; install Java 17 or newer (on Debian: apt-get install openjdk-17"),
+    ],
+    ids=["none", "11", "8"],
+)
+def test_java(kafka_spec: Command, tmp_path: Path, script: str | None, message: str) -> None:
+    """Where Java is missing or too old, the message says what to install."""
+    if script is not None:
+        java = tmp_path / "bin" / "java"
+        java.parent.mkdir()
+        java.write_text(f"#!/bin/sh\n{script}\n")
+        java.chmod(java.stat().st_mode | stat.S_IXUSR)
+    run = kafka_spec("check", "replication/kip_320", *SPARK, "--state-dir", str(tmp_path / "s"), env={"JAVA_HOME": str(tmp_path)})
+
+    assert run.returncode == 2
+    assert message in run.stderr
+
+
+def test_needs_are_those_of_the_package() -> None:
+    """What workers are asked for is what the package's extras ask for."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    wanted = dict(re.findall(r"([a-z]+)>=([\d.]+)", " ".join(extras["check"] + extras["spark"])))
+
+    assert {name: wanted[name] for name in distributed.NEEDS} == distributed.NEEDS
+
+
+def test_a_worker_without_a_library(spark: SparkSession) -> None:
+    """A worker that has a library too old, or has it not, is refused by the library's name."""
+    tasks = spark.range(0, 1, 1, 1)
+    for library, version, message in (("numpy", "99.0", r"a worker has numpy \d"), ("nothing_such", "1.0", "has no nothing_such")):
+        needed = {**distributed.expected(), "package": "another", "versions": {library: version}}
+        with pytest.raises(Exception, match=message) as met:
+            tasks.mapInArrow(distributed.guarded(needed, "", ()), distributed.DDL).collect()
+        assert isinstance(distributed.told(met.value), SpecError)
+
+
+def test_another_version_on_a_worker(tmp_path: Path) -> None:
+    """Where the Python workers find another version of the package first, the run is refused and not wrong."""
+    elsewhere = tmp_path / "elsewhere"
+    for package in ("model_check", "spec"):
+        shutil.copytree(ROOT / package, elsewhere / package, ignore=shutil.ignore_patterns("__pycache__"))
+    with (elsewhere / "model_check" / "worker.py").open("a") as file:
+        file.write("# changed\n")
+    # started by its file, the command has its own folder in front; the workers, started by module, have this one
+    run = subprocess.run(
+        [sys.executable, str(ROOT / "kafka_spec.py"), "check", "replication/kip_320", "--engine", "spark", "--master", "local[1]",
+         "--bounds", "small",         "--handover", "100", "--state-dir", str(tmp_path / "states")],
+        cwd=elsewhere, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+    assert run.returncode == 2, run.stdout + run.stderr
+    assert f"a worker has another version of kafka-spec at {elsewhere}" in run.stderr
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Faults
+
+
+@pytest.fixture(scope="module")
+def truth() -> Exploration:
+    """The large model, as the embedded engine has it: 4,093,531 states."""
+    return embedded.explore(KIP_320, LARGE, threads=2)
+
+
+@pytest.fixture(scope="module")
+def medium() -> Exploration:
+    """The medium model, as the embedded engine has it: 737,794 states."""
+    return embedded.explore(KIP_320, MEDIUM)
+
+
+def start(
+    place: Path,
+    *more: str,
+    master: str = "local[2]",
+    bounds: str = "large",
+    handover: int = 40_000,
+    env: dict[str, str] | None = None,
+) -> subprocess.Popen[str]:
+    """Start a check of kip_320 on Spark."""
+    command = [sys.executable, "-m", "kafka_spec", "check", "replication/kip_320", "--bounds", bounds, "--engine", "spark"]
+    command += ["--master", master, "--handover", str(handover), "--state-dir", str(place), "--format", "json", *more]
+    return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def ended(process: subprocess.Popen[str], truth: Exploration) -> None:
+    """Wait for a check, and see that its result is exact."""
+    output, errors = process.communicate(timeout=240)
+    assert process.returncode == 0, errors
+    result = json.loads(output)
+    assert result["verdict"] == "holds"
+    assert result["levels"] == truth.levels
+    assert result["rules"] == {r.name: {"fired": truth.fired[r.name], "new": truth.new[r.name]} for r in truth.spec.rules}
+    assert result["bounded"] == dict(truth.bounded)
+    assert result["graph_digest"] == f"{truth.digest:016x}"
+
+
+def until(condition: Callable[[], Any], process: subprocess.Popen[str], seconds: float = 90) -> Any:
+    """Wait for something to happen while a process runs."""
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.005)
+    return found
+
+
+def writing(place: Path, level: int) -> bool:
+    """Whether a level is in the middle of being written: it has files, and is not finished."""
+    return (place / f"levels/level={level:05d}").exists() and not (place / f"level-{level:05d}.json").exists()
+
+
+def processes() -> dict[int, tuple[int, str]]:
+    """Return parent and command line of all processes."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int(re.sub(r"^.*\) \S ", "", (folder / "stat").read_text()).split()[0])
+            found[int(folder.name)] = parent, (folder / "cmdline").read_text().replace("\0", " ")
+        except OSError:
+            continue
+    return found
+
+
+def below(root: int, text: str) -> list[int]:
+    """Return the processes below one whose command line holds a text."""
+    known = processes()
+
+    def is_below(number: int) -> bool:
+        while number in known and number != root:
+            number = known[number][0]
+        return number == root
+
+    return [number for number, (_, command) in known.items() if text in command and is_below(number)]
+
+
+def python_workers(root: int) -> list[int]:
+    """Return the Python workers below a process: children of a pyspark daemon."""
+    known = processes()
+    return [number for number in below(root, "pyspark.daemon") if "pyspark.daemon" in known.get(known[number][0], (0, ""))[1]]
+
+
+def test_large_with_python_workers_killed(tmp_path: Path, truth: Exploration) -> None:
+    """All 4,093,531 states, with Python workers killed in the middle of levels, until Spark has lost tasks: the result is exact."""
+    place = tmp_path / "states"
+    process = start(place)
+    for level in (13, 16, 18, 20):
+        until(lambda level=level: writing(place, level) or (place / f"level-{level:05d}.json").exists(), process)
+        for victim in python_workers(process.pid):
+            os.kill(victim, signal.SIGKILL)
+    log = Path((place / "scratch").read_text()) / "spark.log"
+    until(lambda: "Lost task" in log.read_text(), process)
+    ended(process, truth)
+    assert truth.distinct == 4_093_531
+
+
+def test_the_driver_killed_and_a_second_run(tmp_path: Path, medium: Exploration, kafka_spec: Command) -> None:
+    """The driver killed after a level, and inside one: --resume is exact. While one is at work, a second one is refused."""
+    place = tmp_path / "states"
+    process = start(place, bounds="medium", handover=3000)
+    until(lambda: (place / "level-00007.json").exists(), process)
+    arguments = ("--bounds", "medium", "--engine", "spark", "--state-dir", str(place), "--resume")
+    second = kafka_spec("check", "replication/kip_320", *arguments)
+    until(lambda: (place / "level-00010.json").exists(), process)
+    process.kill()
+    process.communicate()
+
+    assert second.returncode == 2
+    assert "another run is at work there" in second.stderr
+
+    process = start(place, "--resume", bounds="medium", handover=3000)
+    until(lambda: writing(place, 17) or writing(place, 18) or writing(place, 19), process)
+    process.kill()
+    process.communicate()
+    left = Path((place / "scratch").read_text())
+    assert left.exists()
+    summaries = {path.name: path.read_bytes() for path in place.glob("level-*.json")}
+    assert len(summaries) < medium.depth
+    ended(start(place, "--resume", bounds="medium", handover=3000), medium)
+    assert not left.exists()
+    assert all((place / name).read_bytes() == content for name, content in summaries.items())
+
+
+@pytest.fixture
+def mounted(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """Return a function that mounts a small file system with some options, or mounts it anew."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    done = []
+
+    def mount(options: str) -> Path:
+        again = "remount," if done else ""
+        run = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"{again}{options}", "tmpfs", str(place)], capture_output=True, text=True, check=False
+        )
+        if run.returncode:
+            pytest.skip(f"a file system can be mounted by root only: {run.stderr.strip()}")
+        done.append(options)
+        return place
+
+    yield mount
+    if done:
+        subprocess.run(["umount", "-l", str(place)], check=False)
+
+
+def test_a_full_state_dir(mounted: Callable[[str], Path], medium: Exploration) -> None:
+    """A full state-dir ends with 3 and a message; the finished levels stand, and with room again --resume is exact."""
+    place = mounted("size=12m") / "states"
+    process = start(place, bounds="medium", handover=3000)
+    output, errors = process.communicate(timeout=120)
+    finished = sorted(path.name for path in place.glob("level-*.json"))
+
+    assert process.returncode == 3, output + errors
+    assert re.search(r"states: .*No space left on device.*; make room or name another folder", json.loads(output)["stopped"])
+    assert len(finished) == json.loads(output)["depth"] > 10
+    assert not list(place.glob("levels/*/_*"))
+    mounted("size=200m")
+    ended(start(place, "--resume", bounds="medium", handover=3000), medium)
+
+
+def test_an_unwritable_state_dir(mounted: Callable[[str], Path], kafka_spec: Command) -> None:
+    """A state-dir that cannot be written ends with 3 and a message."""
+    place = mounted("ro,size=1m") / "states"
+    run = kafka_spec("check", "replication/kip_320", "--bounds", "small", "--engine", "spark", "--state-dir", str(place))
+
+    assert run.returncode == 3
+    assert f"{place}: Read-only file system" in run.stdout
+
+
+def test_an_interrupt_stops_a_job(on_spark: Callable[..., Exploration], medium: Exploration, tmp_path: Path) -> None:
+    """An interrupt, like a spent budget, stops the search inside a job; what was finished is told, and resuming is exact."""
+    budget = Budget()
+
+    def interrupt(result: Exploration, seconds: float) -> None:
+        if result.depth == 12:
+            # levels 8 to 11 were one job; the next is 12 to 15
+            threading.Thread(target=lambda: (until_written(12), setattr(budget, "interrupted", True))).start()
+
+    def until_written(level: int) -> None:
+        while not (tmp_path / f"states/levels/level={level:05d}").exists():
+            time.sleep(0.005)
+
+    some = on_spark(KIP_320, MEDIUM, handover=3000, budget=budget, progress=interrupt)
+
+    assert (some.verdict, some.stopped) == ("inconclusive", "interrupted")
+    assert some.levels == medium.levels[: some.depth]
+    assert some.depth in (12, 13)  # 13 where the job was done just before it could be given up
+    same(on_spark(KIP_320, MEDIUM, resume=True, handover=3000), medium)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A cluster
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A standalone cluster on this machine: a master and two workers of one core each."""
+    folder = tmp_path_factory.mktemp("cluster")
+    home = Path(pyspark.__file__).parent
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    master = f"spark://127.0.0.1:{port}"
+    # another model_check stands where executors would find one that is installed; the one that is sent comes first
+    (folder / "installed" / "model_check").mkdir(parents=True)
+    (folder / "installed" / "model_check" / "__init__.py").write_text("raise ImportError('this one is installed')")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(folder / "installed"),
+        "SPARK_HOME": str(home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_WORKER_DIR": str(folder / "work"),
+        "PYSPARK_PYTHON": sys.executable,
+    }
+    log = (folder / "log").open("w+")
+
+    def daemon(*words: str) -> subprocess.Popen[str]:
+        command = [str(home / "bin" / "spark-class"), *words]
+        return subprocess.Popen(command, env=environment, stdout=log, stderr=log, text=True, cwd=folder)
+
+    name = "org.apache.spark.deploy"
+    running = [daemon(f"{name}.master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")]
+    for _ in range(2):
+        options = ["--host", "127.0.0.1", "--cores", "1", "--memory", "1g", "--webui-port", "0"]
+        running.append(daemon(f"{name}.worker.Worker", *options, master))
+    until(lambda: (folder / "log").read_text().count("Successfully registered with master") == 2, running[0])
+    yield master
+    for process in reversed(running):
+        process.terminate()
+        process.wait(30)
+    log.close()
+
+
+def test_a_standalone_cluster_that_loses_an_executor(cluster: str, tmp_path: Path, medium: Exploration) -> None:
+    """On a master and two workers, with an executor killed in the middle of a level: the result is exact.
+
+    The executors run the package that is sent to them: another one that is installed there would end the run.
+    """
+    place = tmp_path / "states"
+    # by default Spark asks a lost executor three times for its data, five seconds apart
+    (tmp_path / "spark-defaults.conf").write_text("spark.shuffle.io.retryWait 500ms\n")
+    environment = {**os.environ, "SPARK_CONF_DIR": str(tmp_path)}
+    process = start(place, master=cluster, bounds="medium", handover=3000, env=environment)
+    until(lambda: writing(place, 14) or writing(place, 15) or writing(place, 16), process)
+    port = cluster.rpartition(":")[2]
+    workers = [n for n, (_, command) in processes().items() if "worker.Worker" in command and command.rstrip().endswith(port)]
+    executors = [number for worker in workers for number in below(worker, "CoarseGrainedExecutorBackend")]
+    assert len(executors) == 2
+    os.kill(executors[0], signal.SIGKILL)
+    ended(process, medium)
+
+
+def test_spark_submit(cluster: str, tmp_path: Path) -> None:
+    """Under spark-submit the session that is there is used: its master, not one of ours."""
+    submit = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit"), "--master", cluster, str(ROOT / "kafka_spec.py")]
+    check = ["check", "replication/kip_320", "--bounds", "small", "--engine", "spark", "--handover", "300"]
+    output = ["--state-dir", str(tmp_path / "states"), "--format", "json", "--output", str(tmp_path / "result.json")]
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    run = subprocess.run([*submit, *check, *output], env=environment, capture_output=True, text=True, check=False, timeout=120)
+
+    assert run.returncode == 0, run.stderr
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["graph_digest"] == f"{embedded.explore(KIP_320, SMALL).digest:016x}"
+    assert json.loads((tmp_path / "states" / "level-00017.json").read_text())["by"] == "spark"
