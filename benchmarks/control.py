@@ -43,8 +43,8 @@ def search(family: str, cache: str) -> dict[str, Any]:
 def bug_checks(cache: str) -> tuple[int, float]:
     """Run the named checks of all bugs in one process; return how many there are and the seconds of the whole process."""
     manifest = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    names = {f"control/{bug.name}" for bug in BUGS}
-    checks = [check["name"] for check in manifest["tool"]["kafka-spec"]["checks"] if check["name"] in names]
+    models = {f"control/{bug.name}" for bug in BUGS}
+    checks = [check["name"] for check in manifest["tool"]["kafka-spec"]["checks"] if check["model"] in models]
     began = time.perf_counter()
     command = [sys.executable, "-m", "kafka_spec", "check", "-q", *checks]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "KAFKA_SPEC_CACHE": cache}
