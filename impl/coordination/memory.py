@@ -219,15 +219,21 @@ class MemorySession:
         self._number = number
         self._heard: list[Event] = []
         self._loss: Loss | None = None
+        self._losing_in = 0
 
     @property
     def id(self) -> int:
         """The number by which the ensemble knows the session."""
         return self._number
 
-    def lose(self, loss: Loss) -> None:
-        """Have the connection break during the next operation, and be there again after it."""
-        self._loss = loss
+    def lose(self, loss: Loss, after: int = 0) -> None:
+        """Have the connection break during the next operation, or `after` so many more, and be there again after it."""
+        self._loss, self._losing_in = loss, after
+
+    @property
+    def will_lose(self) -> bool:
+        """Whether a loss is still to come."""
+        return self._loss is not None
 
     def heard(self, event: Event) -> None:
         """Take an event, until it is asked for."""
@@ -295,12 +301,14 @@ class MemorySession:
         """Do an operation, unless the session is over; lose it, or its reply, if that was asked for."""
         if self._ensemble.is_over(self.id):
             raise SessionExpired(f"session {self.id}")
-        if self._loss == Loss.REQUEST:
+        lost = self._loss if self._losing_in == 0 else None
+        self._losing_in -= 1
+        if lost == Loss.REQUEST:
             self._break()
         try:
             return act()
         finally:
-            if self._loss == Loss.REPLY:
+            if lost == Loss.REPLY:
                 self._break()
 
     def _break(self) -> None:
