@@ -279,16 +279,15 @@ class Controller:
         self._batch.clear()
 
     def _give_up(self) -> None:
-        """Resign, and delete /controller if it is this one's, so that another is elected (triggerControllerMove)."""
+        """Resign, and delete /controller, so that another is elected (triggerControllerMove)."""
         epoch_version = self.context.epoch_version
         self._resign()
-        stat = self._session.exists(znodes.CONTROLLER)
-        if stat is not None and stat.owner == self._session.id:
-            if self._k.giving_up == GivingUp.UNCONDITIONAL:
+        if self._k.giving_up == GivingUp.UNCONDITIONAL:  # whoever it belongs to by now
+            with suppress(NoNode):
                 self._session.delete(znodes.CONTROLLER)
-            else:
-                with suppress(MultiRefused):
-                    self._session.multi([Check(znodes.CONTROLLER_EPOCH, epoch_version), Delete(znodes.CONTROLLER)])
+        elif (stat := self._session.exists(znodes.CONTROLLER)) is not None and stat.owner == self._session.id:
+            with suppress(MultiRefused):
+                self._session.multi([Check(znodes.CONTROLLER_EPOCH, epoch_version), Delete(znodes.CONTROLLER)])
         self.events.append(Changed("controller"))
 
     def session_opened(self, session: Session) -> None:

@@ -277,15 +277,16 @@ def test_recovery_points_hold_once(start: Start, folder: Path) -> None:
 class Replicas(Cluster):
     """Brokers with controllers and replicas; requests take their time, and may come twice."""
 
-    def __init__(self, count: int, seed: int, folder: Path) -> None:
-        super().__init__(count)
+    def __init__(self, count: int, folder: Path, seed: int = 0, era: Spec = FIXED, unclean: bool = False) -> None:
+        super().__init__(count, era, unclean)
+        self.era = era
         self.random = Random(seed)
         self.folder = folder
         self.managers = {number: self.boot(number) for number in self.brokers}
 
     def boot(self, number: int) -> ReplicaManager:
         """Start a broker's replicas, which learn the epoch of its registration."""
-        manager = ReplicaManager(number, FIXED, self.folder / str(number), StateChangeLog(lambda _: None, lambda: 0.0))
+        manager = ReplicaManager(number, self.era, self.folder / str(number), StateChangeLog(lambda _: None, lambda: 0.0))
         stat = self.tools.exists(znodes.broker(number))
         assert stat is not None
         manager.broker_epoch = stat.czxid
@@ -323,11 +324,25 @@ class Replicas(Cluster):
         else:
             self.deliver(sender, receiver, self.random.random() < 0.2)
 
-    def rest(self) -> None:
+    def rest(self) -> Replicas:
         """Go on until nobody has anything to do, and nothing waits."""
         pairs = [(a, b) for a in self.brokers for b in self.brokers]
         while sum(b.controller.step() for b in self.brokers.values()) + sum(self.deliver(a, b, False) for a, b in pairs):
             pass
+        return self
+
+    def die(self, number: int) -> Replicas:
+        """Crash a broker for good; its session is over at once."""
+        self.managers.pop(number).crash()
+        session = self.brokers[number].session
+        assert isinstance(session, MemorySession)
+        self.ensemble.expire(session)
+        return self
+
+    def topic(self, *replicas: int) -> Replicas:
+        """Create a topic of one partition, and let it come to rest."""
+        self.admin.create_topic_with_assignment("orders", {0: replicas})
+        return self.rest()
 
 
 @settings(max_examples=100, deadline=None)
@@ -335,7 +350,7 @@ class Replicas(Cluster):
 def test_replicas_learn_what_is_true(seed: int, plan: list[str]) -> None:
     """Whatever came late, twice or never, at rest each live replica has the znode's leader epoch, its role, and who is alive."""
     folder = Path(tempfile.mkdtemp(dir=MEMORY))
-    cluster = Replicas(3, seed, folder)
+    cluster = Replicas(3, folder, seed)
     try:
         for number, word in enumerate(plan):
             if word == "bounce":
