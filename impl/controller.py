@@ -155,6 +155,7 @@ class Do:
     """One of the controller's own steps, by name, with what it is about."""
 
     step: Literal[
+        "give_up",
         "increment_epoch",
         "delete_isr_changes",
         "read_everything",
@@ -271,17 +272,17 @@ class Controller:
         """End an event that met an error: the rest of it is dropped; a fail-over ends with it, so that another tries."""
         self._note(Level.ERROR, f"Error processing event: {error!r}")
         if self.life == ControllerState.LOADING:
-            self._give_up()
+            epoch_version = self.context.epoch_version
+            self._resign()
+            self.agenda.append(Do("give_up", epoch_version))
             return
         if not self.agenda:
             self._refuse(self.events.popleft())
         self._refuse_agenda()
         self._batch.clear()
 
-    def _give_up(self) -> None:
-        """Resign, and delete /controller, so that another is elected (triggerControllerMove)."""
-        epoch_version = self.context.epoch_version
-        self._resign()
+    def _give_up(self, epoch_version: int) -> None:
+        """Delete /controller, so that another is elected: the last step of a fail-over that failed (triggerControllerMove)."""
         if self._k.giving_up == GivingUp.UNCONDITIONAL:  # whoever it belongs to by now
             with suppress(NoNode):
                 self._session.delete(znodes.CONTROLLER)

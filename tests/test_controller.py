@@ -360,6 +360,24 @@ def test_an_error_in_the_fail_over() -> None:
     assert cluster.state()[0] == 1
 
 
+@pytest.mark.parametrize("loss", list(Loss))
+def test_a_loss_while_giving_up(loss: Loss) -> None:
+    """A connection that breaks while a controller gives up, wherever, changes nothing: when all is mended, one is elected."""
+    for number in range(20):
+        cluster = Cluster(2).settle().create((0, 1))
+        good = cluster.tools.get(znodes.topic("orders"))[0]
+        cluster.tools.set(znodes.topic("orders"), b"nonsense")
+        session = cluster.brokers[1].session
+        assert isinstance(session, MemorySession)
+        session.lose(loss, after=number)
+        cluster.kill(0)
+        for _ in range(40):
+            cluster.brokers[1].controller.step()
+        assert not session.will_lose
+        cluster.tools.set(znodes.topic("orders"), good)
+        assert cluster.settle().state()[0] == 1
+
+
 def test_an_error_in_an_event_ends_it_alone() -> None:
     """A topic that cannot be read is told in the log; the controller goes on with the next event."""
     cluster = Cluster(2).settle()

@@ -146,7 +146,7 @@ def unconditional_delete(era: Spec) -> bool:
     mine = cluster.tools.exists(znodes.CONTROLLER)
     cluster.tools.set(znodes.topic("orders"), b"nonsense")
     first._session.events()
-    while first.life == ControllerState.LOADING:
+    while first.life == ControllerState.LOADING or first.agenda:
         first.step()
     return cluster.tools.exists(znodes.CONTROLLER) == mine
 
