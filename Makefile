@@ -1,7 +1,9 @@
 # make check   installs the checker into .venv and checks every claim of the manifest
-# make test    the same with everything the tests need: lint, types, floors, tests under two hash seeds
+# make test    the same with everything the tests need: lint, types, floors, tests under two hash seeds, the gallery
+# make system  installs the programs that tests of pictures and exports need (Graphviz, Chromium, Java), or says how
 # make fmt     formats the code
 # make golden  rewrites the golden texts of the tests; read the diff before you commit it
+# make gallery draws the pictures of diagrams/gallery anew
 # make bench   side by side with Spin and Rumur (apt-get install spin rumur gcc), some five minutes
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
@@ -10,14 +12,15 @@ BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: check test lint fmt golden bench clean
+.PHONY: check test lint fmt golden gallery system bench clean
 
 check: $(VENV)/.check
 	$(BIN)/kafka-spec check --traces
 
-test: lint
+test: lint system
 	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q
 	PYTHONHASHSEED=4242 $(BIN)/python -m pytest -q -m "not slow"
+	$(BIN)/kafka-spec draw --check
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -30,7 +33,23 @@ fmt: $(VENV)/.test
 	$(BIN)/ruff check --fix .
 
 golden: $(VENV)/.test
-	$(BIN)/python -m pytest -q tests/test_golden.py --update-golden
+	$(BIN)/python -m pytest -q $$(grep -l "golden: Golden" tests/test_*.py) --update-golden -m "not slow"
+
+gallery: $(VENV)/.test
+	$(BIN)/kafka-spec draw --gallery
+
+PROGRAMS := dot chromium java
+PACKAGES := graphviz chromium default-jre-headless fonts-dejavu-core
+
+system:
+	@missing=$$(for program in $(PROGRAMS); do command -v $$program >/dev/null || echo $$program; done); \
+	[ -n "$$missing" ] || exit 0; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "make: installing what is missing: $$missing" | tr '\n' ' '; echo; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(PACKAGES); \
+	else \
+		echo "make: the tests need $$(echo $$missing); on Debian, as root: apt-get install --no-install-recommends $(PACKAGES)" >&2; exit 2; \
+	fi
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/replication.py

@@ -16,18 +16,20 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 try:
+    from diagrams import command as drawing
+    from model_check import command as checking
     from model_check.check import check
-    from model_check.command import INCONCLUSIVE, INTERNAL, MISUSE, add_commands, show_warnings
+    from model_check.command import INCONCLUSIVE, INTERNAL, MISUSE, show_warnings
     from model_check.counterexample import trace_of
     from model_check.exploration import Budget, EngineError, Exploration
 except ModuleNotFoundError as error:
     if error.name not in ("numpy", "llvmlite", "rich"):
         raise
     raise SystemExit(f"kafka-spec: {error.name} is missing; install the checker: pip install 'kafka-spec[check]'") from None
-from spec.models import MODELS
+from spec.models import MACHINES, MODELS
 from spec.table import Spec, SpecError
 
-__all__ = ["MODELS", "Budget", "EngineError", "Exploration", "Spec", "SpecError", "check", "main", "trace_of"]
+__all__ = ["MACHINES", "MODELS", "Budget", "EngineError", "Exploration", "Spec", "SpecError", "check", "main", "trace_of"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,7 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"kafka-spec {version('kafka-spec')}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    add_commands(commands, MODELS)
+    checking.add_commands(commands, MODELS, drawing.CHARTS)
+    drawing.add_commands(commands, MODELS, MACHINES)
     options = parser.parse_args(arguments)
     show_warnings()
     try:

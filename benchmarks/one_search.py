@@ -1,4 +1,4 @@
-"""Search one model once and print what it took as one line of JSON; benchmarks/replication.py starts it in a process of its own."""
+"""Search one model once and print what it took as one line of JSON; the benchmarks start it in a process of its own."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ def main() -> None:
         "search_seconds": result.search_seconds,
         "compile_seconds": result.compile_seconds,
         "peak_bytes": peak_bytes(),
+        "record_bytes": result.record_bytes,
     }
     print(json.dumps(measured))
 

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from model_check import embedded, oracle
+from model_check.counterexample import trace_of
 from model_check.exploration import Budget, EngineError, Exploration, Progress, Verdict, quiet
 from model_check.fingerprint import VERIFY_SEED
 from spec.table import Spec, SpecError
+from spec.trace import Trace
 
 Engine = Literal["embedded", "oracle", "both"]
 ENGINES: tuple[Engine, ...] = ("embedded", "oracle", "both")
@@ -49,6 +51,31 @@ class Expectation:
         if self.all_rules_fire and result.dead_rules:
             problems.append(f"rules that never fire: {', '.join(result.dead_rules)}")
         return problems
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a named check."""
+
+    name: str
+    result: Exploration
+    expected: Expectation
+
+    @functools.cached_property
+    def unmet(self) -> list[str]:
+        """What is not as expected, as sentences."""
+        return self.expected.unmet(self.result)
+
+    @functools.cached_property
+    def traces(self) -> Mapping[str, Trace]:
+        """The traces of all findings, by property: of violations, and of goals that were reached."""
+        found = {name: trace_of(self.result, name) for name in self.result.findings}
+        return {name: trace for name, trace in found.items() if trace is not None}
+
+    @property
+    def violations(self) -> Mapping[str, Trace]:
+        """The traces of the violated properties."""
+        return {name: self.traces[name] for name in self.result.violated if name in self.traces}
 
 
 def check(

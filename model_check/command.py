@@ -16,24 +16,27 @@ import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from model_check.check import ENGINES, Expectation, check
-from model_check.counterexample import trace_of
+from model_check.check import ENGINES, Expectation, Outcome
 from model_check.exploration import Budget, Exploration, Progress
 from model_check.manifest import NamedCheck, named_bounds, read_manifest
 from model_check.progress import Display
+from model_check.report.ci import Draw, github_text, junit_text, markdown_text
 from model_check.report.plain import SCHEMA_VERSION, check_plain, model_plain, result_plain
 from model_check.report.text import check_line, model_text, result_text, story_text, trace_text
 from spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
-from spec.trace import Trace
 
 MANIFEST = Path("pyproject.toml")
 MOST_THREADS = 64
+Loaded = TypeVar("Loaded")
 AS_EXPECTED, VIOLATED, MISUSE, INCONCLUSIVE, INTERNAL = range(5)
+CHECK_FORMATS = ("text", "json", "junit", "github", "markdown")
+Output = tuple[str, Path | None]
+"""A format, and the file it goes to; None is stdout."""
 
 
 class Models:
@@ -53,50 +56,58 @@ class Models:
     @staticmethod
     def load(module: str, name: str) -> Spec:
         """Return a spec out of a module that can be imported, the current folder included."""
-        if str(Path.cwd()) not in sys.path:
-            sys.path.insert(0, str(Path.cwd()))
-        try:
-            spec = getattr(importlib.import_module(module), name)
-        except ModuleNotFoundError as error:
-            raise SpecError(f"{module}:{name}: {error}; run where the module is, or set PYTHONPATH") from None
-        except AttributeError:
-            raise SpecError(f"{module}:{name}: module {module} has no {name}") from None
-        except SpecError:
-            raise
-        except Exception as error:
-            # the module is the user's: whatever it raises is told with the line that raised it
-            frame = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{frame.filename}:{frame.lineno}"
-            raise SpecError(f"{module}:{name} cannot be imported: {where}: {type(error).__name__}: {error}") from None
-        if not isinstance(spec, Spec):
-            raise SpecError(f"{module}:{name} is {type(spec).__name__}, and a Spec is needed")
-        return spec
+        return load_object(module, name, Spec)
 
 
-def add_commands(commands: Any, catalogue: Mapping[str, Spec]) -> None:
-    """Add the subcommands to an argument parser's subparsers."""
+def load_object(module: str, name: str, kind: type[Loaded]) -> Loaded:
+    """Return an object of this kind out of a module that can be imported, the current folder included."""
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except ModuleNotFoundError as error:
+        raise SpecError(f"{module}:{name}: {error}; run where the module is, or set PYTHONPATH") from None
+    except AttributeError:
+        raise SpecError(f"{module}:{name}: module {module} has no {name}") from None
+    except SpecError:
+        raise
+    except Exception as error:
+        # the module is the user's: whatever it raises is told with the line that raised it
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{frame.filename}:{frame.lineno}"
+        raise SpecError(f"{module}:{name} cannot be imported: {where}: {type(error).__name__}: {error}") from None
+    if not isinstance(found, kind):
+        raise SpecError(f"{module}:{name} is {type(found).__name__}, and a {kind.__name__} is needed")
+    return found
+
+
+def add_commands(commands: Any, catalogue: Mapping[str, Spec], charts: Mapping[str, Draw]) -> None:
+    """Add the subcommands to an argument parser's subparsers; `charts` draw traces, by the name of their format."""
     models = Models(catalogue)
     parser = commands.add_parser("check", help="check models, or the manifest of the project")
     parser.add_argument("models", nargs="*", metavar="MODEL", help="a model, a named check, or module:SPEC; none: the manifest")
     _add_check_options(parser)
-    parser.set_defaults(run=lambda options: run_check(options, models))
+    add_output_options(parser, CHECK_FORMATS)
+    parser.set_defaults(run=lambda options: run_check(options, models, charts))
     parser = commands.add_parser("trace", help="show how a property is violated or a goal is reached, step by step")
     parser.add_argument("models", nargs=1, metavar="MODEL", help="a model, a named check, or module:SPEC")
     _add_check_options(parser)
-    parser.set_defaults(run=lambda options: run_trace(options, models))
+    add_output_options(parser, ("text", "json", *charts))
+    for form in charts:
+        parser.add_argument(f"--{form}", type=Path, metavar="FILE", help=f"the same as --output {form}:FILE")
+    parser.set_defaults(run=lambda options: run_trace(options, models, charts))
     parser = commands.add_parser("models", help="what there is: models, bounds, rules, properties, abstractions")
     parser.add_argument("models", nargs="*", metavar="MODEL", help="show these in full")
-    _add_output_options(parser)
+    add_output_options(parser, ("text", "json"))
     parser.set_defaults(run=lambda options: run_models(options, models))
 
 
 def _add_check_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--bound", action="append", default=[], metavar="NAME=N", help="set one bound; may be repeated")
-    add("--bounds", metavar="SET", help="take a named set of bounds; --bound changes single ones")
+    add_bound_options(parser)
     add("--property", action="append", dest="properties", metavar="NAME", help="judge only this; may be repeated")
     add("--engine", choices=ENGINES, help="embedded (compiled, the default), oracle (plain Python), or both, which must agree")
-    add("--threads", type=_threads, default=_cores(), metavar="N", help="threads (default: one a core)")
+    add("--threads", type=_threads, default=cores(), metavar="N", help="threads (default: one a core)")
     add("--all", action="store_true", help="go on to the end after a violation")
     add("--deadlock", action="store_true", help="also check that no state is without a step")
     add("--all-rules-fire", action="store_true", help="a rule that never fires is a failure")
@@ -107,14 +118,42 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
     add("--manifest", type=Path, default=MANIFEST, metavar="FILE", help="where the named checks are")
     add("--traces", action="store_true", help="for the manifest: tell the counterexample of each violated property")
     add("--full", action="store_true", help="show whole states in traces, not only what changed")
-    _add_output_options(parser)
+    add("-v", "--verbose", action="store_true", help="for the manifest: every result in full")
 
 
-def _add_output_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="what the result is written as")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write the result there instead of to stdout")
+def add_bound_options(parser: argparse.ArgumentParser) -> None:
+    """Add --bound and --bounds; `asked_bounds` tells what they come to."""
+    parser.add_argument("--bound", action="append", default=[], metavar="NAME=N", help="set one bound; may be repeated")
+    parser.add_argument("--bounds", metavar="SET", help="take a named set of bounds; --bound changes single ones")
+
+
+def add_output_options(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
+    """Add --format, --output and -q; `outputs` tells what they come to."""
+    parser.add_argument("--format", choices=formats, default=formats[0], help="what is written to stdout, or to --output FILE")
+    parser.add_argument(
+        "--output",
+        action="append",
+        default=[],
+        metavar="[FORMAT:]FILE",
+        help="write there instead of to stdout; with FORMAT: write that as well; may be repeated",
+    )
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
-    parser.add_argument("-v", "--verbose", action="store_true", help="for the manifest: every result in full")
+    parser.set_defaults(formats=tuple(formats))
+
+
+def outputs(options: argparse.Namespace) -> list[Output]:
+    """Return what to write and where. Files without a format take that of --format, and then nothing goes to stdout."""
+    found: list[Output] = []
+    plain: list[Output] = []
+    for text in options.output:
+        form, colon, file = text.partition(":")
+        if colon and form in options.formats:
+            if not file:
+                raise SpecError(f"--output {text}: it names no file; write {form}:FILE")
+            found.append((form, Path(file)))
+        else:
+            plain.append((options.format, Path(text)))
+    return [*found, *(plain or [(options.format, None)])]
 
 
 def _duration(text: str) -> float:
@@ -131,7 +170,7 @@ def _threads(text: str) -> int:
     return threads
 
 
-def _cores() -> int:
+def cores() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -147,58 +186,107 @@ def _positive(text: str) -> int:
 # check
 
 
-def run_check(options: argparse.Namespace, models: Models) -> int:
-    """Check models or the manifest, write the result, return the exit code."""
+def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, Draw]) -> int:
+    """Check models or the manifest, write the results, return the exit code."""
     named = _named_checks(options, models)
-    if not options.models:
-        return _run_manifest(options, list(named.values()))
-    chosen = [named[name] if name in named else _unnamed(options, models.find(name)) for name in options.models]
-    if len(chosen) > 1 or options.models[0] in named:
-        return _run_manifest(options, chosen)
-    result = _run(options, chosen[0])
-    traces = _traces(result, result.violated)
-    if options.format == "json":
-        with_goals = _traces(result, result.findings)
-        _write(options, json.dumps(result_plain(result, with_goals), indent=1))
+    wanted = outputs(options)
+    if options.models:
+        checks = [named[name] if name in named else _unnamed(options, models.find(name)) for name in options.models]
     else:
-        _write(options, result_text(result, traces, options.full))
-        _warn_of_dead_rules(result)
-    if options.all_rules_fire and result.dead_rules and result.verdict == "holds":
-        return VIOLATED
-    return {"holds": AS_EXPECTED, "violated": VIOLATED, "inconclusive": INCONCLUSIVE}[result.verdict]
-
-
-def _run_manifest(options: argparse.Namespace, checks: Sequence[NamedCheck]) -> int:
-    """Run named checks one after the other, and tell what is not as expected."""
-    plain, code, lines, met = [], AS_EXPECTED, [], 0
-    for named in checks:
-        result = _run(options, named)
-        unmet = named.expected.unmet(result)
-        lines.append(check_line(named.name, result, named.expected))
-        if options.verbose:
-            lines.append(result_text(result, _traces(result, result.violated), options.full))
-        if options.format == "json":
-            plain.append(check_plain(named.name, result, _traces(result, result.findings), named.expected))
-        if not options.verbose:
-            surprise = unmet and named.expected.verdict != "violated"
-            traces = _traces(result, result.violated).values() if options.traces or surprise else ()
-            lines += [
-                trace_text(trace, named.spec, options.full) if surprise else story_text(trace, named.spec) for trace in traces
-            ]
-        if options.format == "text" and not options.output:
-            print("\n".join(lines), flush=True)
-            lines = []
-        met += not unmet
-        if unmet:
-            code = max(code, INCONCLUSIVE if result.verdict == "inconclusive" else VIOLATED)
-        if result.stopped == "interrupted":
+        checks = list(named.values())
+    alone = len(options.models) == 1 and options.models[0] not in named
+    report = Report(options, checks, alone, charts)
+    for check in checks:
+        report.add(Outcome(check.name, _run(options, check), check.expected))
+        if ("text", None) in wanted and not alone:
+            print(report.last_text(), flush=True)
+        if report.outcomes[-1].result.stopped == "interrupted":
             break
-    lines.append(f"{met} of {len(checks)} checks as expected")
-    if options.format == "json":
-        _write(options, json.dumps({"schema_version": SCHEMA_VERSION, "checks": plain}, indent=1))
-    else:
-        _write(options, "\n".join(lines))
-    return code
+    for form, file in wanted:
+        write(report.closing() if (form, file, alone) == ("text", None, False) else report.text(form), file)
+    if "github" in [form for form, _ in wanted]:
+        report.summarise()
+    return report.code()
+
+
+class Report:
+    """The outcomes of one run, in every form."""
+
+    def __init__(self, options: argparse.Namespace, checks: Sequence[NamedCheck], alone: bool, charts: Mapping[str, Draw]) -> None:
+        self.options, self.checks, self.alone, self.charts = options, checks, alone, charts
+        self.outcomes: list[Outcome] = []
+
+    def add(self, outcome: Outcome) -> None:
+        """Add what came of the next check."""
+        self.outcomes.append(outcome)
+
+    def text(self, form: str) -> str:
+        """Return all outcomes in a format."""
+        forms: Mapping[str, Callable[[], str]] = {
+            "text": self.plain_text,
+            "json": self.json,
+            "junit": self.junit,
+            "github": lambda: github_text(self.outcomes, self.options.manifest),
+            "markdown": lambda: markdown_text(self.outcomes, self.charts.get("mermaid")),
+        }
+        return forms[form]()
+
+    def junit(self) -> str:
+        """Return JUnit XML; checks that an interrupt left out are told as such."""
+        return junit_text(self.outcomes, [(left.name, left.spec.name) for left in self.checks[len(self.outcomes) :]])
+
+    def json(self) -> str:
+        """Return JSON: one result, or the named checks."""
+        if self.alone:
+            return json.dumps(result_plain(self.outcomes[0].result, self.outcomes[0].traces), indent=1)
+        plain = [check_plain(o.name, o.result, o.traces, o.expected) for o in self.outcomes]
+        return json.dumps({"schema_version": SCHEMA_VERSION, "checks": plain}, indent=1)
+
+    def plain_text(self) -> str:
+        """Return what people read: one result in full, or a line for each check."""
+        if self.alone:
+            (outcome,) = self.outcomes
+            _warn_of_dead_rules(outcome.result)
+            return result_text(outcome.result, outcome.violations, self.options.full)
+        return "\n".join([*(self._text_of(outcome) for outcome in self.outcomes), self.closing()])
+
+    def last_text(self) -> str:
+        """Return what people read of the newest outcome."""
+        return self._text_of(self.outcomes[-1])
+
+    def _text_of(self, outcome: Outcome) -> str:
+        lines = [check_line(outcome.name, outcome.result, outcome.expected)]
+        if self.options.verbose:
+            return "\n".join([*lines, result_text(outcome.result, outcome.violations, self.options.full)])
+        surprise = outcome.unmet and outcome.expected.verdict != "violated"
+        for trace in outcome.violations.values() if self.options.traces or surprise else ():
+            lines.append(
+                trace_text(trace, outcome.result.spec, self.options.full) if surprise else story_text(trace, outcome.result.spec)
+            )
+        return "\n".join(lines)
+
+    def closing(self) -> str:
+        """Return the last line."""
+        return f"{sum(not outcome.unmet for outcome in self.outcomes)} of {len(self.checks)} checks as expected"
+
+    def summarise(self) -> None:
+        """Add the summary in Markdown to GitHub's job summary, where there is one."""
+        if file := os.environ.get("GITHUB_STEP_SUMMARY"):
+            try:
+                with Path(file).open("a", encoding="utf-8") as summary:
+                    summary.write(self.text("markdown") + "\n")
+            except OSError as error:
+                raise SpecError(f"GITHUB_STEP_SUMMARY={file}: {error.strerror}; unset it, or name a file") from None
+
+    def code(self) -> int:
+        """Return the exit code."""
+        if self.alone:
+            (outcome,) = self.outcomes
+            if self.options.all_rules_fire and outcome.result.dead_rules and outcome.result.verdict == "holds":
+                return VIOLATED
+            return {"holds": AS_EXPECTED, "violated": VIOLATED, "inconclusive": INCONCLUSIVE}[outcome.result.verdict]
+        codes = [INCONCLUSIVE if o.result.verdict == "inconclusive" else VIOLATED for o in self.outcomes if o.unmet]
+        return max(codes, default=AS_EXPECTED)
 
 
 def _named_checks(options: argparse.Namespace, models: Models) -> dict[str, NamedCheck]:
@@ -222,12 +310,17 @@ def _named_checks(options: argparse.Namespace, models: Models) -> dict[str, Name
 
 def _unnamed(options: argparse.Namespace, spec: Spec) -> NamedCheck:
     """Return the check that the options ask for."""
-    bounds = dict(named_bounds(spec, options.bounds)) if options.bounds else {}
-    bounds.update(_bound(text) for text in options.bound)
     expected = Expectation(all_rules_fire=options.all_rules_fire)
     properties = tuple(options.properties) if options.properties else None
-    values = spec.bound_values(bounds)
+    values = asked_bounds(options, spec)
     return NamedCheck(spec.name, spec, values, expected, properties, "embedded", False, False, None, None)
+
+
+def asked_bounds(options: argparse.Namespace, spec: Spec) -> dict[str, int]:
+    """Return the bounds that --bounds and --bound ask for."""
+    bounds = dict(named_bounds(spec, options.bounds)) if options.bounds else {}
+    bounds.update(_bound(text) for text in options.bound)
+    return spec.bound_values(bounds)
 
 
 def _bound(text: str) -> tuple[str, int]:
@@ -245,14 +338,11 @@ def _run(options: argparse.Namespace, named: NamedCheck) -> Exploration:
     budget = Budget(seconds, memory << 20 if memory is not None else None, options.max_states)
     with Display(enabled=not options.quiet) as display, _interruptible(budget):
         show: Progress = display.show
-        return check(
-            named.spec,
-            named.bounds,
-            properties=named.properties,
-            engine=options.engine or named.engine,
+        return named.run(
+            engine=options.engine,
             threads=options.threads,
-            everything=options.all or named.everything,
-            deadlock=options.deadlock or named.deadlock,
+            everything=options.all,
+            deadlock=options.deadlock,
             verify=options.verify,
             budget=budget,
             progress=show,
@@ -275,31 +365,34 @@ def _interruptible(budget: Budget) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _traces(result: Exploration, names: Any) -> dict[str, Trace]:
-    traces = {name: trace_of(result, name) for name in names}
-    return {name: trace for name, trace in traces.items() if trace is not None}
-
-
 def _warn_of_dead_rules(result: Exploration) -> None:
     if result.complete and result.dead_rules:
         print(f"warning: rules that never fire within these bounds: {', '.join(result.dead_rules)}", file=sys.stderr)
 
 
-def _write(options: argparse.Namespace, text: str) -> None:
-    if options.output is None:
-        print(text)
-        return
+def write(text: str | bytes, file: Path | None) -> None:
+    """Write a result to a file, or to stdout; a text ends with one line break."""
+    data = text if isinstance(text, bytes) else (text.rstrip("\n") + "\n").encode()
     try:
-        options.output.write_text(text + "\n", encoding="utf-8")
+        if file is not None:
+            file.write_bytes(data)
+        elif isinstance(text, bytes):
+            sys.stdout.buffer.write(data)
+        else:
+            sys.stdout.write(data.decode())
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        raise SpecError(f"--output {options.output}: {error.strerror}; name a file that can be written") from None
+        if file is None:
+            raise
+        raise SpecError(f"--output {file}: {error.strerror}; name a file that can be written") from None
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # trace and models
 
 
-def run_trace(options: argparse.Namespace, models: Models) -> int:
+def run_trace(options: argparse.Namespace, models: Models, charts: Mapping[str, Draw]) -> int:
     """Show the traces of the violated properties, or of those asked for; return 0 if there is something to show."""
     name, wanted = options.models[0], options.properties
     options.properties = None
@@ -312,11 +405,20 @@ def run_trace(options: argparse.Namespace, models: Models) -> int:
             chosen.spec.property(claim)
         chosen = dataclasses.replace(chosen, properties=tuple(stated), deadlock=chosen.deadlock or DEADLOCK in wanted)
     result = _run(options, chosen)
-    traces = _traces(result, [claim for claim in (wanted or result.violated) if claim in result.findings])
-    if options.format == "json":
-        _write(options, json.dumps([trace.to_plain() for trace in traces.values()], indent=1))
-    elif traces:
-        _write(options, "\n\n".join(trace_text(trace, chosen.spec, options.full) for trace in traces.values()))
+    found = Outcome(chosen.name, result, chosen.expected).traces
+    traces = [found[claim] for claim in (wanted or result.violated) if claim in found]
+    files = [(form, getattr(options, form)) for form in charts if getattr(options, form)]
+    if options.output or not files:
+        files += outputs(options)
+    for form, file in files if traces else ():
+        if form == "json":
+            write(json.dumps([trace.to_plain() for trace in traces], indent=1), file)
+        elif form == "text":
+            write("\n\n".join(trace_text(trace, chosen.spec, options.full) for trace in traces), file)
+        else:
+            if others := ", ".join(trace.shows for trace in traces[1:]):
+                print(f"{form} shows {traces[0].shows}; --property shows another: {others}", file=sys.stderr)
+            write(charts[form](traces[0], chosen.spec), file)
     if not traces:
         what = ", ".join(wanted) if wanted else "a property"
         print(f"{chosen.name}: no trace: {what} is not shown within these bounds ({result.verdict})", file=sys.stderr)
@@ -327,14 +429,15 @@ def run_trace(options: argparse.Namespace, models: Models) -> int:
 def run_models(options: argparse.Namespace, models: Models) -> int:
     """List the models, or show some in full."""
     specs = [models.find(name) for name in options.models] if options.models else list(models.catalogue.values())
-    if options.format == "json":
-        _write(options, json.dumps([model_plain(spec) for spec in specs], indent=1))
-    elif options.models:
-        _write(options, "\n\n".join(model_text(spec) for spec in specs))
-    else:
-        width = max(len(spec.name) for spec in specs)
-        rows = [f"{spec.name:<{width}}  {spec.says}" for spec in specs]
-        _write(options, "\n".join([*rows, "", "kafka-spec models MODEL shows one in full"]))
+    for form, file in outputs(options):
+        if form == "json":
+            write(json.dumps([model_plain(spec) for spec in specs], indent=1), file)
+        elif options.models:
+            write("\n\n".join(model_text(spec) for spec in specs), file)
+        else:
+            width = max(len(spec.name) for spec in specs)
+            rows = [f"{spec.name:<{width}}  {spec.says}" for spec in specs]
+            write("\n".join([*rows, "", "kafka-spec models MODEL shows one in full"]), file)
     return AS_EXPECTED
 
 

@@ -16,9 +16,11 @@ from llvmlite import ir
 from model_check import kernel
 from model_check.emit import FAULT_KINDS, I8, I64, ONE, POINTER, ZERO, Emitter, Fault, K, Ref, Value
 from model_check.fingerprint import SECRET, mix
-from model_check.layout import Actions, Layout
+from model_check.layout import Actions, Layout, Packed
 from model_check.lowering import Compiler
 from model_check.machine_code import load
+from spec.domain import Array, Scalar
+from spec.domain import Sequence as Sequence_
 from spec.lint import source_of
 from spec.table import Constants, ItemOf, Property, Rule, Spec
 
@@ -28,6 +30,36 @@ I128 = ir.IntType(128)
 
 # where the successor function counts; rules and step invariants follow
 DIGEST, FAULT, FAULT_STATE, FAULT_ACTION, STUCK, UNTYPED, UNTYPED_ACTION, UNTYPED_FAULT, HEADER = range(9)
+
+
+KEPT = 32
+"""Compiled shapes that a process keeps, the oldest being dropped: checks of one shape follow each other in a manifest."""
+
+_compiled: dict[tuple[Any, ...], tuple[Any, Compiler, Any, bool]] = {}
+"""By shape: the parts of the spec (whose ids must stay theirs), the compiler with its faults, the library, whether cached."""
+
+
+def shape_of_layout(layout: Layout) -> tuple[int, str]:
+    """Return all of a layout that compiled code depends on: where everything stands, and every limit that is no bound's."""
+
+    def shape(packed: Packed) -> str:
+        type_ = packed.type
+        if isinstance(type_, Scalar):
+            return f"{packed.size}{type_.low, type_.initial, type_.bound or type_.high, type_.machine}"
+        if isinstance(type_, Array):
+            return f"[{type_.length} {shape(_item(packed))}]"
+        if isinstance(type_, Sequence_):
+            return f"<{type_.capacity, type_.bound, type_.distinct, packed.size} {shape(_item(packed))}>"
+        assert packed.fields is not None
+        fields = ", ".join(f"{name} {offset} {shape(field)}" for name, (offset, field) in packed.fields.items())
+        return f"{type_.cls.__qualname__}({fields}; {type_.tags})"
+
+    return layout.size, shape(layout.root)
+
+
+def _item(packed: Packed) -> Packed:
+    assert packed.item is not None
+    return packed.item
 
 
 class Program:
@@ -55,15 +87,20 @@ class Program:
         self.counters = self.bounded + len(spec.rules)
         """How many counters the successor function keeps: the header, two for each step invariant, two for each rule."""
         self.k = (ctypes.c_int64 * max(1, len(vars(k))))(*vars(k).values())
-        literals = {"RECORD_BYTES": layout.size, "AHEAD": kernel.AHEAD}
-        self._compiler = Compiler(layout.root, list(vars(k)), literals, spec.machines, checked="checks" not in leave_out)
-        _Successors(self, self._compiler, layout, actions)
-        _Judge(self._compiler, layout, self.states, self.recoverable)
+        parts = (*spec.rules, *spec.machines, *claims)
+        shape = (tuple(map(id, parts)), *shape_of_layout(layout), repr(actions.ranges), tuple(vars(k)), leave_out)
+        if shape not in _compiled:
+            literals = {"RECORD_BYTES": layout.size, "AHEAD": kernel.AHEAD}
+            compiler = Compiler(layout.root, vars(k), literals, spec.machines, checked="checks" not in leave_out)
+            _Successors(self, compiler, layout, actions)
+            _Judge(compiler, layout, self.states, self.recoverable)
+            for function, shapes in kernel.signatures(actions.bits).items():
+                _Export(compiler, function.__name__, compiler.function(function, shapes, trusted=True).code)
+            while len(_compiled) >= KEPT:
+                del _compiled[next(iter(_compiled))]
+            _compiled[shape] = parts, compiler, *load(str(compiler.module))
+        _, self._compiler, self._library, self.from_cache = _compiled[shape]
         signatures = kernel.signatures(actions.bits)
-        for function, shapes in signatures.items():
-            code = self._compiler.function(function, shapes, trusted=True).code
-            _Export(self._compiler, function.__name__, code)
-        self._library, self.from_cache = load(str(self._compiler.module))
         integer, pointer = ctypes.c_int64, ctypes.c_void_p
         self.expand = self._entry("expand", integer, [pointer, pointer, integer, integer, pointer, integer, *[pointer] * 6])
         self.judge = self._entry("judge", integer, [pointer, integer, pointer, pointer, pointer])
@@ -114,13 +151,15 @@ class _Successors(Emitter):
         arguments = [POINTER, WORD, I64, I64, WORD, I64, POINTER, WORD, I32.as_pointer(), I32.as_pointer(), POINTER, WORD]
         code = ir.Function(compiler.module, ir.FunctionType(I64, arguments), "expand")
         super().__init__(compiler, code, None)
-        self.fault = self.slot(I64, ZERO)
         self.program, self.layout, self.actions = program, layout, actions
         (self.states, self.fingerprints, count, self.base, k, self.seed, *out, self.cuts, self.counters) = code.args
         self.out_states, self.out_fingerprints, self.out_parents, self.out_actions = out
         for argument in (self.states, self.out_states, self.fingerprints, k, *out[1:], self.cuts, self.counters):
             argument.add_attribute("noalias")
         self.k = K(k)
+        self.fault = self.b.bitcast(self.slot(ir.ArrayType(I64, 1 + len(compiler.constants))), WORD)
+        self.b.store(ZERO, self.fault)
+        self.copy(self.b.bitcast(self.b.gep(self.fault, [ONE]), POINTER), self.b.bitcast(k, POINTER), 8 * len(compiler.constants))
         self.written = self.slot(I64, ZERO)
         self.digest = self.slot(I64, self.b.load(self.counter(DIGEST)))
         self.moves = self.slot(I64, ZERO)

@@ -110,6 +110,7 @@ class Replay:
         """Return one step with all that a reader may want to know of it."""
         told = rule or self.world.spec.start
         changes = self.world.space.changes(before, after) if before is not None else []
+        begun = self.world.space.changes(self.world.space.fresh(), after) if before is None else changes
         shown = self.shown(told, binding, before)
         return Step(
             action=Action(told.name, tuple(zip(told.params, binding, strict=False))),
@@ -119,7 +120,7 @@ class Replay:
             cites=told.cites,
             sent=tuple(message for change in changes for message in self.sent(change)),
             received=tuple(self.received(told, binding, before)),
-            written=tuple(_field_change(change) for change in changes if change.kept_by),
+            written=tuple(_field_change(change) for change in begun if change.kept_by),
             fired=tuple(
                 Firing(a.machine, a.entity, a.trigger, a.source.name, a.target.name if a.target is not None else None)
                 for a in (table.attempts if rule is not None else ())
@@ -181,8 +182,16 @@ def _is_message(type_: Any) -> bool:
 
 
 def _message(channel: str, type_: Any, content: Any) -> MessageItem:
-    name = type_.cls.__name__ if isinstance(type_, Record) else ""
-    return MessageItem(channel, plain_value(type_, content), name + show_value(type_, content))
+    """Return a message; a tagged one is shown under the name of its tag, as `LeaderAndIsr(...)`."""
+    shown = show_value(type_, content)
+    if isinstance(type_, Record):
+        name = type_.cls.__name__
+        if type_.tags is not None:
+            tag = show_value(type_.fields[type_.tags[0]], getattr(content, type_.tags[0]))
+            name = "".join(word.title() for word in tag.split("_"))
+            shown = shown.replace(f"{type_.tags[0]} {tag}, ", "", 1).replace(f"{type_.tags[0]} {tag}", "", 1)
+        shown = name + shown
+    return MessageItem(channel, plain_value(type_, content), shown)
 
 
 def _field_change(change: Change) -> FieldChange:

@@ -171,11 +171,23 @@ class Emitter:
             narrow = self.b.trunc(value, ir.IntType(8 * packed.size))
             self.b.store(narrow, self.b.bitcast(pointer, narrow.type.as_pointer())).align = 1
 
-        above = f"{name} would leave {type_.low}..{type_.high}"
-        with self.check(self.b.icmp_signed("<=", I64(type_.low), value), "domain", place, above):
-            below = self.b.icmp_signed("<=", value, I64(type_.high))
-            with self.check(below, "bound" if type_.bound else "domain", place, type_.bound or above):
+        below = f"{name} would fall below {type_.low}"
+        with self.check(self.b.icmp_signed("<=", I64(type_.low), value), "domain", place, below):
+            inside = self.b.icmp_signed("<=", value, self.highest(type_))
+            above = type_.bound or f"{name} would exceed {type_.high}"
+            with self.check(inside, "bound" if type_.bound else "domain", place, above):
                 write()
+
+    def highest(self, type_: Scalar) -> ir.Value:
+        """Return the largest value of a type; where a bound limits it, reckoned from the bound's value at run time.
+
+        The successor function keeps `k` behind its fault, so that whoever can note a fault can read it.
+        """
+        if type_.bound is None or type_.bound not in self.compiler.constants:
+            return I64(type_.high)
+        names = list(self.compiler.constants)
+        bound = self.b.load(self.b.gep(self.fault, [I64(1 + names.index(type_.bound))]))
+        return self.b.add(bound, I64(type_.high - self.compiler.constants[type_.bound]))
 
     def length(self, ref: Ref) -> ir.Value:
         """Return the number of items."""

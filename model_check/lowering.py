@@ -15,7 +15,7 @@ import ast
 import functools
 import inspect
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from llvmlite import ir
@@ -54,7 +54,7 @@ class Compiler:
     def __init__(
         self,
         root: Packed,
-        constants: Sequence[str],
+        constants: Mapping[str, int],
         literals: dict[str, int] | None = None,
         machines: Iterable[Machine] = (),
         checked: bool = True,
@@ -65,23 +65,22 @@ class Compiler:
         self.checked = checked
         """False leaves the checks out, to measure what they cost."""
         self.root = root
-        self.constants = list(constants)
+        self.constants = constants
+        """Names and values of `k`; the code reads the values at run time."""
         self.literals = literals or {}
         """Names that trusted functions read as numbers, such as the size of a record."""
-        self.faults: list[Fault] = []
+        self.faults: dict[Fault, int] = {}
         self._functions: dict[tuple[Any, ...], Compiled] = {}
         self._templates: dict[int, ir.GlobalVariable] = {}
 
     def fault_code(self, kind: str, place: str, message: str) -> int:
         """Return the number of a fault; its remainder by 4 is its kind."""
-        fault = Fault(kind, place, message)
-        if fault not in self.faults:
-            self.faults.append(fault)
-        return (self.faults.index(fault) + 1) * 4 + FAULT_KINDS[kind]
+        number = self.faults.setdefault(Fault(kind, place, message), len(self.faults) + 1)
+        return number * 4 + FAULT_KINDS[kind]
 
     def fault_of(self, code: int) -> Fault:
         """Return the fault of a number."""
-        return self.faults[code // 4 - 1]
+        return list(self.faults)[code // 4 - 1]
 
     def template(self, packed: Packed) -> ir.GlobalVariable:
         """Return the bytes of a fresh record."""
@@ -389,7 +388,7 @@ class _Body(Emitter):
         if name not in self.compiler.constants:
             known = ", ".join(self.compiler.constants)
             self.refuse(node, f"k.{name} is neither a bound nor a decision of this spec; it has {known}")
-        return self.b.load(self.b.gep(k.pointer, [I64(self.compiler.constants.index(name))]))
+        return self.b.load(self.b.gep(k.pointer, [I64(list(self.compiler.constants).index(name))]))
 
     def reference(self, node: ast.expr) -> Ref:
         """Return where a field or an item stands."""

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from model_check.check import ENGINES, Engine, Expectation
+from model_check.check import ENGINES, Engine, Expectation, check
+from model_check.exploration import Budget, Exploration, Progress, quiet
 from spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 
 KEYS = {
@@ -47,6 +48,32 @@ class NamedCheck:
     seconds: float | None
     memory_mib: int | None
 
+    def run(
+        self,
+        *,
+        engine: Engine | None = None,
+        threads: int = 1,
+        everything: bool = False,
+        deadlock: bool = False,
+        verify: bool = False,
+        budget: Budget | None = None,
+        progress: Progress = quiet,
+    ) -> Exploration:
+        """Run the check; what is asked for here comes on top of what the manifest says, `budget` and `engine` instead of it."""
+        memory = self.memory_mib << 20 if self.memory_mib is not None else None
+        return check(
+            self.spec,
+            self.bounds,
+            properties=self.properties,
+            engine=engine or self.engine,
+            threads=threads,
+            everything=everything or self.everything,
+            deadlock=deadlock or self.deadlock,
+            verify=verify,
+            budget=budget or Budget(self.seconds, memory),
+            progress=progress,
+        )
+
 
 def read_manifest(path: Path, model: Callable[[str], Spec]) -> list[NamedCheck]:
     """Return the checks of a manifest, in order; `model` finds a spec by its name.
@@ -66,7 +93,7 @@ def read_manifest(path: Path, model: Callable[[str], Spec]) -> list[NamedCheck]:
     if not isinstance(tables, list) or not tables:
         raise SpecError(f"{path} has no [[tool.kafka-spec.checks]]; add one, or name a model: kafka-spec check MODEL")
     checks = [_check(table, f"{path}: check {number}", model) for number, table in enumerate(tables, 1)]
-    names = [check.name for check in checks]
+    names = [named.name for named in checks]
     if twice := [name for name in names if names.count(name) > 1]:
         raise SpecError(f"{path}: two checks are named {twice[0]!r}; give each a name of its own")
     return checks

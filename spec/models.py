@@ -1,8 +1,11 @@
-"""What there is to check: every model by its name."""
+"""What there is to check, to draw and to lend: every model and every machine by its name."""
 
 from __future__ import annotations
 
-from spec.control.eras import SPECS
+from spec.control.eras import SPECS, bound_to
+from spec.control.state import CONTROLLER, ROLE
+from spec.partition import PARTITION
+from spec.replica import REPLICA, REPLICA_0_10
 from spec.replication.versions import (
     high_watermark,
     kafka_7128,
@@ -13,9 +16,18 @@ from spec.replication.versions import (
     kip_320,
     kip_320_first_try,
 )
-from spec.table import Spec
+from spec.table import Machine, Spec
 
 _REPLICATION = (high_watermark, kip_101, kip_279, kip_320_first_try, kip_320, kafka_7164, kafka_7128, kafka_7395)
 
 MODELS: dict[str, Spec] = {spec.name: spec for spec in (*(module.SPEC for module in _REPLICATION), *SPECS)}
 """The versions of replication in historical order, then the bugs as variants of kip_320; the control plane: fixed, eras, bugs."""
+
+MACHINES: dict[str, Machine] = {
+    "partition": bound_to(PARTITION),
+    "replica": bound_to(REPLICA),
+    "replica@0.10": bound_to(REPLICA_0_10),
+    "controller": CONTROLLER,
+    "role": ROLE,
+}
+"""The machines in their newest form, with the control plane's functions for their names; NAME@ERA is NAME in an older era."""

@@ -96,5 +96,6 @@ PARTITION = Machine(
     ),
     entity=("controller",),
     cites="Kafka 2.8 PartitionStateMachine.scala:38-578, PartitionState.validPreviousStates",
+    era="2.8",
 )
 """The table of all eras."""

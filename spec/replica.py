@@ -201,6 +201,7 @@ REPLICA = Machine(
     ),
     entity=("controller", "replica"),
     cites="Kafka 2.8 ReplicaStateMachine.scala:36-491, ReplicaState.validPreviousStates",
+    era="2.8",
 )
 """The table of 2.8: fourteen legal pairs."""
 
@@ -208,5 +209,6 @@ REPLICA_0_10 = dataclasses.replace(
     REPLICA,
     rows=tuple(row for row in REPLICA.rows if row is not INELIGIBLE_WITHOUT_START),
     cites="Kafka 0.10.2 ReplicaStateMachine.scala:60-400",
+    era="0.10",
 )
 """The table of 0.10: thirteen legal pairs; a deletion becomes ineligible only after it has started."""

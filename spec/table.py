@@ -127,7 +127,7 @@ def name_of(function: Function | Name) -> Name:
 class Machine:
     """A state machine as one table. `entity` names what there is one machine for, such as ("controller", "partition").
 
-    Guards and effects take some of `s`, `k` and the names of the entity, by name.
+    `era` is the version of Kafka whose table it is. Guards and effects take some of `s`, `k` and the names of the entity, by name.
     """
 
     name: Name
@@ -136,6 +136,7 @@ class Machine:
     rows: tuple[Row, ...]
     entity: tuple[Name, ...] = ()
     cites: str = ""
+    era: str = ""
 
     def __post_init__(self) -> None:
         _check_machine(self)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -52,6 +53,21 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert path.read_text(encoding="utf-8") == text
 
     return compare
+
+
+@pytest.fixture
+def inside(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Return a function that runs the command line in this process: as `kafka_spec`, and faster."""
+    from kafka_spec import main
+
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        code = main(arguments)
+        shown = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, code, shown.out, shown.err)
+
+    return run
 
 
 @pytest.fixture

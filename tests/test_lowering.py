@@ -58,7 +58,7 @@ class Native:
 
     def __init__(self, functions: Sequence[Function], layout: Layout) -> None:
         self.layout = layout
-        self.compiler = Compiler(layout.root, list(K_VALUES))
+        self.compiler = Compiler(layout.root, K_VALUES)
         self.results = {function: _Export(self.compiler, function, f"export{n}").results for n, function in enumerate(functions)}
         self.library, _ = load(str(self.compiler.module))
         self.k = (ctypes.c_int64 * len(K_VALUES))(*K_VALUES.values())

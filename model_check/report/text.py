@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from model_check.check import Expectation
 from model_check.exploration import Exploration, peak_bytes
 from spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec
-from spec.trace import Step, Trace
+from spec.trace import MessageItem, Step, Trace
 
 
 def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = False, timing: bool = True) -> str:
@@ -65,11 +65,12 @@ def properties_lines(result: Exploration) -> list[str]:
     says = {claim.name: claim.says for claim in result.properties}
     says[TYPE_INVARIANT] = "every field stays in its domain"
     says[DEADLOCK] = "in every state some rule can fire, or only a bound forbids it"
-    lines = ["  property             kind            verdict       trace  meaning"]
+    width = max(20, *(len(name) for name, _ in result.claims))
+    lines = [f"  {'property':<{width}} kind            verdict       trace  meaning"]
     for name, kind in result.claims:
         finding = result.findings.get(name)
         length = str(len(finding.actions) + 1) if finding else "-"
-        lines.append(f"  {name:<20} {kind:<15} {result.verdict_of(name):<13} {length:>5}  {says[name]}")
+        lines.append(f"  {name:<{width}} {kind:<15} {result.verdict_of(name):<13} {length:>5}  {says[name]}")
     return lines
 
 
@@ -89,21 +90,20 @@ def trace_text(trace: Trace, spec: Spec, full: bool = False) -> str:
     head = f"{trace.shows} is {'reached' if reaches else 'violated'}: a shortest way has {trace.states} states"
     lines = [head] + ([f"  {claim.says}"] if claim else [])
     lines += ["", f"  1. {trace.start.says}"]
-    lines += _state_lines(trace.start) if full else []
+    lines += _state_lines(trace.start) if full else [f"       {c.path} = {c.shown[1]}  [{c.kept_by}]" for c in trace.start.written]
     for number, step in enumerate(trace.steps, 2):
         lines.append(f"{number:>3}. {step.says}")
         lines.append(f"     {step.action}")
         lines += [
             f"       fired    {f.machine}{list(f.entity)} {f.trigger}: {f.source} -> {f.target or 'refused'}" for f in step.fired
         ]
-        lines += [f"       received {message.shown}" for message in step.received]
-        lines += [f"       sent     {message.shown}" for message in step.sent]
+        lines += [f"       received {message.shown}{_channel(message)}" for message in step.received]
+        lines += [f"       sent     {message.shown}{_channel(message)}" for message in step.sent]
         if full:
             lines += _state_lines(step)
         else:
-            sent = {message.channel for message in step.sent}
-            lines += _changes(step, sent)
-    if end := _end(claim):
+            lines += _changes(step, {message.channel for message in (*step.sent, *step.received)})
+    if end := ending_note(claim):
         lines += ["", f"  {end}"]
     return "\n".join(lines)
 
@@ -112,7 +112,7 @@ def story_text(trace: Trace, spec: Spec) -> str:
     """Return a trace as one line for each step."""
     lines = [f"      {trace.shows} is violated: a shortest way has {trace.states} states"]
     lines += [f"      {number:>3}. {step.says}" for number, step in enumerate((trace.start, *trace.steps), 1)]
-    if end := _end(_claim(trace, spec)):
+    if end := ending_note(_claim(trace, spec)):
         lines.append(f"           {end}")
     return "\n".join(lines)
 
@@ -122,17 +122,22 @@ def _claim(trace: Trace, spec: Spec) -> Property | None:
     return next((claim for claim in spec.properties if claim.name == trace.shows), None)
 
 
-def _end(claim: Property | None) -> str:
+def ending_note(claim: Property | None) -> str:
     """Return what is to be said of the last state of a trace, or ""."""
     if claim is None or claim.kind != "recoverable":
         return ""
     return "From here no steps of the protocol alone lead to what is claimed."
 
 
-def _changes(step: Step, sent: Iterable[str]) -> list[str]:
+def _channel(message: MessageItem) -> str:
+    """Return where a message is, if there is more than one such place."""
+    return f"  [{message.channel}]" if "[" in message.channel else ""
+
+
+def _changes(step: Step, channels: Iterable[str]) -> list[str]:
     lines = []
     for change in step.changed:
-        if change.path in sent:
+        if change.path in channels:
             continue
         keeper = f"  [{change.kept_by}]" if change.kept_by else ""
         lines.append(f"       {change.path}: {change.shown[0]} -> {change.shown[1]}{keeper}")

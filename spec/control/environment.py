@@ -14,7 +14,7 @@ from spec.control.controller import (
     take_over,
 )
 from spec.control.decisions import SuffixLoss
-from spec.control.state import BROKERS, CONTROLLER, NO_EPOCH, RECORDS, ROLE, Kind, Life, Role, World
+from spec.control.state import BROKERS, CONTROLLER, NO_EPOCH, RECORDS, ROLE, STANDBY, Kind, Life, Role, World
 from spec.control.zookeeper import end_session, register
 from spec.domain import NONE, Broker, Range, append, contains, pop_first, truncate
 from spec.log import holds_same_prefix
@@ -131,8 +131,9 @@ def end_process(s: World, k: Constants, broker: int) -> None:
     node.replica.fetching = 0
     node.replica.high_watermark = 0
     fire(s, k, ROLE, (broker,), "die")
-    fire(s, k, CONTROLLER, (broker,), "die")
-    forget_controller(s, k, broker)
+    if s.controllers[broker].life != STANDBY:
+        fire(s, k, CONTROLLER, (broker,), "die")
+        forget_controller(s, k, broker)
 
 
 EXIT = Rule(

@@ -155,7 +155,9 @@ def leaders_hold_what_is_committed(s: World, k: Constants) -> bool:
 
 
 def logs_agree_below_high_watermarks(s: World, k: Constants) -> bool:
-    """Two logs never hold different entries at an offset that is below both high watermarks."""
+    """Two logs never hold different entries at an offset below both high watermarks, unless an election was unclean."""
+    if s.notes.unclean_epoch != NO_EPOCH:
+        return True
     for one in range(k.brokers):
         for other in range(one):
             mine = s.brokers[one].replica
@@ -373,6 +375,29 @@ def a_controller_is_loading(s: World, k: Constants) -> bool:
     return a_controller_is(s, k, LOADING)
 
 
+def a_controller_is_active(s: World, k: Constants) -> bool:
+    """Some controller handles events."""
+    return a_controller_is(s, k, ACTIVE)
+
+
+def a_role_is(s: World, k: Constants, role: int) -> bool:
+    """Some broker's replica has this role."""
+    for broker in range(k.brokers):
+        if s.brokers[broker].replica.role == role:
+            return True
+    return False
+
+
+def a_replica_leads(s: World, k: Constants) -> bool:
+    """Some broker's replica leads."""
+    return a_role_is(s, k, Role.LEADER)
+
+
+def a_replica_follows(s: World, k: Constants) -> bool:
+    """Some broker's replica follows."""
+    return a_role_is(s, k, Role.FOLLOWER)
+
+
 def a_second_leader_was_elected(s: World) -> bool:
     """A leader was elected cleanly after the first."""
     state = s.zookeeper.partition
@@ -497,7 +522,7 @@ SAFETY: tuple[Property, ...] = (
     invariant(
         "LogMatch",
         logs_agree_below_high_watermarks,
-        "two logs never hold different records at an offset below both high watermarks",
+        "two logs never hold different records at an offset below both high watermarks, unless an election was unclean",
         "LOGMATCH: KIP-101, KIP-279",
     ),
     step_invariant(
@@ -554,6 +579,9 @@ GOALS: tuple[Property, ...] = (
     reachable("ReplicaOffline", a_replica_is_offline, "a replica is offline", "goal"),
     reachable("DeadReplicaSeeded", a_dead_replica_is_seeded, "a fail-over seeds a dead replica", "goal"),
     reachable("ControllerLoading", a_controller_is_loading, "a controller takes over", "goal"),
+    reachable("ControllerActive", a_controller_is_active, "a controller handles events", "goal"),
+    reachable("ReplicaLeads", a_replica_leads, "a replica leads", "goal"),
+    reachable("ReplicaFollows", a_replica_follows, "a replica follows", "goal"),
     reachable("CleanElection", a_second_leader_was_elected, "a second leader is elected from the ISR", "goal"),
     reachable("UncleanElection", an_election_was_unclean, "a leader is elected from outside the ISR", "goal"),
     reachable("ZombieFenced", a_zombie_is_fenced, "a controller whose epoch is over is about to write, and is refused", "goal"),

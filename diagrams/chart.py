@@ -1,0 +1,153 @@
+"""What a chart of a trace shows: who takes part, and what happens between them, step by step.
+
+Knows traces, no format and no protocol: participants are the actors of the steps and the keepers of written fields. A message
+received is traced back to the step that sent it, by its channel and content.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from model_check.report.text import ending_note
+from spec.table import Property, Spec
+from spec.trace import FieldChange, MessageItem, Step, Trace
+
+FIELDS = 7
+"""Changed fields that a chart shows in one step; the page of a trace shows all."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message of the chart: its number, how a person reads it, and who sent it, or "" where the trace does not tell."""
+
+    number: int
+    shown: str
+    sender: str = ""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One step of the chart; `number` counts states, so the first step is 2."""
+
+    number: int
+    actor: str
+    kind: str
+    says: str
+    action: str
+    sent: tuple[Message, ...]
+    received: tuple[Message, ...]
+    written: tuple[tuple[str, str], ...]
+    """(keeper, what was written there)."""
+    fired: tuple[str, ...]
+    changed: tuple[str, ...]
+    """Fields that changed, but those written to a keeper and those told as messages or as fired; at most FIELDS lines."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A trace to be drawn; `ending` says what it shows, `broken` whether that is a violation and no goal."""
+
+    title: str
+    bounds: str
+    participants: tuple[str, ...]
+    events: tuple[Event, ...]
+    ending: str
+    broken: bool
+
+
+def chart_of(trace: Trace, claim: Property | None = None) -> Chart:
+    """Return the chart of a trace that shows this claim; None for one of the built-in properties."""
+    reached = claim is not None and claim.kind == "reachable"
+    ending = f"{trace.shows} is {'reached' if reached else 'violated'}{f': {claim.says}' if claim else ''}"
+    if note := ending_note(claim):
+        ending += f". {note}"
+    actors = [step.actor for step in trace.steps]
+    keepers = [change.kept_by for step in trace.steps for change in step.written]
+    post = _Post()
+    return Chart(
+        title=f"{trace.spec}: {trace.shows}",
+        bounds=", ".join(f"{name} {value}" for name, value in trace.bounds),
+        participants=ordered(actors or [trace.start.actor], keepers),
+        events=tuple(_event(number, step, post) for number, step in enumerate(trace.steps, 2)),
+        ending=ending,
+        broken=not reached,
+    )
+
+
+def claim_of(trace: Trace, spec: Spec) -> Property | None:
+    """Return the property that a trace shows, or None for a built-in one."""
+    return {claim.name: claim for claim in spec.properties}.get(trace.shows)
+
+
+def ordered(actors: Sequence[str], keepers: Sequence[str]) -> tuple[str, ...]:
+    """Return the participants from left to right: clients and operators, controllers, keepers such as ZooKeeper, the others."""
+    others = sorted(set(actors) - set(keepers), key=_natural)
+    left = [name for name in others if not any(letter.isdigit() for letter in name) and not name.startswith("controller")]
+    controllers = [name for name in others if name.startswith("controller")]
+    return tuple(dict.fromkeys([*left, *controllers, *dict.fromkeys(keepers), *others]))
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+class _Post:
+    """The messages on their way: numbers them when they are sent, and finds them again when they are received."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[MessageItem, Message]] = []
+
+    def send(self, item: MessageItem, sender: str) -> Message:
+        message = Message(len(self.sent) + 1, item.shown, sender)
+        self.sent.append((item, message))
+        return message
+
+    def receive(self, item: MessageItem) -> Message:
+        for same_channel in (True, False):
+            for sent, message in reversed(self.sent):
+                if sent.content == item.content and sent.shown == item.shown and (sent.channel == item.channel or not same_channel):
+                    return message
+        return Message(0, item.shown)
+
+
+def _event(number: int, step: Step, post: _Post) -> Event:
+    received = tuple(post.receive(item) for item in step.received)
+    sent = tuple(post.send(item, step.actor) for item in step.sent)
+    written = [change for change in step.written if change.kept_by != step.actor]
+    told = {item.channel for item in (*step.sent, *step.received)} | {change.path for change in written}
+    changed = [f"{c.path}: {c.shown[0]} → {c.shown[1]}" for c in _without_fired(step) if c.path not in told]
+    if len(changed) > FIELDS:
+        changed[FIELDS - 1 :] = [f"and {len(changed) - FIELDS + 1} fields more"]
+    return Event(
+        number=number,
+        actor=step.actor,
+        kind=step.kind,
+        says=step.says,
+        action=str(step.action),
+        sent=sent,
+        received=received,
+        written=tuple((change.kept_by, _assigned(change)) for change in written),
+        fired=tuple(
+            f"{f.machine}{list(f.entity) if f.entity else ''} {f.trigger}: {f.source} → {f.target or 'refused'}" for f in step.fired
+        ),
+        changed=tuple(changed),
+    )
+
+
+def _without_fired(step: Step) -> list[FieldChange]:
+    """Return the changed fields, for each firing without one that changed from its source to its target: it is told as fired."""
+    moves = Counter((firing.source, firing.target) for firing in step.fired)
+    left = []
+    for change in step.changed:
+        if moves[change.shown] > 0:
+            moves[change.shown] -= 1
+        else:
+            left.append(change)
+    return left
+
+
+def _assigned(change: FieldChange) -> str:
+    return f"{change.path} := {change.shown[1]}"

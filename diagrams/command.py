@@ -1,0 +1,203 @@
+"""The subcommands `draw` and `export`, and the charts that `trace` and `check` show.
+
+Knows files and options; every picture is made elsewhere. Exit codes are those of the other subcommands; a stale gallery is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from diagrams.chart import chart_of, claim_of
+from diagrams.dot import machine_dot, render
+from diagrams.explored import explored_dot, explored_graph, explored_mermaid
+from diagrams.gallery_files import FOLDER, gallery, stale, write_gallery
+from diagrams.lend import tla_text, transitions_text
+from diagrams.machine import compared
+from diagrams.markdown import changes_markdown, machine_markdown
+from diagrams.mermaid import chart_mermaid, machine_mermaid
+from diagrams.page import page_html
+from diagrams.sequence import chart_svg
+from model_check.command import (
+    AS_EXPECTED,
+    MANIFEST,
+    VIOLATED,
+    Models,
+    add_bound_options,
+    add_output_options,
+    asked_bounds,
+    cores,
+    load_object,
+    outputs,
+    write,
+)
+from model_check.manifest import read_manifest
+from model_check.report.ci import Draw
+from spec.exchange import table_text
+from spec.table import Machine, Spec, SpecError
+
+CHARTS: Mapping[str, Draw] = {
+    "mermaid": lambda trace, spec: chart_mermaid(chart_of(trace, claim_of(trace, spec))),
+    "svg": lambda trace, spec: chart_svg(chart_of(trace, claim_of(trace, spec))),
+    "html": page_html,
+}
+"""The charts of a trace by the name of their format."""
+
+DRAW_FORMATS = ("mermaid", "dot", "svg", "png", "markdown")
+ENDINGS = {"json": "json", "transitions": "transitions.json", "tla": "tla"}
+SCHEMA = "table.schema.json"
+
+
+def add_commands(commands: Any, catalogue: Mapping[str, Spec], machines: Mapping[str, Machine]) -> None:
+    """Add the subcommands to an argument parser's subparsers."""
+    models = Models(catalogue)
+    parser = commands.add_parser("draw", help="draw a machine, what two eras of it differ in, or all that a small model can do")
+    parser.add_argument("what", nargs="?", metavar="MACHINE|MODEL", help=f"{', '.join(machines)}, module:MACHINE, or a model")
+    parser.add_argument("--against", metavar="MACHINE", help="draw what is different from this older era")
+    parser.add_argument("--by", action="append", default=[], metavar="FIELD", help="of a model: join states that agree in this")
+    parser.add_argument("--gallery", action="store_true", help="write the gallery: all machines, eras, and counterexamples")
+    parser.add_argument("--check", action="store_true", help="tell which files of the gallery are stale, and fail if any is")
+    parser.add_argument("--folder", type=Path, default=FOLDER, metavar="FOLDER", help=f"where the gallery is (default: {FOLDER})")
+    parser.add_argument("--manifest", type=Path, default=MANIFEST, metavar="FILE", help="whose counterexamples the gallery shows")
+    add_bound_options(parser)
+    add_output_options(parser, DRAW_FORMATS)
+    parser.set_defaults(run=lambda options: run_draw(options, models, machines))
+    parser = commands.add_parser("export", help="write tables for others: JSON, a configuration of `transitions`, TLA+")
+    parser.add_argument("machines", nargs="*", metavar="MACHINE", help=f"{', '.join(machines)}, or module:MACHINE; none: all")
+    parser.add_argument("--folder", type=Path, metavar="FOLDER", help="write a file for each machine there")
+    add_output_options(parser, (*ENDINGS, "schema"))
+    parser.set_defaults(run=lambda options: run_export(options, machines))
+
+
+def find_machine(name: str, machines: Mapping[str, Machine]) -> Machine:
+    """Return a machine of the catalogue, or one out of a module; refuse an unknown name."""
+    if name in machines:
+        return machines[name]
+    if ":" in name:
+        module, _, attribute = name.partition(":")
+        return load_object(module, attribute, Machine)
+    raise SpecError(f"machine {name!r} is unknown; there is {', '.join(machines)}, or module:NAME for your own")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# draw
+
+
+def run_draw(options: argparse.Namespace, models: Models, machines: Mapping[str, Machine]) -> int:
+    """Draw what is asked for, or write or check the gallery."""
+    if options.gallery or options.check:
+        if options.what:
+            raise SpecError("--gallery and --check are about all pictures; leave out the name")
+        return run_gallery(options, models, machines)
+    if not options.what:
+        raise SpecError(f"name what to draw: {', '.join(machines)}, or a model; --gallery writes all pictures")
+    if options.what in models.catalogue or (":" in options.what and _is_spec(options.what)):
+        return draw_model(options, models.find(options.what))
+    if options.what not in machines and ":" not in options.what:
+        raise SpecError(
+            f"{options.what!r} is no machine and no model; there is {', '.join([*machines, *models.catalogue])}, or module:NAME"
+        )
+    machine = find_machine(options.what, machines)
+    older = find_machine(options.against, machines) if options.against else None
+    if options.by or options.bound or options.bounds:
+        raise SpecError("--by, --bound and --bounds are of models; a machine has none")
+    for form, file in outputs(options):
+        write(machine_picture(machine, older, form), file)
+    return AS_EXPECTED
+
+
+def _is_spec(name: str) -> bool:
+    module, _, attribute = name.partition(":")
+    return isinstance(load_object(module, attribute, object), Spec)
+
+
+def machine_picture(machine: Machine, older: Machine | None, form: str) -> str | bytes:
+    """Return a machine, or what it differs in from an older era, in a format."""
+    several = compared(older, machine) if older else None
+    if form == "mermaid":
+        return machine_mermaid(machine, several)
+    if form == "markdown":
+        return changes_markdown(older, machine) if older else machine_markdown(machine)
+    dot = machine_dot(machine, several)
+    return dot if form == "dot" else render(dot, form)
+
+
+def draw_model(options: argparse.Namespace, spec: Spec) -> int:
+    """Draw the explored graph of a model."""
+    if options.against:
+        raise SpecError("--against compares machines; a model has no older era to be drawn with")
+    graph = explored_graph(spec, asked_bounds(options, spec), options.by)
+    forms: Mapping[str, Callable[[], str | bytes]] = {
+        "mermaid": lambda: explored_mermaid(graph),
+        "dot": lambda: explored_dot(graph),
+        "svg": lambda: render(explored_dot(graph), "svg"),
+        "png": lambda: render(explored_dot(graph), "png"),
+    }
+    for form, file in outputs(options):
+        if form not in forms:
+            raise SpecError(f"a model is not drawn as {form}; take {', '.join(forms)}")
+        write(forms[form](), file)
+    return AS_EXPECTED
+
+
+def run_gallery(options: argparse.Namespace, models: Models, machines: Mapping[str, Machine]) -> int:
+    """Write the gallery, or tell which of its files are stale."""
+    checks = read_manifest(options.manifest, models.find)
+    files_of = gallery(machines, checks, cores())
+    if options.gallery:
+        done = write_gallery(options.folder, files_of)
+        print("\n".join([*done, f"{options.folder}: {len(files_of)} files, {len(done)} written or removed"]))
+        return AS_EXPECTED
+    problems = stale(options.folder, files_of)
+    for problem in problems:
+        print(f"kafka-spec: {problem}; write it anew: kafka-spec draw --gallery", file=sys.stderr)
+    print(f"{options.folder}: {len(files_of)} files, {len(problems)} stale")
+    return VIOLATED if problems else AS_EXPECTED
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# export
+
+
+def run_export(options: argparse.Namespace, machines: Mapping[str, Machine]) -> int:
+    """Write tables in a format of others."""
+    if options.format == "schema":
+        text = (files("spec") / SCHEMA).read_text(encoding="utf-8")
+        for _, file in outputs(options):
+            write(text, file)
+        return AS_EXPECTED
+    names = options.machines or list(machines)
+    chosen = {name: find_machine(name, machines) for name in names}
+    if options.folder:
+        options.folder.mkdir(parents=True, exist_ok=True)
+        for name, machine in chosen.items():
+            stem = file_stem(name)
+            write(exported(machine, options.format, stem), options.folder / f"{stem}.{ENDINGS[options.format]}")
+        return AS_EXPECTED
+    if len(chosen) > 1:
+        raise SpecError(f"{len(chosen)} tables do not fit into one file; name one ({', '.join(machines)}), or give --folder FOLDER")
+    ((name, machine),) = chosen.items()
+    for form, file in outputs(options):
+        write(exported(machine, form, file.stem if file else file_stem(name)), file)
+    return AS_EXPECTED
+
+
+def file_stem(name: str) -> str:
+    """Return the name of a machine as a file, and a module of TLA+, can have it."""
+    return "".join(letter if letter.isalnum() else "_" for letter in name.rpartition(":")[2])
+
+
+def exported(machine: Machine, form: str, module: str) -> str:
+    """Return a machine in a format; a module of TLA+ needs the name of its file."""
+    forms: Mapping[str, Callable[[], str]] = {
+        "json": lambda: table_text(machine),
+        "transitions": lambda: transitions_text(machine),
+        "tla": lambda: tla_text(machine, module),
+    }
+    if form not in forms:
+        raise SpecError(f"--output {form}: the schema is one for all tables; take --format schema")
+    return forms[form]()

@@ -1,0 +1,182 @@
+"""A machine as Graphviz DOT, and DOT as SVG or PNG through the `graphviz` library.
+
+Knows arrows and places. A label is a box of its own on the way from the sources to the target: trigger on top, then [guards] and
+/ effects of each choice, so that rows which share them are drawn once. States and labels carry ids, which a trace's page lights.
+"""
+
+from __future__ import annotations
+
+import enum
+import html
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+
+from diagrams.machine import Arrow, Choice, arrows
+from diagrams.places import Places, places_of
+from spec.table import Machine, SpecError
+
+FONT = "Helvetica,Arial,sans-serif"
+LANES = {  # fill, border
+    "path": ("#dcefe3", "#2f7d4f"),
+    "failure": ("#fbe3dc", "#b4472b"),
+    "deletion": ("#e6e4f0", "#655c93"),
+    "none": ("#e3ebf4", "#42658c"),
+}
+INITIALISATION = "#3b7ea1"
+STATUSES = {"added": "#1a7f37", "removed": "#b42318", "changed": "#9a6700"}
+FADED = "#8c959f"
+INK = "#24292f"
+WIDTH = 40
+"""Letters in a line of guards or effects."""
+
+
+def machine_dot(machine: Machine, several: Sequence[Arrow] | None = None, title: str = "") -> str:
+    """Return a machine as DOT; `several` are the arrows to draw instead of its own, such as those of two eras compared."""
+    drawn = arrows(machine) if several is None else several
+    comparing = several is not None
+    places = places_of(machine)
+    lines = [f"digraph {_quoted(machine.name)} {{", *_frame(places, title)]
+    lines += [_state(machine, state, places) for state in machine.states]
+    lines.append(
+        f'  start [shape=circle width=0.14 label="" style=filled fillcolor="{INK}" color="{INK}"{_start(machine, places)}]'
+    )
+    lines.append(f'  start -> {machine.initial.name} [color="{INK}"]')
+    if any(arrow.from_anywhere for arrow in drawn):
+        lines.append(
+            f'  anywhere [shape=plaintext label="any state" fontcolor="{INITIALISATION}"{_at(places.points.get("any state"))}]'
+        )
+    met: Counter[object] = Counter()
+    for number, arrow in enumerate(drawn):
+        point = places.of_arrow(arrow)
+        shift = met[point] * 70 if point else 0
+        met[point] += 1
+        lines += _arrow(machine.name, number, arrow, (point[0], point[1] + shift) if point else None, places, comparing)
+    lines += _legend(places, comparing)
+    return "\n".join([*lines, "}", ""])
+
+
+def render(dot: str, form: str) -> bytes:
+    """Return DOT as `svg` or `png`.
+
+    Raises:
+        SpecError: the library or Graphviz itself is not installed, or refuses the text.
+    """
+    try:
+        import graphviz
+    except ModuleNotFoundError:
+        raise SpecError(
+            f"{form} needs the library graphviz; pip install 'kafka-spec[draw]', or take --format mermaid, which needs nothing"
+        ) from None
+    try:
+        picture: bytes = graphviz.Source(dot).pipe(format=form, quiet=True)
+    except graphviz.ExecutableNotFound:
+        raise SpecError(
+            f"{form} needs Graphviz, whose program `dot` is not on the PATH; install it (Debian: apt-get install graphviz), "
+            "or take --format mermaid, dot or markdown, which need nothing"
+        ) from None
+    except graphviz.CalledProcessError as error:
+        raise SpecError(f"Graphviz refuses the picture: {error.stderr!r}") from None
+    return _plain_svg(picture) if form == "svg" else picture
+
+
+def _plain_svg(picture: bytes) -> bytes:
+    """Return an SVG without what Graphviz says of itself, and without the tooltips that repeat ids."""
+    text = re.sub(r"<!--.*?-->\n?", "", picture.decode(), flags=re.DOTALL)
+    text = re.sub(r"<!DOCTYPE.*?>\n?", "", text, flags=re.DOTALL)
+    return re.sub(r"<title>.*?</title>\n?", "", text, flags=re.DOTALL).encode()
+
+
+def _frame(places: Places, title: str) -> list[str]:
+    layout = "layout=neato inputscale=72 splines=true" if places.points else "rankdir=LR ranksep=0.35 nodesep=0.3"
+    head = f' label={_quoted(title)} labelloc=t fontsize=18 fontcolor="{INK}"' if title else ""
+    return [
+        f'  graph [{layout} fontname="{FONT}" pad=0.2 bgcolor=white{head}]',
+        f'  node [fontname="{FONT}" fontsize=14 fontcolor="{INK}" penwidth=1.4]',
+        f'  edge [fontname="{FONT}" arrowsize=0.75 penwidth=1.3]',
+    ]
+
+
+def _legend(places: Places, comparing: bool) -> list[str]:
+    """Say what the colours mean, where the page has room for it."""
+    if "legend" not in places.points:
+        return []
+    if comparing:
+        entries = [("in both", FADED), ("added", STATUSES["added"]), ("removed", STATUSES["removed"])]
+    else:
+        entries = [(f"to {lane}" if lane != "path" else "the usual way", LANES[lane][1]) for lane in places.lanes]
+        entries.append(("start-up and shutdown, bypassing the legal pairs", INITIALISATION))
+    cells = "".join(f'<td><font color="{color}">● {text}</font></td>' for text, color in entries)
+    table = f'<<table border="0" cellborder="0" cellspacing="6"><tr>{cells}</tr></table>>'
+    return [f"  legend [shape=plaintext fontsize=11 label={table}{_at(places.points['legend'])}]"]
+
+
+def _state(machine: Machine, state: enum.IntEnum, places: Places) -> str:
+    fill, border = LANES[places.lane(state)]
+    label = state.name.replace("_", "\\n", 1) if len(state.name) > 12 else state.name
+    return (
+        f'  {state.name} [id="state-{machine.name}-{state.name}" class="state" shape=box style="rounded,filled" '
+        f'width=1.5 height=0.6 label="{label}" fillcolor="{fill}" color="{border}"{_at(places.points.get(state.name))}]'
+    )
+
+
+def _start(machine: Machine, places: Places) -> str:
+    point = places.points.get(machine.initial.name)
+    return _at((point[0], point[1] - 60)) if point else ""
+
+
+def _arrow(machine: str, number: int, arrow: Arrow, point: tuple[int, int] | None, places: Places, comparing: bool) -> list[str]:
+    color, style = _look(arrow, places, comparing)
+    name = f"arrow{number}"
+    label = _label(arrow, color if comparing and arrow.status == "same" else INK)
+    lines = [
+        f'  {name} [id="arrow-{machine}-{number}" class="arrow {arrow.status}" shape=box style="rounded,filled" fillcolor="white" '
+        f'color="{color}" penwidth=1 margin="0.1,0.04" label={label}{_at(point)}]'
+    ]
+    ways = ["anywhere"] if arrow.from_anywhere else [source.name for source in arrow.sources]
+    lines += [f'  {way} -> {name} [arrowhead=none color="{color}"{style}]' for way in ways]
+    lines.append(f'  {name} -> {arrow.target.name} [color="{color}"{style}]')
+    return lines
+
+
+def _look(arrow: Arrow, places: Places, comparing: bool) -> tuple[str, str]:
+    style = " style=dashed" if arrow.kind == "initialisation" else ""
+    if comparing:
+        if arrow.status == "same":
+            return FADED, style
+        return STATUSES[arrow.status], style + " penwidth=2.4"
+    if arrow.kind == "initialisation":
+        return INITIALISATION, style
+    return LANES[places.lane_of_arrow(arrow)][1], style
+
+
+def _label(arrow: Arrow, ink: str) -> str:
+    sign = {"added": "+ ", "removed": "\N{MINUS SIGN} "}.get(arrow.status, "")
+    rows = [f'<tr><td align="left"><b>{sign}{html.escape(arrow.trigger)}</b></td></tr>']
+    for choice in arrow.choices:
+        lines = [html.escape(line, quote=False) for line in choice_lines(choice)]
+        if lines:
+            text = '<br align="left"/>'.join(lines) + '<br align="left"/>'
+            rows.append(f'<tr><td align="left" balign="left"><font point-size="10.5">{text}</font></td></tr>')
+    border = 'border="0" cellborder="0" cellspacing="0" cellpadding="1"'
+    return f'<<font color="{ink}" point-size="12"><table {border}>{"".join(rows)}</table></font>>'
+
+
+def choice_lines(choice: Choice) -> list[str]:
+    """Return `[guards]` and `/ effects` of a choice as lines of bearable length."""
+    guards, effects = choice
+    lines = []
+    if guards:
+        lines += textwrap.wrap(f"[{' and '.join(guards)}]", WIDTH, subsequent_indent="  ", break_long_words=False)
+    if effects:
+        lines += textwrap.wrap(f"/ {', '.join(effects)}", WIDTH, subsequent_indent="   ", break_long_words=False)
+    return [line.replace("  ", "\N{NO-BREAK SPACE}\N{NO-BREAK SPACE}") for line in lines]
+
+
+def _at(point: tuple[int, int] | None) -> str:
+    return f' pos="{point[0]},{-point[1]}!"' if point else ""
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,158 @@
+"""The graph of what a small model can do: every state and step, or, where that were a hairball, its quotient.
+
+Knows specs and the oracle's world. Up to NODES states the graph itself is drawn; above, states that agree in the fields asked for
+(by default the states of the machines) become one node, and steps between two states of one node are left out.
+"""
+
+from __future__ import annotations
+
+import html
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from diagrams.dot import FONT, LANES
+from diagrams.machine import entity_paths
+from diagrams.mermaid import escaped
+from model_check.oracle import World
+from spec.domain import OutOfBound, OutOfDomain, show_path, show_value
+from spec.table import Spec, SpecError
+
+if TYPE_CHECKING:
+    import networkx
+
+NODES, STATES = 200, 20_000
+"""Nodes of a picture, and states that are explored for it."""
+
+Key = tuple[tuple[str, str], ...]
+"""(path, value as a person reads it) of the fields that tell one node from another."""
+
+
+def explored_graph(spec: Spec, bounds: Mapping[str, int], by: Sequence[str] = ()) -> networkx.MultiDiGraph[int]:
+    """Return the explored graph of a spec, or its quotient by fields.
+
+    Nodes are numbers in the order of discovery, with `fields` (a Key), `states` (how many) and `initial`; edges carry `rule` and
+    `count`. A step that leaves a bound or a domain has no edge.
+
+    Args:
+        spec: what to explore, in plain Python.
+        bounds: values of all its bounds.
+        by: fields that tell nodes apart; by default all if that gives at most NODES nodes, else those of the machines.
+
+    Raises:
+        SpecError: there are more than STATES states, the picture would have more than NODES nodes, or a field is unknown.
+    """
+    found, steps = _explore(World(spec, bounds))
+    whole = len(found) <= NODES and not by
+    paths = [path for path, _ in found[0]]
+    if unknown := [path for path in by if path not in paths]:
+        raise SpecError(f"{spec.name}: there is no field {unknown[0]!r}; there is {', '.join(paths)}")
+    machines = entity_paths(spec, bounds).values()
+    chosen = set(by) or {path for path in paths if any(pattern.fullmatch(path) for pattern in machines)}
+    if not whole and not chosen:
+        raise SpecError(
+            f"{spec.name} has {len(found):,} states and no machine to group them by; at most {NODES} are drawn: "
+            f"take smaller bounds, or name fields with --by: {', '.join(paths)}"
+        )
+    keys = [fields if whole else tuple(pair for pair in fields if pair[0] in chosen) for fields in found]
+    return _quotient(keys, steps, spec)
+
+
+def _explore(world: World) -> tuple[list[Key], list[tuple[int, str, int]]]:
+    """Return the fields of each state in the order of discovery, and the steps."""
+    numbers: dict[Any, int] = {}
+    found: list[Key] = []
+    steps: list[tuple[int, str, int]] = []
+    waiting: deque[tuple[int, Any]] = deque()
+
+    def number_of(state: Any) -> int:
+        key = world.key(state)
+        if key not in numbers:
+            if len(numbers) == STATES:
+                raise SpecError(f"{world.spec.name} has more than {STATES:,} states within these bounds; take smaller ones")
+            numbers[key] = len(numbers)
+            found.append(tuple((show_path(c.path), show_value(c.type, c.after)) for c in world.space.fields(state)))
+            waiting.append((numbers[key], state))
+        return numbers[key]
+
+    for state in world.initial():
+        number_of(state)
+    while waiting:
+        number, state = waiting.popleft()
+        for rule in world.spec.rules:
+            for binding in world.enabled(rule, state):
+                if not world.holds(rule.within, rule, state, binding):
+                    continue
+                try:
+                    after = world.apply(rule, state, binding)
+                except (OutOfBound, OutOfDomain):
+                    continue
+                steps.append((number, rule.name, number_of(after)))
+    return found, steps
+
+
+def _quotient(keys: Sequence[Key], steps: Sequence[tuple[int, str, int]], spec: Spec) -> networkx.MultiDiGraph[int]:
+    try:
+        import networkx
+    except ModuleNotFoundError:
+        raise SpecError("the explored graph needs the library networkx; pip install 'kafka-spec[draw]'") from None
+    nodes = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    if len(nodes) > NODES:
+        raise SpecError(
+            f"{spec.name}: the picture would have {len(nodes):,} nodes, and {NODES} are the most; name fewer fields with --by, "
+            "or take smaller bounds"
+        )
+    graph: networkx.MultiDiGraph[int] = networkx.MultiDiGraph(name=spec.name)
+    states = Counter(keys)
+    for key, number in nodes.items():
+        graph.add_node(number, fields=key, states=states[key], initial=key == keys[0])
+    inner = len(nodes) < len(keys)
+    counts = Counter((nodes[keys[source]], nodes[keys[target]], rule) for source, rule, target in steps)
+    for (source, target, rule), count in counts.items():
+        if source != target or not inner:
+            graph.add_edge(source, target, rule=rule, count=count)
+    return graph
+
+
+def explored_dot(graph: networkx.MultiDiGraph[int]) -> str:
+    """Return an explored graph as DOT; a node shows the fields in which it differs from the first one."""
+    first: Key = graph.nodes[0]["fields"]
+    fill, border = LANES["none"]
+    lines = [
+        f'digraph "{html.escape(graph.name)}" {{',
+        f'  graph [rankdir=LR ranksep=0.5 nodesep=0.2 fontname="{FONT}" pad=0.2]',
+        f'  node [shape=box style="rounded,filled" fillcolor="{fill}" color="{border}" fontname="{FONT}" fontsize=10]',
+        f'  edge [fontname="{FONT}" fontsize=9 arrowsize=0.6 color="#57606a" fontcolor="#57606a"]',
+    ]
+    for number, node in graph.nodes(data=True):
+        shown = [f"{path} = {value}" for path, value in node["fields"] if number == 0 or (path, value) not in first]
+        shown += [f"({node['states']:,} states)"] if node["states"] > 1 else []
+        text = '<br align="left"/>'.join(html.escape(line, quote=False) for line in shown) + '<br align="left"/>'
+        heavy = " penwidth=2.5" if node["initial"] else ""
+        lines.append(f"  n{number} [label=<{text}>{heavy}]")
+    for (source, target), rules in _joined(graph).items():
+        label = "\\n".join(rules)
+        lines.append(f'  n{source} -> n{target} [label="{label}"]')
+    return "\n".join([*lines, "}", ""])
+
+
+def explored_mermaid(graph: networkx.MultiDiGraph[int]) -> str:
+    """Return an explored graph as Mermaid."""
+    first: Key = graph.nodes[0]["fields"]
+    lines = ["flowchart LR"]
+    for number, node in graph.nodes(data=True):
+        shown = [f"{path} = {value}" for path, value in node["fields"] if number == 0 or (path, value) not in first]
+        shown += [f"({node['states']:,} states)"] if node["states"] > 1 else []
+        lines.append(f'  n{number}["{"<br/>".join(map(escaped, shown))}"]')
+    lines += [f'  n{source} -->|"{"<br/>".join(rules)}"| n{target}' for (source, target), rules in _joined(graph).items()]
+    return "\n".join([*lines, ""])
+
+
+def _joined(graph: networkx.MultiDiGraph[int]) -> dict[tuple[int, int], list[str]]:
+    """Return the rules of each pair of nodes; a count tells how many steps a quotient joins."""
+    pairs: dict[tuple[int, int], list[str]] = {}
+    for source, target, edge in graph.edges(data=True):
+        pairs.setdefault((source, target), []).append(
+            edge["rule"] + (f" \N{MULTIPLICATION SIGN}{edge['count']:,}" if edge["count"] > 1 else "")
+        )
+    return pairs

@@ -1,0 +1,145 @@
+"""The gallery: every machine, every era's difference, and a chart of every counterexample the manifest expects, as files.
+
+Knows what belongs into it and whether a folder holds just that. A picture that Graphviz drew carries the digests of the text it was
+drawn from and of itself, so that it is known to be current without Graphviz, and whatever version of it drew the picture.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from diagrams.chart import chart_of, claim_of
+from diagrams.dot import machine_dot, render
+from diagrams.machine import compared
+from diagrams.markdown import changes_markdown, machine_markdown
+from diagrams.sequence import chart_svg
+from model_check.check import Outcome
+from model_check.manifest import NamedCheck
+from spec.table import Machine, SpecError
+from spec.trace import Trace
+
+FOLDER = Path("diagrams/gallery")
+NOTE = "Written by `kafka-spec draw --gallery`; `kafka-spec draw --check` fails where a file is not what the tables say."
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A picture that Graphviz draws from a text."""
+
+    dot: str
+
+    def is_in(self, content: bytes) -> bool:
+        """Whether the content of a file is this picture, unchanged since it was drawn."""
+        match = re.match(rb"<!-- drawn from ([0-9a-f]{64}), picture ([0-9a-f]{64}) -->\n", content)
+        return (
+            match is not None
+            and match[1].decode() == _digest(self.dot.encode())
+            and match[2].decode() == _digest(content[match.end() :])
+        )
+
+    def draw(self) -> bytes:
+        """Draw it, with its digests ahead."""
+        picture = re.sub(rb"^<\?xml.*?\?>\s*", b"", render(self.dot, "svg"))
+        return f"<!-- drawn from {_digest(self.dot.encode())}, picture {_digest(picture)} -->\n".encode() + picture
+
+
+Files = Mapping[str, str | Drawn]
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def gallery(machines: Mapping[str, Machine], checks: Sequence[NamedCheck], threads: int = 1) -> Files:
+    """Return the files of the gallery by name. Runs the checks that expect a violation."""
+    files: dict[str, str | Drawn] = {}
+    index = ["# Gallery", "", NOTE, "", "## Machines", ""]
+    for name, machine in machines.items():
+        older = name.partition("@")[0]
+        if "@" in name and older in machines:
+            continue
+        files[f"{name}.svg"] = Drawn(machine_dot(machine))
+        files[f"{name}.md"] = machine_markdown(machine)
+        index += [f"### {machine.name}", "", f"![{machine.name}]({name}.svg)", "", f"[as a table]({name}.md)", ""]
+    index += ["## Eras", ""]
+    for name, machine in machines.items():
+        base, at, era = name.partition("@")
+        if at and base in machines:
+            stem = f"{base}-since-{era}"
+            files[f"{stem}.svg"] = Drawn(machine_dot(machines[base], compared(machine, machines[base])))
+            files[f"{stem}.md"] = changes_markdown(machine, machines[base])
+            index += [changes_markdown(machine, machines[base]).replace("## ", "### ", 1), f"![{stem}]({stem}.svg)", ""]
+    index += ["## Counterexamples", "", "What the checks of the manifest reject, each in its shortest way.", ""]
+    for named, traces in counterexamples(checks, threads):
+        trace, *others = traces
+        stem = re.sub(r"[^\w.-]+", "-", named.name)
+        claim = claim_of(trace, named.spec)
+        files[f"{stem}.svg"] = chart_svg(chart_of(trace, claim))
+        says = f": {claim.says}" if claim else ""
+        also = f" So {'is' if len(others) == 1 else 'are'} {', '.join(other.shows for other in others)}." if others else ""
+        index += [
+            f"### {named.name}",
+            "",
+            f"{named.spec.says}. **{trace.shows}** is violated{says}.{also}",
+            "",
+            f"![{stem}]({stem}.svg)",
+            "",
+            f"`kafka-spec trace {named.name} --property {trace.shows} --html FILE` shows it step by step.",
+            "",
+        ]
+    files["README.md"] = "\n".join(index)
+    return files
+
+
+def counterexamples(checks: Sequence[NamedCheck], threads: int) -> Iterator[tuple[NamedCheck, list[Trace]]]:
+    """Yield the checks that expect a violation, each with its counterexamples, the shortest first.
+
+    Raises:
+        SpecError: a check that expects a violation shows none.
+    """
+    for named in checks:
+        if named.expected.verdict != "violated":
+            continue
+        outcome = Outcome(named.name, named.run(threads=threads), named.expected)
+        if not outcome.violations:
+            raise SpecError(
+                f"the gallery cannot show {named.name}: the manifest expects a violation, and the check comes to "
+                f"{outcome.result.verdict}; `kafka-spec check {named.name}` tells more"
+            )
+        yield named, sorted(outcome.violations.values(), key=lambda trace: trace.states)
+
+
+def stale(folder: Path, files: Files) -> list[str]:
+    """Return what is wrong with a folder that should hold just these files, as sentences."""
+    there = {file.name for file in folder.iterdir()} if folder.is_dir() else set()
+    problems = [f"{folder / name} is missing" for name in files if name not in there]
+    problems += [f"{folder / name} belongs to nothing any more" for name in sorted(there - set(files))]
+    for name, content in files.items():
+        if name in there and not _is_current(folder / name, content):
+            problems.append(f"{folder / name} is not what the tables say")
+    return problems
+
+
+def _is_current(file: Path, content: str | Drawn) -> bool:
+    data = file.read_bytes()
+    return content.is_in(data) if isinstance(content, Drawn) else data == content.encode()
+
+
+def write_gallery(folder: Path, files: Files) -> list[str]:
+    """Make a folder hold just these files; return the names of those written or removed. A current picture is left as it is."""
+    folder.mkdir(parents=True, exist_ok=True)
+    done = []
+    for name, content in files.items():
+        file = folder / name
+        if not file.exists() or not _is_current(file, content):
+            file.write_bytes(content.draw() if isinstance(content, Drawn) else content.encode())
+            done.append(name)
+    for file in sorted(folder.iterdir()):
+        if file.name not in files:
+            file.unlink()
+            done.append(file.name)
+    return done

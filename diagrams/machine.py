@@ -1,0 +1,139 @@
+"""What a picture of a machine shows: its rows, gathered into arrows. Knows tables, no format and no place on the page.
+
+An arrow is what a person sees as one: all rows of one trigger that lead from the same states to the same state, each a choice
+with its own guards and effects. Every row is in exactly one choice for each of its sources, so a picture neither adds nor leaves
+out a row.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from spec.domain import Space, machine_paths
+from spec.table import Machine, Row, Spec, SpecError, name_of
+
+Status: TypeAlias = Literal["same", "added", "removed", "changed"]
+Choice: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+"""The names of guards and of effects of one row."""
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """Rows of one trigger from the same sources to one target; `status` tells them apart where two eras are compared."""
+
+    trigger: str
+    sources: tuple[enum.IntEnum, ...]
+    target: enum.IntEnum
+    kind: str
+    choices: tuple[Choice, ...]
+    status: Status = "same"
+
+    @property
+    def from_anywhere(self) -> bool:
+        """Whether it leaves every state of the machine."""
+        return len(self.sources) == len(type(self.target))
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one trigger does from one state to another, in two eras: the choices of the older and of the newer one."""
+
+    status: Status
+    trigger: str
+    source: enum.IntEnum
+    target: enum.IntEnum
+    kind: str
+    older: tuple[Choice, ...]
+    newer: tuple[Choice, ...]
+
+
+def arrows(machine: Machine) -> tuple[Arrow, ...]:
+    """Return the arrows of a machine, in the order of its rows."""
+    return _gathered(
+        (row.trigger, source, row.target, row.kind, choice_of(row), "same") for row in machine.rows for source in row.sources
+    )
+
+
+def choice_of(row: Row) -> Choice:
+    """Return the names of a row's guards and effects."""
+    return tuple(map(name_of, row.guards)), tuple(map(name_of, row.effects))
+
+
+def _gathered(single: Iterable[tuple[str, enum.IntEnum, enum.IntEnum, str, Choice, Status]]) -> tuple[Arrow, ...]:
+    """Gather what differs in the source only, then what differs in guards and effects only."""
+    sources: dict[tuple[str, enum.IntEnum, str, Choice, Status], set[enum.IntEnum]] = {}
+    for trigger, source, target, kind, choice, status in single:
+        sources.setdefault((trigger, target, kind, choice, status), set()).add(source)
+    choices: dict[tuple[str, tuple[enum.IntEnum, ...], enum.IntEnum, str, Status], list[Choice]] = {}
+    for (trigger, target, kind, choice, status), found in sources.items():
+        choices.setdefault((trigger, tuple(sorted(found)), target, kind, status), []).append(choice)
+    return tuple(
+        Arrow(trigger, source, target, kind, tuple(several), status)
+        for (trigger, source, target, kind, status), several in choices.items()
+    )
+
+
+def entity_paths(spec: Spec, bounds: Mapping[str, int]) -> dict[str, re.Pattern[str]]:
+    """Return for each machine the paths of its states in a trace, with a group for each index of the entity."""
+    root = Space(spec.state, bounds).root
+    found = {}
+    for machine in spec.machines:
+        (path,) = machine_paths(root, machine.name)
+        text = "".join(r"\[(\d+)\]" if part == "[]" else rf"\.{re.escape(part)}" for part in path)
+        found[machine.name] = re.compile(text.removeprefix(r"\."))
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Two eras
+
+
+def changes(older: Machine, newer: Machine) -> tuple[Change, ...]:
+    """Return how each (trigger, source, target) of two tables compares, those that are the same included.
+
+    Raises:
+        SpecError: the tables have different states, so that no picture can hold both.
+    """
+    names = [[state.name for state in machine.states] for machine in (older, newer)]
+    if names[0] != names[1]:
+        raise SpecError(
+            f"machines {older.name} and {newer.name} have different states ({', '.join(names[0])}; {', '.join(names[1])}); "
+            "compare two eras of one machine"
+        )
+    before, after = _by_pair(older), _by_pair(newer)
+    found = []
+    for key in [*after, *(key for key in before if key not in after)]:
+        old, new = before.get(key, ()), after.get(key, ())
+        status: Status = "added" if not old else "removed" if not new else "same" if set(old) == set(new) else "changed"
+        trigger, source, target, kind = key
+        found.append(Change(status, trigger, newer.states[source], newer.states[target], kind, old, new))
+    return tuple(found)
+
+
+def compared(older: Machine, newer: Machine) -> tuple[Arrow, ...]:
+    """Return the arrows of both tables in one picture, each with its status."""
+    return _gathered(
+        (change.trigger, change.source, change.target, change.kind, choice, _status(change, choice))
+        for change in changes(older, newer)
+        for choice in (*change.newer, *(choice for choice in change.older if choice not in change.newer))
+    )
+
+
+def _status(change: Change, choice: Choice) -> Status:
+    if choice not in change.newer:
+        return "removed"
+    if choice not in change.older:
+        return "added"
+    return "same"
+
+
+def _by_pair(machine: Machine) -> dict[tuple[str, str, str, str], tuple[Choice, ...]]:
+    pairs: dict[tuple[str, str, str, str], list[Choice]] = {}
+    for row in machine.rows:
+        for source in row.sources:
+            pairs.setdefault((row.trigger, source.name, row.target.name, row.kind), []).append(choice_of(row))
+    return {pair: tuple(choices) for pair, choices in pairs.items()}

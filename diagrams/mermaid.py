@@ -1,0 +1,92 @@
+"""Machines and charts as Mermaid, which GitHub draws without any program.
+
+Knows arrows and charts, no place on the page: Mermaid lays out by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from diagrams.chart import Chart, Event
+from diagrams.dot import FADED, INITIALISATION, INK, LANES, STATUSES
+from diagrams.machine import Arrow, arrows
+from diagrams.places import places_of
+from spec.table import Machine
+
+CLASSES = {
+    **{lane: f"fill:{fill},stroke:{border},color:{INK}" for lane, (fill, border) in LANES.items()},
+    "transition": f"fill:#ffffff,stroke:#57606a,color:{INK},text-align:left",
+    "initialisation": f"fill:#ffffff,stroke:{INITIALISATION},color:{INK},text-align:left,stroke-dasharray:4 3",
+    "same": f"fill:#ffffff,stroke:{FADED},color:{FADED},text-align:left",
+    **{status: f"fill:#ffffff,stroke:{color},color:{color},stroke-width:3px,text-align:left" for status, color in STATUSES.items()},
+}
+
+MEANINGFUL = str.maketrans({"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", ";": "#59;", "\n": " "})
+"""Letters that mean something to Mermaid, as its entities."""
+
+
+def escaped(text: str) -> str:
+    """Return a text as Mermaid shows it to the letter."""
+    return text.translate(MEANINGFUL)
+
+
+def machine_mermaid(machine: Machine, several: Sequence[Arrow] | None = None) -> str:
+    """Return a machine as a flow chart; `several` are the arrows to draw instead of its own, such as those of two eras."""
+    drawn = arrows(machine) if several is None else several
+    places = places_of(machine)
+    lines = ["flowchart LR", "  start(( ))", f"  start --> {machine.initial.name}"]
+    lines += [f"  {state.name}([{state.name}]):::{places.lane(state)}" for state in machine.states]
+    styles = {places.lane(state) for state in machine.states}
+    if any(arrow.from_anywhere for arrow in drawn):
+        lines.append("  anywhere[any state]:::initialisation")
+    for number, arrow in enumerate(drawn):
+        style = arrow.kind if several is None else arrow.status
+        styles.add(style)
+        lines.append(f'  arrow{number}["{_label(arrow)}"]:::{style}')
+        begin, end = ("-.-", "-.->") if arrow.kind == "initialisation" else ("---", "-->")
+        for way in ["anywhere"] if arrow.from_anywhere else [source.name for source in arrow.sources]:
+            lines.append(f"  {way} {begin} arrow{number}")
+        lines.append(f"  arrow{number} {end} {arrow.target.name}")
+    styles |= {"initialisation"} if any(arrow.from_anywhere for arrow in drawn) else set()
+    return "\n".join([*lines, *(f"  classDef {name} {look}" for name, look in CLASSES.items() if name in styles), ""])
+
+
+def _label(arrow: Arrow) -> str:
+    sign = {"added": "+ ", "removed": "\N{MINUS SIGN} "}.get(arrow.status, "")
+    lines = [f"<b>{sign}{escaped(arrow.trigger)}</b>"]
+    for guards, effects in arrow.choices:
+        lines += [escaped(f"[{' and '.join(guards)}]")] if guards else []
+        lines += [escaped(f"/ {', '.join(effects)}")] if effects else []
+    return "<br/>".join(lines)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Charts
+
+
+def chart_mermaid(chart: Chart) -> str:
+    """Return a trace as a sequence diagram."""
+    names = {participant: f"p{number}" for number, participant in enumerate(chart.participants)}
+    lines = ["sequenceDiagram"]
+    lines += [f"  participant {name} as {escaped(participant)}" for participant, name in names.items()]
+    for event in chart.events:
+        lines += _event(event, names)
+    first, last = names[chart.participants[0]], names[chart.participants[-1]]
+    over = first if first == last else f"{first},{last}"
+    lines.append(f"  Note over {over}: {escaped(chart.ending)}")
+    return "\n".join([*lines, ""])
+
+
+def _event(event: Event, names: dict[str, str]) -> list[str]:
+    actor = names[event.actor]
+    lines = [f"  {names[m.sender]}->>{actor}: ✉{m.number} {escaped(m.shown)}" for m in event.received if m.sender]
+    notes = [f"{event.number}. {'✗ ' if event.kind == 'fault' else ''}{event.says}"]
+    notes += [f"received {m.shown}" for m in event.received if not m.sender]
+    notes += [f"sends ✉{m.number} {m.shown}" for m in event.sent]
+    notes += [*event.fired, *event.changed]
+    note = f"  Note over {actor}: {'<br/>'.join(map(escaped, notes))}"
+    written = [f"  {actor}->>{names[keeper]}: {escaped(text)}" for keeper, text in event.written]
+    lines += [note, *written]
+    if event.kind == "fault":
+        return ["  rect rgb(252, 235, 230)", *(f"  {line}" for line in lines), "  end"]
+    return lines

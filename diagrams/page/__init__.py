@@ -1,0 +1,123 @@
+"""A trace as one HTML page that needs no network: step through it with keys and buttons; machines, chart and state go along.
+
+Knows traces, specs and pictures. page.html, page.css and page.js are put together with the data here; the page holds no logic
+that decides anything about a step, it shows what the trace says.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import warnings
+from importlib.resources import files
+from typing import Any
+
+from diagrams.chart import chart_of, claim_of
+from diagrams.dot import machine_dot, render
+from diagrams.machine import arrows, entity_paths
+from diagrams.sequence import chart_svg
+from model_check.explain import reasons
+from model_check.report.text import ending_note
+from spec.table import Machine, Spec, SpecError
+from spec.trace import Firing, Step, Trace
+
+
+def page_html(trace: Trace, spec: Spec) -> str:
+    """Return a trace as a page; machines are drawn if Graphviz is there, and listed in any case.
+
+    Warns:
+        UserWarning: Graphviz is not there.
+    """
+    folder = files(__package__)
+    parts = {
+        "title": html.escape(f"{trace.shows}, {trace.spec}"),
+        "css": (folder / "page.css").read_text(encoding="utf-8"),
+        "js": (folder / "page.js").read_text(encoding="utf-8"),
+        "data": _harmless(json.dumps(page_plain(trace, spec), ensure_ascii=False)),
+        "chart": chart_svg(chart_of(trace, claim_of(trace, spec))),
+        "machines": "\n".join(_picture(machine) for machine in spec.machines),
+    }
+    template = (folder / "page.html").read_text(encoding="utf-8")
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)
+
+
+def page_plain(trace: Trace, spec: Spec) -> dict[str, Any]:
+    """Return what the page shows as plain objects and lists."""
+    claim = claim_of(trace, spec)
+    entities = entity_paths(spec, dict(trace.bounds))
+    return {
+        "model": trace.spec,
+        "says": spec.says,
+        "bounds": [f"{name} {value}" for name, value in trace.bounds],
+        "property": {
+            "name": trace.shows,
+            "ending": "is reached" if claim and claim.kind == "reachable" else "is violated",
+            "kind": claim.kind if claim else "judged without being stated",
+            "says": claim.says if claim else "",
+            "cites": claim.cites if claim else "",
+            "note": ending_note(claim),
+        },
+        "reasons": [
+            {"function": r.function, "says": r.says, "because": r.because, "values": r.values, "place": r.place}
+            for r in reasons(trace, spec)
+        ],
+        "steps": [_step(step, spec, entities) for step in (trace.start, *trace.steps)],
+        "not_covered": [{"what": a.what, "why": a.why} for a in spec.abstractions],
+    }
+
+
+def _step(step: Step, spec: Spec, entities: dict[str, re.Pattern[str]]) -> dict[str, Any]:
+    machines = {machine.name: machine for machine in spec.machines}
+    return {
+        "says": step.says,
+        "action": str(step.action),
+        "actor": step.actor,
+        "kind": step.kind,
+        "cites": step.cites,
+        "sent": [message.shown for message in step.sent],
+        "received": [message.shown for message in step.received],
+        "fired": [_fired(firing, machines.get(firing.machine)) for firing in step.fired],
+        "changed": [[change.path, *change.shown, change.kept_by] for change in step.changed],
+        "state": [list(pair) for pair in step.state],
+        "machines": [
+            {"machine": name, "entity": list(match.groups()), "names": list(machines[name].entity), "state": shown}
+            for path, shown in step.state
+            for name, pattern in entities.items()
+            if (match := pattern.fullmatch(path))
+        ],
+    }
+
+
+def _fired(firing: Firing, machine: Machine | None) -> dict[str, Any]:
+    lit = [
+        number
+        for number, arrow in enumerate(arrows(machine) if machine else ())
+        if arrow.trigger == firing.trigger
+        and arrow.target.name == firing.target
+        and firing.source in [source.name for source in arrow.sources]
+    ]
+    return {
+        "machine": firing.machine,
+        "entity": list(firing.entity),
+        "trigger": firing.trigger,
+        "source": firing.source,
+        "target": firing.target,
+        "arrows": [f"arrow-{firing.machine}-{number}" for number in lit],
+    }
+
+
+def _picture(machine: Machine) -> str:
+    try:
+        svg = render(machine_dot(machine), "svg").decode()
+    except SpecError as error:
+        warnings.warn(f"the page lists the states of machine {machine.name} and does not draw them: {error}", stacklevel=2)
+        svg = ""
+    svg = re.sub(r"^<\?xml.*?\?>\s*", "", svg)
+    svg = re.sub(r' id="(?:graph|edge|node)\d+"', "", svg)
+    return f'<figure class="machine" data-machine="{html.escape(machine.name)}"><figcaption></figcaption>{svg}</figure>'
+
+
+def _harmless(text: str) -> str:
+    """Return JSON that cannot end the element it stands in."""
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -1,0 +1,144 @@
+"""Where the states and arrows of Kafka's machines stand on the page, and to which part of a life each state belongs.
+
+Taste, not protocol: a picture is complete without it, and then laid out by Graphviz. Points, from the left and from the top.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from diagrams.machine import Arrow
+from spec.table import Machine
+
+Point = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Places:
+    """A page: states and arrows by name (an arrow by its trigger, or with its target), the lane of each state.
+
+    The first state of the lane `path` is where a life begins; `back` is the lane of arrows that lead there again.
+    """
+
+    points: Mapping[str, Point]
+    lanes: Mapping[str, tuple[str, ...]]
+    back: str = "none"
+
+    def of_arrow(self, arrow: Arrow) -> Point | None:
+        """Return where an arrow's label stands; None where nobody has said."""
+        names = (
+            f"{arrow.trigger} {arrow.sources[0].name} {arrow.target.name}",
+            f"{arrow.trigger} {arrow.target.name}",
+            arrow.trigger,
+        )
+        return next((self.points[name] for name in names if name in self.points), None)
+
+    def lane_of_arrow(self, arrow: Arrow) -> str:
+        """Return the lane of an arrow: its target's, unless it leads back to the beginning."""
+        return self.back if arrow.target.name == self.lanes.get("path", ("",))[0] else self.lane(arrow.target)
+
+    def lane(self, state: enum.IntEnum) -> str:
+        """Return the lane of a state: path, failure, deletion, or none."""
+        return next((lane for lane, states in self.lanes.items() if state.name in states), "none")
+
+
+NOWHERE = Places({}, {})
+
+REPLICA = Places(
+    points={
+        "NON_EXISTENT": (85, 140),
+        "new_replica": (267, 140),
+        "NEW": (445, 140),
+        "online_replica NEW ONLINE": (597, 140),
+        "ONLINE": (775, 140),
+        "startup ONLINE": (445, 42),
+        "offline_replica": (525, 330),
+        "online_replica": (935, 235),
+        "OFFLINE": (775, 470),
+        "replica_deletion_started": (960, 470),
+        "DELETION_STARTED": (1155, 470),
+        "replica_deletion_ineligible": (1155, 330),
+        "DELETION_INELIGIBLE": (1155, 140),
+        "startup DELETION_INELIGIBLE": (935, 42),
+        "replica_deletion_successful": (1155, 545),
+        "DELETION_SUCCESSFUL": (1155, 620),
+        "non_existent_replica": (85, 620),
+        "shutdown": (225, 250),
+        "any state": (225, 330),
+        "legend": (560, 620),
+    },
+    lanes={
+        "path": ("NON_EXISTENT", "NEW", "ONLINE"),
+        "failure": ("OFFLINE",),
+        "deletion": ("DELETION_STARTED", "DELETION_SUCCESSFUL", "DELETION_INELIGIBLE"),
+    },
+    back="deletion",
+)
+
+PARTITION = Places(
+    points={
+        "NON_EXISTENT": (85, 140),
+        "new_partition": (235, 140),
+        "NEW": (380, 140),
+        "online_partition NEW ONLINE": (570, 140),
+        "ONLINE": (790, 140),
+        "startup NEW": (235, 42),
+        "startup ONLINE": (570, 42),
+        "startup OFFLINE": (345, 270),
+        "offline_partition": (600, 275),
+        "online_partition": (985, 275),
+        "OFFLINE": (790, 410),
+        "non_existent_partition": (440, 410),
+        "shutdown": (85, 270),
+        "any state": (85, 350),
+        "legend": (400, 480),
+    },
+    lanes={"path": ("NON_EXISTENT", "NEW", "ONLINE"), "failure": ("OFFLINE",), "deletion": ()},
+    back="deletion",
+)
+
+CONTROLLER = Places(
+    points={
+        "STANDBY": (85, 140),
+        "create_controller_znode": (265, 140),
+        "ELECTING": (445, 140),
+        "increment_epoch": (600, 140),
+        "LOADING": (755, 140),
+        "failover": (890, 140),
+        "ACTIVE": (1025, 140),
+        "elect": (445, 50),
+        "resign": (600, 245),
+        "die": (85, 245),
+        "any state": (85, 320),
+        "legend": (600, 320),
+    },
+    lanes={"path": ("STANDBY", "ELECTING", "LOADING", "ACTIVE"), "failure": ()},
+    back="failure",
+)
+
+ROLE = Places(
+    points={
+        "NONE": (85, 140),
+        "become_follower": (290, 42),
+        "FOLLOWER": (450, 140),
+        "become_leader": (640, 42),
+        "LEADER": (815, 140),
+        "delete_replica": (265, 225),
+        "log_directory_fails": (600, 260),
+        "OFFLINE": (815, 340),
+        "die": (85, 260),
+        "any state": (85, 340),
+        "legend": (400, 400),
+    },
+    lanes={"path": ("NONE", "FOLLOWER", "LEADER"), "failure": ("OFFLINE",), "deletion": ()},
+    back="deletion",
+)
+
+PLACES: Mapping[str, Places] = {"Partition": PARTITION, "Replica": REPLICA, "Controller": CONTROLLER, "Role": ROLE}
+
+
+def places_of(machine: Machine) -> Places:
+    """Return the page of a machine, or an empty one."""
+    return PLACES.get(machine.name, NOWHERE)

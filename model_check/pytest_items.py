@@ -1,0 +1,77 @@
+"""The named checks of a manifest as items of pytest: `pytest pyproject.toml` runs them, a failure shows the counterexample.
+
+Knows pytest and the manifest, no model.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model_check.check import Outcome
+from model_check.command import Models, cores
+from model_check.explain import reasons
+from model_check.manifest import NamedCheck, read_manifest
+from model_check.report.text import trace_text
+from spec.table import Spec, SpecError
+
+
+class Unexpected(Exception):  # noqa: N818 - says what happened
+    """A check did not come to what the manifest says."""
+
+
+class Manifest(pytest.File):
+    """The checks of one pyproject.toml."""
+
+    def __init__(self, *, catalogue: Mapping[str, Spec], **other: Any) -> None:
+        super().__init__(**other)
+        self.catalogue = catalogue
+
+    def collect(self) -> Iterable[pytest.Item]:
+        """Return an item for each named check."""
+        if str(self.path.parent) not in sys.path:
+            sys.path.insert(0, str(self.path.parent))
+        try:
+            checks = read_manifest(self.path, Models(self.catalogue).find)
+        except SpecError as error:
+            raise self.CollectError(str(error)) from None
+        for check in checks:
+            yield Check.from_parent(self, name=check.name, check=check)
+
+
+class Check(pytest.Item):
+    """One named check."""
+
+    def __init__(self, *, check: NamedCheck, **other: Any) -> None:
+        super().__init__(**other)
+        self.check = check
+
+    def runtest(self) -> None:
+        """Run the check; raise if it is not as expected."""
+        outcome = Outcome(self.name, self.check.run(threads=cores()), self.check.expected)
+        if outcome.unmet:
+            raise Unexpected(unexpected_text(outcome))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Show what was not as expected, without the lines of this file."""
+        if isinstance(excinfo.value, Unexpected):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Return what pytest calls the item."""
+        return self.path, None, f"check {self.name}"
+
+
+def unexpected_text(outcome: Outcome) -> str:
+    """Return what is not as expected, and the counterexamples where none was."""
+    lines = [f"{outcome.name}: {problem}" for problem in outcome.unmet]
+    if outcome.expected.verdict != "violated":
+        for trace in outcome.violations.values():
+            lines += ["", trace_text(trace, outcome.result.spec)]
+            lines += ["", *(f"  {reason}" for reason in reasons(trace, outcome.result.spec))]
+    return "\n".join(lines)

@@ -1,0 +1,171 @@
+"""Results as continuous integration reads them: JUnit XML, GitHub's annotations, a summary in Markdown.
+
+Knows outcomes of named checks, no screen. How a counterexample is drawn is told by whoever calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+from model_check.check import Outcome
+from model_check.explain import reasons
+from model_check.report.text import ending_note, story_text, trace_text
+from spec.table import Spec
+from spec.trace import Trace
+
+Draw = Callable[[Trace, Spec], str]
+MARK = {"pass": "✅", "fail": "❌", "open": "⏳"}
+
+
+def status_of(outcome: Outcome) -> str:
+    """Return pass, fail, or open where the check was not finished."""
+    if not outcome.unmet:
+        return "pass"
+    return "open" if outcome.result.verdict == "inconclusive" else "fail"
+
+
+def surprise(outcome: Outcome) -> str:
+    """Return what was not as expected, with the counterexamples, as text."""
+    parts = list(outcome.unmet)
+    if outcome.expected.verdict != "violated":
+        parts += [trace_text(trace, outcome.result.spec) for trace in outcome.violations.values()]
+    return "\n\n".join(parts)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# JUnit
+
+
+def junit_text(outcomes: Sequence[Outcome], not_run: Sequence[tuple[str, str]] = ()) -> str:
+    """Return outcomes as JUnit XML; `not_run` are (name, model) of checks that an interrupt left out.
+
+    A check that is not as expected is a failure, one that was not finished an error.
+    """
+    states = [status_of(outcome) for outcome in outcomes]
+    seconds = [outcome.result.search_seconds + outcome.result.compile_seconds for outcome in outcomes]
+    counts = {
+        "tests": str(len(outcomes) + len(not_run)),
+        "failures": str(states.count("fail")),
+        "errors": str(states.count("open")),
+        "skipped": str(len(not_run)),
+        "time": f"{sum(seconds):.3f}",
+    }
+    root = ElementTree.Element("testsuites", {"name": "kafka-spec", **counts})
+    suite = ElementTree.SubElement(root, "testsuite", {"name": "kafka-spec", **counts})
+    for outcome, state, time in zip(outcomes, states, seconds, strict=True):
+        case = _case(suite, outcome.name, outcome.result.spec.name, time)
+        if state == "pass":
+            told = [story_text(trace, outcome.result.spec) for trace in outcome.violations.values()]
+            if told:
+                ElementTree.SubElement(case, "system-out").text = _printable("\n".join(told))
+        else:
+            kind = {"fail": "failure", "open": "error"}[state]
+            problem = {"message": _printable("; ".join(outcome.unmet)), "type": outcome.result.verdict}
+            ElementTree.SubElement(case, kind, problem).text = _printable(surprise(outcome))
+    for name, model in not_run:
+        ElementTree.SubElement(_case(suite, name, model, 0), "skipped", {"message": "not run: interrupted"})
+    ElementTree.indent(root, " ")
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode")
+
+
+def _case(suite: ElementTree.Element, name: str, model: str, seconds: float) -> ElementTree.Element:
+    return ElementTree.SubElement(
+        suite, "testcase", {"classname": _printable(model), "name": _printable(name), "time": f"{seconds:.3f}"}
+    )
+
+
+def _printable(text: str) -> str:
+    """Return a text without what XML cannot hold."""
+    return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\N{REPLACEMENT CHARACTER}", text)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# GitHub
+
+
+def github_text(outcomes: Sequence[Outcome], manifest: Path) -> str:
+    """Return GitHub's workflow commands: an annotation for each check that is not as expected, at its place in the manifest."""
+    lines = []
+    for outcome in outcomes:
+        state = status_of(outcome)
+        if state == "pass":
+            continue
+        told = [*outcome.unmet, *(story_text(trace, outcome.result.spec).strip() for trace in outcome.violations.values())]
+        command = {"fail": "error", "open": "warning"}[state]
+        where = _place(manifest, outcome.name)
+        lines.append(f"::{command} {where}title={_parameter(f'kafka-spec: {outcome.name}')}::{_message(chr(10).join(told))}")
+    met = sum(status_of(outcome) == "pass" for outcome in outcomes)
+    return "\n".join([*lines, f"{met} of {len(outcomes)} checks as expected"])
+
+
+def _place(manifest: Path, name: str) -> str:
+    """Return where a check stands, or nothing for one that stands in no manifest."""
+    try:
+        lines = manifest.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    stated = re.compile(rf"""\s*name\s*=\s*["']{re.escape(name)}["']\s*(#.*)?""")
+    found = [number for number, line in enumerate(lines, 1) if stated.fullmatch(line)]
+    return f"file={_parameter(str(manifest))},line={found[0]}," if found else ""
+
+
+def _message(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _parameter(text: str) -> str:
+    return _message(text).replace(":", "%3A").replace(",", "%2C")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Markdown
+
+
+def markdown_text(outcomes: Sequence[Outcome], draw: Draw | None = None) -> str:
+    """Return a summary of outcomes, made for a pull request: a table, then each surprise with its counterexample.
+
+    `draw` returns a trace as Mermaid; without it the counterexample is told in words only.
+    """
+    met = sum(status_of(outcome) == "pass" for outcome in outcomes)
+    lines = [f"## kafka-spec: {met} of {len(outcomes)} checks as expected", ""]
+    lines += ["| | check | model | verdict | expected | states | levels |", "|---|---|---|---|---|---:|---:|"]
+    for outcome in outcomes:
+        result, shown = outcome.result, MARK[status_of(outcome)]
+        traces = ", ".join(f"{name} in {trace.states}" for name, trace in outcome.violations.items())
+        verdict = f"{result.verdict}{f' ({traces})' if traces else ''}"
+        cells = (outcome.name, result.spec.name, verdict, outcome.expected.verdict)
+        lines.append(f"| {shown} | {' | '.join(map(markdown_cell, cells))} | {result.distinct:,} | {result.depth} |")
+    for outcome in outcomes:
+        if outcome.unmet:
+            lines += ["", f"### {MARK[status_of(outcome)]} {markdown_cell(outcome.name)}", ""]
+            lines += [f"* {markdown_cell(problem)}" for problem in outcome.unmet]
+            if outcome.expected.verdict != "violated":
+                for trace in outcome.violations.values():
+                    lines += _counterexample(trace, outcome.result.spec, draw)
+    return "\n".join(lines)
+
+
+def _counterexample(trace: Trace, spec: Spec, draw: Draw | None) -> list[str]:
+    claim = {claim.name: claim for claim in spec.properties}.get(trace.shows)
+    says = f": {markdown_cell(claim.says)}" if claim else ""
+    lines = ["", f"**{markdown_cell(trace.shows)}** is violated{says}. {ending_note(claim)}".rstrip(), ""]
+    lines += [f"* {reason.function}: `{reason.because}`{_seen(reason.values)}" for reason in reasons(trace, spec)]
+    steps = [f"{number}. {markdown_cell(step.says)}" for number, step in enumerate((trace.start, *trace.steps), 1)]
+    lines += ["", "<details open><summary>A shortest way there</summary>", "", *steps, "", "</details>"]
+    if draw is not None:
+        lines += ["", "```mermaid", draw(trace, spec).rstrip(), "```"]
+    return lines
+
+
+def _seen(values: tuple[tuple[str, int], ...]) -> str:
+    return f" with {', '.join(f'{name} = {value}' for name, value in values)}" if values else ""
+
+
+def markdown_cell(text: str) -> str:
+    """Return a text as a cell of a table, or a line, of Markdown shows it to the letter."""
+    for letter in "\\|<*`":
+        text = text.replace(letter, f"\\{letter}")
+    return " ".join(text.split())

@@ -1,0 +1,251 @@
+"""Charts of traces: what a step says is what is drawn, for any trace; and which part of a property fails."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import toys
+from conftest import Command
+from hypothesis import given, settings
+from lxml import etree
+from test_trace import TRACES
+
+from diagrams.chart import chart_of, claim_of, ordered
+from diagrams.gallery_files import Drawn, gallery, stale, write_gallery
+from diagrams.mermaid import chart_mermaid
+from diagrams.page import page_plain
+from diagrams.sequence import chart_svg, width_of, wrapped
+from kafka_spec import MODELS, check, trace_of
+from model_check.explain import reasons
+from model_check.manifest import read_manifest
+from spec.models import MACHINES
+from spec.table import Spec
+from spec.trace import Action, FieldChange, MessageItem, Step, Trace
+
+Golden = Callable[[str, str], None]
+
+
+def kip_279() -> tuple[Trace, Spec]:
+    """Return the counterexample of kip_279."""
+    spec = MODELS["replication/kip_279"]
+    bounds = next(bounds.values for bounds in spec.bound_sets if bounds.name == "three_replicas")
+    trace = trace_of(check(spec, bounds), "StrongIsr")
+    assert trace is not None
+    return trace, spec
+
+
+def doors(claim: str = "BothLocked") -> tuple[Trace, Spec]:
+    """Return a trace of the toy with machines."""
+    trace = trace_of(check(toys.DOORS, toys.bounds_of(toys.DOORS)), claim)
+    assert trace is not None
+    return trace, toys.DOORS
+
+
+def test_counterexample(golden: Golden) -> None:
+    """The chart of kip_279's counterexample, as Mermaid and as SVG, reads as it did."""
+    trace, spec = kip_279()
+    chart = chart_of(trace, claim_of(trace, spec))
+
+    golden("kip_279.mmd", chart_mermaid(chart))
+    golden("kip_279.svg", chart_svg(chart))
+    assert chart.participants == ("controller", "ZooKeeper", "broker 0", "broker 1", "broker 2")
+
+
+@given(TRACES)
+@settings(max_examples=25, deadline=None, derandomize=True, database=None)
+def test_any_trace_is_drawn(trace: Trace) -> None:
+    """Any trace has a chart with all its steps, a well-formed SVG, and one line of Mermaid for each note."""
+    chart = chart_of(trace)
+    root = etree.fromstring(chart_svg(chart).encode())
+
+    assert len(chart.events) == len(trace.steps)
+    assert len(root.xpath("//*[starts-with(@id, 'step-')]")) == len(trace.steps)
+    assert chart_mermaid(chart).count("Note over") == len(trace.steps) + 1
+
+
+def step(actor: str, sent: tuple[MessageItem, ...] = (), received: tuple[MessageItem, ...] = (), kind: str = "protocol") -> Step:
+    """Return a step that does nothing but send and receive."""
+    wrote = FieldChange("znode", 0, 1, ("0", "1"), "ZooKeeper")
+    return Step(Action("Do"), actor, kind, "does", "", sent, received, (wrote,), (), (wrote,), (), "")
+
+
+def test_a_received_message_is_traced_back() -> None:
+    """A message comes from the newest step that sent the same over the same channel, or else over another; or from nobody."""
+    one, two, other = MessageItem("a", 1, "x"), MessageItem("b", 1, "x"), MessageItem("a", 2, "y")
+    steps = (step("c 1", (one,)), step("c 2", (one, two)), step("b 1", received=(one, other)), step("b 2", received=(two,)))
+    events = chart_of(Trace("spec", (), "P", step("w"), steps)).events
+
+    assert [(message.number, message.sender) for message in events[2].received] == [(2, "c 2"), (0, "")]
+    assert [(message.number, message.sender) for message in events[3].received] == [(3, "c 2")]
+    assert events[0].written == (("ZooKeeper", "znode := 1"),)
+    assert events[0].changed == ()
+
+
+def test_participants_stand_in_order() -> None:
+    """Clients and operators, controllers, keepers, brokers by number."""
+    actors = ["broker 10", "broker 9", "controller 1", "operator", "controller 0"]
+
+    assert ordered(actors, ["ZooKeeper"]) == ("operator", "controller 0", "controller 1", "ZooKeeper", "broker 9", "broker 10")
+
+
+def test_a_fault_stands_out() -> None:
+    """A fault is marked in both forms."""
+    chart = chart_of(Trace("spec", (), "P", step("w"), (step("broker 0", kind="fault"),)))
+
+    assert "✗ does" in chart_mermaid(chart)
+    assert "rect rgb(252, 235, 230)" in chart_mermaid(chart)
+    assert 'class="box fault"' in chart_svg(chart)
+
+
+@given(TRACES)
+@settings(max_examples=20, deadline=None, derandomize=True, database=None)
+def test_lines_fit(trace: Trace) -> None:
+    """A wrapped text keeps its letters and no line is wider than asked."""
+    for text in (trace.spec * 7, "a" * 200, "word " * 30 + trace.shows):
+        lines = wrapped(text, 120)
+        assert "".join("".join(lines).split()) == "".join(text.split())
+        assert all(width_of(line) <= 120 for line in lines)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Which part fails
+
+
+def test_reasons_lead_from_the_property_to_the_logs() -> None:
+    """StrongIsr fails for leader 2 and member 0, since their logs do not agree: three functions, each with what decided."""
+    trace, spec = kip_279()
+    found = reasons(trace, spec)
+
+    assert [reason.function for reason in found] == ["strong_isr", "members_hold_committed", "holds_same_prefix"]
+    assert dict(found[0].values) == {"leader": 2}
+    assert dict(found[1].values) == {"leader": 2, "isr": 7, "end": 1, "member": 0}
+    assert found[2].because == "end > len(other)"
+    assert found[0].place.startswith("spec/replication/properties.py:")
+
+
+def test_a_conjunct_is_named() -> None:
+    """Where a predicate returns a conjunction, the part that is false is the reason; where no loop found anything, that is said."""
+    for spec in (toys.BREAKS_AT_THREE, toys.GOES_BACK, toys.GRID):
+        result = check(spec, toys.bounds_of(spec), everything=True)
+        for claim in result.violated:
+            trace = trace_of(result, claim)
+            assert trace is not None
+            if claim != "TypeInvariant":
+                assert reasons(trace, spec)[0].because
+
+
+def test_a_goal_has_no_reason() -> None:
+    """A goal that is reached fails in no part."""
+    assert reasons(*doors()) == ()
+
+
+def test_the_page_lists_machines() -> None:
+    """The page's data names the state of each machine in each step, and the arrow that was taken."""
+    trace, spec = doors()
+    plain = page_plain(trace, spec)
+    last = plain["steps"][-1]
+
+    assert last["machines"] == [
+        {"machine": "Door", "entity": ["0"], "names": ["door"], "state": "LOCKED"},
+        {"machine": "Door", "entity": ["1"], "names": ["door"], "state": "LOCKED"},
+    ]
+    assert [fired["arrows"] for fired in last["fired"]] == [["arrow-Door-3"]]
+    assert json.loads(json.dumps(plain)) == json.loads(json.dumps(page_plain(trace, spec)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The command and the gallery
+
+
+def test_trace_as_charts(kafka_spec: Command, tmp_path: Path) -> None:
+    """`trace` writes Mermaid, SVG and HTML; --html FILE alone leaves stdout empty."""
+    page = tmp_path / "page.html"
+    html = kafka_spec("trace", "kip_279-three-replicas", "--html", str(page))
+    both = kafka_spec("trace", "kip_279-three-replicas", "--format", "mermaid", "--output", f"svg:{tmp_path / 'x.svg'}")
+    several = kafka_spec("trace", "kip_101-small", "--format", "svg")
+
+    assert (html.returncode, html.stdout) == (0, "")
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert both.stdout.startswith("sequenceDiagram")
+    assert (tmp_path / "x.svg").exists()
+    assert several.returncode == 0
+    assert "svg shows WeakIsr; --property shows another: StrongIsr" in several.stderr
+
+
+def test_a_page_without_graphviz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without Graphviz the page is written all the same, and a warning says what it lacks."""
+    from diagrams.page import page_html
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.warns(UserWarning, match="does not draw them: svg needs Graphviz"):
+        page = page_html(*doors())
+    assert 'data-machine="Door"' in page
+
+
+def test_a_stale_gallery_is_noticed(tmp_path: Path) -> None:
+    """A file that is missing, left over, changed by hand, or of an older table is told; written anew, nothing is."""
+    files = gallery(MACHINES, [])
+    write_gallery(tmp_path, files)
+    assert stale(tmp_path, files) == []
+    assert write_gallery(tmp_path, files) == []
+
+    (tmp_path / "replica.md").write_text("by hand")
+    svg = tmp_path / "replica.svg"
+    svg.write_bytes(svg.read_bytes().replace(b"ONLINE", b"ON-LINE"))
+    (tmp_path / "partition.md").unlink()
+    (tmp_path / "extra.svg").touch()
+    older = {**files, "partition.svg": Drawn("digraph { a }")}
+    assert stale(tmp_path, older) == [
+        f"{tmp_path}/partition.md is missing",
+        f"{tmp_path}/extra.svg belongs to nothing any more",
+        f"{tmp_path}/partition.svg is not what the tables say",
+        f"{tmp_path}/replica.svg is not what the tables say",
+        f"{tmp_path}/replica.md is not what the tables say",
+    ]
+    assert set(write_gallery(tmp_path, files)) == {"replica.md", "replica.svg", "partition.md", "extra.svg"}
+    assert stale(tmp_path, files) == []
+
+
+def test_the_gallery_shows_what_the_manifest_rejects(kafka_spec: Command, tmp_path: Path) -> None:
+    """A check that expects a violation has its chart, one that holds has none; --check fails on a stale folder, with the cure."""
+    manifest = tmp_path / "pyproject.toml"
+    manifest.write_text(
+        '[[tool.kafka-spec.checks]]\nname = "bad/one"\nmodel = "replication/kip_279"\nverdict = "violated"\n'
+        'bounds = "three_replicas"\n'
+        '[[tool.kafka-spec.checks]]\nname = "good"\nmodel = "replication/kip_320"\nbounds = "tiny"\nverdict = "holds"\n'
+    )
+    where = ("--manifest", str(manifest), "--folder", str(tmp_path / "pictures"))
+    missing = kafka_spec("draw", "--check", *where)
+    written = kafka_spec("draw", "--gallery", *where)
+    current = kafka_spec("draw", "--check", *where)
+
+    assert missing.returncode == 1
+    assert "README.md is missing; write it anew: kafka-spec draw --gallery" in missing.stderr
+    assert (written.returncode, current.returncode) == (0, 0), current.stderr
+    names = {file.name for file in (tmp_path / "pictures").iterdir()}
+    assert "bad-one.svg" in names
+    assert not any("good" in name for name in names)
+
+
+def test_a_bug_that_is_not_found_is_told(inside: Command, tmp_path: Path) -> None:
+    """A check that expects a violation and shows none leaves no gap in the gallery: it is told, and nothing is written."""
+    manifest = tmp_path / "pyproject.toml"
+    manifest.write_text(
+        '[[tool.kafka-spec.checks]]\nname = "gone"\nmodel = "replication/kip_320"\nbounds = "tiny"\nverdict = "violated"\n'
+    )
+    run = inside("draw", "--gallery", "--manifest", str(manifest), "--folder", str(tmp_path / "pictures"))
+
+    assert run.returncode == 2
+    assert "cannot show gone: the manifest expects a violation, and the check comes to holds" in run.stderr
+    assert not (tmp_path / "pictures").exists()
+
+
+def test_the_manifest_has_bugs_to_show() -> None:
+    """The project's own manifest expects violations, so its gallery has charts."""
+    from conftest import ROOT
+
+    checks = read_manifest(ROOT / "pyproject.toml", MODELS.__getitem__)
+    assert sum(named.expected.verdict == "violated" for named in checks) >= 7

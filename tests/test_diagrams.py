@@ -1,0 +1,255 @@
+"""Pictures of machines: every row is drawn, once, in a stable order, in every format; eras are compared row by row."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import toys
+from conftest import Command
+from hypothesis import given, settings
+from lxml import etree
+from machines import machines
+
+from diagrams.dot import machine_dot, render
+from diagrams.explored import NODES, explored_dot, explored_graph, explored_mermaid
+from diagrams.machine import arrows, changes, choice_of, compared
+from diagrams.markdown import changes_markdown, machine_markdown
+from diagrams.mermaid import escaped, machine_mermaid
+from diagrams.places import PLACES
+from kafka_spec import MODELS
+from model_check import oracle
+from spec.models import MACHINES
+from spec.partition import PARTITION
+from spec.replica import REPLICA, REPLICA_0_10
+from spec.table import Machine, SpecError
+
+Golden = Callable[[str, str], None]
+RANDOM = settings(max_examples=60, deadline=None, derandomize=True, database=None)
+
+
+def drawn_rows(machine: Machine) -> Counter[object]:
+    """Return what the arrows of a machine show, one entry for each row and source."""
+    return Counter(
+        (arrow.trigger, source, arrow.target, arrow.kind, choice)
+        for arrow in arrows(machine)
+        for choice in arrow.choices
+        for source in arrow.sources
+    )
+
+
+def stated_rows(machine: Machine) -> Counter[object]:
+    """Return what the table states, one entry for each row and source."""
+    return Counter((row.trigger, source, row.target, row.kind, choice_of(row)) for row in machine.rows for source in row.sources)
+
+
+@given(machines())
+@RANDOM
+def test_every_row_is_drawn_once(machine: Machine) -> None:
+    """The arrows of any machine show each row from each of its sources exactly once, and nothing else."""
+    assert drawn_rows(machine) == stated_rows(machine)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_catalogue_machine_is_drawn_whole(name: str) -> None:
+    """The same of the machines that there are."""
+    assert drawn_rows(MACHINES[name]) == stated_rows(MACHINES[name])
+
+
+def test_rows_that_belong_together_are_one_arrow() -> None:
+    """The replica machine's 26 rows are eleven arrows: four sources of offline_replica are one, with three choices."""
+    offline = next(arrow for arrow in arrows(REPLICA) if arrow.trigger == "offline_replica")
+
+    assert len(arrows(REPLICA)) == 11
+    assert [source.name for source in offline.sources] == ["NEW", "ONLINE", "OFFLINE", "DELETION_INELIGIBLE"]
+    assert len(offline.choices) == 3
+    assert [arrow.trigger for arrow in arrows(REPLICA) if arrow.from_anywhere] == ["shutdown"]
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_placed_machine_is_placed_whole(name: str) -> None:
+    """Where a machine has a page of its own, every state and arrow has a place there, and no two have the same."""
+    machine = MACHINES[name]
+    if machine.name not in PLACES:
+        return
+    places = PLACES[machine.name]
+    points = [places.of_arrow(arrow) for arrow in arrows(machine)]
+    states = [places.points[state.name] for state in machine.states]
+
+    assert None not in points
+    assert len(set(points + states)) == len(points) + len(states)
+    assert {state for lane in places.lanes.values() for state in lane} == {state.name for state in machine.states}
+
+
+def test_the_usual_way_is_straight() -> None:
+    """On each page the usual way is one line from left to right, failure below it, deletion to its right or below."""
+    for places in PLACES.values():
+        path = [places.points[state] for state in places.lanes["path"]]
+        assert len({y for _, y in path}) == 1
+        assert [x for x, _ in path] == sorted(x for x, _ in path)
+        for state in places.lanes.get("failure", ()):
+            assert places.points[state][1] > path[0][1]
+        for state in places.lanes.get("deletion", ()):
+            assert places.points[state][0] > path[-1][0]
+
+
+@pytest.mark.parametrize("machine", [PARTITION, toys.DOOR], ids=["partition", "door"])
+def test_formats(machine: Machine, golden: Golden) -> None:
+    """Mermaid, DOT and Markdown of a placed machine, and of one that Graphviz lays out, read as they did."""
+    name = machine.name.lower()
+    golden(f"{name}.mmd", machine_mermaid(machine))
+    golden(f"{name}.dot", machine_dot(machine))
+    golden(f"{name}.md", machine_markdown(machine))
+
+
+def test_eras(golden: Golden) -> None:
+    """What 0.10 and 2.8 differ in, as Mermaid and Markdown: the one pair that 0.10 has not."""
+    golden("replica-eras.mmd", machine_mermaid(REPLICA, compared(REPLICA_0_10, REPLICA)))
+    golden("replica-eras.md", changes_markdown(REPLICA_0_10, REPLICA))
+
+    assert [c.status for c in changes(REPLICA_0_10, REPLICA) if c.status != "same"] == ["added"]
+    assert [c.status for c in changes(REPLICA, REPLICA_0_10) if c.status != "same"] == ["removed"]
+
+
+@given(machines())
+@RANDOM
+def test_a_machine_does_not_differ_from_itself(machine: Machine) -> None:
+    """Compared with itself, any machine shows its own arrows, all the same."""
+    assert {change.status for change in changes(machine, machine)} == {"same"}
+    assert compared(machine, machine) == arrows(machine)
+    assert "No row differs." in changes_markdown(machine, machine)
+
+
+@given(machines())
+@RANDOM
+def test_a_row_taken_away_is_seen(machine: Machine) -> None:
+    """A guard that is added to a row shows as changed, old and new; nothing else does."""
+    first = machine.rows[0]
+    guarded = dataclasses.replace(first, guards=(*first.guards, "another_guard"))
+    newer = dataclasses.replace(machine, rows=(guarded, *machine.rows[1:]))
+    found = [change for change in changes(machine, newer) if change.status != "same"]
+
+    assert [(change.status, change.trigger, change.source) for change in found] == [
+        ("changed", first.trigger, source) for source in first.sources
+    ]
+    statuses = [arrow.status for arrow in compared(machine, newer) if arrow.trigger == first.trigger]
+    assert sorted(statuses) == ["added", "removed"]
+
+
+def test_two_machines_are_not_two_eras(inside: Command) -> None:
+    """Machines with different states are not compared."""
+    with pytest.raises(SpecError, match="machines Partition and Replica have different states"):
+        changes(PARTITION, REPLICA)
+    run = inside("draw", "partition", "--against", "replica")
+
+    assert (run.returncode, run.stdout) == (2, "")
+
+
+@given(machines())
+@settings(max_examples=8, deadline=None, derandomize=True, database=None)
+def test_graphviz_takes_any_machine(machine: Machine) -> None:
+    """Graphviz draws any machine; the SVG is well-formed and holds each state by its id."""
+    root = etree.fromstring(render(machine_dot(machine), "svg"))
+    ids = set(root.xpath("//@id"))
+
+    assert {f"state-Random-{state.name}" for state in machine.states} <= ids
+    assert {f"arrow-Random-{number}" for number in range(len(arrows(machine)))} <= ids
+
+
+def test_png(inside: Command, tmp_path: Path) -> None:
+    """PNG goes to a file; several formats in one run go to several."""
+    picture, text = tmp_path / "replica.png", tmp_path / "replica.dot"
+    run = inside("draw", "replica", "--output", f"png:{picture}", "--output", f"dot:{text}", "--format", "markdown")
+
+    assert run.returncode == 0, run.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG\r\n")
+    assert text.read_text() == machine_dot(REPLICA)
+    assert run.stdout == machine_markdown(REPLICA)
+
+
+def test_without_graphviz(kafka_spec: Command, tmp_path: Path) -> None:
+    """Without the program dot, Mermaid, DOT and Markdown work, and the message of SVG says how to get it."""
+    nowhere = {"PATH": str(tmp_path)}
+    for form in ("mermaid", "dot", "markdown"):
+        assert kafka_spec("draw", "replica", "--format", form, env=nowhere).returncode == 0
+    run = kafka_spec("draw", "replica", "--format", "svg", env=nowhere)
+
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "apt-get install graphviz" in run.stderr
+    assert "--format mermaid" in run.stderr
+
+
+def test_wrong_requests(inside: Command) -> None:
+    """What cannot be drawn is told with what can."""
+    cases = {
+        (): "name what to draw: partition, replica",
+        ("nobody",): "'nobody' is no machine and no model; there is partition",
+        ("replica", "--by", "x"): "--by, --bound and --bounds are of models",
+        ("replica", "--check"): "leave out the name",
+        ("toys:DOORS", "--format", "markdown"): "a model is not drawn as markdown; take mermaid",
+        ("toys:DOORS", "--against", "replica"): "--against compares machines",
+        ("toys:Door",): "a Machine is needed",
+        ("replica", "--output", "svg:"): "it names no file; write svg:FILE",
+    }
+    for arguments, message in cases.items():
+        run = inside("draw", *arguments)
+        assert run.returncode == 2, arguments
+        assert message in run.stderr
+
+
+def test_mermaid_escapes() -> None:
+    """What means something to Mermaid is written so that it is shown and not obeyed."""
+    assert escaped('a "b" <i>; #1\n%') == "a #quot;b#quot; #lt;i#gt;#59; #35;1 %"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Explored graphs
+
+
+def test_a_small_model_is_drawn_whole() -> None:
+    """The graph of a small model has a node for each state and an edge for each step that the oracle counts."""
+    result = oracle.explore(toys.DOORS, toys.bounds_of(toys.DOORS), everything=True)
+    graph = explored_graph(toys.DOORS, toys.bounds_of(toys.DOORS))
+
+    assert graph.number_of_nodes() == result.distinct
+    assert sum(edge["count"] for _, _, edge in graph.edges(data=True)) == result.generated
+    assert [number for number, node in graph.nodes(data=True) if node["initial"]] == [0]
+
+
+def test_a_quotient_joins_what_agrees() -> None:
+    """By a field, states that agree in it are one node; the nodes' states add up to all."""
+    spec = MODELS["replication/high_watermark"]
+    bounds = spec.bound_values(dict(next(b.values for b in spec.bound_sets if b.name == "tiny")))
+    graph = explored_graph(spec, bounds, ["quorum.leader"])
+
+    assert {node["fields"][0][1] for _, node in graph.nodes(data=True)} == {"none", "broker 0", "broker 1"}
+    assert sum(node["states"] for _, node in graph.nodes(data=True)) == 353
+    assert not any(source == target for source, target in graph.edges())
+
+
+def test_no_hairball(inside: Command) -> None:
+    """A model of more than 200 states without machines is not drawn; the message names the fields it can be grouped by."""
+    run = inside("draw", "replication/high_watermark", "--bounds", "tiny")
+    wrong = inside("draw", "replication/high_watermark", "--bounds", "tiny", "--by", "leader")
+    fields = re.findall(r"replicas\[\d\]\.\w+|quorum\.\w+", run.stderr)
+    many = inside("draw", "replication/high_watermark", "--bounds", "tiny", *(f"--by={field}" for field in fields))
+
+    assert {run.returncode, wrong.returncode, many.returncode} == {2}
+    assert f"353 states and no machine to group them by; at most {NODES} are drawn" in run.stderr
+    assert "there is no field 'leader'; there is replicas[0].log" in wrong.stderr
+    assert "name fewer fields with --by" in many.stderr
+
+
+def test_machines_are_what_a_large_model_is_grouped_by(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
+    """Above the limit a model with machines becomes its quotient by their states."""
+    monkeypatch.setattr("diagrams.explored.NODES", 10)
+    graph = explored_graph(toys.DOORS, toys.bounds_of(toys.DOORS))
+
+    assert {path for _, node in graph.nodes(data=True) for path, _ in node["fields"]} == {"doors[0]", "doors[1]"}
+    golden("doors-explored.dot", explored_dot(graph))
+    golden("doors-explored.mmd", explored_mermaid(graph))
+    assert len(re.findall(rb'class="node"', render(explored_dot(graph), "svg"))) == graph.number_of_nodes()

@@ -1,0 +1,88 @@
+"""The gates of a broker, as tables of cases: which request it refuses, with which of Kafka's error codes."""
+
+from __future__ import annotations
+
+import pytest
+
+from spec.control.decisions import Checked, StopReplicaEpoch
+from spec.control.network import ErrorCode, answer_to_leader_and_isr, answer_to_request, answer_to_stop_replica
+
+
+def test_error_codes() -> None:
+    """The codes are Kafka's."""
+    assert {code.name: int(code) for code in ErrorCode} == {
+        "NONE": 0,
+        "UNKNOWN_TOPIC_OR_PARTITION": 3,
+        "STALE_CONTROLLER_EPOCH": 11,
+        "FENCED_LEADER_EPOCH": 74,
+        "STALE_BROKER_EPOCH": 77,
+    }
+
+
+REQUESTS = [
+    # controller epoch of request, seen; broker epoch of request, own -> answer
+    (5, 5, 3, 3, 0),  # the same controller, the same registration
+    (6, 5, 3, 3, 0),  # a newer controller
+    (4, 5, 3, 3, 11),  # an older controller
+    (1, 0, 3, 3, 0),  # a broker that has just started takes the first epoch it sees
+    (5, 5, 2, 3, 77),  # meant for an earlier registration
+    (5, 5, 4, 3, 0),  # the broker has not learned its new registration yet: a larger epoch passes
+    (4, 5, 2, 3, 77),  # both are stale: the broker epoch is looked at first
+    (4, 5, 4, 3, 11),
+    (6, 5, 2, 3, 77),
+]
+
+
+@pytest.mark.parametrize(("epoch", "seen", "broker_epoch", "own", "answer"), REQUESTS)
+def test_whole_requests(epoch: int, seen: int, broker_epoch: int, own: int, answer: int) -> None:
+    """LeaderAndIsr, UpdateMetadata and StopReplica pass the same two gates: broker epoch, then controller epoch."""
+    assert answer_to_request(epoch, seen, Checked.YES, broker_epoch, own, Checked.YES) == answer
+
+
+@pytest.mark.parametrize(("epoch", "seen", "broker_epoch", "own", "answer"), REQUESTS)
+def test_eras_without_a_gate(epoch: int, seen: int, broker_epoch: int, own: int, answer: int) -> None:
+    """Before 2.2 no broker epoch is compared, before 0.8 no controller epoch: the other gate stays as it is."""
+    without_generation = answer_to_request(epoch, seen, Checked.YES, broker_epoch, own, Checked.NO)
+    without_controller = answer_to_request(epoch, seen, Checked.NO, broker_epoch, own, Checked.YES)
+
+    assert without_generation == (11 if epoch < seen else 0)
+    assert without_controller == (77 if answer == 77 else 0)
+    assert answer_to_request(epoch, seen, Checked.NO, broker_epoch, own, Checked.NO) == 0
+
+
+@pytest.mark.parametrize(
+    ("leader_epoch", "current", "assigned", "answer"),
+    [
+        (0, -1, 1, 0),  # a replica that was told of no epoch: created now
+        (5, 4, 1, 0),
+        (9, 4, 1, 0),
+        (5, 4, 0, 3),  # news, but the broker is no replica
+        (0, -1, 0, 3),
+        (4, 4, 1, 11),  # known already
+        (3, 4, 1, 11),  # older
+        (4, 4, 0, 11),  # the epoch is looked at before the assignment
+        (3, 4, 0, 11),
+    ],
+)
+def test_leader_and_isr(leader_epoch: int, current: int, assigned: int, answer: int) -> None:
+    """A partition of a LeaderAndIsr is accepted only under a larger leader epoch, by an assigned broker."""
+    assert answer_to_leader_and_isr(leader_epoch, current, assigned) == answer
+
+
+@pytest.mark.parametrize(
+    ("leader_epoch", "current", "from_3_5", "from_2_6", "before_2_6"),
+    [
+        (-1, 4, 0, 0, 0),  # no epoch supplied
+        (-2, 4, 0, 0, 0),  # the topic is being deleted
+        (-1, -1, 0, 0, 0),
+        (5, 4, 0, 0, 0),
+        (4, 4, 0, 74, 0),  # equal: refused from 2.6 to 3.4 (KAFKA-13972)
+        (3, 4, 74, 74, 0),
+        (0, -1, 0, 0, 0),
+    ],
+)
+def test_stop_replica(leader_epoch: int, current: int, from_3_5: int, from_2_6: int, before_2_6: int) -> None:
+    """A hosted replica is stopped unless the request's leader epoch is older, as the era reckons."""
+    assert answer_to_stop_replica(leader_epoch, current, StopReplicaEpoch.AT_LEAST) == from_3_5
+    assert answer_to_stop_replica(leader_epoch, current, StopReplicaEpoch.LARGER) == from_2_6
+    assert answer_to_stop_replica(leader_epoch, current, StopReplicaEpoch.NONE) == before_2_6
