@@ -1,6 +1,6 @@
 # make check   installs the checker into .venv and checks every claim of the manifest
 # make test    the same with everything the tests need: lint, types, floors, tests under two hash seeds, the gallery
-# make system  installs the programs that tests of pictures and exports need (Graphviz, Chromium, Java), or says how
+# make system  installs the programs that tests of pictures, exports and ZooKeeper need (Graphviz, Chromium, Java), or says how
 # make fmt     formats the code
 # make golden  rewrites the golden texts of the tests; read the diff before you commit it
 # make gallery draws the pictures of diagrams/gallery anew

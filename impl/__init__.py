@@ -1,1 +1,1 @@
-"""The reference implementation: executes the tables of spec/ on real storage. Nothing is built here yet."""
+"""The reference implementation: a small Kafka control plane that executes the tables of spec/ on real storage."""

@@ -168,11 +168,10 @@ class Machine:
 
 def _check_machine(machine: Machine) -> None:
     where = f"machine {machine.name}"
-    members = set(machine.states)
     reached = {machine.initial}
     for row in machine.rows:
         for state in (*row.sources, row.target):
-            if state not in members:
+            if not isinstance(state, machine.states):
                 raise SpecError(f"{where}: row {row.label!r} names {state!r}, which is no {machine.states.__name__}")
         if not row.sources:
             raise SpecError(f"{where}: row {row.label!r} has no source; name the states it starts from")

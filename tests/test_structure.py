@@ -31,6 +31,15 @@ def test_nothing_imports_the_top() -> None:
             assert not re.search(r"^\s*(import|from) kafka_spec\b", file.read_text(), re.MULTILINE), file
 
 
+def test_libraries_of_the_implementation_are_imported_once() -> None:
+    """transitions, kazoo and aiokafka each have one module that knows them."""
+    places = {"transitions": "impl/machine.py", "kazoo": "impl/coordination/zookeeper.py", "aiokafka": "impl/log/batches.py"}
+    for library, place in places.items():
+        pattern = re.compile(rf"^\s*(import|from) {library}\b", re.MULTILINE)
+        files = [file for package in ("spec", "model_check", "impl", "diagrams") for file in (ROOT / package).rglob("*.py")]
+        assert [file for file in files if pattern.search(file.read_text(encoding="utf-8"))] == [ROOT / place]
+
+
 def test_missing_checker_is_told() -> None:
     """Without the extra `check`, the command says what to install."""
     code = "import sys; sys.modules['numpy'] = None; import kafka_spec"

@@ -1,0 +1,113 @@
+"""A ZooKeeper server of our own, on loopback, from the jars that PySpark brings; it needs Java 17 and no download."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+from types import TracebackType
+
+CONFIGURATION = """\
+dataDir={data}
+clientPort={port}
+clientPortAddress=127.0.0.1
+tickTime=500
+minSessionTimeout=1000
+maxSessionTimeout=60000
+maxClientCnxns=0
+admin.enableServer=false
+4lw.commands.whitelist=ruok
+"""
+
+
+class NoServer(Exception):  # noqa: N818 - says what happened
+    """No ZooKeeper server could be started here."""
+
+
+class ZooKeeperServer:
+    """A server process; as a context it runs until the context ends. What it holds stays in its folder."""
+
+    def __init__(self, folder: Path, port: int = 0, seconds: float = 60.0) -> None:
+        """Start a server that keeps its files in `folder`, on `port` or a free one, and wait until it answers.
+
+        Raises:
+            NoServer: Java or the jars are missing, or it does not answer in time; the message says what to do.
+        """
+        self.port = port or _free_port()
+        folder.mkdir(parents=True, exist_ok=True)
+        configuration = folder / "zoo.cfg"
+        configuration.write_text(CONFIGURATION.format(data=folder / "data", port=self.port), encoding="utf-8")
+        self._output = folder / "zookeeper.log"
+        command = [
+            _java(),
+            "-Xmx256m",
+            "-cp",
+            f"{_jars()}/*",
+            "org.apache.zookeeper.server.ZooKeeperServerMain",
+            str(configuration),
+        ]
+        with self._output.open("ab") as output:
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        deadline = time.monotonic() + seconds
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                self.stop()
+                raise NoServer(f"the ZooKeeper server does not answer on port {self.port}; read {self._output}")
+            time.sleep(0.05)
+
+    @property
+    def hosts(self) -> str:
+        """Where sessions connect to."""
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """The process."""
+        return self._process.pid
+
+    def stop(self) -> None:
+        """End the process, and wait for its end."""
+        self._process.terminate()
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def __enter__(self) -> ZooKeeperServer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+    def _answers(self) -> bool:
+        """Whether this server answers that it is well."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
+                connection.sendall(b"ruok")
+                return connection.recv(4) == b"imok"
+        except OSError:
+            return False
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _java() -> str:
+    java = shutil.which("java")
+    if java is None:
+        raise NoServer("no java is on the PATH, which a ZooKeeper server needs; on Debian: apt-get install openjdk-17-jre-headless")
+    return java
+
+
+def _jars() -> Path:
+    found = importlib.util.find_spec("pyspark")
+    if found is None or not found.submodule_search_locations:
+        raise NoServer("the jars of ZooKeeper come with PySpark, which is missing; pip install pyspark")
+    return Path(found.submodule_search_locations[0]) / "jars"

@@ -1,0 +1,210 @@
+"""Sessions with real ZooKeeper servers, through kazoo.
+
+What kazoo does otherwise is closed here. After a session has expired kazoo opens another, and what was asked under the old one
+would be done under the new one: here submitting and expiring exclude each other, so nothing is sent by a session that is over.
+Kazoo forgets its watches with a connection and calls them with an event of no type: here that is one `DISCONNECTED`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kazoo import exceptions
+from kazoo.client import KazooClient, KazooState
+from kazoo.protocol.states import EventType, WatchedEvent, ZnodeStat
+
+from impl.coordination.interface import (
+    ANY,
+    BadVersion,
+    Check,
+    ConnectionLost,
+    CoordinationError,
+    Create,
+    Delete,
+    EphemeralParent,
+    Event,
+    Kind,
+    MultiRefused,
+    NodeExists,
+    NoNode,
+    NotEmpty,
+    Operation,
+    Result,
+    SessionExpired,
+    Set,
+    Stat,
+    check_path,
+)
+
+ERRORS: dict[type[Exception], type[CoordinationError]] = {
+    exceptions.NoNodeError: NoNode,
+    exceptions.NodeExistsError: NodeExists,
+    exceptions.BadVersionError: BadVersion,
+    exceptions.NotEmptyError: NotEmpty,
+    exceptions.NoChildrenForEphemeralsError: EphemeralParent,
+    exceptions.SessionExpiredError: SessionExpired,
+    exceptions.ConnectionClosedError: SessionExpired,
+    exceptions.ConnectionLoss: ConnectionLost,
+}
+KINDS = {
+    EventType.CREATED: Kind.CREATED,
+    EventType.CHANGED: Kind.CHANGED,
+    EventType.DELETED: Kind.DELETED,
+    EventType.CHILD: Kind.CHILDREN,
+}
+
+
+class KazooSession:
+    """A session with real servers; the interface is `Session`. Opening it waits until the servers answer."""
+
+    def __init__(self, hosts: str, timeout: float = 6.0, patience: float = 30.0) -> None:
+        """`hosts` is HOST:PORT,...; `timeout` is the session's, `patience` how long a reply is waited for, both in seconds.
+
+        Raises:
+            ConnectionLost: no server answers within the patience.
+        """
+        self._client = KazooClient(hosts, timeout=timeout)
+        self._patience = patience
+        self._lock = threading.Lock()
+        self._over = False
+        self._ending = threading.Thread(target=self._shut, daemon=True)
+        self._heard: list[Event] = []
+        self._last: WatchedEvent | None = None
+        try:
+            self._client.start(timeout=patience)
+        except self._client.handler.timeout_exception:
+            self._shut()
+            raise ConnectionLost(f"no ZooKeeper answers at {hosts} within {patience:g} s; is it running?") from None
+        self._id: int
+        self._password: bytes
+        self._id, self._password = self._client.client_id
+        self._client.add_listener(self._state_changed)
+
+    @property
+    def id(self) -> int:
+        """The number by which the servers know the session."""
+        return self._id
+
+    @property
+    def credentials(self) -> tuple[int, bytes]:
+        """Number and password, with which another client can take the session over."""
+        return self._id, self._password
+
+    def create(self, path: str, data: bytes = b"", *, ephemeral: bool = False, sequential: bool = False) -> tuple[str, Stat]:
+        """See `Session.create`."""
+        check_path(path)
+        created, stat = self._do(
+            lambda: self._client.create_async(path, data, ephemeral=ephemeral, sequence=sequential, include_data=True)
+        )
+        return created, _stat(stat)
+
+    def get(self, path: str, *, watch: bool = False) -> tuple[bytes, Stat]:
+        """See `Session.get`."""
+        check_path(path)
+        data, stat = self._do(lambda: self._client.get_async(path, self._fired if watch else None))
+        return data, _stat(stat)
+
+    def exists(self, path: str, *, watch: bool = False) -> Stat | None:
+        """See `Session.exists`."""
+        check_path(path)
+        stat = self._do(lambda: self._client.exists_async(path, self._fired if watch else None))
+        return None if stat is None else _stat(stat)
+
+    def children(self, path: str, *, watch: bool = False) -> list[str]:
+        """See `Session.children`."""
+        check_path(path)
+        return sorted(self._do(lambda: self._client.get_children_async(path, self._fired if watch else None)))
+
+    def set(self, path: str, data: bytes, version: int = ANY) -> Stat:
+        """See `Session.set`."""
+        check_path(path)
+        return _stat(self._do(lambda: self._client.set_async(path, data, version)))
+
+    def delete(self, path: str, version: int = ANY) -> None:
+        """See `Session.delete`."""
+        check_path(path)
+        self._do(lambda: self._client.delete_async(path, version))
+
+    def multi(self, operations: Sequence[Operation]) -> list[Result]:
+        """See `Session.multi`."""
+        transaction = self._client.transaction()
+        for operation in operations:
+            check_path(operation.path)
+            match operation:
+                case Create(path, data, ephemeral, sequential):
+                    transaction.create(path, data, ephemeral=ephemeral, sequence=sequential)
+                case Set(path, data, version):
+                    transaction.set_data(path, data, version)
+                case Delete(path, version):
+                    transaction.delete(path, version)
+                case Check(path, version):
+                    transaction.check(path, version)
+        answers = self._do(transaction.commit_async)
+        for index, answer in enumerate(answers):
+            if isinstance(answer, Exception) and not isinstance(answer, exceptions.RolledBackError):
+                raise MultiRefused(index, _error(answer))
+        return [_stat(a) if isinstance(a, ZnodeStat) else a if isinstance(a, str) else None for a in answers]
+
+    def events(self) -> list[Event]:
+        """See `Session.events`."""
+        with self._lock:
+            heard, self._heard = self._heard, []
+        return heard
+
+    def close(self) -> None:
+        """See `Session.close`."""
+        self._client.remove_listener(self._state_changed)
+        with self._lock:
+            self._end()
+        self._ending.join()
+
+    def _end(self) -> None:
+        """Do nothing any more, and stop the client beside, once: its own thread cannot."""
+        if not self._over:
+            self._over = True
+            self._ending.start()
+
+    def _shut(self) -> None:
+        self._client.stop()
+        self._client.close()
+
+    def _do(self, submit: Callable[[], Any]) -> Any:
+        """Submit an operation while the session lives, and wait for its answer."""
+        with self._lock:
+            if self._over:
+                raise SessionExpired(f"session {self._id:#x}")
+            answer = submit()
+        try:
+            return answer.get(timeout=self._patience)
+        except self._client.handler.timeout_exception:
+            raise ConnectionLost(f"session {self._id:#x}: no answer within {self._patience:g} s") from None
+        except tuple(ERRORS) as error:
+            raise _error(error) from None
+
+    def _fired(self, event: WatchedEvent) -> None:
+        """Take the event of a watch; kazoo's own thread calls this, twice with one deletion that both kinds of watch wait for."""
+        if event.type in KINDS:
+            with self._lock:
+                twice, self._last = event is self._last, event
+                if not self._over and not twice:
+                    self._heard.append(Event(KINDS[event.type], event.path))
+
+    def _state_changed(self, state: str) -> None:
+        """Take a change of the connection; kazoo calls this before it connects again, and before it fails what waits."""
+        with self._lock:
+            if state == KazooState.SUSPENDED:
+                self._heard.append(Event(Kind.DISCONNECTED))
+            elif state == KazooState.LOST and not self._over:
+                self._heard.append(Event(Kind.EXPIRED))
+                self._end()  # and with it the session that kazoo would open next
+
+
+def _stat(stat: ZnodeStat) -> Stat:
+    return Stat(stat.czxid, stat.mzxid, stat.version, stat.ephemeralOwner, stat.numChildren)
+
+
+def _error(error: Exception) -> CoordinationError:
+    """Return the error of the interface for one of kazoo's."""
+    return next((ours(str(error)) for theirs, ours in ERRORS.items() if isinstance(error, theirs)), CoordinationError(repr(error)))

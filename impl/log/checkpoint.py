@@ -1,0 +1,109 @@
+"""Kafka's checkpoint files: a version, a count, and one entry a line; written whole, or not at all.
+
+`replication-offset-checkpoint` (high watermarks) and `recovery-point-offset-checkpoint` stand in the data folder, one
+`leader-epoch-checkpoint` in each partition's.
+
+Source: Kafka 2.8 CheckpointFile.scala, OffsetCheckpointFile.scala, LeaderEpochCheckpointFile.scala.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from impl.partitions import TopicPartition
+
+VERSION = "0"
+REPLICATION_OFFSETS = "replication-offset-checkpoint"
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+LEADER_EPOCHS = "leader-epoch-checkpoint"
+
+
+class CheckpointError(OSError):
+    """A checkpoint file is not what Kafka writes; Kafka takes the folder for failed."""
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder outlive a loss of power."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_lines(path: Path, lines: Sequence[str]) -> None:
+    """Write a checkpoint so that a crash leaves the old one or the new one, whole."""
+    text = "".join(f"{line}\n" for line in (VERSION, str(len(lines)), *lines))
+    temporary = path.with_name(f"{path.name}.tmp")
+    with temporary.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    sync_folder(path.parent)
+
+
+def read_lines(path: Path) -> list[str]:
+    """Return the entries of a checkpoint; none if the file is empty or is not there.
+
+    Raises:
+        CheckpointError: another version, or another number of entries than it says.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+    except UnicodeDecodeError as error:
+        raise CheckpointError(f"{path}: {error}") from None
+    if not lines:
+        return []
+    if lines[0] != VERSION:
+        raise CheckpointError(f"{path}: version {lines[0]!r} is not {VERSION}")
+    if len(lines) < 2 or not lines[1].isdecimal() or int(lines[1]) != len(lines) - 2:
+        raise CheckpointError(f"{path}: {len(lines) - 2} entries, where {lines[1:2]} are told")
+    return lines[2:]
+
+
+def write_offsets(path: Path, offsets: Mapping[TopicPartition, int]) -> None:
+    """Write an offset for each partition."""
+    write_lines(path, [f"{partition.topic} {partition.partition} {offset}" for partition, offset in sorted(offsets.items())])
+
+
+def read_offsets(path: Path) -> dict[TopicPartition, int]:
+    """Return the offset of each partition.
+
+    Raises:
+        CheckpointError: as of `read_lines`, or an entry that is none.
+    """
+    offsets: dict[TopicPartition, int] = {}
+    for line in read_lines(path):
+        words = line.split()
+        try:
+            topic, partition, offset = words
+            offsets[TopicPartition(topic, int(partition))] = int(offset)
+        except ValueError:
+            raise CheckpointError(f"{path}: {line!r} is no topic, partition and offset") from None
+    return offsets
+
+
+def write_epochs(path: Path, entries: Sequence[tuple[int, int]]) -> None:
+    """Write (epoch, start offset) entries."""
+    write_lines(path, [f"{epoch} {start}" for epoch, start in entries])
+
+
+def read_epochs(path: Path) -> list[tuple[int, int]]:
+    """Return the (epoch, start offset) entries.
+
+    Raises:
+        CheckpointError: as of `read_lines`, or an entry that is none.
+    """
+    entries = []
+    for line in read_lines(path):
+        try:
+            epoch, start = map(int, line.split())
+        except ValueError:
+            raise CheckpointError(f"{path}: {line!r} is no epoch and offset") from None
+        entries.append((epoch, start))
+    return entries

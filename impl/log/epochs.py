@@ -1,0 +1,72 @@
+"""Where each leader epoch begins in a log: what followers ask for, and leaders answer, when they compare logs.
+
+Source: Kafka 2.8 LeaderEpochFileCache.scala.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+UNDEFINED = -1
+"""No epoch, no offset."""
+
+
+class LeaderEpochs:
+    """Entries (epoch, start offset), both increasing; `save` is given all of them whenever they change."""
+
+    def __init__(self, entries: Sequence[tuple[int, int]], save: Callable[[Sequence[tuple[int, int]]], object]) -> None:
+        self._entries = list(entries)
+        self._save = save
+
+    @property
+    def entries(self) -> tuple[tuple[int, int], ...]:
+        """The entries, oldest first."""
+        return tuple(self._entries)
+
+    @property
+    def latest(self) -> int:
+        """The newest epoch, or UNDEFINED."""
+        return self._entries[-1][0] if self._entries else UNDEFINED
+
+    def assign(self, epoch: int, start: int) -> None:
+        """Note that an epoch begins at an offset; entries that contradict it go. Nothing changes if it is the newest already."""
+        if self._entries and self._entries[-1][0] == epoch and start >= self._entries[-1][1]:
+            return
+        while self._entries and (self._entries[-1][0] >= epoch or self._entries[-1][1] >= start):
+            self._entries.pop()
+        self._entries.append((epoch, start))
+        self._save(self._entries)
+
+    def end_offset_for(self, epoch: int, log_end: int) -> tuple[int, int]:
+        """Return the largest epoch that is not newer than the one asked for, and where it ends; UNDEFINED twice if unknown.
+
+        The newest epoch ends at `log_end`; an older one where the next larger one begins.
+        """
+        if epoch == UNDEFINED or not self._entries:
+            return UNDEFINED, UNDEFINED
+        if epoch == self.latest:
+            return epoch, log_end
+        larger = [start for known, start in self._entries if known > epoch]
+        if not larger:
+            return UNDEFINED, UNDEFINED
+        smaller = [known for known, _ in self._entries if known <= epoch]
+        return (smaller[-1] if smaller else epoch), larger[0]
+
+    def truncate_from_end(self, end: int) -> None:
+        """Forget epochs that begin at or after a new end of the log."""
+        self._keep([entry for entry in self._entries if entry[1] < end])
+
+    def truncate_from_start(self, start: int) -> None:
+        """Forget epochs that end before a new start of the log; the one that goes on there begins there."""
+        before = [entry for entry in self._entries if entry[1] <= start]
+        after = [entry for entry in self._entries if entry[1] > start]
+        self._keep([*([(before[-1][0], start)] if before else []), *after])
+
+    def clear(self) -> None:
+        """Forget all epochs."""
+        self._keep([])
+
+    def _keep(self, entries: list[tuple[int, int]]) -> None:
+        if entries != self._entries:
+            self._entries = entries
+            self._save(entries)

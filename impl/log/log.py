@@ -1,0 +1,281 @@
+"""The log of one partition: a folder of segments, of which the last is written, and a checkpoint of leader epochs.
+
+A crash of the process loses nothing that was appended. A loss of power may lose what was not flushed; a segment is flushed when the
+next one begins. What the end of a log then holds is found out when it is opened: everything from the first torn batch on is cut.
+
+Source: Kafka 2.8 Log.scala.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from impl.log import batches, checkpoint
+from impl.log.batches import Batch, Record
+from impl.log.epochs import LeaderEpochs
+from impl.log.segment import INDEX_ENTRY, LARGEST_RELATIVE, NO_TIMESTAMP, TIME_ENTRY, Segment
+
+
+class OffsetOutOfRange(LookupError):  # noqa: N818 - Kafka's name
+    """An offset is before the start of the log, or after its end."""
+
+
+@dataclass(frozen=True)
+class LogConfig:
+    """When a new segment begins, and how dense the indexes are; Kafka's names and defaults. Sizes in bytes, `segment_ms` in ms."""
+
+    segment_bytes: int = 1 << 30
+    segment_ms: int = 7 * 24 * 3600 * 1000
+    segment_index_bytes: int = 10 << 20
+    index_interval_bytes: int = 4096
+
+
+class PartitionLog:
+    """A log that is open. One writer; readers see what was appended at once."""
+
+    def __init__(self, folder: Path, config: LogConfig | None = None, recovery_point: int = 0) -> None:
+        """Open the log in a folder, or create it; what a crash left torn is cut, and all later segments with it.
+
+        What lies before the `recovery_point` is known to be flushed: such segments are read no further than their indexes.
+
+        Raises:
+            CheckpointError: the leader epochs cannot be read.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self.config = config or LogConfig()
+        path = folder / checkpoint.LEADER_EPOCHS
+        self._epochs = LeaderEpochs(checkpoint.read_epochs(path), lambda entries: checkpoint.write_epochs(path, entries))
+        self._segments: list[Segment] = []
+        self.cut_bytes = 0
+        """How much of the end was cut when the log was opened."""
+        self._open_segments(recovery_point)
+        self._epochs.truncate_from_end(self.end_offset)
+        self._epochs.truncate_from_start(self.start_offset)
+        self._flushed = min(recovery_point, self.end_offset)
+
+    def _open_segments(self, recovery_point: int) -> None:
+        bases = sorted(int(path.stem) for path in self.folder.glob("[0-9]*.log"))
+        for path in sorted(self.folder.glob("[0-9]*.*index")):
+            if int(path.stem) not in bases:
+                path.unlink()
+        torn = False
+        for place, base in enumerate(bases):
+            segment = Segment(self.folder, base, self.config.index_interval_bytes)
+            if torn or (self._segments and base != self.end_offset):
+                torn = True
+                segment.delete()
+                continue
+            end = bases[place + 1] if place + 1 < len(bases) else base + 1
+            cut = segment.open_existing(self._note_found) if end <= recovery_point else segment.recover(self._note_found)
+            if segment.next_offset > recovery_point and end <= recovery_point:
+                cut += segment.recover(self._note_found)
+            self.cut_bytes += cut
+            torn = cut > 0
+            self._segments.append(segment)
+        if not self._segments:
+            self._begin_segment(0)
+
+    def _note_found(self, batch: Batch) -> None:
+        """Take up an epoch that was found in the log and not in the checkpoint."""
+        if batch.epoch > self._epochs.latest:
+            self._epochs.assign(batch.epoch, batch.base)
+
+    # What there is
+
+    @property
+    def start_offset(self) -> int:
+        """The offset of the first record that is kept."""
+        return self._segments[0].base
+
+    @property
+    def end_offset(self) -> int:
+        """The offset of the next record (LEO)."""
+        return self._segments[-1].next_offset
+
+    @property
+    def recovery_point(self) -> int:
+        """Up to which offset everything outlives a loss of power."""
+        return self._flushed
+
+    @property
+    def segment_bases(self) -> tuple[int, ...]:
+        """The base offset of each segment."""
+        return tuple(segment.base for segment in self._segments)
+
+    @property
+    def latest_epoch(self) -> int:
+        """The newest leader epoch, or -1."""
+        return self._epochs.latest
+
+    @property
+    def epochs(self) -> tuple[tuple[int, int], ...]:
+        """Each leader epoch with its start offset, oldest first."""
+        return self._epochs.entries
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """Return the largest epoch up to this one, and where it ends in this log; -1 twice if that is unknown."""
+        return self._epochs.end_offset_for(epoch, self.end_offset)
+
+    # Writing
+
+    def assign_epoch(self, epoch: int) -> None:
+        """Note that a leader epoch begins at the end of the log: its leader starts here."""
+        self._epochs.assign(epoch, self.end_offset)
+
+    def append_as_leader(self, data: bytes, epoch: int) -> tuple[int, int]:
+        """Append a producer's batches under a leader epoch; return the offsets of the first and the last record.
+
+        Raises:
+            Corrupt: they are no whole and sound batches; nothing is appended.
+            ValueError: there is none.
+        """
+        first = offset = self.end_offset
+        stamped = []
+        for batch, one in batches.split(data):
+            copy = bytearray(one)
+            batches.stamp(copy, offset, epoch)
+            last = offset + batch.last - batch.base
+            stamped.append((Batch(offset, last, epoch, batch.timestamp, batch.size), bytes(copy)))
+            offset = last + 1
+        if not stamped:
+            raise ValueError("there is no batch to append")
+        self._append(stamped)
+        return first, offset - 1
+
+    def append_as_follower(self, data: bytes) -> None:
+        """Append batches as their leader has stored them.
+
+        Raises:
+            Corrupt: they are no whole and sound batches; nothing is appended.
+            ValueError: they do not go on where the log ends.
+        """
+        offset = self.end_offset
+        fetched = list(batches.split(data))
+        for batch, _ in fetched:
+            if batch.base != offset:
+                raise ValueError(f"{self.folder.name} ends at {offset}, and was sent a batch from {batch.base}")
+            offset = batch.last + 1
+        self._append(fetched)
+
+    def _append(self, stamped: list[tuple[Batch, bytes]]) -> None:
+        for batch, data in stamped:
+            if self._is_full(batch):
+                self._roll()
+            self._epochs.assign(batch.epoch, batch.base)
+            self._segments[-1].append(data, batch)
+
+    def _is_full(self, batch: Batch) -> bool:
+        """Whether a batch must begin a new segment: size, age, index or relative offset would pass their limits."""
+        active, config = self._segments[-1], self.config
+        if active.size == 0:
+            return False
+        age = batch.timestamp - active.first_timestamp if active.first_timestamp != NO_TIMESTAMP else 0
+        entry = max(INDEX_ENTRY.size, TIME_ENTRY.size)
+        return (
+            active.size + batch.size > config.segment_bytes
+            or age > config.segment_ms
+            or active.index_entries() + entry > config.segment_index_bytes
+            or batch.last - active.base > LARGEST_RELATIVE
+        )
+
+    def _roll(self) -> None:
+        """Begin a new segment at the end offset, and flush the one that ends."""
+        self._segments[-1].end_writing()
+        self.flush()
+        self._begin_segment(self.end_offset)
+
+    def _begin_segment(self, base: int) -> None:
+        self._segments.append(Segment(self.folder, base, self.config.index_interval_bytes))
+        checkpoint.sync_folder(self.folder)
+
+    def truncate_to(self, offset: int) -> None:
+        """Cut the end so that nothing from the offset on is left; a batch that holds it goes as a whole.
+
+        Newest segments go first, so that whatever a crash leaves is a beginning of the log.
+        """
+        if offset >= self.end_offset:
+            return
+        if offset <= self.start_offset:
+            self.truncate_fully(self.start_offset)
+            return
+        while self._segments[-1].base >= offset:
+            self._segments.pop().delete()
+        self._segments[-1].truncate(offset)
+        self._flushed = min(self._flushed, self.end_offset)
+        self._epochs.truncate_from_end(self.end_offset)
+
+    def truncate_fully(self, start: int) -> None:
+        """Delete everything, and let the next record have this offset."""
+        while self._segments:
+            self._segments.pop().delete()
+        self._begin_segment(start)
+        self._flushed = start
+        self._epochs.clear()
+
+    def flush(self) -> None:
+        """Have everything that was appended outlive a loss of power."""
+        for segment in self._segments[self._place_of(self._flushed) :]:
+            segment.flush()
+        self._flushed = self.end_offset
+
+    def close(self) -> None:
+        """Flush and close the files; opened again with its recovery point, the log is not searched for torn batches."""
+        self._segments[-1].end_writing()
+        self.flush()
+        self.crash()
+
+    def crash(self) -> None:
+        """Close the files as the end of the process does: nothing is flushed, nothing is brought up to date."""
+        for segment in self._segments:
+            segment.close()
+
+    # Reading
+
+    def read(self, offset: int, max_bytes: int, end: int | None = None) -> bytes:
+        """Return whole batches, the first with the record of that offset, up to a size, but one batch at least.
+
+        Only batches that lie below `end` altogether are returned: the high watermark for consumers. The first may begin before the
+        offset.
+
+        Raises:
+            OffsetOutOfRange: the offset is not between start and end of the log.
+        """
+        if not self.start_offset <= offset <= self.end_offset:
+            raise OffsetOutOfRange(f"{self.folder.name}: {offset} is not within {self.start_offset} to {self.end_offset}")
+        segment = self._segments[self._place_of(offset)]
+        found = segment.find(offset)
+        if found is None:
+            return b""
+        start = position = found[0]
+        for place, batch in segment.batches(start):
+            if (end is not None and batch.last >= end) or (place > start and place + batch.size - start > max_bytes):
+                break
+            position = place + batch.size
+        return segment.read(start, position - start)
+
+    def _place_of(self, offset: int) -> int:
+        """Return which segment holds an offset, or would."""
+        return max(0, bisect_right(self.segment_bases, offset) - 1)
+
+    def records(self, start: int | None = None, end: int | None = None) -> Iterator[Record]:
+        """Yield the records from one offset up to another, by default all."""
+        offset = self.start_offset if start is None else start
+        while data := self.read(offset, 1 << 20):
+            for record in batches.records(data, offset):
+                if end is not None and record.offset >= end:
+                    return
+                yield record
+                offset = record.offset + 1
+
+    def offset_for_timestamp(self, timestamp: int) -> int | None:
+        """Return the offset of the first record with that timestamp or a later one."""
+        for segment in self._segments:
+            found = segment.find_time(timestamp)
+            if found is not None:
+                position, batch = found
+                return next(r.offset for r in batches.records(segment.read(position, batch.size)) if r.timestamp >= timestamp)
+        return None

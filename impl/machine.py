@@ -1,0 +1,274 @@
+"""Runs a table: a machine of spec/table.py on the methods of an actor, through the library `transitions`.
+
+The model binds the names of guards and effects to functions on its state; here each name is bound to the method of that name
+on an actor (a controller, a broker), which does the real thing. Methods that rows may use are marked `@guard` or `@effect`. A name
+without such a method, or such a method that no row of any era uses, is an error when the machine is built: table and actor cannot
+drift apart.
+
+One `Running` holds the states of all entities of one kind that an actor knows: all partitions, all replicas. Only `fire` changes
+one, as in the model. What `transitions` does silently is told here: see `fire`.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+import transitions
+
+from spec.table import Machine, Overlap, Row, SpecError, name_of
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+Entity: TypeAlias = tuple[Hashable, ...]
+
+
+def guard(method: Method) -> Method:
+    """Mark a method as a guard that rows may name: it looks, and returns whether it holds."""
+    method.__row_function__ = "guard"  # type: ignore[attr-defined]
+    return method
+
+
+def effect(method: Method) -> Method:
+    """Mark a method as an effect that rows may name: it writes, sends, truncates."""
+    method.__row_function__ = "effect"  # type: ignore[attr-defined]
+    return method
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What came of one `fire`.
+
+    `target` is the state that was entered, None where the machine stayed. Then `wanted` is the state that the trigger asks for,
+    `allowed` the states from which the table allows it, and `false` the guards that did not hold, none if the attempt was illegal.
+    """
+
+    machine: Machine
+    entity: Entity
+    trigger: str
+    source: enum.IntEnum
+    target: enum.IntEnum | None
+    wanted: enum.IntEnum
+    allowed: tuple[enum.IntEnum, ...] = ()
+    false: tuple[str, ...] = ()
+
+    @property
+    def illegal(self) -> bool:
+        """Whether the table has no row of that trigger from that state, whatever the world looks like."""
+        return self.target is None and not self.false
+
+
+class Log(Protocol):
+    """Who is told of every attempt."""
+
+    def attempted(self, attempt: Attempt) -> None:
+        """Take note of what came of one `fire`."""
+
+
+@dataclass
+class _Model:
+    """One entity, as `transitions` sees it: bare, so that no name of a trigger or a state meets a method."""
+
+    entity: Entity
+    state: enum.IntEnum
+    busy: bool = False
+    false: list[str] = field(default_factory=list)
+
+
+class Running:
+    """A machine that runs, for all entities of one actor; `build` makes it."""
+
+    def __init__(self, machine: Machine, names: tuple[str, ...], methods: Mapping[str, Callable[..., Any]], log: Log) -> None:
+        self.machine = machine
+        self.log = log
+        self._names = names
+        self._methods = methods
+        self._models: dict[Entity, _Model] = {}
+        self._engine = transitions.Machine(
+            model=None,
+            states=machine.states,
+            transitions=[self._transition(row, source) for row in machine.rows for source in row.sources],
+            initial=machine.initial,
+            send_event=True,
+            auto_transitions=False,  # else there are to_STATE methods that no guard watches
+            ignore_invalid_triggers=False,
+        )
+        self._known = {(row.trigger, source) for row in machine.rows for source in row.sources}
+
+    def state_of(self, *entity: Hashable) -> enum.IntEnum:
+        """Return the state of an entity; one that was never heard of is in the initial state."""
+        model = self._models.get(entity)
+        return self.machine.initial if model is None else model.state
+
+    def entities(self) -> tuple[Entity, ...]:
+        """Return the entities that are not in the initial state, in the order in which they were first heard of."""
+        return tuple(e for e, model in self._models.items() if model.state != self.machine.initial)
+
+    def load(self, entity: Entity, state: enum.IntEnum) -> None:
+        """Put an entity into a state, without rows: for states that are read from elsewhere, never for a step of the protocol."""
+        self._models[entity] = _Model(entity, self.machine.states(state))
+
+    def fire(self, trigger: str, *entity: Hashable) -> bool:
+        """Let the table change the state of one entity; return whether a row was found.
+
+        Guards of the rows of that trigger and of the current state are evaluated; the row whose guards hold runs its effects, in
+        order, and then its target is entered. An exception in an effect leaves the old state. Where no row is found the state
+        stays, and the log is told: `transitions` answers False to a false guard, and raises on a wrong source.
+
+        Raises:
+            Overlap: two rows could fire; `transitions` would take the first.
+            SpecError: there is no such trigger; an entity has another length; the row waits for something that is not built;
+                the entity is in the middle of another row; an initialisation was refused, which no log of Kafka has words for.
+        """
+        machine = self.machine
+        if trigger not in machine.triggers:
+            raise SpecError(f"machine {machine.name} has no trigger {trigger}; it has {', '.join(machine.triggers)}")
+        if len(entity) != len(self._names):
+            raise SpecError(f"machine {machine.name}: {entity} is no entity; name {', '.join(self._names)}")
+        model = self._models.get(entity)
+        if model is None:
+            model = self._models[entity] = _Model(entity, machine.initial)
+        if model.busy:
+            raise SpecError(
+                f"machine {machine.name}: {trigger} was fired on {entity} by an effect of a row on the same entity, which would "
+                "then overwrite its state; fire it after the row, as the next step"
+            )
+        source = model.state
+        model.false.clear()
+        model.busy = True
+        try:
+            found = (trigger, source) in self._known and self._engine.events[trigger].trigger(model)
+        finally:
+            model.busy = False
+        rows = machine.rows_of(trigger)
+        wanted = rows[0].target
+        if found:
+            self.log.attempted(Attempt(machine, entity, trigger, source, model.state, wanted))
+            return True
+        if all(row.kind == "initialisation" for row in rows):
+            raise SpecError(
+                f"machine {machine.name}: {trigger} seeds a state at start-up, and was refused for {entity} in {source.name}"
+                + (f" ({', '.join(model.false)} did not hold)" if model.false else "; shut the machine down first")
+            )
+        allowed = tuple(state for state in machine.states if (state, wanted) in machine.legal_pairs)
+        self.log.attempted(Attempt(machine, entity, trigger, source, None, wanted, allowed, tuple(dict.fromkeys(model.false))))
+        return False
+
+    # What the engine is given
+
+    def _transition(self, row: Row, source: enum.IntEnum) -> Any:
+        """Return one row and source in the form of `transitions`; effects run before the state changes, never after."""
+        conditions = [self._condition(name_of(g)) for g in row.guards]
+        effects = [self._refusal(row)] if row.waits_for else [self._call(name_of(e)) for e in row.effects]
+        return {
+            "trigger": row.trigger,
+            "source": source,
+            "dest": row.target,
+            "conditions": [*conditions, self._no_other_fits(row, source)],
+            "before": effects,
+        }
+
+    def _call(self, name: str) -> Callable[[transitions.EventData], Any]:
+        """Return a call of the actor's method with those parts of the entity that its parameters name."""
+        method = self._methods[name]
+        places = [self._names.index(parameter) for parameter in inspect.signature(method).parameters]
+
+        def call(event: transitions.EventData) -> Any:
+            entity = event.model.entity  # type: ignore[attr-defined]
+            return method(*[entity[place] for place in places])
+
+        return call
+
+    def _condition(self, name: str) -> Callable[[transitions.EventData], bool]:
+        """Return a guard for `transitions`, which compares with True: a set of brokers that is not empty would count as false."""
+        call = self._call(name)
+
+        def holds(event: transitions.EventData) -> bool:
+            held = bool(call(event))
+            if not held:
+                event.model.false.append(name)  # type: ignore[attr-defined]
+            return held
+
+        return holds
+
+    def _no_other_fits(self, row: Row, source: enum.IntEnum) -> Callable[[transitions.EventData], bool]:
+        """Return a last condition, which holds, or raises if another row could fire too."""
+        others = [r for r in self.machine.rows_of(row.trigger) if r is not row and source in r.sources]
+        guards = [(other, [self._call(name_of(g)) for g in other.guards]) for other in others]
+
+        def alone(event: transitions.EventData) -> bool:
+            for other, calls in guards:
+                if all(call(event) for call in calls):
+                    raise Overlap(
+                        f"machine {self.machine.name}: {row.trigger} in {source.name} fits {row.label!r} and {other.label!r}; "
+                        "make their guards exclude each other"
+                    )
+            return True
+
+        return alone
+
+    def _refusal(self, row: Row) -> Callable[[transitions.EventData], None]:
+        """Return what a row runs that waits for something."""
+
+        def refuse(_: transitions.EventData) -> None:
+            raise SpecError(f"machine {self.machine.name}: row {row.label!r} waits for {row.waits_for}")
+
+        return refuse
+
+
+def build(
+    actor: object,
+    machines: Mapping[Machine, tuple[str, ...]],
+    log: Log,
+    every_era: Iterable[Machine] = (),
+) -> dict[str, Running]:
+    """Build the machines that an actor runs, by their names.
+
+    `machines` maps each machine to the names of the parts of its entity, such as ("partition", "replica"), by which guards and
+    effects take them; `every_era` are the machines of all eras that such an actor may run.
+
+    Raises:
+        SpecError: a guard or an effect of a row has no method, or one with another mark; a marked method is used by no row of any
+            era; a method takes what is no part of the entity. Effects of rows that wait for something need no method yet.
+    """
+    where = type(actor).__name__
+    marked = {n: m for n in dir(type(actor)) if hasattr(m := getattr(type(actor), n), "__row_function__")}
+    for machine, names in machines.items():
+        for row in machine.rows:
+            _check_row(actor, marked, machine, row, names)
+    named = {
+        name_of(function)
+        for machine in (*machines, *every_era)
+        for row in machine.rows
+        for function in (*row.guards, *row.effects)
+    }  # fmt: skip
+    if unused := sorted(set(marked) - named):
+        raise SpecError(
+            f"{where}.{unused[0]} is marked as {marked[unused[0]].__row_function__}, and no row of any era uses it; "
+            "delete it, or name it in a row" + (f" (also {', '.join(unused[1:])})" if unused[1:] else "")
+        )
+    methods = {name: getattr(actor, name) for name in marked}
+    return {machine.name: Running(machine, names, methods, log) for machine, names in machines.items()}
+
+
+def _check_row(actor: object, marked: Mapping[str, Any], machine: Machine, row: Row, names: tuple[str, ...]) -> None:
+    """Refuse a row whose guards and effects the actor cannot run."""
+    where = f"machine {machine.name}, row {row.label!r}"
+    needed = [(name_of(g), "guard") for g in row.guards]
+    needed += [(name_of(e), "effect") for e in row.effects if not row.waits_for]
+    for name, mark in needed:
+        if name not in marked:
+            plain = hasattr(actor, name)
+            cure = f"mark it @{mark}" if plain else f"write it, and mark it @{mark}"
+            raise SpecError(f"{where}: {type(actor).__name__} has no {mark} {name}; {cure}")
+        if marked[name].__row_function__ != mark:
+            raise SpecError(
+                f"{where}: {type(actor).__name__}.{name} is marked as {marked[name].__row_function__}, and used as {mark}"
+            )
+        for parameter in inspect.signature(getattr(actor, name)).parameters:
+            if parameter not in names:
+                raise SpecError(
+                    f"{where}: {type(actor).__name__}.{name} takes {parameter}, which is no part of the entity ({', '.join(names)})"
+                )

@@ -1,0 +1,239 @@
+"""Creating topics: what is written, and everything that is refused."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from impl import znodes
+from impl.admin import COLLISION_WARNING, Admin, RackMode, assign, parse_assignment, validate_config, validate_name
+from impl.coordination.interface import Session
+from impl.coordination.memory import Ensemble
+from impl.errors import Code, KafkaError
+
+
+class Tools:
+    """An ensemble with registered brokers, the tools on it, and their warnings."""
+
+    def __init__(self, racks: dict[int, str | None], seed: int = 7, version: int = 3) -> None:
+        self.ensemble = Ensemble()
+        self.session: Session = self.ensemble.connect()
+        for path in znodes.PERSISTENT:
+            self.session.create(path)
+        for number, rack in racks.items():
+            broker = znodes.Broker(number, (znodes.Endpoint("h", 9092),), rack)
+            self.session.create(znodes.broker(number), broker.encode(), ephemeral=True)
+        self.warnings: list[str] = []
+        self.admin = Admin(self.session, Random(seed), self.warnings.append, version)
+
+    def topic(self, name: str) -> znodes.Topic:
+        return znodes.Topic.decode(name, self.session.get(znodes.topic(name))[0])
+
+
+def refusal(code: Code, says: str) -> pytest.RaisesExc[KafkaError]:
+    """Expect a refusal with a code and a text."""
+    return pytest.RaisesExc(KafkaError, match=says, check=lambda error: error.code == code)
+
+
+def test_manual_assignment_is_parsed() -> None:
+    """`1:2,3:4` is partition 0 on 1 and 2, partition 1 on 3 and 4."""
+    assert parse_assignment("1:2,3:4") == {0: (1, 2), 1: (3, 4)}
+    assert parse_assignment("7") == {0: (7,)}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("1:1,2:3", "may not contain duplicate entries: 1"),
+        ("1:2,3", "Partition 1 has different replication factor"),
+        ("1:x", "is no list of brokers for partition 0"),
+        ("", "is no list of brokers for partition 0"),
+        ("1:2,", "is no list of brokers for partition 1"),
+        ("-1:2", "is no list of brokers"),
+    ],
+)
+def test_manual_assignment_is_refused(text: str, says: str) -> None:
+    """Duplicates, lists of different lengths, and what is no number are refused."""
+    with refusal(Code.UNKNOWN_SERVER_ERROR, says):
+        parse_assignment(text)
+
+
+def test_a_topic_is_written() -> None:
+    """A topic is its configuration and its assignment; the version of the znode is that of the era, with an id since 2.8."""
+    new, old = Tools({0: None, 1: None, 2: None}), Tools({0: None}, version=1)
+    assert new.admin.create_topic("orders", 6, 2, {"min.insync.replicas": "2"})
+    assert old.admin.create_topic("orders")
+
+    topic = new.topic("orders")
+    assert sorted(topic.partitions) == list(range(6))
+    assert [len(set(replicas)) for replicas in topic.partitions.values()] == [2] * 6
+    assert topic.topic_id is not None
+    assert len(topic.topic_id) == 22
+    assert new.session.get(znodes.topic_config("orders"))[0] == b'{"version":1,"config":{"min.insync.replicas":"2"}}'
+    assert old.session.get(znodes.topic("orders"))[0] == b'{"version":1,"partitions":{"0":[0]}}'
+
+
+def test_assignments_come_from_the_seed() -> None:
+    """The same seed gives the same assignment and id; starts differ among seeds."""
+    made = [Tools(dict.fromkeys(range(5)), seed) for seed in (1, 1, 2, 3, 4, 5)]
+    for tools in made:
+        tools.admin.create_topic("orders", 3, 2)
+    topics = [tools.topic("orders") for tools in made]
+
+    assert topics[0] == topics[1]
+    assert len({topic.partitions[0] for topic in topics}) > 2
+
+
+def test_manual_topic_needs_no_live_broker() -> None:
+    """A manual assignment may name brokers that are not there."""
+    tools = Tools({})
+    tools.admin.create_topic_with_assignment("orders", parse_assignment("8:9"))
+
+    assert tools.topic("orders").partitions == {0: (8, 9)}
+
+
+@pytest.mark.parametrize(
+    ("partitions", "replicas", "code"),
+    [(0, 1, Code.INVALID_PARTITIONS), (1, 0, Code.INVALID_REPLICATION_FACTOR), (1, 4, Code.INVALID_REPLICATION_FACTOR)],
+)
+def test_sizes_are_checked(partitions: int, replicas: int, code: Code) -> None:
+    """No partition, no replica, and more replicas than brokers are refused, and nothing is written."""
+    tools = Tools(dict.fromkeys(range(3)))
+    with refusal(code, "arger"):
+        tools.admin.create_topic("orders", partitions, replicas)
+
+    assert tools.session.children(znodes.TOPICS) == []
+
+
+def test_no_broker_is_told() -> None:
+    """Without brokers there is no replica."""
+    with refusal(Code.INVALID_REPLICATION_FACTOR, "available brokers: 0"):
+        Tools({}).admin.create_topic("orders")
+
+
+@pytest.mark.parametrize(
+    ("assignment", "says"),
+    [
+        ({}, "no partition"),
+        ({0: (1, 2), 1: (3,)}, "same number of replicas"),
+        ({0: (1, 1)}, "Duplicate brokers not allowed"),
+        ({0: ()}, "replication factor of 0"),
+        ({0: (-1,)}, "none is negative"),
+        ({1: (1,)}, "consecutive 0-based"),
+        ({0: (1,), 2: (1,)}, "consecutive 0-based"),
+    ],
+)
+def test_assignments_are_checked(assignment: dict[int, tuple[int, ...]], says: str) -> None:
+    """Lists are of one length, not empty, without duplicates; partitions count from 0."""
+    with refusal(Code.INVALID_REPLICA_ASSIGNMENT, says):
+        Tools({}).admin.create_topic_with_assignment("orders", assignment)
+
+
+def test_existing_topic() -> None:
+    """A topic is created once; with if-not-exists the second time is no error and changes nothing."""
+    tools = Tools({0: None})
+    assert tools.admin.create_topic("orders")
+    before = tools.topic("orders")
+    with refusal(Code.TOPIC_ALREADY_EXISTS, "already exists"):
+        tools.admin.create_topic("orders", 2)
+
+    assert not tools.admin.create_topic("orders", 2, if_not_exists=True)
+    assert tools.topic("orders") == before
+
+
+def test_collisions() -> None:
+    """Dots and underscores are warned of, in Kafka's words, and names that differ in them alone are refused."""
+    tools = Tools({0: None})
+    tools.admin.create_topic("orders")
+    assert tools.warnings == []
+    tools.admin.create_topic("a.b_c")
+    assert tools.warnings == [COLLISION_WARNING]
+    with refusal(Code.INVALID_TOPIC_EXCEPTION, r"'a_b.c' collides with existing topics: a.b_c"):
+        tools.admin.create_topic("a_b.c", if_not_exists=True)
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a" * 250, "a/b", "ä", "a b", "a\n"])
+def test_names(name: str) -> None:
+    """Names that cannot be folders and metrics are refused."""
+    with refusal(Code.INVALID_TOPIC_EXCEPTION, "is illegal"):
+        validate_name(name)
+    validate_name("a" * 249)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"min.insync.replicas": "0"},
+        {"min.insync.replicas": "x"},
+        {"unclean.leader.election.enable": "yes"},
+        {"segment.bytes": "13"},
+    ],
+)
+def test_configs(config: dict[str, str]) -> None:
+    """Impossible values are refused, and so are unknown names; what is possible is not."""
+    with refusal(Code.INVALID_CONFIG, "Invalid value"):
+        validate_config(config)
+    with refusal(Code.INVALID_CONFIG, "Unknown topic config name: x; there are min.insync"):
+        validate_config({"x": "1"})
+    validate_config({"min.insync.replicas": "1", "unclean.leader.election.enable": "true", "segment.bytes": "14"})
+
+
+def test_racks() -> None:
+    """All brokers with racks: they count. Some: an error if enforced, else as without. None, or disabled: they do not."""
+    every = Tools({0: "a", 1: "a", 2: "b", 3: "b"})
+    every.admin.create_topic("orders", 20, 2)
+    rack = {0: "a", 1: "a", 2: "b", 3: "b"}
+    assert all(rack[first] != rack[second] for first, second in every.topic("orders").partitions.values())
+    every.admin.create_topic("other", 20, 2, mode=RackMode.DISABLED)
+    assert any(rack[first] == rack[second] for first, second in every.topic("other").partitions.values())
+
+    some = Tools({0: "a", 1: None})
+    with refusal(Code.UNKNOWN_SERVER_ERROR, "--disable-rack-aware"):
+        some.admin.create_topic("orders")
+    assert some.admin.racks(RackMode.SAFE) == {0: None, 1: None}
+    assert some.admin.create_topic("orders", mode=RackMode.DISABLED)
+    with refusal(Code.UNKNOWN_SERVER_ERROR, "Not all brokers have rack information"):
+        assign({0: "a", 1: None}, 1, 1, 0, 0)
+
+
+def test_partitions_are_added() -> None:
+    """New partitions go on from partition 0's preferred leader; the old ones, the id and the version stay."""
+    tools = Tools(dict.fromkeys(range(3)))
+    tools.admin.create_topic_with_assignment("orders", {0: (1, 2), 1: (2, 0)})
+    before = tools.topic("orders")
+    new = tools.admin.add_partitions("orders", 4)
+    assert new == {2: (0, 2), 3: (1, 2)}
+    assert tools.topic("orders") == znodes.Topic({**before.partitions, **new}, topic_id=before.topic_id)
+    assert tools.admin.add_partitions("orders", 5, {4: (0, 1)}) == {4: (0, 1)}
+
+
+@pytest.mark.parametrize(
+    ("total", "assignment", "code", "says"),
+    [
+        (2, None, Code.INVALID_PARTITIONS, "would not be an increase"),
+        (3, {2: (0, 9)}, Code.BROKER_NOT_AVAILABLE, "not available: 9"),
+        (3, {2: (0,)}, Code.INVALID_REPLICA_ASSIGNMENT, "Inconsistent replication factor"),
+        (3, {2: (0, 0)}, Code.INVALID_REPLICA_ASSIGNMENT, "Duplicate"),
+        (3, {2: ()}, Code.INVALID_REPLICA_ASSIGNMENT, "replication factor of 0"),
+        (3, {3: (0, 1)}, Code.INVALID_REPLICA_ASSIGNMENT, "should be 2 to 2"),
+    ],
+)
+def test_partitions_that_cannot_be_added(total: int, assignment: dict[int, tuple[int, ...]] | None, code: Code, says: str) -> None:
+    """A topic only grows; lists of new partitions are checked against the brokers and against partition 0."""
+    tools = Tools(dict.fromkeys(range(3)))
+    tools.admin.create_topic_with_assignment("orders", {0: (1, 2), 1: (2, 0)})
+    with refusal(code, says):
+        tools.admin.add_partitions("orders", total, assignment)
+
+    assert len(tools.topic("orders").partitions) == 2
+
+
+def test_topics_that_cannot_grow() -> None:
+    """A topic that is not there, or has no partition 0, is told."""
+    tools = Tools({0: None})
+    with refusal(Code.UNKNOWN_TOPIC_OR_PARTITION, "does not exist"):
+        tools.admin.add_partitions("orders", 2)
+    tools.session.create(znodes.topic("orders"), znodes.Topic({1: (0,)}).encode())
+    with refusal(Code.UNKNOWN_SERVER_ERROR, "partition id 0 is missing"):
+        tools.admin.add_partitions("orders", 2)

@@ -1,0 +1,453 @@
+"""What ZooKeeper promises: every claim holds in memory and with a real server, which this file starts."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from kazoo.client import KazooClient
+
+from impl.coordination.interface import (
+    ANY,
+    BadVersion,
+    Check,
+    ConnectionLost,
+    CoordinationError,
+    Create,
+    Delete,
+    EphemeralParent,
+    Event,
+    Kind,
+    MultiRefused,
+    NodeExists,
+    NoNode,
+    NotEmpty,
+    Session,
+    SessionExpired,
+    Set,
+    Stat,
+)
+from impl.coordination.memory import Ensemble, Loss, MemorySession
+from impl.coordination.server import NoServer, ZooKeeperServer
+from impl.coordination.zookeeper import KazooSession
+
+
+class World(Protocol):
+    """Where sessions come from, and how one is made to expire."""
+
+    def connect(self) -> Session: ...
+    def expire(self, session: Any) -> None: ...
+
+
+class Real:
+    """A real server; its sessions are closed at the end."""
+
+    def __init__(self, hosts: str) -> None:
+        self.hosts = hosts
+        self.opened: list[KazooSession] = []
+
+    def connect(self) -> KazooSession:
+        self.opened.append(KazooSession(self.hosts))
+        return self.opened[-1]
+
+    def expire(self, session: KazooSession) -> None:
+        """Take the session over from elsewhere and end it, as its timeout would; wait until its owner has heard of it."""
+        thief = KazooClient(self.hosts, client_id=session.credentials)
+        thief.start()
+        thief.stop()
+        thief.close()
+        deadline = time.monotonic() + 20
+        while not session._over and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperServer]:
+    """Return a server that runs as long as the tests of this file."""
+    with ZooKeeperServer(tmp_path_factory.mktemp("zookeeper")) as running:
+        yield running
+
+
+@pytest.fixture(params=["memory", "real"])
+def world(request: pytest.FixtureRequest) -> Iterator[World]:
+    """Return a world for each adapter."""
+    if request.param == "memory":
+        yield Ensemble()
+    else:
+        real = Real(request.getfixturevalue("server").hosts)
+        yield real
+        for session in real.opened:
+            session.close()
+
+
+numbers = itertools.count()
+
+
+@pytest.fixture
+def root(world: World) -> str:
+    """Return the path of a node that is this test's own."""
+    return world.connect().create(f"/test{next(numbers)}")[0]
+
+
+def heard(session: Session, count: int) -> list[Event]:
+    """Return what a session hears until it has heard so much, and a little longer."""
+    events: list[Event] = []
+    deadline = time.monotonic() + 10
+    while len(events) < count and time.monotonic() < deadline:
+        events += session.events()
+        time.sleep(0.001)
+    if isinstance(session, KazooSession):
+        time.sleep(0.05)
+    return events + session.events()
+
+
+def test_versions(world: World, root: str) -> None:
+    """A node begins at version 0, every write adds one, whatever it writes; a write or deletion with another version is refused."""
+    session = world.connect()
+    path, created = session.create(f"{root}/state", b"one")
+    assert (path, created.version, created.owner, created.children) == (f"{root}/state", 0, 0, 0)
+    assert session.get(path) == (b"one", created)
+
+    assert session.set(path, b"one", 0).version == 1
+    assert session.set(path, b"two").version == 2
+    with pytest.raises(BadVersion):
+        session.set(path, b"three", 1)
+    with pytest.raises(BadVersion):
+        session.delete(path, 1)
+    data, stat = session.get(path)
+    assert (data, stat.version, stat.czxid == created.czxid, stat.mzxid > created.mzxid) == (b"two", 2, True, True)
+
+    session.delete(path, 2)
+    assert session.exists(path) is None
+
+
+def test_creations(world: World, root: str) -> None:
+    """A node needs its parent, is created once, and is deleted without children; a parent counts and names its children."""
+    session = world.connect()
+    session.create(f"{root}/b")
+    session.create(f"{root}/a")
+    session.create(f"{root}/b/c")
+    with pytest.raises(NodeExists):
+        session.create(f"{root}/a")
+    with pytest.raises(NoNode):
+        session.create(f"{root}/x/y")
+    with pytest.raises(NotEmpty):
+        session.delete(f"{root}/b")
+    for missing in (session.get, session.children, session.delete):
+        with pytest.raises(NoNode):
+            missing(f"{root}/x")
+    with pytest.raises(NoNode):
+        session.set(f"{root}/x", b"")
+
+    assert session.children(root) == ["a", "b"]
+    stat = session.exists(root)
+    assert stat is not None
+    assert stat.children == 2
+
+
+@pytest.mark.parametrize("path", ["", "one", "/one/", "//one", "/one//two"])
+def test_paths(world: World, path: str) -> None:
+    """A path that ZooKeeper does not take is refused before it is sent."""
+    with pytest.raises(ValueError, match="no path of ZooKeeper"):
+        world.connect().exists(path)
+
+
+@pytest.mark.parametrize("ends_by", ["close", "expiry"])
+def test_ephemeral_nodes_end_with_their_session(world: World, root: str, ends_by: str) -> None:
+    """Ephemeral nodes name their session, have no children, and go with it; others stay. Who watches hears it."""
+    session, other = world.connect(), world.connect()
+    _, stat = session.create(f"{root}/id", ephemeral=True)
+    session.create(f"{root}/topic")
+    assert stat.owner == session.id
+    with pytest.raises(EphemeralParent):
+        other.create(f"{root}/id/child")
+    other.exists(f"{root}/id", watch=True)
+    other.children(root, watch=True)
+    if ends_by == "close":
+        session.close()
+    else:
+        world.expire(session)
+
+    assert set(heard(other, 2)) == {Event(Kind.DELETED, f"{root}/id"), Event(Kind.CHILDREN, root)}
+    assert other.children(root) == ["topic"]
+
+
+def test_creation_ids(world: World, root: str) -> None:
+    """A node that is created again has a larger czxid, in the order of transactions: a broker's epoch."""
+    session, other = world.connect(), world.connect()
+    _, first = session.create(f"{root}/1", ephemeral=True)
+    _, second = other.create(f"{root}/2", ephemeral=True)
+    session.delete(f"{root}/1")
+    _, third = session.create(f"{root}/1", ephemeral=True)
+
+    assert first.czxid < second.czxid < third.czxid
+    assert session.get(f"{root}/1")[1].czxid == third.czxid
+
+
+def test_sequential_nodes(world: World, root: str) -> None:
+    """A sequential node's name ends in ten digits that count all children its parent has ever had."""
+    session = world.connect()
+    session.create(f"{root}/plain")
+    assert session.create(f"{root}/isr_change_", sequential=True)[0] == f"{root}/isr_change_0000000001"
+    session.delete(f"{root}/isr_change_0000000001")
+    assert session.create(f"{root}/isr_change_", ephemeral=True, sequential=True)[0] == f"{root}/isr_change_0000000002"
+    (path,) = session.multi([Create(f"{root}/other_", b"", False, True)])
+    assert path == f"{root}/other_0000000003"
+
+
+def test_multi_is_all(world: World, root: str) -> None:
+    """A multi does all its operations in order, and later ones see earlier ones; it is one transaction."""
+    session = world.connect()
+    session.create(f"{root}/epoch", b"7")
+    results = session.multi(
+        [
+            Check(f"{root}/epoch", 0),
+            Create(f"{root}/parent", b"p"),
+            Create(f"{root}/parent/child", b"c", ephemeral=True),
+            Set(f"{root}/epoch", b"8", 0),
+            Set(f"{root}/epoch", b"9", 1),
+            Delete(f"{root}/parent/child"),
+        ]
+    )
+
+    assert (results[0], results[1], results[2], results[5]) == (None, f"{root}/parent", f"{root}/parent/child", None)
+    assert isinstance(results[4], Stat)
+    data, stat = session.get(f"{root}/epoch")
+    assert (data, stat.version, session.children(f"{root}/parent")) == (b"9", 2, [])
+    assert session.get(f"{root}/parent")[1].czxid == stat.mzxid
+
+
+@pytest.mark.parametrize(
+    ("last", "reason"),
+    [
+        (lambda root: Check(f"{root}/epoch", 0), BadVersion),
+        (lambda root: Set(f"{root}/epoch", b"", 2), BadVersion),
+        (lambda root: Create(f"{root}/epoch"), NodeExists),
+        (lambda root: Create(f"{root}/a/b"), NoNode),
+        (lambda root: Delete(f"{root}/none"), NoNode),
+        (lambda root: Delete(root), NotEmpty),
+        (lambda root: Check(f"{root}/none", 0), NoNode),
+    ],
+)
+def test_multi_or_nothing(world: World, root: str, last: Callable[[str], Any], reason: type[CoordinationError]) -> None:
+    """A multi of which one operation is refused changes nothing, fires no watch, and says which one it was, and why."""
+    session = world.connect()
+    session.create(f"{root}/epoch", b"7")
+    before = session.get(f"{root}/epoch", watch=True)
+    session.children(root, watch=True)
+    operations = [Create(f"{root}/new_", b"", False, True), Set(f"{root}/epoch", b"8")]
+    with pytest.raises(MultiRefused) as refused:
+        session.multi([*operations, last(root), Set(f"{root}/after", b"")])
+
+    assert (refused.value.index, type(refused.value.reason)) == (len(operations), reason)
+    assert session.get(f"{root}/epoch") == before
+    assert session.children(root) == ["epoch"]
+    assert heard(session, 0) == []
+    assert session.create(f"{root}/next_", sequential=True)[0] == f"{root}/next_0000000001"
+
+
+def test_data_watches(world: World, root: str) -> None:
+    """A watch on data fires once: on creation, a write or deletion; one on a missing node comes from `exists` alone."""
+    session, other = world.connect(), world.connect()
+    path = f"{root}/state"
+    with pytest.raises(NoNode):
+        session.get(path, watch=True)
+    other.create(path)
+    assert heard(session, 0) == []
+    other.delete(path)
+
+    session.exists(path, watch=True)
+    other.create(path)
+    other.set(path, b"")
+    assert heard(session, 1) == [Event(Kind.CREATED, path)]
+    session.get(path, watch=True)
+    session.exists(path, watch=True)
+    other.set(path, b"")
+    other.set(path, b"")
+    assert heard(session, 1) == [Event(Kind.CHANGED, path)]
+    session.get(path, watch=True)
+    other.create(f"{path}/child")
+    other.delete(f"{path}/child")
+    other.delete(path)
+    assert heard(session, 1) == [Event(Kind.DELETED, path)]
+
+
+def test_child_watches(world: World, root: str) -> None:
+    """A watch on children fires once when one comes or goes, not when one is written; the deletion of the node is told once."""
+    session, other = world.connect(), world.connect()
+    session.children(root, watch=True)
+    other.create(f"{root}/a")
+    other.create(f"{root}/b")
+    assert heard(session, 1) == [Event(Kind.CHILDREN, root)]
+    session.children(root, watch=True)
+    other.set(f"{root}/a", b"")
+    other.set(root, b"")
+    assert heard(session, 0) == []
+    other.delete(f"{root}/a")
+    other.delete(f"{root}/b")
+    assert heard(session, 1) == [Event(Kind.CHILDREN, root)]
+    session.children(root, watch=True)
+    session.get(root, watch=True)
+    other.delete(root)
+    assert heard(session, 1) == [Event(Kind.DELETED, root)]
+
+
+def test_expired_session_does_nothing(world: World, root: str) -> None:
+    """A session that has expired hears of it once, and refuses everything for ever, reads too: no other session does it instead."""
+    session, other = world.connect(), world.connect()
+    session.create(f"{root}/data", b"kept")
+    world.expire(session)
+    assert heard(session, 1)[-1] == Event(Kind.EXPIRED)
+    for _ in range(3):
+        with pytest.raises(SessionExpired):
+            session.get(f"{root}/data")
+        with pytest.raises(SessionExpired):
+            session.create(f"{root}/late", ephemeral=True)
+        with pytest.raises(SessionExpired):
+            session.multi([Set(f"{root}/data", b"late")])
+    session.close()
+
+    assert other.get(f"{root}/data")[0] == b"kept"
+    assert other.children(root) == ["data"]
+    assert heard(session, 0) == []
+
+
+def test_closed_session_does_nothing(world: World, root: str) -> None:
+    """A session that was closed refuses every operation, and may be closed again."""
+    session = world.connect()
+    session.close()
+    session.close()
+    with pytest.raises(SessionExpired):
+        session.exists(root)
+
+
+# Both at once: the same operations, the same answers
+
+
+NAMES = st.sampled_from(["a", "b", "a/a", "a/b", "b/a"])
+VERSIONS = st.sampled_from([ANY, 0, 0, 1, 2])
+DATA = st.sampled_from([b"", b"x"])
+WRITES = st.one_of(
+    st.builds(Create, NAMES, DATA, st.booleans(), st.booleans()),
+    st.builds(Set, NAMES, DATA, VERSIONS),
+    st.builds(Delete, NAMES, VERSIONS),
+    st.builds(Check, NAMES, st.integers(0, 2)),
+)
+STEPS = st.one_of(
+    st.tuples(st.just("multi"), st.lists(WRITES, min_size=1, max_size=3)),
+    st.tuples(st.just("multi"), st.lists(WRITES, min_size=1, max_size=1)),
+    st.tuples(st.sampled_from(["get", "exists", "children"]), st.tuples(NAMES, st.booleans())),
+)
+
+
+def answer(session: Session, root: str, kind: str, step: Any) -> Any:
+    """Return what an operation answers, or how it is refused, without transaction ids and numbers of sessions."""
+
+    def plain(stat: Any) -> Any:
+        return (stat.version, stat.owner == session.id, stat.owner != 0, stat.children) if isinstance(stat, Stat) else stat
+
+    try:
+        if kind == "multi":
+            return [plain(r) for r in session.multi([dataclasses.replace(o, path=f"{root}/{o.path}") for o in step])]
+        name, watch = step
+        result = getattr(session, kind)(f"{root}/{name}", watch=watch)
+        return [plain(r) for r in result] if isinstance(result, tuple) else plain(result)
+    except MultiRefused as refused:
+        return refused.index, type(refused.reason)
+    except CoordinationError as refused:
+        return type(refused)
+
+
+@pytest.fixture(scope="module")
+def pair(server: ZooKeeperServer) -> Iterator[list[tuple[Session, Session]]]:
+    """Return two sessions of each adapter."""
+    ensemble, real = Ensemble(), Real(server.hosts)
+    yield [(ensemble.connect(), ensemble.connect()), (real.connect(), real.connect())]
+    for session in real.opened:
+        session.close()
+
+
+@settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.integers(0, 1), STEPS), max_size=15))
+def test_both_adapters_agree(pair: list[tuple[Session, Session]], steps: list[tuple[int, tuple[str, Any]]]) -> None:
+    """Random operations of two sessions have the same answers, refusals and events in memory and with a real server."""
+    root = f"/pair{next(numbers)}"
+    memory, real = pair
+    for sessions in pair:
+        sessions[0].create(root)
+    for who, (kind, step) in steps:
+        assert answer(memory[who], root, kind, step) == answer(real[who], root, kind, step)
+        for ours, theirs in zip(memory, real, strict=True):
+            expected = ours.events()
+            got = theirs.events()
+            deadline = time.monotonic() + 10
+            while len(got) < len(expected) and time.monotonic() < deadline:
+                time.sleep(0.0005)
+                got += theirs.events()
+            assert sorted(map(str, got)) == sorted(map(str, expected))
+
+
+# What only one of them can show
+
+
+@pytest.mark.parametrize("loss", list(Loss))
+def test_lost_request_and_lost_reply(loss: Loss) -> None:
+    """With a lost request nothing happened, with a lost reply it did; both look alike, and no watch is left."""
+    ensemble = Ensemble()
+    session, other = ensemble.connect(), ensemble.connect()
+    session.create("/state", b"0")
+    session.get("/state", watch=True)
+    session.lose(loss)
+    with pytest.raises(ConnectionLost):
+        session.set("/state", b"1", 0)
+
+    assert other.get("/state")[0] == (b"0" if loss == Loss.REQUEST else b"1")
+    other.set("/state", b"2")
+    assert [event.kind for event in session.events()] == (
+        [Kind.DISCONNECTED] if loss == Loss.REQUEST else [Kind.CHANGED, Kind.DISCONNECTED]
+    )
+    assert session.get("/state")[0] == b"2"
+
+
+def test_a_lost_reply_hides_a_refusal() -> None:
+    """A refusal whose reply is lost is no answer either."""
+    session: MemorySession = Ensemble().connect()
+    session.lose(Loss.REPLY)
+    with pytest.raises(ConnectionLost):
+        session.get("/none")
+    with pytest.raises(NoNode):
+        session.get("/none")
+
+
+def test_real_session_outlives_its_connection(tmp_path: Path) -> None:
+    """While the server restarts a session goes on: it hears that watches are gone, keeps its ephemeral nodes, and writes again."""
+    first = ZooKeeperServer(tmp_path)
+    session = KazooSession(first.hosts, timeout=20)
+    try:
+        session.create("/id", b"1", ephemeral=True)
+        session.get("/id", watch=True)
+        number = session.id
+        first.stop()
+        with ZooKeeperServer(tmp_path, port=first.port):
+            assert session.set("/id", b"2").version == 1
+            assert session.id == number
+            assert heard(session, 1) == [Event(Kind.DISCONNECTED)]
+            session.close()
+    finally:
+        session.close()
+
+
+def test_no_server_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who cannot start a server, or reach one, is told what is missing."""
+    with pytest.raises(ConnectionLost, match="is it running"):
+        KazooSession("127.0.0.1:1", patience=0.2)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(NoServer, match="no java"):
+        ZooKeeperServer(tmp_path)

@@ -1,0 +1,173 @@
+"""Known bugs of Kafka's control plane in the implementation: with the switch it fails as the model says, `fixed` survives."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from test_controller import Cluster, P
+from test_log import MEMORY
+from test_replica_manager import Replicas
+
+from impl import znodes
+from impl.controller import Changed, Controller, ShutDown
+from spec.control.eras import BUG, FIXED
+from spec.control.state import ControllerState, Role
+from spec.table import Spec
+
+
+@contextmanager
+def replicas(era: Spec, unclean: bool = False) -> Iterator[Replicas]:
+    """Run three brokers with replicas, the first of them the controller."""
+    with tempfile.TemporaryDirectory(dir=MEMORY) as name:
+        cluster = Replicas(3, Path(name), era=era, unclean=unclean)
+        yield cluster.rest()
+        for manager in cluster.managers.values():
+            manager.crash()
+
+
+def unseen_bounce(era: Spec) -> bool:
+    """A broker restarts between two looks of the controller: is it told of its partition?"""
+    with replicas(era) as cluster:
+        cluster.topic(1, 2).bounce(1)
+        cluster.rest()
+        return P in cluster.managers[1].partitions
+
+
+def follower_is_behind(era: Spec) -> bool:
+    """A follower dies: does the other one learn the new leader epoch?"""
+    with replicas(era) as cluster:
+        cluster.topic(1, 2, 0).die(2).rest()
+        return cluster.managers[0].partitions[P].leader_epoch == cluster.state()[1] == 1
+
+
+def last_isr_member(era: Spec, unclean: bool = False) -> bool:
+    """The lone replica dies: does the ISR keep it, without a leader?"""
+    with replicas(era, unclean) as cluster:
+        cluster.topic(1).die(1).rest()
+        return cluster.state()[0::2] == (-1, (1,))
+
+
+def last_isr_member_where_unclean(era: Spec) -> bool:
+    """The same, where an unclean election is permitted."""
+    return last_isr_member(era, unclean=True)
+
+
+def dead_replica_and_controller(era: Spec) -> bool:
+    """A lone replica and the controller die together: does the next controller see that nobody leads?"""
+    with replicas(era) as cluster:
+        cluster.topic(1).die(1).die(0).rest()
+        return cluster.state()[0] == -1
+
+
+def shutdown_is_told(era: Spec) -> bool:
+    """A leader shuts down: does it hear that it leads no more?"""
+    with replicas(era) as cluster:
+        cluster.topic(1, 2)
+        cluster.active.handle(ShutDown(1, cluster.managers[1].broker_epoch, lambda *_: None))
+        cluster.rest()
+        assert cluster.state()[0] == 2
+        return cluster.managers[1].role_of(P) == Role.FOLLOWER
+
+
+def former_incarnation(era: Spec) -> bool:
+    """A request for a broker's process before arrives at the one after: is it refused?"""
+    with replicas(era) as cluster:
+        cluster.admin.create_topic_with_assignment("orders", {0: (1, 2)})
+        work(cluster.active)
+        cluster.bounce(1)
+        while cluster.deliver(0, 1, twice=False):
+            pass
+        return P not in cluster.managers[1].partitions
+
+
+def follower_stops(era: Spec) -> bool:
+    """A follower shuts down: does it stop fetching when it is asked to, under the leader epoch it has?"""
+    with replicas(era) as cluster:
+        cluster.topic(1, 2)
+        cluster.active.handle(ShutDown(2, cluster.managers[2].broker_epoch, lambda *_: None))
+        cluster.rest()
+        return P not in cluster.managers[2].fetchers
+
+
+def work(controller: Controller) -> None:
+    """Let one controller work until it rests."""
+    while controller.step():
+        pass
+
+
+def unfenced_write(era: Spec) -> bool:
+    """An old controller that does not know it is replaced sees a broker die: does it leave the partition alone?"""
+    cluster = Cluster(4, era).settle().create((1, 2, 3))
+    old, new = cluster.active, cluster.brokers[1].controller
+    cluster.tools.delete(znodes.CONTROLLER)
+    new.handle(Changed("controller"))
+    work(new)
+    old._session.events()  # what tells it of the new controller is late
+    before = cluster.state()
+    cluster.ensemble.expire(cluster.brokers[3].session)  # type: ignore[arg-type]
+    old._session.events()
+    old.handle(Changed("brokers"))
+    while old.events or old.agenda:
+        old.step()
+    return cluster.state() == before
+
+
+def two_step_election(era: Spec) -> bool:
+    """A broker loses /controller right after it has created it: is the newest epoch that of the one who has it now?"""
+    cluster = Cluster(2, era)
+    first, second = (broker.controller for broker in cluster.brokers.values())
+    first.step()
+    cluster.tools.delete(znodes.CONTROLLER)
+    second.start()
+    while second.life != ControllerState.ACTIVE:
+        second.step()
+    first._session.events()  # what tells it of the new controller is late
+    for _ in range(2):
+        first.step()
+    return second.context.epoch == int(cluster.tools.get(znodes.CONTROLLER_EPOCH)[0])
+
+
+def unconditional_delete(era: Spec) -> bool:
+    """A controller fails in its fail-over after another has been elected: is /controller still the other's?"""
+    cluster = Cluster(2, era).settle().create((0, 1))
+    cluster.kill(0)
+    first = cluster.brokers[1].controller
+    while first.life != ControllerState.LOADING:
+        first.step()
+    cluster.revive(0)
+    cluster.tools.delete(znodes.CONTROLLER)
+    second = cluster.brokers[0].controller
+    while second.life != ControllerState.ACTIVE:
+        second.step()
+    mine = cluster.tools.exists(znodes.CONTROLLER)
+    cluster.tools.set(znodes.topic("orders"), b"nonsense")
+    first._session.events()
+    while first.life == ControllerState.LOADING or first.agenda:
+        first.step()
+    return cluster.tools.exists(znodes.CONTROLLER) == mine
+
+
+SHOWN: dict[str, Callable[[Spec], bool]] = {
+    "KAFKA-7235-unseen-bounce": unseen_bounce,
+    "KAFKA-7235-former-incarnation": former_incarnation,
+    "KAFKA-13972": follower_stops,
+    "KAFKA-1188": follower_is_behind,
+    "KAFKA-708": last_isr_member,
+    "KAFKA-5083": last_isr_member_where_unclean,
+    "KAFKA-3143": dead_replica_and_controller,
+    "KAFKA-7482": shutdown_is_told,
+    "KAFKA-6082-unfenced-writes": unfenced_write,
+    "KAFKA-6082-two-step-election": two_step_election,
+    "KAFKA-6082-unconditional-delete": unconditional_delete,
+}
+
+
+@pytest.mark.parametrize("bug", list(SHOWN))
+def test_the_switch_shows_the_bug(bug: str) -> None:
+    """With the bug's switch what it breaks is broken, and `fixed` does it right, in the same scenario."""
+    assert SHOWN[bug](FIXED)
+    assert not SHOWN[bug](BUG[bug].on(FIXED))

@@ -1,0 +1,187 @@
+"""Znodes: the texts that Kafka writes, and their way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from impl import znodes
+from impl.coordination.memory import Ensemble
+from impl.partitions import TopicPartition
+
+ORDERS = TopicPartition("orders", 3)
+PLAIN = znodes.Endpoint("h", 9092)
+
+TEXTS: list[tuple[Any, bytes, Callable[[bytes], Any]]] = [
+    (
+        znodes.Controller(3, 1610000000000),
+        b'{"version":1,"brokerid":3,"timestamp":"1610000000000"}',
+        znodes.Controller.decode,
+    ),
+    (
+        znodes.State(1, 2, (1, 2), 4),
+        b'{"controller_epoch":4,"leader":1,"version":1,"leader_epoch":2,"isr":[1,2]}',
+        lambda data: znodes.State.decode(ORDERS, data),
+    ),
+    (
+        znodes.State(-1, 0, (), 1),
+        b'{"controller_epoch":1,"leader":-1,"version":1,"leader_epoch":0,"isr":[]}',
+        lambda data: znodes.State.decode(ORDERS, data),
+    ),
+    (
+        znodes.Topic({0: (1, 2)}, {0: (3,)}, {}, "Lws1lBqZTxCkJ8Xf0sQ-3w"),
+        b'{"version":3,"topic_id":"Lws1lBqZTxCkJ8Xf0sQ-3w","partitions":{"0":[1,2]},"adding_replicas":{"0":[3]},"removing_replicas":{}}',
+        lambda data: znodes.Topic.decode("orders", data),
+    ),
+    (
+        znodes.Topic({0: (1,), 10: (3,), 2: (2,)}, version=2),
+        b'{"version":2,"partitions":{"0":[1],"2":[2],"10":[3]},"adding_replicas":{},"removing_replicas":{}}',
+        lambda data: znodes.Topic.decode("orders", data),
+    ),
+    (
+        znodes.Topic({0: (1, 2)}, version=1),
+        b'{"version":1,"partitions":{"0":[1,2]}}',
+        lambda data: znodes.Topic.decode("orders", data),
+    ),
+    (
+        znodes.Broker(1, (PLAIN,), "east", timestamp=7),
+        b'{"version":5,"host":"h","port":9092,"endpoints":["PLAINTEXT://h:9092"],"jmx_port":-1,"timestamp":"7","rack":"east",'
+        b'"listener_security_protocol_map":{"PLAINTEXT":"PLAINTEXT"},"features":{}}',
+        lambda data: znodes.Broker.decode(1, data),
+    ),
+    (
+        znodes.Broker(1, (znodes.Endpoint("::1", 9093, "OUT", "SSL"),), timestamp=7, version=4),
+        b'{"version":4,"host":null,"port":-1,"endpoints":["OUT://[::1]:9093"],"jmx_port":-1,"timestamp":"7",'
+        b'"listener_security_protocol_map":{"OUT":"SSL"}}',
+        lambda data: znodes.Broker.decode(1, data),
+    ),
+    (
+        znodes.Broker(1, (PLAIN,), "west", timestamp=7, version=3),
+        b'{"version":3,"host":"h","port":9092,"endpoints":["PLAINTEXT://h:9092"],"jmx_port":-1,"timestamp":"7","rack":"west"}',
+        lambda data: znodes.Broker.decode(1, data),
+    ),
+]
+
+
+@pytest.mark.parametrize(("value", "text", "decode"), TEXTS)
+def test_texts(value: Any, text: bytes, decode: Callable[[bytes], Any]) -> None:
+    """Each content is written as Kafka writes it, in each of its versions, and read back."""
+    assert value.encode() == text
+    assert decode(text) == value
+
+
+def test_other_texts() -> None:
+    """Epochs, configurations and notifications are written as Kafka writes them, and read back."""
+    partitions = (TopicPartition("t", 0), ORDERS)
+    listed = b'{"version":1,"partitions":[{"topic":"t","partition":0},{"topic":"orders","partition":3}]}'
+    assert znodes.encode_controller_epoch(12) == b"12"
+    assert znodes.decode_controller_epoch(b"12") == 12
+    assert znodes.encode_partitions(partitions) == listed
+    assert znodes.decode_partitions("/x", listed) == partitions
+    assert znodes.encode_config({"retention.ms": "-1"}) == b'{"version":1,"config":{"retention.ms":"-1"}}'
+    assert znodes.decode_config("/x", b'{"version":1,"config":{"retention.ms":"-1"}}') == {"retention.ms": "-1"}
+    assert znodes.encode_log_dir_event(2) == b'{"version":1,"broker":2,"event":1}'
+    assert znodes.decode_log_dir_event("/x", b'{"version":1,"broker":2,"event":1}') == 2
+    moves = {TopicPartition("t", 0): (3, 4)}
+    assert znodes.encode_reassignment(moves) == b'{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[3,4]}]}'
+    assert znodes.decode_reassignment(znodes.encode_reassignment(moves)) == moves
+
+
+def test_first_version_of_a_broker() -> None:
+    """A registration of version 1 has host and port alone, and is read as one plain endpoint."""
+    assert znodes.Broker.decode(7, b'{"version":1,"host":"h","port":9092,"jmx_port":-1,"timestamp":"5"}').endpoints == (PLAIN,)
+
+
+def test_paths() -> None:
+    """Paths are Kafka's."""
+    assert znodes.broker(3) == "/brokers/ids/3"
+    assert znodes.state(ORDERS) == "/brokers/topics/orders/partitions/3/state"
+    assert znodes.partition_parents(ORDERS) == ("/brokers/topics/orders/partitions", "/brokers/topics/orders/partitions/3")
+    assert (znodes.topic_config("t"), znodes.broker_config(3)) == ("/config/topics/t", "/config/brokers/3")
+    assert znodes.deletion_of("t") == "/admin/delete_topics/t"
+
+
+def test_persistent_paths_can_be_created() -> None:
+    """What a broker makes sure of at its start names parents first; notifications get ZooKeeper's ten digits."""
+    session = Ensemble().connect()
+    for path in znodes.PERSISTENT:
+        session.create(path)
+
+    assert session.create(znodes.isr_change(), sequential=True)[0] == "/isr_change_notification/isr_change_0000000000"
+    assert session.create(znodes.log_dir_event(), sequential=True)[0] == "/log_dir_event_notification/log_dir_event_0000000000"
+    assert session.create(znodes.config_change(), sequential=True)[0] == "/config/changes/config_change_0000000000"
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"", "/brokers/topics/orders/partitions/3/state holds no JSON"),
+        (b"7", "which is no object"),
+        (b'{"version":1,"leader":1,"isr":[]}', "says nothing of 'leader_epoch'"),
+        (b'{"version":1,"leader":"1","leader_epoch":1,"controller_epoch":1,"isr":[]}', "'1' is no number"),
+        (b'{"version":1,"leader":1,"leader_epoch":1,"controller_epoch":1,"isr":7}', "not iterable"),
+    ],
+)
+def test_undecodable(data: bytes, says: str) -> None:
+    """A content that Kafka never writes is told with its path."""
+    with pytest.raises(znodes.Undecodable, match=says):
+        znodes.State.decode(ORDERS, data)
+
+
+def test_other_undecodables() -> None:
+    """So are epochs, endpoints, assignments and events that are none."""
+    with pytest.raises(znodes.Undecodable, match="no number"):
+        znodes.decode_controller_epoch(b"seven")
+    with pytest.raises(znodes.Undecodable, match="/brokers/ids/1"):
+        znodes.Broker.decode(1, b'{"version":2,"endpoints":["h:9092"],"jmx_port":-1}')
+    with pytest.raises(znodes.Undecodable, match="/brokers/topics/t"):
+        znodes.Topic.decode("t", b'{"version":1,"partitions":[1]}')
+    with pytest.raises(znodes.Undecodable, match="event 2"):
+        znodes.decode_log_dir_event("/x", b'{"version":1,"broker":2,"event":2}')
+
+
+EPOCHS = st.integers(-1, 2**31 - 1)
+BROKERS = st.integers(0, 2**31 - 1)
+LISTS = st.lists(BROKERS, max_size=4).map(tuple)
+REPLICAS = st.dictionaries(st.integers(0, 100), LISTS, max_size=4)
+WORDS = st.text(min_size=1, max_size=8)
+
+
+@given(st.builds(znodes.State, EPOCHS, EPOCHS, LISTS, EPOCHS))
+def test_states_come_back(value: znodes.State) -> None:
+    """Every state is read as it was written."""
+    assert znodes.State.decode(ORDERS, value.encode()) == value
+
+
+@given(st.builds(znodes.Topic, REPLICAS, REPLICAS, REPLICAS, st.none() | WORDS))
+def test_topics_come_back(value: znodes.Topic) -> None:
+    """Every assignment is read as it was written."""
+    assert znodes.Topic.decode("t", value.encode()) == value
+
+
+@given(
+    st.builds(
+        znodes.Broker,
+        st.just(4),
+        st.lists(
+            st.builds(
+                znodes.Endpoint,
+                st.sampled_from(["h", "::1", "10.0.0.1", "host.example"]),
+                st.integers(0, 65535),
+                st.sampled_from("ABC"),
+            ),
+            unique_by=lambda endpoint: endpoint.listener,
+        ).map(tuple),
+        st.none() | WORDS,
+        st.integers(-1, 65535),
+        st.integers(0, 2**62),
+        st.dictionaries(WORDS, st.dictionaries(WORDS, st.integers(0, 9), max_size=2), max_size=2),
+    )
+)
+def test_brokers_come_back(value: znodes.Broker) -> None:
+    """Every registration is read as it was written."""
+    assert znodes.Broker.decode(4, value.encode()) == value
