@@ -22,6 +22,7 @@ def test_error_codes() -> None:
 REQUESTS = [
     # controller epoch of request, seen; broker epoch of request, own -> answer
     (5, 5, 3, 3, 0),  # the same controller, the same registration
+    (5, 5, -1, 3, 0),  # a controller that sends no broker epoch
     (6, 5, 3, 3, 0),  # a newer controller
     (4, 5, 3, 3, 11),  # an older controller
     (1, 0, 3, 3, 0),  # a broker that has just started takes the first epoch it sees

@@ -41,9 +41,10 @@ def answer_to_request(
     """Return what a broker answers to a request as a whole, before it looks inside.
 
     `controller_epoch` and `broker_epoch` are the request's. A broker epoch larger than the broker's own passes: it has not
-    learned its new one yet. Kafka 2.8: KafkaApis.isBrokerEpochStale, ReplicaManager.becomeLeaderOrFollower.
+    learned its new one yet; so does -1, which older controllers send.
+    Kafka 2.8: KafkaApis.isBrokerEpochStale, ReplicaManager.becomeLeaderOrFollower.
     """
-    if generation_checked == 1 and broker_epoch < own_broker_epoch:
+    if generation_checked == 1 and 0 <= broker_epoch < own_broker_epoch:
         return ErrorCode.STALE_BROKER_EPOCH
     if checked == 1 and controller_epoch < seen_controller_epoch:
         return ErrorCode.STALE_CONTROLLER_EPOCH
