@@ -421,11 +421,6 @@ ADVANCE_HIGH_WATERMARK = Rule(
 # The ISR, through ZooKeeper
 
 
-def isr_write_would_succeed(s: World, leader: int) -> bool:
-    """The leader's cached version is the znode's: otherwise it logs that it skips the write, and nothing changes."""
-    return isr_write_succeeds(s, leader)
-
-
 def follower_is_in_isr(s: World, leader: int, follower: int) -> bool:
     """The leader's ISR holds the follower, which is another broker."""
     return leader != follower and contains(s.brokers[leader].replica.isr, follower) == 1
@@ -465,7 +460,7 @@ DROP_FROM_ISR = Rule(
     "DropFromIsr",
     actor="{leader}",
     params=LEADER_AND_FOLLOWER,
-    guards=(leader_leads, isr_write_would_succeed, follower_is_in_isr, follower_has_stopped),
+    guards=(leader_leads, isr_write_succeeds, follower_is_in_isr, follower_has_stopped),
     effects=(drop_from_isr,),
     says="{leader} hears no more of {follower}, and takes it out of the ISR by a conditional write",
     cites=f"{KAFKA} Partition.maybeShrinkIsr, shrinkIsrWithZk",
@@ -488,7 +483,7 @@ SHRINK_ISR = Rule(
     actor="{leader}",
     kind="fault",
     params=LEADER_AND_FOLLOWER,
-    guards=(leader_leads, isr_write_would_succeed, follower_is_in_isr, follower_lags),
+    guards=(leader_leads, isr_write_succeeds, follower_is_in_isr, follower_lags),
     within=(an_isr_shrink_is_left,),
     effects=(shrink_isr,),
     says="{leader} finds {follower} slow, and takes it out of the ISR by a conditional write",
@@ -498,9 +493,14 @@ SHRINK_ISR = Rule(
 
 def follower_has_caught_up(s: World, k: Constants, leader: int, follower: int) -> bool:
     """The follower has reached the high watermark and, since 2.0.1, the start of the leader epoch."""
+    return end_is_far_enough(s, k, leader, len(s.brokers[follower].replica.log))
+
+
+def end_is_far_enough(s: World, k: Constants, leader: int, end: int) -> bool:
+    """A follower whose log ends here may join the leader's ISR."""
     boss = s.brokers[leader].replica
     start = boss.epoch_start if k.join_needs_epoch_start == Checked.YES else 0
-    return may_join_isr(len(s.brokers[follower].replica.log), boss.high_watermark, start)
+    return may_join_isr(end, boss.high_watermark, start)
 
 
 def follower_is_alive_in_cache(s: World, k: Constants, leader: int, follower: int) -> bool:
@@ -520,7 +520,7 @@ EXPAND_ISR = Rule(
     params=LEADER_AND_FOLLOWER,
     guards=(
         leader_leads,
-        isr_write_would_succeed,
+        isr_write_succeeds,
         follower_is_not_in_isr,
         follower_follows,
         log_matches,
@@ -552,7 +552,7 @@ SHRINK_ISR_UNANSWERED = Rule(
     actor="{leader}",
     kind="fault",
     params=LEADER_AND_FOLLOWER,
-    guards=(leader_leads, isr_write_would_succeed, follower_is_in_isr, follower_lags),
+    guards=(leader_leads, isr_write_succeeds, follower_is_in_isr, follower_lags),
     within=(an_isr_shrink_is_left, a_lost_reply_is_left),
     effects=(shrink_isr_unanswered,),
     says="{leader} takes slow {follower} out of the ISR; ZooKeeper's answer is lost, and the write sent again meets BADVERSION",
@@ -618,11 +618,9 @@ def sender_is_alive_in_cache(s: World, k: Constants, leader: int) -> bool:
 
 def sender_could_join(s: World, k: Constants, leader: int) -> bool:
     """The sender is not in the leader's ISR, and the fetch offset is far enough for it."""
-    boss = s.brokers[leader].replica
-    if contains(boss.isr, s.fetches[0].follower) == 1 or s.fetches[0].follower == leader:
+    if s.fetches[0].follower == leader or not follower_is_not_in_isr(s, leader, s.fetches[0].follower):
         return False
-    start = boss.epoch_start if k.join_needs_epoch_start == Checked.YES else 0
-    return may_join_isr(s.fetches[0].end, boss.high_watermark, start)
+    return end_is_far_enough(s, k, leader, s.fetches[0].end)
 
 
 def expand_isr_by_late_fetch(s: World, leader: int) -> None:
@@ -644,7 +642,7 @@ LATE_FETCH_EXPANDS_ISR = Rule(
         a_fetch_waits,
         fetch_is_of_this_generation,
         leader_leads,
-        isr_write_would_succeed,
+        isr_write_succeeds,
         fetch_is_of_leaders_epoch,
         sender_could_join,
         sender_is_alive_in_cache,

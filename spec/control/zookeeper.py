@@ -67,7 +67,7 @@ def read_state(s: World, controller: int) -> None:
 
 
 def isr_write_succeeds(s: World, leader: int) -> bool:
-    """Whether a leader's conditional write of the ISR meets the version that the leader knows."""
+    """A leader's conditional write of the ISR meets the version that it knows; otherwise it logs that it skips the write."""
     return s.zookeeper.partition.version == s.brokers[leader].replica.version
 
 
