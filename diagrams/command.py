@@ -99,7 +99,8 @@ def run_draw(options: argparse.Namespace, models: Models, machines: Mapping[str,
         return draw_model(options, models.find(options.what))
     if options.what not in machines and ":" not in options.what:
         raise SpecError(
-            f"{options.what!r} is no machine and no model; there is {', '.join([*machines, *models.catalogue])}, or module:NAME"
+            f"{options.what!r} is no machine and no model; there is {', '.join(machines)}, "
+            "or a model (`kafka-spec models` lists them), or module:NAME"
         )
     machine = find_machine(options.what, machines)
     older = find_machine(options.against, machines) if options.against else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import difflib
 import importlib
 import json
 import os
@@ -52,7 +53,9 @@ class Models:
         if ":" in name:
             return self.load(*name.split(":", 1))
         if name not in self.catalogue:
-            raise SpecError(f"model {name!r} is unknown; there is {', '.join(self.catalogue)}, or module:NAME for your own")
+            near = difflib.get_close_matches(name, self.catalogue, n=3)
+            perhaps = f"perhaps {' or '.join(near)}; " if near else ""
+            raise SpecError(f"model {name!r} is unknown; {perhaps}`kafka-spec models` lists them, module:NAME is one of your own")
         return self.catalogue[name]
 
     @staticmethod

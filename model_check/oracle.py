@@ -23,6 +23,12 @@ Key = tuple[Any, ...]
 """All fields of a state."""
 
 
+def first_line(function: Any) -> str:
+    """Return what a guard says, as part of a sentence."""
+    says = source_of(function).function.__doc__ or ""
+    return says[:1].lower() + says.partition("\n")[0][1:].rstrip(".")
+
+
 class World:
     """A spec at given bounds, executed in plain Python: its initial states and the steps out of a state."""
 
@@ -105,7 +111,10 @@ class World:
                     raise SpecError(f"{self.spec.name}: {start.name}{binding} is no initial state: {error}") from None
                 found.setdefault(self.key(state), state)
         if not found:
-            raise SpecError(f"{self.spec.name}: there is no initial state: the guards of {start.name} never hold")
+            needs = "; ".join(first_line(guard) for guard in start.guards)
+            raise SpecError(
+                f"{self.spec.name}: there is no initial state: {start.name} needs that {needs}; mend the bounds, or the spec"
+            )
         return list(found.values())
 
     def judge(self, claim: Property, s: Any) -> bool:

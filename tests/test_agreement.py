@@ -300,7 +300,7 @@ def test_no_initial_state_is_refused(explore: Explore) -> None:
     """A start that never holds is a mistake, not a proof."""
     start = Rule("Start", "world", "", "", (fill,), guards=(never,))
 
-    with pytest.raises(SpecError, match="there is no initial state: the guards of Start never hold"):
+    with pytest.raises(SpecError, match="there is no initial state: Start needs that never hold; mend the bounds"):
         explore(Spec("empty", "", Line, HOUSE_LINE, start=start), {})
 
 

@@ -131,12 +131,17 @@ def test_own_module(kafka_spec: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("check", "replication/nonsense"), "model 'replication/nonsense' is unknown; there is replication/high_watermark"),
+        (("check", "nonsense"), "model 'nonsense' is unknown; `kafka-spec models` lists them, module:NAME is one of your own"),
+        (("check", "control/KAFKA-53"), "model 'control/KAFKA-53' is unknown; perhaps control/KAFKA-532 or"),
         (("check", "replication/kip_320", "--bound", "brokers=3"), "bound 'brokers' is unknown; there is replicas, log_size"),
         (("check", "replication/kip_320", "--bound", "replicas=77"), "bound replicas=77 is outside 2..6"),
         (("check", "replication/kip_320", "--bound", "replicas=many"), "write NAME=N with a whole number N"),
         (("check", "replication/kip_320", "--bound", "replicas"), "write NAME=N with a whole number N"),
         (("check", "replication/kip_320", "--bounds", "cosy"), "has no bound set 'cosy'; it has small, tiny"),
+        (
+            ("check", "control/fixed", "--bound", "replicas=3"),
+            "there is no initial state: Start needs that there is a broker for each replica; ",
+        ),
         (("check", "replication/kip_320", "--property", "Nice"), "property 'Nice' is unknown; there is WeakIsr"),
         (("check", "replication/kip_320", "--engine", "warp"), "invalid choice: 'warp'"),
         (("check", "replication/kip_320", "--threads", "0"), "0 is not 1 or more"),

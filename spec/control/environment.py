@@ -358,7 +358,7 @@ def there_are_enough_brokers(k: Constants) -> bool:
 
 
 def a_controller_can_be_chosen(k: Constants, controller: int) -> bool:
-    """A settled cluster has some controller; at the very beginning there is none, and one start is enough."""
+    """Only a settled cluster begins with a controller of choice, all others with broker 0 in its place."""
     return k.settled == 1 or controller == 0
 
 
