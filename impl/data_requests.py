@@ -144,10 +144,5 @@ class ElectLeadersRequest:
 
 
 DataRequest: TypeAlias = (
-    FetchRequest
-    | OffsetsForLeaderEpochRequest
-    | ProduceRequest
-    | MetadataRequest
-    | ControlledShutdownRequest
-    | ElectLeadersRequest
+    FetchRequest | OffsetsForLeaderEpochRequest | ProduceRequest | MetadataRequest | ControlledShutdownRequest | ElectLeadersRequest
 )
