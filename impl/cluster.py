@@ -64,12 +64,15 @@ class Cluster:
         """
         if number in self.brokers:
             raise ValueError(f"broker {number} runs; crash or close it before it is started again")
-        session = self.service.connect()
-        folder = self.folder / str(number)
-        broker = Broker(number, self.era, session, folder, self.log, self._clock, self._unclean, self._config)
+        broker = self.process(number)
         broker.register()
         self.brokers[number] = broker
         return broker
+
+    def process(self, number: int) -> Broker:
+        """Return a broker's process on what is on its disk, in a session of its own, before it has registered."""
+        session, folder = self.service.connect(), self.folder / str(number)
+        return Broker(number, self.era, session, folder, self.log, self._clock, self._unclean, self._config)
 
     def crash(self, number: int) -> None:
         """End a broker's process; the servers end its session at once."""

@@ -207,12 +207,12 @@ class Controller:
         self._session = session
         self._clock = clock
         self._unclean_default = unclean
-        self._batch = RequestBatch(number, self.context, channels, log)
+        self.batch = RequestBatch(number, self.context, channels, log)
         self._log = log
         entities = {"Controller": ("broker",), "Partition": ("partition",), "Replica": ("partition", "replica")}
         machines = {machine: entities[machine.name] for machine in era.machines if machine.name in entities}
         running = build(self, machines, ControllerLines(log, self), every_era=(PARTITION, REPLICA, REPLICA_0_10))
-        self._life, self.partitions, self.replicas = (running[name] for name in ("Controller", "Partition", "Replica"))
+        self.lives, self.partitions, self.replicas = (running[name] for name in ("Controller", "Partition", "Replica"))
         # what rows look at, read by the step that fires them
         self._state: Leadership | None = None
         self._strategy = Strategy.OFFLINE
@@ -236,7 +236,7 @@ class Controller:
     @property
     def life(self) -> ControllerState:
         """Whether this is the controller, or about to be."""
-        return ControllerState(self._life.state_of(self.controller_id))
+        return ControllerState(self.lives.state_of(self.controller_id))
 
     # The queue
 
@@ -282,7 +282,7 @@ class Controller:
         if not self.agenda:
             self._refuse(self.events.popleft())
         self._refuse_agenda()
-        self._batch.clear()
+        self.batch.clear()
 
     def _give_up(self, epoch_version: int) -> None:
         """Delete /controller, so that another is elected: the last step of a fail-over that failed (triggerControllerMove)."""
@@ -340,7 +340,7 @@ class Controller:
     def _resign(self) -> None:
         """Stop being the controller: forget everything, close all channels (onControllerResignation)."""
         self._refuse_agenda()
-        self._batch.clear()
+        self.batch.clear()
         for entity in self.partitions.entities():
             self.partitions.fire("shutdown", *entity)
         for entity in self.replicas.entities():
@@ -348,7 +348,7 @@ class Controller:
         self.channels.close_all()
         self.context.__init__()  # type: ignore[misc]
         if self.life != ControllerState.STANDBY:
-            self._life.fire("resign", self.controller_id)
+            self.lives.fire("resign", self.controller_id)
 
     # ZooKeeper, as a controller writes it
 
@@ -492,7 +492,7 @@ class Controller:
     @effect
     def send_leader_and_isr_to_recipients(self, partition: TopicPartition) -> None:
         """Send LeaderAndIsr to whom the strategy tells; it elects once more from what was read, and so the same."""
-        self._batch.add_leader_and_isr(unmask(self._elected(partition)[2]), partition, is_new=False)
+        self.batch.add_leader_and_isr(unmask(self._elected(partition)[2]), partition, is_new=False)
 
     @effect
     def create_state_znode(self, partition: TopicPartition) -> None:
@@ -509,17 +509,17 @@ class Controller:
     @effect
     def send_leader_and_isr_to_first_isr(self, partition: TopicPartition) -> None:
         """Send LeaderAndIsr to the members of the first ISR, and to nobody else."""
-        self._batch.add_leader_and_isr(self.context.leadership[partition].isr, partition, is_new=True)
+        self.batch.add_leader_and_isr(self.context.leadership[partition].isr, partition, is_new=True)
 
     @effect
     def send_leader_and_isr_to_replica(self, partition: TopicPartition, replica: int) -> None:
         """Send the replica's broker the cached leader and ISR; the leader epoch is not a new one."""
-        self._batch.add_leader_and_isr([replica], partition, is_new=False)
+        self.batch.add_leader_and_isr([replica], partition, is_new=False)
 
     @effect
     def send_stop_replica(self, partition: TopicPartition, replica: int) -> None:
         """Ask the replica's broker to stop it, with the leader epoch from before the ISR shrinks."""
-        self._batch.add_stop_replica(replica, partition)
+        self.batch.add_stop_replica(replica, partition)
 
     @effect
     def write_isr_without_replica(self, partition: TopicPartition, replica: int) -> None:
@@ -549,7 +549,7 @@ class Controller:
         if self._k.shrink_recipients == ShrinkRecipients.LEADER_ONLY:
             leader = self.context.leadership[partition].leader
             others = others & only(leader) if leader != NO_LEADER else 0
-        self._batch.add_leader_and_isr(unmask(others), partition, is_new=False)
+        self.batch.add_leader_and_isr(unmask(others), partition, is_new=False)
 
     def _note_removal(self, partition: TopicPartition, replica: int) -> None:
         held = self.context.leadership[partition]
@@ -584,7 +584,7 @@ class Controller:
             self.agenda.extendleft(reversed(following_tasks or []))
             return
         if not task.begun:
-            self._batch.begin()
+            self.batch.begin()
             task.begun = True
         if task.todo:
             if isinstance(task, ChangePartitions):
@@ -593,7 +593,7 @@ class Controller:
                 self._change_replica(task.trigger, *task.todo[0])
             task.todo.popleft()
         if not task.todo:
-            self._batch.send()
+            self.batch.send()
             self.agenda.popleft()
 
     def _change_partition(self, task: ChangePartitions, partition: TopicPartition) -> None:
@@ -622,15 +622,15 @@ class Controller:
                 self._state = self._read_state(partition)
             try:
                 if not self.replicas.fire(trigger, partition, replica) and trigger == "offline_replica":
-                    self._batch.add_stop_replica(replica, partition)
+                    self.batch.add_stop_replica(replica, partition)
                 return
             except _Retry:
                 continue
 
     def _send_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
-        self._batch.begin()
-        self._batch.add_update_metadata(brokers, partitions)
-        self._batch.send()
+        self.batch.begin()
+        self.batch.add_update_metadata(brokers, partitions)
+        self.batch.send()
 
     # Events
 
@@ -685,7 +685,7 @@ class Controller:
                     self._session.create(znodes.CONTROLLER, own, ephemeral=True)
                 except NodeExists:
                     return False
-            self._life.fire("create_controller_znode", self.controller_id)
+            self.lives.fire("create_controller_znode", self.controller_id)
             self.agenda.append(Do("increment_epoch"))
             return True
         if already:
@@ -707,7 +707,7 @@ class Controller:
     def _take_over(self, epoch: int, version: int, trigger: str = "elect") -> None:
         """Begin the fail-over under an epoch, in Kafka's order."""
         self.context.epoch, self.context.epoch_version = epoch, version
-        self._life.fire(trigger, self.controller_id)
+        self.lives.fire(trigger, self.controller_id)
         steps = ("delete_isr_changes", "read_everything", "start_replicas", "start_partitions", "end_failover")
         self.agenda.extend(Do(step) for step in steps)  # type: ignore[arg-type]
 
@@ -786,7 +786,7 @@ class Controller:
 
     def _end_failover(self) -> None:
         """Be active, and look at what was asked for meanwhile."""
-        self._life.fire("failover", self.controller_id)
+        self.lives.fire("failover", self.controller_id)
         self.events.append(Changed("preferred elections"))
 
     def _elect_offline_partitions(self) -> list[Task]:
@@ -988,10 +988,10 @@ class Controller:
 
     def _stop_followers(self, replicas: Sequence[tuple[TopicPartition, int]]) -> None:
         """Ask a broker that shuts down to stop what it follows, before the ISRs shrink."""
-        self._batch.begin()
+        self.batch.begin()
         for partition, replica in replicas:
-            self._batch.add_stop_replica(replica, partition)
-        self._batch.send()
+            self.batch.add_stop_replica(replica, partition)
+        self.batch.send()
 
     def _tell_remaining(self, event: ShutDown) -> None:
         """Answer what the broker still leads, of partitions that have other replicas."""

@@ -15,11 +15,13 @@ from impl.controller import ChangePartitions, ChangeReplicas, Do, Task
 from impl.controller_context import mask, unmask
 from impl.partitions import TopicPartition
 from spec.control.decisions import Checked
-from spec.control.state import Step, Strategy
+from spec.control.state import ControllerState, Step, Strategy
 from spec.table import Constants
 
 FAIL_OVER = tuple(Do(step) for step in ("delete_isr_changes", "read_everything", "start_replicas", "start_partitions", "end_failover"))
 """What a controller does that has just been elected: the model's step READ."""
+SECOND_STEP = Do("increment_epoch")
+"""What an election of 0.10 has still to do: the model's life ELECTING."""
 SEED_PARTITIONS, END_FAIL_OVER = FAIL_OVER[-2:]
 WITHOUT_MEANING = ("elect_again", "start_partitions", "end_failover", "tell_remaining", "tell_elected", "end_preferred_election")
 """Tasks of which the model has nothing to remember: they follow from what stands there, or answer who asked."""
@@ -50,13 +52,22 @@ def is_due(task: Task) -> bool:
 
 
 def written(
-    rest: Rest, partition: TopicPartition, replicas: Sequence[int], *, loading: bool, seeded: bool, leaves_alive: bool, k: Constants
+    rest: Rest,
+    partition: TopicPartition,
+    replicas: Sequence[int],
+    *,
+    life: ControllerState,
+    seeded: bool,
+    leaves_alive: bool,
+    k: Constants,
 ) -> list[Task]:
-    """Return the tasks of a rest.
+    """Return the tasks of a rest, for a controller of this life.
 
-    `loading` while the controller takes over, and then `seeded` once the partition machine was started; `leaves_alive` if those
-    who leave are in a controlled shutdown.
+    `seeded` says, while it takes over, that the partition machine was started; `leaves_alive` that those who leave are in a
+    controlled shutdown.
     """
+    if life == ControllerState.ELECTING:
+        return [SECOND_STEP]
     if rest.step == Step.READ:
         return list(FAIL_OVER)
     tasks: list[Task] = []
@@ -66,10 +77,12 @@ def written(
         tasks.append(ChangeReplicas("online_replica", deque((partition, broker) for broker in replicas)))
     if rest.leaving:
         tasks.append(ChangeReplicas("offline_replica", deque((partition, broker) for broker in unmask(rest.leaving))))
-        if not loading and not leaves_alive and k.election_after_removal == Checked.YES:
+        if life == ControllerState.ACTIVE and not leaves_alive and k.election_after_removal == Checked.YES:
             tasks.append(Do("elect_again"))
-    if loading:
-        return [*tasks, END_FAIL_OVER] if seeded else [*tasks, SEED_PARTITIONS, END_FAIL_OVER]
+    if life == ControllerState.LOADING:
+        return [*tasks, END_FAIL_OVER] if seeded else [*tasks, SECOND_STEP = Do("increment_epoch")
+"""What an election of 0.10 has still to do: the model's life ELECTING."""
+SEED_PARTITIONS, END_FAIL_OVER]
     if rest.bounced:
         tasks += [Do("fail_brokers", tuple(unmask(rest.bounced))), _start(rest, rest.bounced)]
     if rest.rejoining:
@@ -95,6 +108,8 @@ def read(agenda: Iterable[Task]) -> Rest:
         return rest
     if tasks[0] == FAIL_OVER[0]:
         return Rest(step=Step.READ)
+    if tasks[0] == SECOND_STEP:
+        return rest
     if not is_due(tasks[0]):
         raise ValueError(f"a controller is about to do {tasks[0]}, in the middle of a step of the model")
     rest.step = Step.ELECT if isinstance(tasks[0], ChangePartitions) else Step.REMOVE
