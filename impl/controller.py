@@ -201,6 +201,8 @@ class Controller:
         self.channels = channels
         self.events: deque[Event] = deque()
         self.agenda: deque[Task] = deque()
+        self.has_session = True
+        """False once it has noticed that its session is over; then it waits for another."""
         self._k = era.constants({})
         self._session = session
         self._clock = clock
@@ -264,6 +266,7 @@ class Controller:
             self.events.append(Changed("controller"))
         except SessionExpired:
             self._expire()
+            self.has_session = False
         except (CoordinationError, znodes.Undecodable) as error:
             self._fail(error)
         return True
@@ -294,7 +297,7 @@ class Controller:
     def session_opened(self, session: Session) -> None:
         """Go on under a new session: the old one is over; the broker has registered again."""
         self._expire()
-        self._session = session
+        self._session, self.has_session = session, True
         self.start()
 
     def _hear(self) -> None:
@@ -302,6 +305,7 @@ class Controller:
         for heard in self._session.events():
             if heard.kind == Kind.EXPIRED:
                 self._expire()
+                self.has_session = False
             elif heard.kind == Kind.DISCONNECTED:  # no watch is left: everything is read again
                 self.events.extend(Changed(what) for what in WATCHED.values())
                 self.events.extend(Changed(f"topic {topic}") for topic in sorted(self.context.topics))
