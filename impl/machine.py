@@ -15,7 +15,7 @@ import enum
 import functools
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import transitions
@@ -245,19 +245,22 @@ def build(
     machines: Mapping[Machine, tuple[str, ...]],
     log: Log,
     every_era: Iterable[Machine] = (),
+    ahead: Iterable[str] = (),
 ) -> dict[str, Running]:
     """Build the machines that an actor runs, by their names.
 
     `machines` maps each machine to the names of the parts of its entity, such as ("partition", "replica"), by which guards and
-    effects take them; `every_era` are the machines of all eras that such an actor may run.
+    effects take them; `every_era` are the machines of all eras that such an actor may run. `ahead` are the triggers of rows that
+    wait for something in the model, and that this actor runs already.
 
     Raises:
         SpecError: a guard or an effect of a row has no method, or one with another mark; a marked method is used by no row of any
             era; a method takes what is no part of the entity. Effects of rows that wait for something need no method yet.
     """
     kind: Any = type(actor)
-    methods = {name: getattr(actor, name) for name in _marked(kind, tuple(machines.items()), tuple(every_era))}
-    return {machine.name: Running(machine, kind, names, methods, log) for machine, names in machines.items()}
+    running = {_running_ahead(machine, tuple(ahead)): names for machine, names in machines.items()}
+    methods = {name: getattr(actor, name) for name in _marked(kind, tuple(running.items()), tuple(every_era))}
+    return {machine.name: Running(machine, kind, names, methods, log) for machine, names in running.items()}
 
 
 @functools.lru_cache(maxsize=64)
@@ -279,6 +282,14 @@ def _marked(actor: type, machines: tuple[tuple[Machine, tuple[str, ...]], ...], 
             "delete it, or name it in a row" + (f" (also {', '.join(unused[1:])})" if unused[1:] else "")
         )
     return tuple(marked)
+
+
+@functools.lru_cache(maxsize=64)
+def _running_ahead(machine: Machine, ahead: tuple[str, ...]) -> Machine:
+    """Return a machine in which rows of some triggers wait for nothing."""
+    if not any(row.waits_for and row.trigger in ahead for row in machine.rows):
+        return machine
+    return replace(machine, rows=tuple(replace(row, waits_for="") if row.trigger in ahead else row for row in machine.rows))
 
 
 def _check_row(actor: type, marked: Mapping[str, Any], machine: Machine, row: Row, names: tuple[str, ...]) -> None:

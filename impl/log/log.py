@@ -246,6 +246,8 @@ class PartitionLog:
         """
         if not self.start_offset <= offset <= self.end_offset:
             raise OffsetOutOfRange(f"{self.folder.name}: {offset} is not within {self.start_offset} to {self.end_offset}")
+        if offset == self.end_offset or (end is not None and offset >= end):
+            return b""
         segment = self._segments[self._place_of(offset)]
         found = segment.find(offset)
         if found is None:

@@ -152,9 +152,7 @@ class Boss:
             broker: (registration(broker), self.projection.creation_of(broker, told.broker_epochs[broker]))
             for broker in unmask(told.bounced | told.rejoining)
         }
-        rest = Rest(
-            record.step, told.strategy, told.creating, told.leaving, told.bounced, told.rejoining, told.failed, starting
-        )
+        rest = Rest(record.step, told.strategy, told.creating, told.leaving, told.bounced, told.rejoining, told.failed, starting)
         tasks = agenda.written(
             rest,
             P,

@@ -8,7 +8,14 @@ from typing import Any, TypeAlias
 from impl import requests, znodes
 from impl.controller_context import mask, unmask
 from impl.partitions import TopicPartition
-from impl.requests import LeaderAndIsrRequest, LeaderAndIsrState, Leadership, StopReplicaRequest, StopReplicaState, UpdateMetadataRequest
+from impl.requests import (
+    LeaderAndIsrRequest,
+    LeaderAndIsrState,
+    Leadership,
+    StopReplicaRequest,
+    StopReplicaState,
+    UpdateMetadataRequest,
+)
 from spec.control.state import NO_EPOCH, Kind, LeaderAndIsr, Request
 from spec.domain import NONE
 
@@ -74,7 +81,9 @@ def _stop_replica(header: Header, told: Request, _: Sequence[int]) -> StopReplic
     return StopReplicaRequest(*header, {P: StopReplicaState(told.leader_epoch, False)})
 
 
-FORMS: Mapping[Kind, tuple[type, Callable[[Any], Mapping[str, int]], Callable[[Header, Request, Sequence[int]], requests.Request]]] = {
+FORMS: Mapping[
+    Kind, tuple[type, Callable[[Any], Mapping[str, int]], Callable[[Header, Request, Sequence[int]], requests.Request]]
+] = {
     Kind.LEADER_AND_ISR: (LeaderAndIsrRequest, _read_leader_and_isr, _leader_and_isr),
     Kind.UPDATE_METADATA: (UpdateMetadataRequest, _read_update_metadata, _update_metadata),
     Kind.STOP_REPLICA: (StopReplicaRequest, _read_stop_replica, _stop_replica),
