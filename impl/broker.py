@@ -16,6 +16,7 @@ from impl import znodes
 from impl.controller import Controller, LeaderAndIsrAnswer
 from impl.controller_context import Channels
 from impl.coordination.interface import NodeExists, Session
+from impl.data_plane import DataPlane
 from impl.errors import Code
 from impl.log.log import LogConfig
 from impl.replica_manager import Answer, ReplicaManager
@@ -53,6 +54,7 @@ class Broker:
         """What this broker's controller has to send."""
         self.controller = Controller(number, era, session, self.channels, log, clock, unclean)
         self.replicas = ReplicaManager(number, era, folder, log, config)
+        self.data = DataPlane(self.replicas, session)
         self.is_stopping = False
         """Whether it has begun its controlled shutdown."""
         self._endpoint = endpoint or znodes.Endpoint("127.0.0.1", 9092 + number)
@@ -103,6 +105,7 @@ class Broker:
         """
         self.session = session
         self._register()
+        self.data.session_opened(session)
         self.controller.session_opened(session)
 
     # Requests of controllers

@@ -49,6 +49,7 @@ from spec.control.decisions import (
     Checked,
     ControllerElection,
     DeadReplicas,
+    EpochWatch,
     GivingUp,
     LastIsrMember,
     OfflineRecipients,
@@ -72,6 +73,7 @@ from spec.table import Spec
 
 WATCHED = {
     znodes.CONTROLLER: "controller",
+    znodes.CONTROLLER_EPOCH: "controller epoch",
     znodes.BROKER_IDS: "brokers",
     znodes.TOPICS: "topics",
     znodes.ISR_CHANGE_NOTIFICATION: "isr changes",
@@ -360,6 +362,8 @@ class Controller:
             NoNode, NodeExists, BadVersion: an operation was refused, for its own reason.
         """
         fence = [Check(znodes.CONTROLLER_EPOCH, self.context.epoch_version)] if self._k.controller_writes_fenced else []
+        if not fence and not operations:
+            return []
         try:
             return self._session.multi([*fence, *operations])[len(fence) :]
         except MultiRefused as refused:
@@ -604,6 +608,8 @@ class Controller:
                 self._strategy, self._unclean = task.strategy, 0
                 if self._state is not None and mask(self._state.isr) & self.context.online(partition) == 0:
                     self._unclean = int(self._unclean_is_enabled(partition))
+                if self._state is not None and self._would_create(partition):
+                    self._fenced()
             try:
                 if not self.partitions.fire(task.trigger, partition):
                     task.failed.append(partition)
@@ -614,6 +620,10 @@ class Controller:
                 task.failed.append(partition)
                 self._note(Level.ERROR, f"{task.trigger} of partition {partition} failed: {error!r}")
                 return
+
+    def _would_create(self, partition: TopicPartition) -> bool:
+        """Whether Kafka would try to create the state znode, without looking, and so find out that there is a newer controller."""
+        return self.partitions.state_of(partition) == PartitionState.NEW and self.context.online(partition) != 0
 
     def _change_replica(self, trigger: str, partition: TopicPartition, replica: int) -> None:
         """Ask the table for one replica; where it refuses to take one offline, StopReplica is sent all the same."""
@@ -646,6 +656,8 @@ class Controller:
             self.agenda.extend(self._shut_down(event))
         elif isinstance(event, LeaderAndIsrAnswer):
             self.agenda.extend(self._leader_and_isr_answered(event))
+        elif event.what == "controller epoch":
+            self._controller_epoch_changed()
         elif event.what == "brokers":
             self.agenda.extend(self._brokers_changed())
         elif event.what == "topics":
@@ -658,16 +670,24 @@ class Controller:
             self.agenda.extend(self._topic_changed(event.what.removeprefix("topic ")))
 
     def _controller_changed(self) -> None:
-        """Look who is the controller: resign if it is not this any more, stand for election if it is nobody."""
+        """Look who is the controller: resign if it is not this any more, and look again; stand for election if it is nobody."""
         while True:
             stat = self._session.exists(znodes.CONTROLLER, watch=True)
             mine = stat is not None and stat.owner == self._session.id
             if not mine and self.life != ControllerState.STANDBY:
                 self._resign()
+                self.events.append(Changed("controller"))
+                return
             if stat is not None and not (mine and self.life == ControllerState.STANDBY):
                 return
             if self._elect(already=mine):
                 return
+
+    def _controller_epoch_changed(self) -> None:
+        """Take the newest controller epoch for one's own, in an era that does so (KAFKA-1096)."""
+        if self._k.epoch_watch == EpochWatch.ADOPTED:
+            data, stat = self._session.get(znodes.CONTROLLER_EPOCH, watch=True)
+            self.context.epoch, self.context.epoch_version = znodes.decode_controller_epoch(data), stat.version
 
     def _elect(self, already: bool) -> bool:
         """Become the controller, unless another was faster; `already` if /controller is this session's: the reply was lost."""
@@ -707,6 +727,8 @@ class Controller:
     def _take_over(self, epoch: int, version: int, trigger: str = "elect") -> None:
         """Begin the fail-over under an epoch, in Kafka's order."""
         self.context.epoch, self.context.epoch_version = epoch, version
+        if self._k.epoch_watch == EpochWatch.ADOPTED:
+            self._session.exists(znodes.CONTROLLER_EPOCH, watch=True)
         self.lives.fire(trigger, self.controller_id)
         steps = ("delete_isr_changes", "read_everything", "start_replicas", "start_partitions", "end_failover")
         self.agenda.extend(Do(step) for step in steps)  # type: ignore[arg-type]
@@ -848,10 +870,13 @@ class Controller:
         return self._replicas_gone(self.context.replicas_on(brokers))
 
     def _replicas_gone(self, replicas: Sequence[tuple[TopicPartition, int]]) -> list[Task]:
-        """Partitions that lost their leader go offline, an election is tried, then the replicas leave (onReplicasBecomeOffline)."""
+        """Partitions that lost their leader go offline, an election is tried, then the replicas leave (onReplicasBecomeOffline).
+
+        Everybody is told first who is live, as in the model. Kafka tells it with the LeaderAndIsr requests that follow, and by a
+        request of its own only at the end, where there was no partition to elect for.
+        """
         unled = [p for p in self.context.led_by_none() if self.partitions.state_of(p) != PartitionState.NON_EXISTENT]
-        if not unled:
-            self._send_metadata(self.context.live, [])
+        self._send_metadata(self.context.live, [])
         tasks = [
             *_partitions("offline_partition", unled),
             Do("elect_offline_partitions"),

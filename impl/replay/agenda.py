@@ -18,7 +18,9 @@ from spec.control.decisions import Checked
 from spec.control.state import ControllerState, Step, Strategy
 from spec.table import Constants
 
-FAIL_OVER = tuple(Do(step) for step in ("delete_isr_changes", "read_everything", "start_replicas", "start_partitions", "end_failover"))
+FAIL_OVER = tuple(
+    Do(step) for step in ("delete_isr_changes", "read_everything", "start_replicas", "start_partitions", "end_failover")
+)
 """What a controller does that has just been elected: the model's step READ."""
 SECOND_STEP = Do("increment_epoch")
 """What an election of 0.10 has still to do: the model's life ELECTING."""
@@ -80,9 +82,7 @@ def written(
         if life == ControllerState.ACTIVE and not leaves_alive and k.election_after_removal == Checked.YES:
             tasks.append(Do("elect_again"))
     if life == ControllerState.LOADING:
-        return [*tasks, END_FAIL_OVER] if seeded else [*tasks, SECOND_STEP = Do("increment_epoch")
-"""What an election of 0.10 has still to do: the model's life ELECTING."""
-SEED_PARTITIONS, END_FAIL_OVER]
+        return [*tasks, END_FAIL_OVER] if seeded else [*tasks, SEED_PARTITIONS, END_FAIL_OVER]
     if rest.bounced:
         tasks += [Do("fail_brokers", tuple(unmask(rest.bounced))), _start(rest, rest.bounced)]
     if rest.rejoining:

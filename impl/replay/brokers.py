@@ -15,15 +15,21 @@ from impl.broker import Broker
 from impl.controller_context import mask, unmask
 from impl.log import batches
 from impl.log.log import PartitionLog
+from impl.partition import FetchState, Follower, Partition, Phase
 from impl.replay.requests import P
 from impl.replay.same import Part, Same, attribute
-from impl.replica_manager import Fetcher, Partition
+from impl.requests import Leadership, UpdateMetadataState
 from spec.control import state
+from spec.control.decisions import Truncation
 from spec.control.state import NO_EPOCH, Life, Role
 from spec.domain import NONE
 
 if TYPE_CHECKING:
     from impl.replay.projection import Projection
+
+
+NOBODY = Leadership(NONE, NO_EPOCH, (), 0, 0)
+"""What the metadata cache of a loaded broker says of the partition: that it exists."""
 
 
 class Process:
@@ -90,9 +96,36 @@ class Process:
         if self.broker is not None:
             self.broker.replicas.alive = frozenset(unmask(brokers))
 
+    # The replica
+
     @property
-    def replica(self):
-        return state.Replica(0, -1, -1, 0, 0, 0, 0, 0, 0, [])
+    def replica(self) -> Hosted:
+        """The broker's replica of the partition."""
+        return Hosted(self)
+
+    def put_replica(self, record: state.Replica) -> None:
+        """Put the replica, its log first: it is on disk even where nobody hosts it."""
+        if self.broker is None:
+            write_log(PartitionLog(self.folder), record).crash()
+            return
+        replicas = self.broker.replicas
+        replicas.roles.load((P,), Role(record.role))
+        replicas.fetchers.clear()
+        replicas.metadata = {P: UpdateMetadataState(NOBODY, self.projection.assignment, ())}
+        if record.role == Role.NONE:
+            replicas.logs.abandon(P)
+            replicas.partitions.clear()
+            write_log(PartitionLog(self.folder), record).crash()
+            return
+        hosted = replicas.partitions[P] = Partition(replicas=self.projection.assignment)
+        hosted.log = write_log(replicas.logs.logs.get(P) or replicas.logs.open(P)[0], record)
+        hosted.followers = {broker: Follower() for broker in self.projection.assignment if broker != self.number}
+        REPLICA.put(self.replica, record)
+
+    @property
+    def folder(self) -> Path:
+        """Where the replica's log is."""
+        return self.projection.cluster.folder / str(self.number) / str(P)
 
     @property
     def stale(self) -> int:
@@ -104,6 +137,139 @@ class Process:
         self.projection.stale[self.number] = noted
 
 
+class Hosted:
+    """A broker's replica as its correspondence looks at it: what is hosted, or nothing."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        broker = process.broker
+        self.manager: Any = None if broker is None else broker.replicas
+        self.partition = Partition() if broker is None else broker.replicas.partitions.get(P) or Partition()
+        self.leads = broker is not None and broker.replicas.role_of(P) == Role.LEADER
+
+    @property
+    def role(self) -> int:
+        """What the replica is."""
+        return int(Role.NONE if self.manager is None else self.manager.role_of(P))
+
+    @property
+    def isr(self) -> int:
+        """The ISR as a leader knows it."""
+        if self.partition.pending_isr is not None:
+            raise ValueError(f"an ISR write of broker {self.process.number} is still to be answered")
+        return mask(self.partition.isr)
+
+    @isr.setter
+    def isr(self, isr: int) -> None:
+        self.partition.isr = tuple(unmask(isr))
+
+    @property
+    def fetching(self) -> int:
+        """Whether the fetcher runs."""
+        return int(self.manager is not None and P in self.manager.fetchers)
+
+    def put_fetching(self, record: state.Replica) -> None:
+        """Let the fetcher run: it truncates first, where the era asks the leader where."""
+        if record.fetching:
+            asks = self.manager.k.truncation == Truncation.DIVERGENCE
+            phase = Phase.TRUNCATING if asks else Phase.FETCHING
+            self.manager.fetchers[P] = FetchState(record.leader, record.leader_epoch, len(record.log), phase)
+
+    @property
+    def log(self) -> list[state.LogEntry]:
+        """What is on disk."""
+        return [state.LogEntry(record, epoch) for record, epoch in entries_on(self.process.folder)]
+
+
+def of_hosted(field: str, name: str) -> Same:
+    """Say that a field is an attribute of the hosted partition."""
+
+    def put(replica: Hosted, record: state.Replica) -> None:
+        setattr(replica.partition, name, getattr(record, field))
+
+    return Same(field, lambda replica: getattr(replica.partition, name), put)
+
+
+def of_leader(field: str, name: str) -> Same:
+    """Say that a field is an attribute of the hosted partition, and means something where it leads."""
+
+    def put(replica: Hosted, record: state.Replica) -> None:
+        setattr(replica.partition, name, getattr(record, field))
+
+    return Same(field, lambda replica: getattr(replica.partition, name) if replica.leads else 0, put)
+
+
+def _nothing(replica: Hosted, record: state.Replica) -> None:
+    """Put nothing: role and log were put before."""
+
+
+REPLICA = Part(
+    state.Replica,
+    Same("role", lambda replica: replica.role, _nothing),
+    of_hosted("leader_epoch", "leader_epoch"),
+    of_hosted("leader", "leader"),
+    Same("isr", lambda replica: replica.isr if replica.leads else 0, lambda replica, record: setattr(replica, "isr", record.isr)),
+    of_leader("version", "version"),
+    of_leader("state_epoch", "controller_epoch"),
+    of_leader("epoch_start", "epoch_start"),
+    Same("fetching", lambda replica: replica.fetching, Hosted.put_fetching),
+    of_hosted("high_watermark", "high_watermark"),
+    Same("log", lambda replica: replica.log, _nothing),
+)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The log on disk
+
+
+def entries_on(folder: Path) -> tuple[tuple[int, int], ...]:
+    """Return (record, epoch) of each entry of the log in a folder, from its files."""
+    try:
+        names = sorted(file.name for file in os.scandir(folder) if file.name.endswith(".log"))
+    except FileNotFoundError:
+        return ()
+    return _entries(b"".join((folder / name).read_bytes() for name in names))
+
+
+@lru_cache(maxsize=1024)
+def _entries(data: bytes) -> tuple[tuple[int, int], ...]:
+    found = []
+    for place, (batch, one) in enumerate(batches.split(data)):
+        (record,) = batches.records(one)
+        if record.offset != place or record.value is None:
+            raise ValueError(f"the log has offset {record.offset} at place {place}")
+        found.append((int(record.value), batch.epoch))
+    return tuple(found)
+
+
+@lru_cache(maxsize=64)
+def batch_of(record: int) -> bytes:
+    """Return a producer's batch with one record of the model."""
+    return bytes(batches.build([(0, None, str(record).encode())]))
+
+
+def write_log(log: PartitionLog, record: state.Replica) -> PartitionLog:
+    """Have a log hold the model's entries, and where its leader epochs begin; return it."""
+    wanted = tuple((entry.record, entry.epoch) for entry in record.log)
+    found = entries_on(log.folder)
+    common = 0
+    while common < min(len(found), len(wanted)) and found[common] == wanted[common]:
+        common += 1
+    log.truncate_to(common)
+    for offset in range(common, len(wanted)):
+        stamped = bytearray(batch_of(wanted[offset][0]))
+        batches.stamp(stamped, offset, wanted[offset][1])
+        log.append_as_follower(bytes(stamped))
+    begin: dict[int, int] = {}
+    for offset, (_, epoch) in enumerate(wanted):
+        begin.setdefault(epoch, offset)
+    if record.role == Role.LEADER:
+        begin.setdefault(record.leader_epoch, record.epoch_start)
+    if log.epochs != tuple(begin.items()):
+        log.put_epochs(tuple(begin.items()))
+    return log
+
+
 PROCESS = Part(
     state.BrokerNode,
     Same("life", lambda process: process.life, Process.put_life),
@@ -111,7 +277,7 @@ PROCESS = Part(
     Same("broker_epoch", lambda process: process.broker_epoch, Process.put_broker_epoch),
     attribute("controller_epoch"),
     attribute("alive"),
-    Same("replica", lambda process: process.replica, lambda process, record: None),
+    Same("replica", lambda process: REPLICA.read(process.replica), lambda process, record: process.put_replica(record.replica)),
     attribute("stale"),
 )
 

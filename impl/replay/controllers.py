@@ -2,7 +2,8 @@
 
 Three things the model says otherwise, and both mean the same by them:
 
-* A batch gathers requests and sends them when its last replica is done; the model has sent them at once. What is gathered counts as sent.
+* A batch gathers requests and sends them when its last replica is done; the model has sent them at once. What is gathered
+  counts as sent.
 * An UpdateMetadata counts where its live brokers are not those that were last told over that channel. The others, which tell of
   partitions after each LeaderAndIsr, are no requests of the model.
 * The epoch of a broker that is still to be taken for live stands on the agenda; the model has it in the context at once. What is
@@ -169,28 +170,29 @@ class Boss:
     @property
     def channels(self) -> list[state.Channel]:
         """What is to be sent to each broker."""
-        epochs, repeats = self.broker_epochs, self.projection.repeats
+        repeats = self.projection.repeats
         return [
-            state.Channel(self._requests(broker, epochs[broker]), int((self.number, broker) in repeats))
+            state.Channel(self._requests(broker), int((self.number, broker) in repeats))
             for broker in range(self.projection.brokers)
         ]
 
-    def _requests(self, broker: int, epoch: int) -> list[state.Request]:
+    def _requests(self, broker: int) -> list[state.Request]:
         queue = self.controller.channels.queues.get(broker)
         if queue is None:
             return []
         told, found = self.projection.last_told(self.number, broker), []
         for request in (*queue, *self._gathered(broker)):
-            meant_for = self.projection.epoch_of(broker, request.broker_epoch)
-            if meant_for < epoch:
-                continue
-            if isinstance(request, UpdateMetadataRequest):
-                live = mask(one.number for one in request.live_brokers)
-                if live == told:
-                    continue
-                told = live
-            found.append(model_request(request, meant_for))
+            if self.counts(broker, request, told):
+                found.append(model_request(request, self.projection.epoch_of(broker, request.broker_epoch)))
+                if isinstance(request, UpdateMetadataRequest):
+                    told = told_live(request)
         return found
+
+    def counts(self, broker: int, request: requests.Request, told: int | None) -> bool:
+        """Whether a request is one of the model's; `told` are the live brokers that were last told over the channel."""
+        if self.projection.epoch_of(broker, request.broker_epoch) < self.broker_epochs[broker]:
+            return False
+        return not isinstance(request, UpdateMetadataRequest) or told_live(request) != told
 
     def _gathered(self, broker: int) -> Iterable[requests.Request]:
         """Return what has been gathered for a broker and will be sent with the rest of the batch."""
@@ -215,6 +217,11 @@ class Boss:
             kinds = {one.kind for one in record.channels[broker].requests}
             self.projection.note_told(self.number, broker, None if state.Kind.UPDATE_METADATA in kinds else told.live)
         self.projection.put_repeats(self.number, [channel.repeats for channel in record.channels])
+
+
+def told_live(request: UpdateMetadataRequest) -> int:
+    """Return the live brokers that an UpdateMetadata tells of."""
+    return mask(broker.number for broker in request.live_brokers)
 
 
 def _nothing(boss: Boss, record: object) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from impl.coordination.interface import CoordinationError, Event
-from impl.coordination.memory import Ensemble, Loss, MemorySession, parent_of
+from impl.coordination.interface import CoordinationError, Event, Session
+from impl.coordination.memory import Ensemble, Loss, MemorySession, Node, parent_of
 
 Answer = TypeVar("Answer")
 
@@ -42,16 +42,17 @@ class ModelEnsemble(Ensemble):
     def watch(self, path: str, children: bool, session: int) -> None:
         """Forget it: rules tell who hears of what."""
 
-    def revive(self, session: MemorySession) -> None:
+    def revive(self, session: Session) -> None:
         """Let a session live that was over."""
+        assert isinstance(session, ModelSession)
         self._sessions[session.id] = session
 
     def put(self, znodes: Iterable[Znode], zxid: int) -> None:
         """Hold these nodes and no others, parents first; the last transaction was `zxid`."""
-        self._nodes = {"/": self._made(Znode("/"))}
+        self._nodes = {"/": Node(b"", 0, 0, 0)}
         self._zxid = zxid
         for znode in znodes:
-            self._nodes[znode.path] = self._made(znode)
+            self._nodes[znode.path] = Node(znode.data, znode.czxid, znode.czxid, znode.owner, znode.version)
             parent = self._nodes[parent_of(znode.path)]
             parent.children.add(znode.path)
             parent.created += 1

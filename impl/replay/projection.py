@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from impl.data_requests import FetchPosition, FetchRequest
 from impl.replay.brokers import Process, put_process, read_process
-from impl.replay.controllers import put_controller, read_controller
+from impl.replay.controllers import Boss, put_controller, read_controller
 from impl.replay.ensemble import ModelEnsemble
 from impl.replay.requests import P
 from impl.replay.zookeeper import put_zookeeper, read_zookeeper
@@ -48,6 +48,10 @@ class Projection:
         """The fetches that wait on the network, each with the leader epoch in which it was sent."""
         self.stale = [0] * self.brokers
         """For each broker the first request that took effect though its generation was over (spec.control.state.Stale)."""
+        self.records = 0
+        """How many records clients have written."""
+        self.clock = 0
+        """The time in milliseconds, which goes on with each step."""
         self._told: dict[tuple[int, int], tuple[deque[Request], int | None]] = {}
         self._zookeeper: state.ZooKeeper | None = None
         self._controllers: list[state.Controller | None] = [None] * self.brokers
@@ -69,6 +73,7 @@ class Projection:
                 if number in self.cluster.brokers:
                     put_controller(self, number, self.cluster.brokers[number].controller, wanted)
                 self._controllers[number] = wanted
+        self.records = world.spent.records
         self.fetches = [(self.late_fetch(fetch), fetch.leader_epoch) for fetch in world.fetches]
 
     def _load_process(self, number: int, wanted: state.BrokerNode) -> None:
@@ -105,6 +110,12 @@ class Projection:
                 self._controllers[number] = None
             if found.brokers[number] != source.brokers[number]:
                 self._processes[number] = None
+
+    def forget_all(self) -> None:
+        """Trust nothing that is there."""
+        self._zookeeper = None
+        for number in range(self.brokers):
+            self.forget_actor(number)
 
     def forget_actor(self, number: int) -> None:
         """Trust no longer what is there of a broker and its controller."""
@@ -151,6 +162,12 @@ class Projection:
         """Return which live brokers were last told over a channel, None if nothing since it was opened."""
         queue, live = self._told.get((controller, broker), (None, None))
         return live if queue is self.cluster.brokers[controller].channels.queues[broker] else None
+
+    def counts(self, controller: int, broker: int, request: Request) -> bool:
+        """Whether the request in flight is one of the model's: see the rules of impl/replay/controllers.py."""
+        boss = Boss(self, controller, self.cluster.brokers[controller].controller)
+        boss.read_agenda()
+        return boss.counts(broker, request, self.last_told(controller, broker))
 
     def put_repeats(self, controller: int, repeats: list[int]) -> None:
         """Say over which channels of a controller the connection will be lost before the next answer."""

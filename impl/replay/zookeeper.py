@@ -64,9 +64,7 @@ def _controller_epoch(nodes: Znodes) -> int:
 
 
 def _put_controller_epoch(nodes: Znodes, record: state.ZooKeeper) -> None:
-    if record.controller_epoch:
-        epoch = record.controller_epoch
-        nodes.stage(znodes.CONTROLLER_EPOCH, znodes.encode_controller_epoch(epoch), epoch)
+    nodes.stage(znodes.CONTROLLER_EPOCH, znodes.encode_controller_epoch(record.controller_epoch), record.controller_epoch)
 
 
 def _registered(nodes: Znodes) -> int:
