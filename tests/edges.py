@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from test_log import MEMORY
 
 from impl.cluster import Cluster
 from impl.replay.ensemble import ModelEnsemble
 from impl.replay.projection import Projection
-from impl.replay.rules import do
+from impl.replay.rules import NotEnabled, do, refuses
 from model_check.embedded import Search
 from model_check.exploration import Budget, Exploration
 from model_check.layout import Layout, Packed, get
 from model_check.oracle import World as Model
 from spec.control.state import World
-from spec.domain import Record, Space, show_path
-from spec.domain import Sequence as Items
+from spec.domain import Record, show_path
 from spec.table import Rule, Spec
 
 
@@ -48,6 +48,12 @@ class Decoder:
             else:
                 parts[name] = self._part(name, record[offset : offset + place.size])
         return World(**parts)
+
+    def nearness(self, record: bytes) -> bytes:
+        """Return what to order states by so that neighbours share what is dear to put on: the brokers, then the controllers."""
+        assert self.root.fields is not None
+        brokers, controllers = (self.root.fields[name][0] for name in ("brokers", "controllers"))
+        return record[brokers:] + record[controllers:brokers] + record[:controllers]
 
     def _read(self, name: str, data: bytes) -> Any:
         assert self.root.fields is not None
@@ -95,17 +101,16 @@ def edges(spec: Spec, bounds: Mapping[str, int], part: int = 0, parts: int = 1) 
             end = min(search.width, begin + search.chunk)
             some.expand(search.states, search.marks, begin, end)
             search.raise_fault(some)
-            before, source = -1, None
-            for place in range(some.count):
-                number = int(some.parents[place])
-                if number % parts != part:
-                    continue
-                if number != before:
-                    before, source = number, decoder.world(search.states[number].tobytes())
-                assert source is not None
-                rule, binding = actions[int(some.actions[place])]
-                bound = dict(zip(rule.params, binding, strict=True))
-                yield Edge(source, rule, bound, decoder.world(some.states[place].tobytes()))
+            numbers, firsts = (list(map(int, found)) for found in np.unique(some.parents[: some.count], return_index=True))
+            places = [range(*ends) for ends in zip(firsts, [*firsts[1:], some.count], strict=False)]
+            out_of = dict(zip(numbers, places, strict=True))
+            records = {number: search.states[number].tobytes() for number in numbers if number % parts == part}
+            for number in sorted(records, key=lambda number: decoder.nearness(records[number])):
+                source = decoder.world(records[number])
+                for place in out_of[number]:
+                    rule, binding = actions[int(some.actions[place])]
+                    bound = dict(zip(rule.params, binding, strict=True))
+                    yield Edge(source, rule, bound, decoder.world(some.states[place].tobytes()))
             shard.take([some])
         search.end_level()
 
@@ -113,19 +118,17 @@ def edges(spec: Spec, bounds: Mapping[str, int], part: int = 0, parts: int = 1) 
 @contextmanager
 def stage(spec: Spec, bounds: Mapping[str, int]) -> Iterator[Projection]:
     """Yield a cluster that can be put into the states of a model."""
-    with tempfile.TemporaryDirectory(dir=MEMORY) as name:
-        with Cluster(Path(name), ModelEnsemble(), spec, unclean=bool(bounds["unclean"])) as cluster:
-            yield Projection(cluster, bounds)
+    with (
+        tempfile.TemporaryDirectory(dir=MEMORY) as name,
+        Cluster(Path(name), ModelEnsemble(), spec, unclean=bool(bounds["unclean"])) as cluster,
+    ):
+        yield Projection(cluster, bounds)
 
 
-def difference(spec: Spec, bounds: Mapping[str, int], wanted: World, found: World) -> str:
+def difference(wanted: World, found: World) -> str:
     """Return where two states differ, field by field."""
-    space = Space(spec.state, bounds)
-    told = []
-    for path, one, other in _differences(wanted, found):
-        told.append(f"{show_path(path)}: the model has {one}, the implementation {other}")
-    del space
-    return "; ".join(told)
+    differences = _differences(wanted, found)
+    return "; ".join(f"{show_path(path)}: the model has {one}, the implementation {other}" for path, one, other in differences)
 
 
 def _differences(one: Any, other: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any, Any]]:
@@ -145,44 +148,56 @@ def _differences(one: Any, other: Any, path: tuple[Any, ...] = ()) -> Iterator[t
 class Replayed:
     """What a replay came to."""
 
+    states: int = 0
+    """Source states that were put on, and read back."""
     edges: Counter[str] = field(default_factory=Counter)
     """How many of each rule."""
+    refused: int = 0
+    """How many of them the implementation refuses, as `refuses` says, and changes nothing."""
     failures: list[str] = field(default_factory=list)
 
 
-def replay(
-    spec: Spec,
-    bounds: Mapping[str, int],
-    part: int = 0,
-    parts: int = 1,
-    most_failures: int = 1,
-    progress: Callable[[int], object] = lambda _: None,
-) -> Replayed:
+def replay(spec: Spec, bounds: Mapping[str, int], part: int = 0, parts: int = 1, most_failures: int = 1) -> Replayed:
     """Replay every step of a model on the implementation; stop after so many that fail."""
     result = Replayed()
     with stage(spec, bounds) as projection:
+        source: World | None = None
         for edge in edges(spec, bounds, part, parts):
+            failures = []
+            if edge.source is not source:
+                source = edge.source
+                result.states += 1
+                failures.append(identity(projection, source))
             result.edges[edge.rule.name] += 1
-            if failure := replayed(projection, spec, edge):
-                result.failures.append(failure)
-                if len(result.failures) >= most_failures:
-                    break
+            failures.append(replayed(projection, edge, result))
+            result.failures += filter(None, failures)
+            if len(result.failures) >= most_failures:
+                break
     return result
 
 
-def replayed(projection: Projection, spec: Spec, edge: Edge) -> str:
+def identity(projection: Projection, state: World) -> str:
+    """Put a state on, and read it back; return where it is another, or ""."""
+    projection.load(state)
+    found = projection.project(state.spent, state.notes)
+    return "" if found == state else f"load and project: {difference(state, found)}"
+
+
+def replayed(projection: Projection, edge: Edge, result: Replayed) -> str:
     """Replay one step from its loaded source; return what is wrong with it, or ""."""
     projection.load(edge.source)
+    refused = refuses(projection, edge.rule.name, edge.binding)
+    target = edge.source if refused else edge.target
     try:
         do(projection, edge.rule.name, edge.binding)
-        found = projection.project(edge.target.spent, edge.target.notes)
-    except Exception as error:
-        projection.forget_all()
-        return f"{edge}: {error!r}"
+    except NotEnabled as error:
+        if not refused:
+            projection.forget_all()
+            return f"{edge}: the implementation does not do it: {error}"
+        result.refused += 1
+    found = projection.project(target.spent, target.notes)
     projection.forget(edge.source, found)
     for name in ("controller", "broker", "leader", "follower"):
         if name in edge.binding:
             projection.forget_actor(edge.binding[name])
-    if found == edge.target:
-        return ""
-    return f"{edge}: {difference(spec, projection.bounds, edge.target, found)}"
+    return "" if found == target else f"{edge}: {difference(target, found)}"

@@ -7,13 +7,14 @@ followers' logs the model reads where they are: a leader that was loaded has hea
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from impl.broker import Broker
 from impl.controller_context import mask, unmask
-from impl.log import batches
+from impl.log import batches, checkpoint
 from impl.log.log import PartitionLog
 from impl.partition import FetchState, Follower, Partition, Phase
 from impl.replay.requests import P
@@ -105,8 +106,9 @@ class Process:
 
     def put_replica(self, record: state.Replica) -> None:
         """Put the replica, its log first: it is on disk even where nobody hosts it."""
+        wanted = Disk.of(record)
         if self.broker is None:
-            write_log(PartitionLog(self.folder), record).crash()
+            put_disk(self.folder, wanted)
             return
         replicas = self.broker.replicas
         replicas.roles.load((P,), Role(record.role))
@@ -115,17 +117,18 @@ class Process:
         if record.role == Role.NONE:
             replicas.logs.abandon(P)
             replicas.partitions.clear()
-            write_log(PartitionLog(self.folder), record).crash()
+            put_disk(self.folder, wanted)
             return
-        hosted = replicas.partitions[P] = Partition(replicas=self.projection.assignment)
-        hosted.log = write_log(replicas.logs.logs.get(P) or replicas.logs.open(P)[0], record)
-        hosted.followers = {broker: Follower() for broker in self.projection.assignment if broker != self.number}
+        log = replicas.logs.logs.get(P) or replicas.logs.open(P)[0]
+        wanted.write(log)
+        followers = {broker: Follower() for broker in self.projection.assignment if broker != self.number}
+        replicas.partitions[P] = Partition(replicas=self.projection.assignment, log=log, followers=followers)
         REPLICA.put(self.replica, record)
 
     @property
-    def folder(self) -> Path:
+    def folder(self) -> str:
         """Where the replica's log is."""
-        return self.projection.cluster.folder / str(self.number) / str(P)
+        return self.projection.folders[self.number]
 
     @property
     def stale(self) -> int:
@@ -222,13 +225,21 @@ REPLICA = Part(
 # The log on disk
 
 
-def entries_on(folder: Path) -> tuple[tuple[int, int], ...]:
+def entries_on(folder: str) -> tuple[tuple[int, int], ...]:
     """Return (record, epoch) of each entry of the log in a folder, from its files."""
     try:
-        names = sorted(file.name for file in os.scandir(folder) if file.name.endswith(".log"))
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".log"))  # noqa: PTH208 - hot, and no Path
     except FileNotFoundError:
         return ()
-    return _entries(b"".join((folder / name).read_bytes() for name in names))
+    return _entries(b"".join([_content(f"{folder}/{name}") for name in names]))
+
+
+def _content(path: str) -> bytes:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(handle, 1 << 20)
+    finally:
+        os.close(handle)
 
 
 @lru_cache(maxsize=1024)
@@ -248,26 +259,48 @@ def batch_of(record: int) -> bytes:
     return bytes(batches.build([(0, None, str(record).encode())]))
 
 
-def write_log(log: PartitionLog, record: state.Replica) -> PartitionLog:
-    """Have a log hold the model's entries, and where its leader epochs begin; return it."""
-    wanted = tuple((entry.record, entry.epoch) for entry in record.log)
-    found = entries_on(log.folder)
-    common = 0
-    while common < min(len(found), len(wanted)) and found[common] == wanted[common]:
-        common += 1
-    log.truncate_to(common)
-    for offset in range(common, len(wanted)):
-        stamped = bytearray(batch_of(wanted[offset][0]))
-        batches.stamp(stamped, offset, wanted[offset][1])
-        log.append_as_follower(bytes(stamped))
-    begin: dict[int, int] = {}
-    for offset, (_, epoch) in enumerate(wanted):
-        begin.setdefault(epoch, offset)
-    if record.role == Role.LEADER:
-        begin.setdefault(record.leader_epoch, record.epoch_start)
-    if log.epochs != tuple(begin.items()):
-        log.put_epochs(tuple(begin.items()))
-    return log
+@dataclass(frozen=True)
+class Disk:
+    """What a replica has on disk: (record, epoch) of each entry, and where each leader epoch begins."""
+
+    entries: tuple[tuple[int, int], ...]
+    epochs: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, record: state.Replica) -> Disk:
+        """Return what a replica of the model has on disk; a leader has noted where its own epoch begins."""
+        entries = tuple((entry.record, entry.epoch) for entry in record.log)
+        begin: dict[int, int] = {}
+        for offset, (_, epoch) in enumerate(entries):
+            begin.setdefault(epoch, offset)
+        if record.role == Role.LEADER:
+            begin.setdefault(record.leader_epoch, record.epoch_start)
+        return cls(entries, tuple(begin.items()))
+
+    def write(self, log: PartitionLog) -> None:
+        """Have a log hold this."""
+        found = entries_on(str(log.folder))
+        common = 0
+        while common < min(len(found), len(self.entries)) and found[common] == self.entries[common]:
+            common += 1
+        log.truncate_to(common)
+        for offset in range(common, len(self.entries)):
+            record, epoch = self.entries[offset]
+            stamped = bytearray(batch_of(record))
+            batches.stamp(stamped, offset, epoch)
+            log.append_as_follower(bytes(stamped))
+        if log.epochs != self.epochs:
+            log.put_epochs(self.epochs)
+
+
+def put_disk(folder: str, wanted: Disk) -> None:
+    """Have a log that nobody has open hold this, if it does not already."""
+    if entries_on(folder) == wanted.entries:
+        if tuple(checkpoint.read_epochs(Path(folder) / checkpoint.LEADER_EPOCHS)) == wanted.epochs:
+            return
+    log = PartitionLog(Path(folder))
+    wanted.write(log)
+    log.crash()
 
 
 PROCESS = Part(

@@ -170,11 +170,8 @@ class Boss:
     @property
     def channels(self) -> list[state.Channel]:
         """What is to be sent to each broker."""
-        repeats = self.projection.repeats
-        return [
-            state.Channel(self._requests(broker), int((self.number, broker) in repeats))
-            for broker in range(self.projection.brokers)
-        ]
+        repeats, brokers = self.projection.repeats, range(self.projection.brokers)
+        return [state.Channel(self._requests(broker), int(repeats(self.number, broker))) for broker in brokers]
 
     def _requests(self, broker: int) -> list[state.Request]:
         queue = self.controller.channels.queues.get(broker)
@@ -216,7 +213,9 @@ class Boss:
                 channels.send(broker, real_request(one, header, self.projection.assignment))
             kinds = {one.kind for one in record.channels[broker].requests}
             self.projection.note_told(self.number, broker, None if state.Kind.UPDATE_METADATA in kinds else told.live)
-        self.projection.put_repeats(self.number, [channel.repeats for channel in record.channels])
+            self.projection.repeated(self.number, broker)
+            if record.channels[broker].repeats:
+                self.projection.lose_next_answer(self.number, broker)
 
 
 def told_live(request: UpdateMetadataRequest) -> int:

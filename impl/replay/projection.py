@@ -39,10 +39,12 @@ class Projection:
         self.bounds = dict(bounds)
         self.brokers = bounds["brokers"]
         self.assignment = tuple(range(bounds["replicas"]))
+        self.folders = [str(cluster.folder / str(number) / str(P)) for number in range(self.brokers)]
+        """Where the replicas' logs are."""
         self.k = cluster.era.constants(bounds)
         self.registrations: list[list[int]] = [[] for _ in range(self.brokers)]
         """For each broker the transactions that created its registrations: the model counts them."""
-        self.repeats: set[tuple[int, int]] = set()
+        self._lost: dict[tuple[int, int], deque[Request]] = {}
         """The channels, from controller to broker, whose connection will be lost before the next answer."""
         self.fetches: list[tuple[FetchRequest, int]] = []
         """The fetches that wait on the network, each with the leader epoch in which it was sent."""
@@ -169,10 +171,18 @@ class Projection:
         boss.read_agenda()
         return boss.counts(broker, request, self.last_told(controller, broker))
 
-    def put_repeats(self, controller: int, repeats: list[int]) -> None:
-        """Say over which channels of a controller the connection will be lost before the next answer."""
-        self.repeats = {pair for pair in self.repeats if pair[0] != controller}
-        self.repeats.update((controller, broker) for broker, repeat in enumerate(repeats) if repeat)
+    def lose_next_answer(self, controller: int, broker: int) -> None:
+        """Have the connection of a channel lost before the next answer: the request in flight will be sent again."""
+        self._lost[controller, broker] = self.cluster.brokers[controller].channels.queues[broker]
+
+    def repeats(self, controller: int, broker: int) -> bool:
+        """Whether the request in flight will be sent again; another connection knows nothing of it."""
+        lost = self._lost.get((controller, broker))
+        return lost is not None and lost is self.cluster.brokers[controller].channels.queues.get(broker)
+
+    def repeated(self, controller: int, broker: int) -> None:
+        """The connection is there again."""
+        self._lost.pop((controller, broker), None)
 
     def late_fetch(self, fetch: state.LateFetch) -> FetchRequest:
         """Return a fetch that waits on the network as it travels here."""

@@ -26,6 +26,7 @@ from impl.replay.ensemble import ModelSession
 from impl.replay.projection import Projection
 from impl.replay.requests import P
 from impl.requests import LeaderAndIsrRequest, Request, StopReplicaRequest, UpdateMetadataRequest
+from spec.control.decisions import Checked
 from spec.control.state import NO_EPOCH, Role, Stale
 
 STEPS: dict[str, Callable[..., None]] = {}
@@ -54,6 +55,17 @@ def do(projection: Projection, rule: str, binding: Mapping[str, int]) -> None:
 
 class NotEnabled(Exception):  # noqa: N818 - says what happened
     """There is nothing to do of that kind, as the implementation sees it."""
+
+
+def refuses(projection: Projection, rule: str, binding: Mapping[str, int]) -> bool:
+    """Whether the implementation does not do this step of the model, and why: it is stricter here than the model.
+
+    ExpandIsr: since it compares the broker epoch of a fetch with the one that is registered (KIP-903), a follower whose session
+    is over, so that it is not registered, cannot join the ISR. The model compares it for a fetch that waited on the network alone.
+    """
+    if rule != "ExpandIsr" or projection.k.fetch_generation_checked == Checked.NO:
+        return False
+    return projection.ensemble.find(znodes.broker(binding["follower"])) is None
 
 
 LONG = 1_000_000
@@ -211,9 +223,8 @@ def deliver(projection: Projection, controller: int, broker: int) -> None:
         hand_over(projection, sender, receiver, request, answered=True)
     if request is None:
         raise NotEnabled(f"nothing waits in the channel from {controller} to {broker}")
-    repeats = (controller, broker) in projection.repeats
-    hand_over(projection, sender, receiver, request, answered=not repeats)
-    projection.repeats.discard((controller, broker))
+    hand_over(projection, sender, receiver, request, answered=not projection.repeats(controller, broker))
+    projection.repeated(controller, broker)
 
 
 def hand_over(projection: Projection, sender: Broker, receiver: Broker, request: Request, *, answered: bool) -> None:
@@ -451,7 +462,7 @@ def expire(projection: Projection, broker: int) -> None:
 @step_of("LoseConnection")
 def lose_connection(projection: Projection, controller: int, broker: int) -> None:
     """Have the answer to the request in flight lost: it will be sent again."""
-    projection.repeats.add((controller, broker))
+    projection.lose_next_answer(controller, broker)
 
 
 @step_of("LoseRequest")

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from impl import znodes
 from impl.controller_context import unmask, written
 from impl.replay.ensemble import Znode
-from impl.replay.requests import P, leadership, model_leadership, registration
+from impl.replay.requests import REGISTRATIONS, P, leadership, model_leadership, registration
 from impl.replay.same import Part, Same
+from impl.requests import Leadership
 from spec.control import state
 from spec.domain import NONE, contains
 
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 LAST_ZXID = 1_000
 """The transaction after which a loaded ensemble goes on: later than any registration that the model has counted."""
+
+
+TOPIC, STATE, PARENTS = znodes.topic(P.topic), znodes.state(P), znodes.partition_parents(P)
+BROKERS = tuple(znodes.broker(number) for number in range(len(REGISTRATIONS)))
 
 
 class Znodes:
@@ -43,14 +48,18 @@ def _controller(nodes: Znodes) -> int:
 
 
 @lru_cache(maxsize=64)
+def _held_by(broker: int) -> bytes:
+    return znodes.Controller(broker, 0).encode()
+
+
+@lru_cache(maxsize=64)
 def _holder(data: bytes) -> int:
     return znodes.Controller.decode(data).broker
 
 
 def _put_controller(nodes: Znodes, record: state.ZooKeeper) -> None:
     if record.controller != NONE:
-        content = znodes.Controller(record.controller, 0).encode()
-        nodes.stage(znodes.CONTROLLER, content, owner=nodes.projection.session_of(record.controller))
+        nodes.stage(znodes.CONTROLLER, _held_by(record.controller), owner=nodes.projection.session_of(record.controller))
 
 
 def _controller_epoch(nodes: Znodes) -> int:
@@ -70,7 +79,7 @@ def _put_controller_epoch(nodes: Znodes, record: state.ZooKeeper) -> None:
 def _registered(nodes: Znodes) -> int:
     found = 0
     for broker in range(nodes.projection.brokers):
-        if nodes.find(znodes.broker(broker)) is not None:
+        if nodes.find(BROKERS[broker]) is not None:
             found |= 1 << broker
     return found
 
@@ -79,7 +88,7 @@ def _put_registered(nodes: Znodes, record: state.ZooKeeper) -> None:
     for broker in unmask(record.registered):
         epoch = nodes.projection.creation_of(broker, record.broker_epochs[broker])
         owner = nodes.projection.session_of(broker)
-        nodes.stage(znodes.broker(broker), _content(broker), czxid=epoch, owner=owner)
+        nodes.stage(BROKERS[broker], _content(broker), czxid=epoch, owner=owner)
 
 
 @lru_cache(maxsize=64)
@@ -96,7 +105,7 @@ def _put_broker_epochs(nodes: Znodes, record: state.ZooKeeper) -> None:
 
 
 def _assignment(nodes: Znodes) -> list[int]:
-    found = nodes.find(znodes.topic(P.topic))
+    found = nodes.find(TOPIC)
     return [] if found is None else list(_replicas(found.data))
 
 
@@ -105,14 +114,24 @@ def _replicas(data: bytes) -> tuple[int, ...]:
     return znodes.Topic.decode(P.topic, data).partitions[P.partition]
 
 
+@lru_cache(maxsize=64)
+def _topic(replicas: tuple[int, ...]) -> bytes:
+    return znodes.Topic({P.partition: replicas}).encode()
+
+
 def _put_assignment(nodes: Znodes, record: state.ZooKeeper) -> None:
     if record.assignment:
-        nodes.stage(znodes.topic(P.topic), znodes.Topic({P.partition: tuple(record.assignment)}).encode())
+        nodes.stage(TOPIC, _topic(tuple(record.assignment)))
 
 
 def _partition(nodes: Znodes) -> state.LeaderAndIsr:
-    found = nodes.find(znodes.state(P))
+    found = nodes.find(STATE)
     return model_leadership(None if found is None else written(_state(found.data), found.version))
+
+
+@lru_cache(maxsize=4096)
+def _state_of(held: Leadership) -> bytes:
+    return znodes.State(held.leader, held.leader_epoch, held.isr, held.controller_epoch).encode()
 
 
 @lru_cache(maxsize=4096)
@@ -123,10 +142,9 @@ def _state(data: bytes) -> znodes.State:
 def _put_partition(nodes: Znodes, record: state.ZooKeeper) -> None:
     held = leadership(record.partition)
     if held is not None:
-        for parent in znodes.partition_parents(P):
+        for parent in PARENTS:
             nodes.stage(parent)
-        content = znodes.State(held.leader, held.leader_epoch, held.isr, held.controller_epoch).encode()
-        nodes.stage(znodes.state(P), content, held.version)
+        nodes.stage(STATE, _state_of(held), held.version)
 
 
 ZOOKEEPER = Part(
@@ -144,7 +162,7 @@ def read_zookeeper(projection: Projection) -> state.ZooKeeper:
     """Return what the znodes hold in the model's words."""
     nodes = Znodes(projection)
     for broker in range(projection.brokers):
-        if (found := nodes.find(znodes.broker(broker))) is not None:
+        if (found := nodes.find(BROKERS[broker])) is not None:
             projection.note_registration(broker, found.czxid)
     record: state.ZooKeeper = ZOOKEEPER.read(nodes)
     return record
