@@ -141,7 +141,7 @@ class ReplicaManager:
             self._note_old_controller(request, correlation)
         if refusal != Code.NONE:
             return Answer(refusal)
-        self.controller_epoch = request.controller_epoch
+        self.controller_epoch = max(self.controller_epoch, request.controller_epoch)
         about = f"from controller {request.controller} with correlation id {correlation} epoch {self.controller_epoch}"
         if isinstance(request, LeaderAndIsrRequest):
             whence = f"with correlation id {correlation} from controller {request.controller} epoch {self.controller_epoch}"

@@ -217,14 +217,23 @@ def open_another_session(projection: Projection, controller: int) -> None:
     "IgnoreStopReplica",
 )
 def deliver(projection: Projection, controller: int, broker: int) -> None:
-    """Hand over the request in flight; what the model does not count as a request goes before it."""
+    """Hand over the request in flight; what the model does not count as a request goes before it, and after it."""
     sender, receiver = running(projection, controller), running(projection, broker)
-    while (request := sender.in_flight(broker)) is not None and not projection.counts(controller, broker, request):
-        hand_over(projection, sender, receiver, request, answered=True)
+    hand_over_uncounted(projection, sender, receiver)
+    request = sender.in_flight(broker)
     if request is None:
         raise NotEnabled(f"nothing waits in the channel from {controller} to {broker}")
     hand_over(projection, sender, receiver, request, answered=not projection.repeats(controller, broker))
     projection.repeated(controller, broker)
+    hand_over_uncounted(projection, sender, receiver)
+
+
+def hand_over_uncounted(projection: Projection, sender: Broker, receiver: Broker) -> None:
+    """Hand over what stands first in a channel and is no request of the model's."""
+    while (request := sender.in_flight(receiver.number)) is not None:
+        if projection.counts(sender.number, receiver.number, request):
+            return
+        hand_over(projection, sender, receiver, request, answered=True)
 
 
 def hand_over(projection: Projection, sender: Broker, receiver: Broker, request: Request, *, answered: bool) -> None:
