@@ -44,7 +44,7 @@ from impl.data_requests import (
 from impl.delayed import DelayedFetch, DelayedProduce
 from impl.errors import Code, KafkaError
 from impl.fetcher import Fetchers
-from impl.isr import PROPAGATION_CHECK_MS, IsrWrite, IsrWriter
+from impl.isr import PROPAGATION_CHECK_MS, IsrKeeper, IsrWrite
 from impl.log.batches import Corrupt
 from impl.log.log import OffsetOutOfRange
 from impl.partition import Partition
@@ -52,7 +52,6 @@ from impl.partitions import TopicPartition
 from impl.purgatory import Purgatory
 from impl.replica_manager import ReplicaManager
 from impl.requests import NO_EPOCH
-from spec.control.decisions import Checked
 from spec.control.network import answer_to_fetch_epoch
 from spec.control.state import Role
 
@@ -69,7 +68,7 @@ class DataPlane:
         """`replicas` are the broker's; `session` is its session with ZooKeeper, if it has one yet."""
         self.replicas = replicas
         self.fetchers = Fetchers(replicas)
-        self.isr = IsrWriter(replicas.number, replicas.k, session)
+        self.isr = IsrKeeper(replicas, session)
         self.produces = Purgatory()
         self.fetches = Purgatory()
         self.shrink_due = self.propagation_due = self.checkpoint_due = 0
@@ -172,18 +171,33 @@ class DataPlane:
 
     def handle_fetch(self, request: FetchRequest, now: int, reply: Callable[[Fetches], object]) -> None:
         """Read for a follower up to the log's end, for a consumer up to the high watermark; wait while there is not enough."""
-        fetched = {p: self.read(p, position, request.replica) for p, position in request.partitions.items()}
+        fetched = self.read_all(request)
         if request.replica != CONSUMER:
             for partition, position in request.partitions.items():
                 if fetched[partition].error == Code.NONE:
                     self._follower_fetched(partition, position, request, now)
-        failed = any(one.error != Code.NONE for one in fetched.values())
-        enough = sum(len(one.records) for one in fetched.values()) >= request.min_bytes
-        if failed or enough or request.max_wait_ms <= 0 or not fetched:
+        if request.max_wait_ms <= 0 or not fetched or self.has_enough(request, fetched):
             reply(fetched)
-            return
-        waiting = DelayedFetch(now + request.max_wait_ms, request, self.read, reply)
-        self.fetches.complete_or_watch(waiting, request.partitions)
+        else:
+            waiting = DelayedFetch(now + request.max_wait_ms, request, self.read_all, self.has_enough, reply)
+            self.fetches.complete_or_watch(waiting, request.partitions)
+
+    def read_all(self, request: FetchRequest) -> Fetches:
+        """Read what a fetch asks for; nothing is noted."""
+        return {p: self.read(p, position, request.replica) for p, position in request.partitions.items()}
+
+    def has_enough(self, request: FetchRequest, fetched: Fetches) -> bool:
+        """Whether a fetch need not wait: something is refused, there are enough bytes, or what it reads from is a full segment."""
+        if any(one.error != Code.NONE for one in fetched.values()):
+            return True
+        if sum(len(one.records) for one in fetched.values()) >= request.min_bytes:
+            return True
+        for partition, position in request.partitions.items():
+            hosted = self.replicas.partitions[partition]
+            end = hosted.high_watermark if request.replica == CONSUMER else hosted.opened.end_offset
+            if position.offset < end and not hosted.opened.same_segment(position.offset, end):
+                return True
+        return False
 
     def _follower_fetched(self, partition: TopicPartition, position: FetchPosition, request: FetchRequest, now: int) -> None:
         """Take a follower's fetch into account (updateFollowerFetchState)."""
@@ -229,38 +243,16 @@ class DataPlane:
         return self.replicas.partitions[partition].note_fetch(follower, offset, broker_epoch, now)
 
     def try_expand_isr(self, partition: TopicPartition, follower: int, now: int) -> IsrWrite:
-        """Take a follower into the ISR by a conditional write, if it may join (maybeExpandIsr).
-
-        It has caught up, is alive where the era looks, and its last fetch came from the process that is registered now where
-        the era compares broker epochs.
-        """
-        replicas, hosted = self.replicas, self.replicas.partitions[partition]
-        k = replicas.k
-        if follower in hosted.isr or hosted.pending_isr is not None or follower not in hosted.followers:
-            return IsrWrite.NOT_NEEDED
-        if not hosted.has_caught_up(follower, needs_epoch_start=k.join_needs_epoch_start == Checked.YES):
-            return IsrWrite.NOT_NEEDED
-        if k.isr_candidates_alive == Checked.YES and follower not in replicas.alive:
-            return IsrWrite.NOT_NEEDED
-        if k.fetch_generation_checked == Checked.YES:
-            try:
-                if not self.isr.is_registered(follower, hosted.followers[follower].broker_epoch):
-                    return IsrWrite.NOT_NEEDED
-            except (ConnectionLost, SessionExpired):
-                return IsrWrite.NOT_NEEDED
-        return self.isr.write(partition, hosted, (*hosted.isr, follower), now)
+        """Take a follower into the ISR by a conditional write, if it may join."""
+        return self.isr.try_expand(partition, follower, now)
 
     def try_shrink_isr(self, partition: TopicPartition, followers: tuple[int, ...], now: int) -> IsrWrite:
         """Take followers out of the ISR by a conditional write, however they keep up."""
-        hosted = self.replicas.partitions[partition]
-        left = tuple(broker for broker in hosted.isr if broker not in followers)
-        if left == hosted.isr:
-            return IsrWrite.NOT_NEEDED
-        return self.isr.write(partition, hosted, left, now)
+        return self.isr.try_shrink(partition, followers, now)
 
     def retry_isr_write(self, partition: TopicPartition, now: int) -> IsrWrite:
         """Try a pending ISR write again."""
-        return self.isr.retry(partition, self.replicas.partitions[partition], now)
+        return self.isr.retry(partition, now)
 
     def advance_high_watermark(self, partition: TopicPartition, now: int, at_most: int | None = None) -> bool:
         """See `ReplicaManager.advance_high_watermark`."""
@@ -305,14 +297,12 @@ class DataPlane:
         """Do what is due."""
         self.produces.expire(now)
         self.fetches.expire(now)
-        for partition, hosted in list(self.replicas.partitions.items()):
-            if hosted.pending_isr is not None and self.retry_isr_write(partition, now) != IsrWrite.UNANSWERED:
-                self.advance_high_watermark(partition, now)
         if now >= self.shrink_due:
             self.shrink_due = now + self.replicas.settings.replica_lag_time_max_ms // 2
-            self.shrink_isrs(now)
+            self.isr.shrink_all(now)
         if now >= self.propagation_due:
             self.propagation_due = now + PROPAGATION_CHECK_MS
+            self.isr.retry_all(now)
             self.isr.propagate(now)
             self._report_failures()
         if now >= self.checkpoint_due:
@@ -324,15 +314,6 @@ class DataPlane:
         deadlines = [self.shrink_due, self.propagation_due, self.checkpoint_due]
         deadlines += [d for d in (self.produces.next_deadline(), self.fetches.next_deadline()) if d is not None]
         return max(now, min(deadlines))
-
-    def shrink_isrs(self, now: int) -> None:
-        """Take followers that have lagged too long out of the ISRs of all partitions that this broker leads (maybeShrinkIsr)."""
-        for partition, hosted in list(self.replicas.partitions.items()):
-            if self.replicas.role_of(partition) != Role.LEADER:
-                continue
-            lagging = hosted.out_of_sync(now, self.replicas.settings.replica_lag_time_max_ms)
-            if lagging and self.try_shrink_isr(partition, lagging, now) == IsrWrite.WRITTEN:
-                self.advance_high_watermark(partition, now)
 
     def _report_failures(self) -> None:
         """Tell the controller of log directories that have failed, so that it asks which replicas are offline."""

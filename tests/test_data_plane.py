@@ -213,7 +213,7 @@ def test_isr_in_zookeeper(brokers: Start) -> None:
     cluster.sync(2)
     cluster.now += 30_001
     cluster.ask(2)
-    cluster.planes[1].shrink_isrs(cluster.now)
+    cluster.planes[1].isr.shrink_all(cluster.now)
     assert cluster.state() == znodes.State(1, 0, (1, 2), 7)
     assert (cluster.partition(1).isr, cluster.partition(1).version, cluster.partition(1).high_watermark) == ((1, 2), 1, 1)
     cluster.sync(3)

@@ -259,6 +259,10 @@ class PartitionLog:
             position = place + batch.size
         return segment.read(start, position - start)
 
+    def same_segment(self, offset: int, other: int) -> bool:
+        """Whether two offsets are, or would be, in one segment."""
+        return self._place_of(offset) == self._place_of(other)
+
     def _place_of(self, offset: int) -> int:
         """Return which segment holds an offset, or would."""
         return max(0, bisect_right(self.segment_bases, offset) - 1)
