@@ -62,6 +62,8 @@ class Brokers:
         self.tools = self.ensemble.connect()
         for path in (*znodes.PERSISTENT, znodes.topic(P.topic), *znodes.partition_parents(P)):
             self.tools.create(path)
+        self.requests: list[LeaderAndIsrRequest] = []
+        """All that were made."""
         self.lines: list[str] = []
         self.planes: dict[int, DataPlane] = {}
         self.sessions: dict[int, MemorySession] = {}
@@ -106,6 +108,7 @@ class Brokers:
             stat = self.tools.set(path, state.encode())
         told_state = LeaderAndIsrState(Leadership(leader, self.epoch, isr, stat.version, 7), BROKERS, False)
         request = LeaderAndIsrRequest(5, 7, -1, {P: told_state}, ())
+        self.requests.append(request)
         first = sorted((number for number in told if number in self.planes), key=lambda number: number != leader)
         return {number: self.planes[number].replicas.handle(request, 12, self.now) for number in first}
 
