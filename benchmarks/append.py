@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from impl import znodes
-from impl.data_plane import DataPlane
-from impl.data_requests import Produced, ProduceRequest
+from impl.data_plane import DataPlane, Produces
+from impl.data_requests import ProduceRequest
 from impl.errors import Code
 from impl.log import batches
 from impl.log.log import PartitionLog
@@ -50,13 +50,13 @@ def main() -> None:
             log.close()
         with tempfile.TemporaryDirectory() as folder:
             plane = leader(Path(folder))
-            done: list[Produced] = []
+            done: list[Produces] = []
 
-            def produce(records: bytes, plane: DataPlane = plane, done: list[Produced] = done) -> None:
-                plane.handle_produce(ProduceRequest(-1, {PARTITION: records}), 0, lambda answer: done.append(answer[PARTITION]))
+            def produce(records: bytes, plane: DataPlane = plane, done: list[Produces] = done) -> None:
+                plane.handle_produce(ProduceRequest(-1, {PARTITION: records}), 0, done.append)
 
             measure("broker", size, produce)
-            assert len(done) == RECORDS // size and {answer.error for answer in done} == {Code.NONE}
+            assert len(done) == RECORDS // size and {answer[PARTITION].error for answer in done} == {Code.NONE}
             plane.replicas.close()
 
 
