@@ -27,49 +27,34 @@ from impl import znodes
 from impl.coordination.interface import ConnectionLost, Session, SessionExpired
 from impl.data_requests import (
     CONSUMER,
-    EARLIEST,
-    LATEST,
-    EpochEnd,
-    EpochPosition,
     Fetched,
     FetchPosition,
     FetchRequest,
-    ListedOffset,
-    ListOffsetsRequest,
-    OffsetQuery,
-    OffsetsForLeaderEpochRequest,
     Produced,
     ProduceRequest,
 )
 from impl.delayed import DelayedFetch, DelayedProduce
 from impl.errors import Code, KafkaError
 from impl.fetcher import Fetchers
-from impl.isr import PROPAGATION_CHECK_MS, IsrWrite, IsrWriter
-from impl.log.batches import Corrupt
-from impl.log.log import OffsetOutOfRange
-from impl.partition import Partition
+from impl.isr import PROPAGATION_CHECK_MS, IsrKeeper, IsrWrite
+from impl.led_partitions import ACKS_ALL, LedPartitions
 from impl.partitions import TopicPartition
 from impl.purgatory import Purgatory
 from impl.replica_manager import ReplicaManager
-from impl.requests import NO_EPOCH
-from spec.control.decisions import Checked
-from spec.control.network import answer_to_fetch_epoch
 from spec.control.state import Role
 
 Produces: TypeAlias = Mapping[TopicPartition, Produced]
 Fetches: TypeAlias = Mapping[TopicPartition, Fetched]
 
-ACKS_ALL = -1
 
-
-class DataPlane:
+class DataPlane(LedPartitions):
     """The data plane of one broker."""
 
     def __init__(self, replicas: ReplicaManager, session: Session | None = None) -> None:
         """`replicas` are the broker's; `session` is its session with ZooKeeper, if it has one yet."""
-        self.replicas = replicas
+        super().__init__(replicas)
         self.fetchers = Fetchers(replicas)
-        self.isr = IsrWriter(replicas.number, replicas.k, session)
+        self.isr = IsrKeeper(replicas, session)
         self.produces = Purgatory()
         self.fetches = Purgatory()
         self.shrink_due = self.propagation_due = self.checkpoint_due = 0
@@ -86,34 +71,6 @@ class DataPlane:
         self.produces.check(partition)
         self.fetches.check(partition)
 
-    # Gates
-
-    def led(self, partition: TopicPartition, epoch: int = NO_EPOCH) -> Partition:
-        """Return a partition that this broker leads; `epoch` is the leader epoch that the asker is in.
-
-        Raises:
-            KafkaError: KAFKA_STORAGE_ERROR, UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH,
-                NOT_LEADER_OR_FOLLOWER, in this order.
-        """
-        role, hosted = self.replicas.role_of(partition), self.replicas.partitions.get(partition)
-        if role == Role.OFFLINE:
-            raise KafkaError(Code.KAFKA_STORAGE_ERROR, f"the log directory of {partition} has failed")
-        if hosted is None:
-            known = partition in self.replicas.metadata
-            code = Code.NOT_LEADER_OR_FOLLOWER if known else Code.UNKNOWN_TOPIC_OR_PARTITION
-            raise KafkaError(code, f"{partition} is not hosted")
-        code = Code(answer_to_fetch_epoch(epoch, hosted.leader_epoch, int(self.replicas.k.fetches_fenced)))
-        if code != Code.NONE:
-            raise KafkaError(code, f"{partition} is in leader epoch {hosted.leader_epoch}, not {epoch}")
-        if role != Role.LEADER:
-            raise KafkaError(Code.NOT_LEADER_OR_FOLLOWER, f"{partition} is led by broker {hosted.leader}")
-        return hosted
-
-    def _named(self, partition: TopicPartition) -> None:
-        """Refuse a request for a partition that the metadata cache has not got (KafkaApis)."""
-        if partition not in self.replicas.metadata:
-            raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"{partition} is not in the metadata cache")
-
     # Produce
 
     def handle_produce(self, request: ProduceRequest, now: int, reply: Callable[[Produces], object]) -> None:
@@ -125,8 +82,8 @@ class DataPlane:
         required: dict[TopicPartition, int] = {}
         for partition, records in request.partitions.items():
             try:
-                self._named(partition)
-                first, last = self.append_as_leader(partition, records, request.acks, now)
+                self.check_named(partition)
+                first, last = self.append_as_leader(partition, records, request.acks)
                 done[partition], required[partition] = Produced(Code.NONE, first), last + 1
             except KafkaError as error:
                 done[partition] = Produced(error.code)
@@ -138,24 +95,6 @@ class DataPlane:
             self.produces.complete_or_watch(waiting, required)
         elif request.acks != 0:
             reply(done)
-
-    def append_as_leader(self, partition: TopicPartition, records: bytes, acks: int, now: int) -> tuple[int, int]:
-        """Append to a partition that this broker leads; return the offsets of the first and the last record.
-
-        Raises:
-            KafkaError: as of `led`; NOT_ENOUGH_REPLICAS if acks is -1 and the ISR too small; CORRUPT_MESSAGE,
-                INVALID_RECORD; KAFKA_STORAGE_ERROR.
-        """
-        hosted = self.led(partition)
-        if acks == ACKS_ALL and len(hosted.isr) < self.replicas.settings.min_insync_replicas:
-            raise KafkaError(Code.NOT_ENOUGH_REPLICAS, f"the ISR of {partition} is {hosted.isr}")
-        try:
-            with self.replicas.storage(partition):
-                return hosted.opened.append_as_leader(records, hosted.leader_epoch)
-        except Corrupt as error:
-            raise KafkaError(Code.CORRUPT_MESSAGE, str(error)) from error
-        except ValueError as error:
-            raise KafkaError(Code.INVALID_RECORD, str(error)) from error
 
     def reached(self, partition: TopicPartition, required: int) -> Code | None:
         """Return what an acks=all produce is answered, None while it has to wait (checkEnoughReplicasReachOffset)."""
@@ -172,18 +111,33 @@ class DataPlane:
 
     def handle_fetch(self, request: FetchRequest, now: int, reply: Callable[[Fetches], object]) -> None:
         """Read for a follower up to the log's end, for a consumer up to the high watermark; wait while there is not enough."""
-        fetched = {p: self.read(p, position, request.replica) for p, position in request.partitions.items()}
+        fetched = self.read_all(request)
         if request.replica != CONSUMER:
             for partition, position in request.partitions.items():
                 if fetched[partition].error == Code.NONE:
                     self._follower_fetched(partition, position, request, now)
-        failed = any(one.error != Code.NONE for one in fetched.values())
-        enough = sum(len(one.records) for one in fetched.values()) >= request.min_bytes
-        if failed or enough or request.max_wait_ms <= 0 or not fetched:
+        if request.max_wait_ms <= 0 or not fetched or self.has_enough(request, fetched):
             reply(fetched)
-            return
-        waiting = DelayedFetch(now + request.max_wait_ms, request, self.read, reply)
-        self.fetches.complete_or_watch(waiting, request.partitions)
+        else:
+            waiting = DelayedFetch(now + request.max_wait_ms, request, self.read_all, self.has_enough, reply)
+            self.fetches.complete_or_watch(waiting, request.partitions)
+
+    def read_all(self, request: FetchRequest) -> Fetches:
+        """Read what a fetch asks for; nothing is noted."""
+        return {p: self.read(p, position, request.replica) for p, position in request.partitions.items()}
+
+    def has_enough(self, request: FetchRequest, fetched: Fetches) -> bool:
+        """Whether a fetch need not wait: something is refused, there are enough bytes, or what it reads from is a full segment."""
+        if any(one.error != Code.NONE for one in fetched.values()):
+            return True
+        if sum(len(one.records) for one in fetched.values()) >= request.min_bytes:
+            return True
+        for partition, position in request.partitions.items():
+            hosted = self.replicas.partitions[partition]
+            end = hosted.high_watermark if request.replica == CONSUMER else hosted.opened.end_offset
+            if position.offset < end and not hosted.opened.same_segment(position.offset, end):
+                return True
+        return False
 
     def _follower_fetched(self, partition: TopicPartition, position: FetchPosition, request: FetchRequest, now: int) -> None:
         """Take a follower's fetch into account (updateFollowerFetchState)."""
@@ -194,34 +148,6 @@ class DataPlane:
         if moved:
             self.advance_high_watermark(partition, now)
 
-    def read(self, partition: TopicPartition, position: FetchPosition, replica: int) -> Fetched:
-        """Return what a replica, or CONSUMER, may read from a position, or why not; nothing is noted."""
-        try:
-            self._named(partition)
-            hosted = self.led(partition, position.leader_epoch)
-            if replica != CONSUMER and replica not in hosted.followers:
-                return Fetched(Code.NONE, hosted.high_watermark, hosted.opened.start_offset)
-            end = hosted.high_watermark if replica == CONSUMER else None
-            return self._read(partition, hosted, position, end)
-        except KafkaError as error:
-            return Fetched(error.code)
-
-    def read_for_follower(self, partition: TopicPartition, offset: int, max_bytes: int) -> Fetched:
-        """Read up to the log's end from a partition that this broker leads.
-
-        Raises:
-            KafkaError: as of `led`; OFFSET_OUT_OF_RANGE; KAFKA_STORAGE_ERROR.
-        """
-        return self._read(partition, self.led(partition), FetchPosition(offset, NO_EPOCH, max_bytes), None)
-
-    def _read(self, partition: TopicPartition, hosted: Partition, position: FetchPosition, end: int | None) -> Fetched:
-        try:
-            with self.replicas.storage(partition):
-                records = hosted.opened.read(position.offset, position.max_bytes, end)
-        except OffsetOutOfRange as error:
-            raise KafkaError(Code.OFFSET_OUT_OF_RANGE, str(error)) from error
-        return Fetched(Code.NONE, hosted.high_watermark, hosted.opened.start_offset, records)
-
     # The steps of a leader
 
     def note_fetch(self, partition: TopicPartition, follower: int, offset: int, broker_epoch: int, now: int) -> bool:
@@ -229,75 +155,20 @@ class DataPlane:
         return self.replicas.partitions[partition].note_fetch(follower, offset, broker_epoch, now)
 
     def try_expand_isr(self, partition: TopicPartition, follower: int, now: int) -> IsrWrite:
-        """Take a follower into the ISR by a conditional write, if it may join (maybeExpandIsr).
-
-        It has caught up, is alive where the era looks, and its last fetch came from the process that is registered now where
-        the era compares broker epochs.
-        """
-        replicas, hosted = self.replicas, self.replicas.partitions[partition]
-        k = replicas.k
-        if follower in hosted.isr or hosted.pending_isr is not None or follower not in hosted.followers:
-            return IsrWrite.NOT_NEEDED
-        if not hosted.has_caught_up(follower, needs_epoch_start=k.join_needs_epoch_start == Checked.YES):
-            return IsrWrite.NOT_NEEDED
-        if k.isr_candidates_alive == Checked.YES and follower not in replicas.alive:
-            return IsrWrite.NOT_NEEDED
-        if k.fetch_generation_checked == Checked.YES:
-            try:
-                if not self.isr.is_registered(follower, hosted.followers[follower].broker_epoch):
-                    return IsrWrite.NOT_NEEDED
-            except (ConnectionLost, SessionExpired):
-                return IsrWrite.NOT_NEEDED
-        return self.isr.write(partition, hosted, (*hosted.isr, follower), now)
+        """Take a follower into the ISR by a conditional write, if it may join."""
+        return self.isr.try_expand(partition, follower, now)
 
     def try_shrink_isr(self, partition: TopicPartition, followers: tuple[int, ...], now: int) -> IsrWrite:
         """Take followers out of the ISR by a conditional write, however they keep up."""
-        hosted = self.replicas.partitions[partition]
-        left = tuple(broker for broker in hosted.isr if broker not in followers)
-        if left == hosted.isr:
-            return IsrWrite.NOT_NEEDED
-        return self.isr.write(partition, hosted, left, now)
+        return self.isr.try_shrink(partition, followers, now)
 
     def retry_isr_write(self, partition: TopicPartition, now: int) -> IsrWrite:
         """Try a pending ISR write again."""
-        return self.isr.retry(partition, self.replicas.partitions[partition], now)
+        return self.isr.retry(partition, now)
 
     def advance_high_watermark(self, partition: TopicPartition, now: int, at_most: int | None = None) -> bool:
         """See `ReplicaManager.advance_high_watermark`."""
         return self.replicas.advance_high_watermark(partition, now, at_most)
-
-    # Offsets
-
-    def handle_offsets_for_leader_epoch(self, request: OffsetsForLeaderEpochRequest) -> dict[TopicPartition, EpochEnd]:
-        """Tell where leader epochs end in the logs that this broker leads."""
-        return {p: self._epoch_end(p, position) for p, position in request.partitions.items()}
-
-    def _epoch_end(self, partition: TopicPartition, position: EpochPosition) -> EpochEnd:
-        try:
-            hosted = self.led(partition, position.current_epoch)
-        except KafkaError as error:
-            return EpochEnd(error.code)
-        return EpochEnd(Code.NONE, *hosted.opened.end_offset_for_epoch(position.leader_epoch))
-
-    def handle_list_offsets(self, request: ListOffsetsRequest) -> dict[TopicPartition, ListedOffset]:
-        """Tell offsets of the logs that this broker leads."""
-        return {p: self._offset(p, query, request.replica) for p, query in request.partitions.items()}
-
-    def _offset(self, partition: TopicPartition, query: OffsetQuery, replica: int) -> ListedOffset:
-        try:
-            hosted = self.led(partition, query.current_epoch)
-            if query.timestamp == EARLIEST:
-                return ListedOffset(Code.NONE, hosted.opened.start_offset)
-            end = hosted.high_watermark if replica == CONSUMER else hosted.opened.end_offset
-            if end < hosted.epoch_start:
-                return ListedOffset(Code.OFFSET_NOT_AVAILABLE)
-            if query.timestamp == LATEST:
-                return ListedOffset(Code.NONE, end)
-            with self.replicas.storage(partition):
-                found = hosted.opened.offset_for_timestamp(query.timestamp)
-        except KafkaError as error:
-            return ListedOffset(error.code)
-        return ListedOffset(Code.NONE, found) if found is not None and found < end else ListedOffset(Code.NONE)
 
     # Time
 
@@ -305,14 +176,12 @@ class DataPlane:
         """Do what is due."""
         self.produces.expire(now)
         self.fetches.expire(now)
-        for partition, hosted in list(self.replicas.partitions.items()):
-            if hosted.pending_isr is not None and self.retry_isr_write(partition, now) != IsrWrite.UNANSWERED:
-                self.advance_high_watermark(partition, now)
         if now >= self.shrink_due:
             self.shrink_due = now + self.replicas.settings.replica_lag_time_max_ms // 2
-            self.shrink_isrs(now)
+            self.isr.shrink_all(now)
         if now >= self.propagation_due:
             self.propagation_due = now + PROPAGATION_CHECK_MS
+            self.isr.retry_all(now)
             self.isr.propagate(now)
             self._report_failures()
         if now >= self.checkpoint_due:
@@ -324,15 +193,6 @@ class DataPlane:
         deadlines = [self.shrink_due, self.propagation_due, self.checkpoint_due]
         deadlines += [d for d in (self.produces.next_deadline(), self.fetches.next_deadline()) if d is not None]
         return max(now, min(deadlines))
-
-    def shrink_isrs(self, now: int) -> None:
-        """Take followers that have lagged too long out of the ISRs of all partitions that this broker leads (maybeShrinkIsr)."""
-        for partition, hosted in list(self.replicas.partitions.items()):
-            if self.replicas.role_of(partition) != Role.LEADER:
-                continue
-            lagging = hosted.out_of_sync(now, self.replicas.settings.replica_lag_time_max_ms)
-            if lagging and self.try_shrink_isr(partition, lagging, now) == IsrWrite.WRITTEN:
-                self.advance_high_watermark(partition, now)
 
     def _report_failures(self) -> None:
         """Tell the controller of log directories that have failed, so that it asks which replicas are offline."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from impl.data_requests import Fetched, FetchPosition, FetchRequest, Produced
+from impl.data_requests import Fetched, FetchRequest, Produced
 from impl.errors import Code
 from impl.partitions import TopicPartition
 
@@ -45,23 +45,21 @@ class DelayedProduce:
 
 @dataclass
 class DelayedFetch:
-    """A fetch that waits until there is enough to read, or until it is refused. `read` reads, and notes nothing."""
+    """A fetch that waits until there is enough to read, or until it is refused.
+
+    `read` reads, and notes nothing; `enough` tells whether what was read has to be answered.
+    """
 
     deadline: int
     request: FetchRequest
-    read: Callable[[TopicPartition, FetchPosition, int], Fetched]
+    read: Callable[[FetchRequest], Mapping[TopicPartition, Fetched]]
+    enough: Callable[[FetchRequest, Mapping[TopicPartition, Fetched]], bool]
     reply: Callable[[Mapping[TopicPartition, Fetched]], object]
 
     def is_ready(self) -> bool:
         """Return whether there is enough, or anything is wrong (tryComplete)."""
-        fetched = self._read()
-        return any(one.error != Code.NONE for one in fetched.values()) or (
-            sum(len(one.records) for one in fetched.values()) >= self.request.min_bytes
-        )
+        return self.enough(self.request, self.read(self.request))
 
     def complete(self) -> None:
-        """Answer with what there is."""
-        self.reply(self._read())
-
-    def _read(self) -> dict[TopicPartition, Fetched]:
-        return {p: self.read(p, position, self.request.replica) for p, position in self.request.partitions.items()}
+        """Answer with what there is now."""
+        self.reply(self.read(self.request))

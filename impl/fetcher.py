@@ -183,7 +183,6 @@ class Fetchers:
         with self._replicas.storage(partition) as hosted:
             hosted.append_fetched(fetched.records, fetched.high_watermark)
             self._states[partition].offset = hosted.opened.end_offset
-        self._replicas.changed(partition)
 
     def _go_on_from(self, partition: TopicPartition, state: FetchState, offset: int) -> None:
         """Fetch from a place that the leader has (fetchOffsetAndTruncate): its end if that is nearer, or else its start."""

@@ -1,7 +1,7 @@
-"""What a leader writes into ZooKeeper about its ISR: the state znode, conditionally, and notifications of such changes.
+"""Who is in the ISR of a leader: what it writes into the state znode, conditionally, and how the controller hears of it.
 
 A write has the version that the leader knows of the znode. Where the answer is lost, the ISR stays *pending*, and the same write is
-tried again until it is answered: then another version may mean that the first try took effect. Knows no log and no follower.
+tried again until it is answered: then another version may mean that the first try took effect.
 
 Source: Kafka 2.8 at inter.broker.protocol 2.6: ZkIsrManager.scala, ReplicationUtils.scala, ReplicaManager.scala:303-336.
 """
@@ -9,13 +9,15 @@ Source: Kafka 2.8 at inter.broker.protocol 2.6: ZkIsrManager.scala, ReplicationU
 from __future__ import annotations
 
 import enum
+from collections.abc import Container
 
 from impl import znodes
 from impl.coordination.interface import BadVersion, ConnectionLost, NoNode, Session, SessionExpired
-from impl.partition import Partition
 from impl.partitions import TopicPartition
+from impl.replica_manager import ReplicaManager
 from spec.control import decisions
-from spec.table import Constants
+from spec.control.decisions import Checked
+from spec.control.state import Role
 
 PROPAGATION_CHECK_MS = 2_500
 QUIET_MS = 5_000
@@ -33,31 +35,87 @@ class IsrWrite(enum.Enum):
     UNANSWERED = "the connection or the session was lost; the change is pending"
 
 
-class IsrWriter:
-    """Writes the ISRs of one broker's partitions. `session` may be replaced when the broker has another; None while it has none."""
+class IsrKeeper:
+    """Keeps the ISRs of the partitions that a broker leads.
 
-    def __init__(self, broker: int, k: Constants, session: Session | None = None) -> None:
-        """`k` are the decisions of the era."""
+    `session` may be replaced when the broker has another one; it is None while there is none.
+    """
+
+    def __init__(self, replicas: ReplicaManager, session: Session | None = None) -> None:
         self.session = session
         self.changed: list[TopicPartition] = []
         """Partitions whose ISR has changed, and the controller was not told yet."""
         self.changed_at = 0
-        self.told_at = 0
-        self._broker = broker
-        self._k = k
+        self.told_at: int | None = None
+        """When the controller was last told, or when it was first looked whether there is something to tell."""
+        self._replicas = replicas
+        self._k = replicas.k
 
-    def write(self, partition: TopicPartition, hosted: Partition, isr: tuple[int, ...], now: int) -> IsrWrite:
-        """Write another ISR for a leader, unless a change is pending."""
+    # Who is in
+
+    def try_expand(self, partition: TopicPartition, follower: int, now: int) -> IsrWrite:
+        """Take a follower into the ISR, if it may join (maybeExpandIsr).
+
+        It has caught up, is alive where the era looks, and its last fetch came from the process that is registered now where
+        the era compares broker epochs.
+        """
+        hosted, k = self._replicas.partitions[partition], self._k
+        if follower in hosted.maximal_isr or follower not in hosted.followers:
+            return IsrWrite.NOT_NEEDED
+        if not hosted.has_caught_up(follower, needs_epoch_start=k.join_needs_epoch_start == Checked.YES):
+            return IsrWrite.NOT_NEEDED
+        if k.isr_candidates_alive == Checked.YES and follower not in self._replicas.alive:
+            return IsrWrite.NOT_NEEDED
+        if k.fetch_generation_checked == Checked.YES and not self._is_registered(follower, hosted.followers[follower].broker_epoch):
+            return IsrWrite.NOT_NEEDED
+        return self._write(partition, (*hosted.isr, follower), now)
+
+    def try_shrink(self, partition: TopicPartition, followers: Container[int], now: int) -> IsrWrite:
+        """Take followers out of the ISR, however they keep up."""
+        hosted = self._replicas.partitions[partition]
+        left = tuple(broker for broker in hosted.isr if broker not in followers)
+        return IsrWrite.NOT_NEEDED if left == hosted.isr else self._write(partition, left, now)
+
+    def shrink_all(self, now: int) -> None:
+        """Take followers that have lagged too long out of the ISRs of all partitions that this broker leads (maybeShrinkIsr)."""
+        for partition in list(self._replicas.partitions):
+            if self._replicas.role_of(partition) == Role.LEADER:
+                hosted = self._replicas.partitions[partition]
+                lagging = hosted.out_of_sync(now, self._replicas.settings.replica_lag_time_max_ms)
+                if lagging and self.try_shrink(partition, lagging, now) == IsrWrite.WRITTEN:
+                    self._replicas.advance_high_watermark(partition, now)
+
+    def _is_registered(self, broker: int, broker_epoch: int) -> bool:
+        """Whether a broker is registered in ZooKeeper under this very broker epoch, as far as that can be known now."""
+        if self.session is None:
+            return False
+        try:
+            stat = self.session.exists(znodes.broker(broker))
+        except (ConnectionLost, SessionExpired):
+            return False
+        return stat is not None and stat.czxid == broker_epoch
+
+    # Writing
+
+    def _write(self, partition: TopicPartition, isr: tuple[int, ...], now: int) -> IsrWrite:
+        hosted = self._replicas.partitions[partition]
         if hosted.pending_isr is not None:
             return IsrWrite.NOT_NEEDED
         hosted.pending_isr = isr
-        return self.retry(partition, hosted, now)
+        return self.retry(partition, now)
 
-    def retry(self, partition: TopicPartition, hosted: Partition, now: int) -> IsrWrite:
-        """Try a pending write, for the first time or again; a session that is over leaves it pending."""
+    def retry_all(self, now: int) -> None:
+        """Try all pending writes again."""
+        for partition, hosted in list(self._replicas.partitions.items()):
+            if hosted.pending_isr is not None and self.retry(partition, now) == IsrWrite.WRITTEN:
+                self._replicas.advance_high_watermark(partition, now)
+
+    def retry(self, partition: TopicPartition, now: int) -> IsrWrite:
+        """Try a pending write, for the first time or again; while there is no session it stays pending."""
+        hosted = self._replicas.partitions[partition]
         if hosted.pending_isr is None:
             return IsrWrite.NOT_NEEDED
-        wanted = znodes.State(self._broker, hosted.leader_epoch, hosted.pending_isr, hosted.controller_epoch)
+        wanted = znodes.State(self._replicas.number, hosted.leader_epoch, hosted.pending_isr, hosted.controller_epoch)
         try:
             version = self._set(partition, wanted, hosted.version)
         except (ConnectionLost, SessionExpired):
@@ -89,23 +147,14 @@ class IsrWriter:
             return None
         return stat.version if znodes.State.decode(partition, data) == wanted else None
 
-    def is_registered(self, broker: int, broker_epoch: int) -> bool:
-        """Whether a broker is registered in ZooKeeper under this very broker epoch.
-
-        Raises:
-            ConnectionLost: it cannot be known now.
-            SessionExpired: the same.
-        """
-        if self.session is None:
-            raise SessionExpired("the broker has no session")
-        stat = self.session.exists(znodes.broker(broker))
-        return stat is not None and stat.czxid == broker_epoch
+    # Telling the controller
 
     def propagate(self, now: int) -> bool:
         """Tell the controller of changed ISRs by one notification, if it is time; return whether it was told.
 
         A notification whose answer is lost is written again: one too many does no harm (maybePropagateIsrChanges).
         """
+        self.told_at = now if self.told_at is None else self.told_at
         due = self.changed_at + QUIET_MS < now or self.told_at + PROPAGATION_MAX_MS < now
         if not self.changed or not due or self.session is None:
             return False

@@ -53,13 +53,15 @@ class LogManager:
             log.crash()
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, int]) -> None:
-        """Write replication-offset-checkpoint; partitions that were not opened since the start keep what it said.
+        """Write replication-offset-checkpoint if it says otherwise; partitions that were not opened since the start keep theirs.
 
         Raises:
             OSError: the folder fails.
         """
-        self._high_watermarks.update(high_watermarks)
-        checkpoint.write_offsets(self._folder / checkpoint.REPLICATION_OFFSETS, self._high_watermarks)
+        changed = {**self._high_watermarks, **high_watermarks}
+        if changed != self._high_watermarks:
+            checkpoint.write_offsets(self._folder / checkpoint.REPLICATION_OFFSETS, changed)
+            self._high_watermarks = changed
 
     def close(self) -> None:
         """Close as a broker that shuts down: the next start trusts the logs up to here."""

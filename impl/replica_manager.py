@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from impl.broker_log import BrokerLog
 from impl.errors import Code, KafkaError
 from impl.log.log import LogConfig
 from impl.log_manager import LogManager
@@ -27,11 +28,10 @@ from impl.requests import (
     Request,
     StopReplicaRequest,
     StopReplicaState,
-    UpdateMetadataRequest,
     UpdateMetadataState,
 )
 from impl.settings import Settings
-from impl.state_change_log import Level, StateChangeLog
+from impl.state_change_log import StateChangeLog
 from spec.control.decisions import Checked, FollowerSkip, Truncation
 from spec.control.network import answer_to_leader_and_isr, answer_to_request, answer_to_stop_replica
 from spec.control.state import Role
@@ -93,7 +93,7 @@ class ReplicaManager:
         self.changed: Callable[[TopicPartition], object] = lambda _: None
         self.failures: dict[TopicPartition, OSError] = {}
         """Why replicas are offline."""
-        self._log = log
+        self._log = BrokerLog(number, log)
         self.logs = LogManager(folder, config)
         (role,) = (machine for machine in era.machines if machine.name == "Role")
         self.roles = build(self, {role: ("partition",)}, self, ahead=("log_directory_fails",))["Role"]
@@ -116,7 +116,7 @@ class ReplicaManager:
     def handle(self, request: Request, correlation: int = 0, now: int = 0) -> Answer:
         """Take a request of a controller, or refuse it; `now` is the time in milliseconds.
 
-        Who leads now, and has all of the ISR's logs, has committed them (the last step of makeLeader).
+        A leader whose ISR has all of its log has committed it (the last step of makeLeader).
         """
         answer = self.apply(request, correlation, now)
         if isinstance(request, LeaderAndIsrRequest):
@@ -138,50 +138,33 @@ class ReplicaManager:
             )
         )
         if refusal == Code.STALE_CONTROLLER_EPOCH:
-            self._note_old_controller(request, correlation)
+            self._log.old_controller(request, correlation, self.controller_epoch)
         if refusal != Code.NONE:
             return Answer(refusal)
         self.controller_epoch = max(self.controller_epoch, request.controller_epoch)
-        about = f"from controller {request.controller} with correlation id {correlation} epoch {self.controller_epoch}"
+        self._log.received(request, correlation, self.controller_epoch)
         if isinstance(request, LeaderAndIsrRequest):
-            whence = f"with correlation id {correlation} from controller {request.controller} epoch {self.controller_epoch}"
-            return Answer(Code.NONE, self._lead_or_follow(request.partitions, about, whence, now))
+            return Answer(Code.NONE, self._lead_or_follow(request.partitions, now))
         if isinstance(request, StopReplicaRequest):
-            return Answer(Code.NONE, {p: self._stop(p, state, about) for p, state in request.partitions.items()})
+            return Answer(Code.NONE, {p: self._stop(p, state) for p, state in request.partitions.items()})
         self.alive = frozenset(broker.number for broker in request.live_brokers)
         self.metadata.update(request.partitions)
         return Answer(Code.NONE)
 
-    def _note_old_controller(self, request: Request, correlation: int) -> None:
-        number, epoch, latest = request.controller, request.controller_epoch, self.controller_epoch
-        about = f"with correlation id {correlation}"
-        if isinstance(request, UpdateMetadataRequest):
-            text = f"Received update metadata request {about} from an old controller {number} with epoch {epoch}"
-        else:
-            name = "LeaderAndIsr" if isinstance(request, LeaderAndIsrRequest) else "StopReplica"
-            text = f"Ignoring {name} request from controller {number} {about} since its controller epoch {epoch} is old"
-        self._note(Level.WARN, f"{text}. Latest known controller epoch is {latest}")
-
-    def _lead_or_follow(
-        self, states: Mapping[TopicPartition, LeaderAndIsrState], about: str, whence: str, now: int
-    ) -> dict[TopicPartition, Code]:
+    def _lead_or_follow(self, states: Mapping[TopicPartition, LeaderAndIsrState], now: int) -> dict[TopicPartition, Code]:
         """Take each partition that is news; leaders first, and who coordinates groups hears last (becomeLeaderOrFollower)."""
-        codes = {p: self._answer(p, state, about) for p, state in states.items()}
+        codes = {p: self._answer(p, state) for p, state in states.items()}
         taken = [p for p in states if codes[p] == Code.NONE]
         leading = [p for p in taken if states[p].leadership.leader == self.number]
-        elected, resigned = [], []
-        for partition in leading:
+        following = [p for p in taken if p not in leading]
+        changed: dict[TopicPartition, bool] = {}
+        for partition in (*leading, *following):
+            make = self._make_leader if partition in leading else self._make_follower
             try:
-                elected += [partition] if self._make_leader(partition, states[partition], whence, now) else []
+                changed[partition] = make(partition, states[partition], now)
             except KafkaError as error:
                 codes[partition] = error.code
-        for partition in taken:
-            if partition not in leading:
-                try:
-                    resigned += [partition] if self._make_follower(partition, states[partition], whence) else []
-                except KafkaError as error:
-                    codes[partition] = error.code
-        self._tell_coordinator(elected, resigned)
+        self._tell_coordinator([p for p in leading if changed.get(p)], [p for p in following if changed.get(p)])
         return codes
 
     def _tell_coordinator(self, elected: Iterable[TopicPartition], resigned: Iterable[TopicPartition]) -> None:
@@ -193,28 +176,19 @@ class ReplicaManager:
                 if partition.topic == GROUP_METADATA_TOPIC:
                     self.coordinator.on_resignation(partition.partition, self.partitions[partition].leader_epoch)
 
-    def _answer(self, partition: TopicPartition, state: LeaderAndIsrState, about: str) -> Code:
+    def _answer(self, partition: TopicPartition, state: LeaderAndIsrState) -> Code:
         """Return whether one partition of a LeaderAndIsr is news; it is hosted from now on, whatever the answer."""
         hosted = self.partitions.setdefault(partition, Partition())
-        ignoring = f"Ignoring LeaderAndIsr request {about} for partition {partition}"
         if self.role_of(partition) == Role.OFFLINE:
-            self._note(Level.WARN, f"{ignoring} as the local replica for the partition is in an offline log directory")
+            self._log.offline_for_leader_and_isr(partition)
             return Code.KAFKA_STORAGE_ERROR
-        epoch, current = state.leadership.leader_epoch, hosted.leader_epoch
-        code = Code(answer_to_leader_and_isr(epoch, current, int(self.number in state.replicas)))
-        if code == Code.UNKNOWN_TOPIC_OR_PARTITION:
-            listed = ",".join(map(str, state.replicas))
-            self._note(Level.WARN, f"{ignoring} as itself is not in assigned replica list {listed}")
-        elif code != Code.NONE and epoch < current:
-            self._note(
-                Level.WARN,
-                f"{ignoring} since its associated leader epoch {epoch} is smaller than the current leader epoch {current}",
-            )
-        elif code != Code.NONE:
-            self._note(Level.INFO, f"{ignoring} since its associated leader epoch {epoch} matches the current leader epoch")
+        assigned = int(self.number in state.replicas)
+        code = Code(answer_to_leader_and_isr(state.leadership.leader_epoch, hosted.leader_epoch, assigned))
+        if code != Code.NONE:
+            self._log.ignored_leader_and_isr(partition, state, hosted.leader_epoch)
         return code
 
-    def _make_leader(self, partition: TopicPartition, state: LeaderAndIsrState, whence: str, now: int) -> bool:
+    def _make_leader(self, partition: TopicPartition, state: LeaderAndIsrState, now: int) -> bool:
         """Lead, and return whether that is new."""
         self.fetchers.pop(partition, None)
         led_before = self.role_of(partition) == Role.LEADER
@@ -223,53 +197,33 @@ class ReplicaManager:
             self._open(partition, hosted)
             hosted.start_to_lead(state, led_before, now)
         self.roles.fire("become_leader", partition)
-        self._note(
-            Level.INFO,
-            f"Leader {partition} starts at leader epoch {hosted.leader_epoch} from offset {hosted.epoch_start} with high watermark "
-            f"{hosted.high_watermark} ISR {_listed(hosted.isr)} addingReplicas [] removingReplicas []. "
-            f"Previous leader epoch was {previous}.",
-        )
+        self._log.leads(partition, hosted, previous)
+        self.changed(partition)
         if led_before:
-            self._note(
-                Level.INFO,
-                f"Skipped the become-leader state change after marking its partition as leader {whence} for partition {partition} "
-                f"(last update controller epoch {hosted.controller_epoch}) since it is already the leader for the partition.",
-            )
+            self._log.leads_already(partition, hosted)
         return not led_before
 
-    def _make_follower(self, partition: TopicPartition, state: LeaderAndIsrState, whence: str) -> bool:
+    def _make_follower(self, partition: TopicPartition, state: LeaderAndIsrState, _: int) -> bool:
         """Follow a leader that is alive, and return whether that changes anything.
 
         Where the leader is not alive only the log is opened, and the leader epoch stays.
         """
-        leader, last_update = state.leadership.leader, f"(last update controller epoch {state.leadership.controller_epoch})"
+        leader = state.leadership.leader
         with self.storage(partition) as hosted:
             self._open(partition, hosted)
         if leader not in self.alive:
-            self._note(
-                Level.ERROR,
-                f"Received LeaderAndIsrRequest {whence} for partition {partition} {last_update} but cannot become follower since "
-                f"the new leader {leader} is unavailable.",
-            )
+            self._log.leader_is_unavailable(partition, state)
             return False
         previous, same_leader = hosted.leader_epoch, hosted.leader == leader and self.role_of(partition) == Role.FOLLOWER
         hosted.start_to_follow(state)
         self.roles.fire("become_follower", partition)
         if same_leader and self.k.follower_skip == FollowerSkip.SAME_LEADER:
-            self._note(
-                Level.INFO,
-                f"Skipped the become-follower state change after marking its partition as follower {whence} for partition "
-                f"{partition} {last_update} since the new leader {leader} is the same as the old leader",
-            )
+            self._log.follows_already(partition, hosted)
             return False
         self.fetchers.pop(partition, None)
         self._begin_to_fetch(partition)
         self.changed(partition)
-        self._note(
-            Level.INFO,
-            f"Follower {partition} starts at leader epoch {hosted.leader_epoch} from offset {hosted.opened.end_offset} with high "
-            f"watermark {hosted.high_watermark}. Previous leader epoch was {previous}.",
-        )
+        self._log.follows(partition, hosted, previous)
         return True
 
     def _begin_to_fetch(self, partition: TopicPartition) -> None:
@@ -282,7 +236,7 @@ class ReplicaManager:
         phase = Phase.TRUNCATING if by_epoch else Phase.FETCHING
         self.fetchers[partition] = FetchState(hosted.leader, hosted.leader_epoch, offset, phase)
 
-    def _stop(self, partition: TopicPartition, state: StopReplicaState, about: str) -> Code:
+    def _stop(self, partition: TopicPartition, state: StopReplicaState) -> Code:
         """Stop fetching, if the leader epoch is not too old as the era reckons (stopReplicas).
 
         Raises:
@@ -291,19 +245,12 @@ class ReplicaManager:
         hosted = self.partitions.get(partition)
         if hosted is None:
             return Code.NONE
-        ignoring = f"Ignoring StopReplica request (delete={str(state.delete).lower()}) {about} for partition {partition}"
         if self.role_of(partition) == Role.OFFLINE:
-            self._note(Level.WARN, f"{ignoring} as the local replica for the partition is in an offline log directory")
+            self._log.offline_for_stop_replica(partition, state)
             return Code.KAFKA_STORAGE_ERROR
         code = Code(answer_to_stop_replica(state.leader_epoch, hosted.leader_epoch, int(self.k.stop_replica_epoch)))
         if code != Code.NONE:
-            older = state.leader_epoch < hosted.leader_epoch
-            than = (
-                f"is smaller than the current leader epoch {hosted.leader_epoch}" if older else "matches the current leader epoch"
-            )
-            self._note(
-                Level.WARN if older else Level.INFO, f"{ignoring} since its associated leader epoch {state.leader_epoch} {than}"
-            )
+            self._log.ignored_stop_replica(partition, state, hosted.leader_epoch)
             return code
         self.fetchers.pop(partition, None)
         if state.delete:
@@ -368,10 +315,3 @@ class ReplicaManager:
     def crash(self) -> None:
         """Close the files as the end of the process does."""
         self.logs.crash()
-
-    def _note(self, level: Level, message: str) -> None:
-        self._log.line(level, f"[Broker id={self.number}] {message}")
-
-
-def _listed(brokers: Iterable[int]) -> str:
-    return f"[{','.join(map(str, brokers))}]"

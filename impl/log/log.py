@@ -52,9 +52,13 @@ class PartitionLog:
         self._segments: list[Segment] = []
         self.cut_bytes = 0
         """How much of the end was cut when the log was opened."""
-        self._open_segments(recovery_point)
-        self._epochs.truncate_from_end(self.end_offset)
-        self._epochs.truncate_from_start(self.start_offset)
+        try:
+            self._open_segments(recovery_point)
+            self._epochs.truncate_from_end(self.end_offset)
+            self._epochs.truncate_from_start(self.start_offset)
+        except OSError:
+            self.crash()
+            raise
         self._flushed = min(recovery_point, self.end_offset)
 
     def _open_segments(self, recovery_point: int) -> None:
@@ -264,6 +268,10 @@ class PartitionLog:
                 break
             position = place + batch.size
         return segment.read(start, position - start)
+
+    def same_segment(self, offset: int, other: int) -> bool:
+        """Whether two offsets are, or would be, in one segment."""
+        return self._place_of(offset) == self._place_of(other)
 
     def _place_of(self, offset: int) -> int:
         """Return which segment holds an offset, or would."""

@@ -419,7 +419,7 @@ def write(projection: Projection, broker: int) -> None:
     """Write the next record."""
     projection.records += 1
     try:
-        running(projection, broker).data.append_as_leader(P, batch_of(projection.records - 1), 1, projection.clock)
+        running(projection, broker).data.append_as_leader(P, batch_of(projection.records - 1), 1)
     except KafkaError as error:
         raise NotEnabled(str(error)) from error
 
