@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,6 +18,7 @@ from impl.cluster import Cluster
 from impl.replay.ensemble import ModelEnsemble
 from impl.replay.projection import Projection
 from impl.replay.rules import NotEnabled, do, refuses
+from model_check import embedded
 from model_check.embedded import Search
 from model_check.exploration import Budget, Exploration
 from model_check.layout import Layout, Packed, get
@@ -87,8 +88,10 @@ class Edge:
         return f"{self.rule.name}({', '.join(f'{name}={value}' for name, value in self.binding.items())})"
 
 
-def edges(spec: Spec, bounds: Mapping[str, int], part: int = 0, parts: int = 1) -> Iterator[Edge]:
-    """Yield every step of a model at bounds, or those out of every so many-th state."""
+def edges(
+    spec: Spec, bounds: Mapping[str, int], rules: Container[str] | None = None, part: int = 0, parts: int = 1
+) -> Iterator[Edge]:
+    """Yield every step of a model at bounds, or those of some rules, or out of every so many-th state."""
     model = Model(spec, bounds)
     search = Search(model, Exploration(spec, dict(bounds), "embedded", 1, ()), None, Budget())
     decoder = Decoder(search.layout)
@@ -109,10 +112,19 @@ def edges(spec: Spec, bounds: Mapping[str, int], part: int = 0, parts: int = 1) 
                 source = decoder.world(records[number])
                 for place in out_of[number]:
                     rule, binding = actions[int(some.actions[place])]
+                    if rules is not None and rule.name not in rules:
+                        continue
                     bound = dict(zip(rule.params, binding, strict=True))
                     yield Edge(source, rule, bound, decoder.world(some.states[place].tobytes()))
             shard.take([some])
         search.end_level()
+
+
+def fired(spec: Spec, bounds: Mapping[str, int]) -> Counter[str]:
+    """Return how often each rule fires in a model at bounds."""
+    result = embedded.explore(spec, bounds, properties=())
+    assert result.complete
+    return +result.fired
 
 
 @contextmanager
@@ -157,12 +169,19 @@ class Replayed:
     failures: list[str] = field(default_factory=list)
 
 
-def replay(spec: Spec, bounds: Mapping[str, int], part: int = 0, parts: int = 1, most_failures: int = 1) -> Replayed:
-    """Replay every step of a model on the implementation; stop after so many that fail."""
+def replay(
+    spec: Spec,
+    bounds: Mapping[str, int],
+    rules: Container[str] | None = None,
+    part: int = 0,
+    parts: int = 1,
+    most_failures: int = 1,
+) -> Replayed:
+    """Replay every step of a model on the implementation, or some, as `edges` tells; stop after so many that fail."""
     result = Replayed()
     with stage(spec, bounds) as projection:
         source: World | None = None
-        for edge in edges(spec, bounds, part, parts):
+        for edge in edges(spec, bounds, rules, part, parts):
             failures = []
             if edge.source is not source:
                 source = edge.source
