@@ -216,7 +216,7 @@ def replayed(projection: Projection, edge: Edge, result: Replayed) -> str:
         result.refused += 1
     found = projection.project(target.spent, target.notes)
     projection.forget(edge.source, found)
-    for name in ("controller", "broker", "leader", "follower"):
-        if name in edge.binding:
-            projection.forget_actor(edge.binding[name])
+    touched = [edge.binding[name] for name in ("controller", "broker") if name in edge.binding]
+    for number in range(projection.brokers) if "leader" in edge.binding else touched:
+        projection.forget_actor(number)  # what it keeps beside the model's state may be another, too
     return "" if found == target else f"{edge}: {difference(target, found)}"

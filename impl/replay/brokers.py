@@ -234,6 +234,19 @@ def entries_on(folder: str) -> tuple[tuple[int, int], ...]:
     return _entries(b"".join([_content(f"{folder}/{name}") for name in names]))
 
 
+def epochs_on(folder: str) -> tuple[tuple[int, int], ...]:
+    """Return where each leader epoch begins, from the checkpoint in a log's folder."""
+    try:
+        return _epochs(_content(f"{folder}/{checkpoint.LEADER_EPOCHS}"))
+    except FileNotFoundError:
+        return ()
+
+
+@lru_cache(maxsize=1024)
+def _epochs(data: bytes) -> tuple[tuple[int, int], ...]:
+    return tuple(checkpoint.decode_epochs(data.decode().splitlines()[2:]))
+
+
 def _content(path: str) -> bytes:
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -295,9 +308,8 @@ class Disk:
 
 def put_disk(folder: str, wanted: Disk) -> None:
     """Have a log that nobody has open hold this, if it does not already."""
-    if entries_on(folder) == wanted.entries:
-        if tuple(checkpoint.read_epochs(Path(folder) / checkpoint.LEADER_EPOCHS)) == wanted.epochs:
-            return
+    if entries_on(folder) == wanted.entries and epochs_on(folder) == wanted.epochs:
+        return
     log = PartitionLog(Path(folder))
     wanted.write(log)
     log.crash()

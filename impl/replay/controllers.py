@@ -43,6 +43,7 @@ class Boss:
         self.controller = controller
         self.context: ControllerContext = controller.context
         self.rest = Rest()
+        self.broker_epochs: list[int] = []
 
     # Life and machines
 
@@ -96,9 +97,8 @@ class Boss:
     def live(self, live: int) -> None:
         self.context.live = {broker: registration(broker) for broker in unmask(live)}
 
-    @property
-    def broker_epochs(self) -> list[int]:
-        """The epoch of each broker as it was last read; 0 of one that was found gone."""
+    def _known_epochs(self) -> list[int]:
+        """Return the epoch of each broker as it was last read; 0 of one that was found gone."""
         epochs = {broker: epoch for broker, epoch in self.context.broker_epochs.items() if not contains(self.rest.failed, broker)}
         epochs.update({broker: epoch for broker, (_, epoch) in self.rest.registrations.items()})
         return [self.projection.epoch_of(broker, epochs.get(broker, 0)) for broker in range(self.projection.brokers)]
@@ -143,8 +143,9 @@ class Boss:
     # What is left to do
 
     def read_agenda(self) -> None:
-        """Read the rest of the event off the agenda."""
+        """Read the rest of the event off the agenda, and with it what is known of the brokers' epochs."""
         self.rest = agenda.read(self.controller.agenda)
+        self.broker_epochs = self._known_epochs()
 
     def put_agenda(self, record: state.Controller) -> None:
         """Put the rest of the event on the agenda."""

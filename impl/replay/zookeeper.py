@@ -26,6 +26,7 @@ LAST_ZXID = 1_000
 
 
 TOPIC, STATE, PARENTS = znodes.topic(P.topic), znodes.state(P), znodes.partition_parents(P)
+PERSISTENT = tuple(Znode(path) for path in znodes.PERSISTENT)
 BROKERS = tuple(znodes.broker(number) for number in range(len(REGISTRATIONS)))
 
 
@@ -35,7 +36,7 @@ class Znodes:
     def __init__(self, projection: Projection) -> None:
         self.projection = projection
         self.find = projection.ensemble.find
-        self.staged = [Znode(path) for path in znodes.PERSISTENT]
+        self.staged: list[Znode] = []
 
     def stage(self, path: str, data: bytes = b"", version: int = 0, czxid: int = 0, owner: int = 0) -> None:
         """Put a node, once all are staged."""
@@ -173,7 +174,7 @@ def put_zookeeper(projection: Projection, record: state.ZooKeeper) -> None:
     projection.registrations = [list(range(1, count + 1)) for count in record.broker_epochs]
     nodes = Znodes(projection)
     ZOOKEEPER.put(nodes, record)
-    projection.ensemble.put(nodes.staged, LAST_ZXID)
+    projection.ensemble.put((*PERSISTENT, *nodes.staged), LAST_ZXID)
 
 
 def is_registered(record: state.ZooKeeper, broker: int) -> bool:
