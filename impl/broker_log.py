@@ -88,7 +88,8 @@ class BrokerLog:
         self._line(
             Level.INFO,
             f"Skipped the become-leader state change after marking its partition as leader {self._whence} for partition "
-            f"{partition} (last update controller epoch {hosted.controller_epoch}) since it is already the leader for the partition.",
+            f"{partition} (last update controller epoch {hosted.controller_epoch}) since it is already the leader for the "
+            "partition.",
         )
 
     def follows(self, partition: TopicPartition, hosted: Partition, previous: int) -> None:

@@ -50,7 +50,9 @@ class Purgatory:
 
     def check(self, partition: TopicPartition) -> int:
         """Complete what waits for a partition and is ready, oldest first; return how many."""
-        ready = [number for number, one in self._watchers.get(partition, {}).items() if one.is_ready()]
+        if partition not in self._watchers:
+            return 0
+        ready = [number for number, one in self._watchers[partition].items() if one.is_ready()]
         return self._complete(ready)
 
     def expire(self, now: int) -> int:

@@ -187,6 +187,7 @@ class ReplicaManager:
         self._roles.fire("become_leader", partition)
         self._log.leads(partition, hosted, previous)
         self.advance_high_watermark(partition, now)
+        self.changed(partition)
         if led_before:
             self._log.leads_already(partition, hosted)
         return not led_before

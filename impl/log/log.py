@@ -52,9 +52,13 @@ class PartitionLog:
         self._segments: list[Segment] = []
         self.cut_bytes = 0
         """How much of the end was cut when the log was opened."""
-        self._open_segments(recovery_point)
-        self._epochs.truncate_from_end(self.end_offset)
-        self._epochs.truncate_from_start(self.start_offset)
+        try:
+            self._open_segments(recovery_point)
+            self._epochs.truncate_from_end(self.end_offset)
+            self._epochs.truncate_from_start(self.start_offset)
+        except OSError:
+            self.crash()
+            raise
         self._flushed = min(recovery_point, self.end_offset)
 
     def _open_segments(self, recovery_point: int) -> None:
