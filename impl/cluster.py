@@ -80,7 +80,7 @@ class Cluster:
         self.brokers[number] = broker
         return broker
 
-    def kill(self, number: int) -> Session:
+    def end_process(self, number: int) -> Session:
         """End a broker's process; return its session, which the servers have not missed yet."""
         broker = self.brokers.pop(number)
         broker.crash()
@@ -88,7 +88,7 @@ class Cluster:
 
     def crash(self, number: int) -> None:
         """End a broker's process; the servers end its session at once."""
-        self.service.expire(self.kill(number))
+        self.service.expire(self.end_process(number))
 
     def bounce(self, number: int) -> Broker:
         """Crash a broker and start it again, before anybody reads ZooKeeper."""

@@ -75,7 +75,7 @@ class World:
     def kill(self, number: int) -> Session:
         """End a broker's process; return its session, which the servers have not missed yet."""
         self._end(number)
-        return self.cluster.kill(number)
+        return self.cluster.end_process(number)
 
     def expire(self, number: int, deaf: float) -> None:
         """Let a broker's session expire, which it does not notice for some seconds."""
