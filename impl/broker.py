@@ -11,16 +11,39 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from random import Random
 
 from impl import znodes
-from impl.controller import Controller, LeaderAndIsrAnswer
+from impl.admin import Admin
+from impl.controller import Controller, ElectPreferred, LeaderAndIsrAnswer, ShutDown
 from impl.controller_context import Channels
 from impl.coordination.interface import NodeExists, Session
 from impl.data_plane import DataPlane
+from impl.data_requests import (
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+    DataRequest,
+    ElectLeadersRequest,
+    FetchRequest,
+    ListOffsetsRequest,
+    MetadataRequest,
+    OffsetsForLeaderEpochRequest,
+    ProduceRequest,
+)
 from impl.errors import Code
 from impl.log.log import LogConfig
+from impl.metadata import MetadataCache
 from impl.replica_manager import Answer, ReplicaManager
-from impl.requests import LeaderAndIsrRequest, Request
+from impl.requests import LeaderAndIsrRequest, Request, StopReplicaRequest, UpdateMetadataRequest
+from impl.responses import (
+    ElectLeadersResponse,
+    FetchResponse,
+    ListOffsetsResponse,
+    OffsetsForLeaderEpochResponse,
+    ProduceResponse,
+    Response,
+)
+from impl.settings import Settings
 from impl.state_change_log import StateChangeLog
 from spec.table import Spec
 
@@ -36,29 +59,34 @@ class Broker:
         folder: Path,
         log: StateChangeLog,
         clock: Callable[[], float],
-        unclean: bool = False,
+        random: Random,
+        settings: Settings | None = None,
         config: LogConfig | None = None,
         endpoint: znodes.Endpoint | None = None,
     ) -> None:
-        """`folder` is the broker's disk; `clock` returns seconds since 1970; `unclean` is unclean.leader.election.enable.
+        """`folder` is the broker's disk; `clock` returns seconds since 1970; `random` draws what a topic that is created needs.
 
-        `config` is that of its logs, `endpoint` where it listens.
+        `settings` are the broker's, `config` that of its logs, `endpoint` where it listens.
 
         Raises:
             CheckpointError: a checkpoint of the folder cannot be read.
             SpecError: the rows of the era's tables and the methods here do not meet.
         """
+        settings = settings or Settings()
         self.number = number
         self.session = session
         self.channels = Channels()
         """What this broker's controller has to send."""
-        self.controller = Controller(number, era, session, self.channels, log, clock, unclean)
-        self.replicas = ReplicaManager(number, era, folder, log, config)
+        self.controller = Controller(number, era, session, self.channels, log, clock, settings.unclean_leader_election_enable)
+        self.replicas = ReplicaManager(number, era, folder, log, config, settings)
         self.data = DataPlane(self.replicas, session)
+        self.metadata = MetadataCache(self.replicas, lambda name: self._create(name))
         self.is_stopping = False
         """Whether it has begun its controlled shutdown."""
+        self._clock = clock
+        self._random = random
         self._endpoint = endpoint or znodes.Endpoint("127.0.0.1", 9092 + number)
-        self._sent = 0
+        self._taken = 0
 
     @property
     def epoch(self) -> int:
@@ -108,6 +136,11 @@ class Broker:
         self.data.session_opened(session)
         self.controller.session_opened(session)
 
+    @property
+    def now(self) -> int:
+        """The time in milliseconds since 1970."""
+        return int(self._clock() * 1000)
+
     # Requests of controllers
 
     def step(self) -> bool:
@@ -121,8 +154,11 @@ class Broker:
 
     def take(self, request: Request) -> Answer:
         """Take a request of a controller; return what is answered."""
-        self._sent += 1
-        return self.replicas.handle(request, self._sent)
+        self._taken += 1
+        answer = self.replicas.handle(request, self._taken, self.now)
+        if answer.error == Code.NONE and isinstance(request, UpdateMetadataRequest):
+            self.metadata.learn(request)
+        return answer
 
     def answered(self, receiver: int, request: Request, answer: Answer) -> bool:
         """Take the answer to a request of this broker's controller; return whether anybody waited for it.
@@ -133,9 +169,43 @@ class Broker:
             return False
         self.channels.answered(receiver)
         if isinstance(request, LeaderAndIsrRequest):
-            codes = {p: Code(int(code)) for p, code in answer.partitions.items()}
-            self.controller.handle(LeaderAndIsrAnswer(receiver, Code(int(answer.error)), codes))
+            self.controller.handle(LeaderAndIsrAnswer(receiver, answer.error, answer.partitions))
         return True
+
+    # Requests of followers and clients
+
+    def serve(self, message: Request | DataRequest, reply: Callable[[Response], object]) -> None:
+        """Take any request; its answer goes to `reply`, at once or later. Records with acks=0 have none."""
+        match message:
+            case LeaderAndIsrRequest() | UpdateMetadataRequest() | StopReplicaRequest():
+                reply(self.take(message))
+            case ProduceRequest():
+                self.data.handle_produce(message, self.now, lambda done: reply(ProduceResponse(done)))
+            case FetchRequest():
+                self.data.handle_fetch(message, self.now, lambda fetched: reply(FetchResponse(fetched)))
+            case OffsetsForLeaderEpochRequest():
+                reply(OffsetsForLeaderEpochResponse(self.data.handle_offsets_for_leader_epoch(message)))
+            case ListOffsetsRequest():
+                reply(ListOffsetsResponse(self.data.handle_list_offsets(message)))
+            case MetadataRequest():
+                reply(self.metadata.answer(message))
+            case ControlledShutdownRequest(broker, epoch):
+                event = ShutDown(broker, epoch, lambda error, left: reply(ControlledShutdownResponse(error, left)))
+                self.controller.handle(event)
+            case ElectLeadersRequest(partitions):
+                self.controller.handle(ElectPreferred(partitions, lambda codes: reply(ElectLeadersResponse(codes))))
+
+    def _create(self, topic: str) -> None:
+        """Create a topic that was asked for and is not there.
+
+        Raises:
+            KafkaError: as of `Admin.create_topic`.
+            ConnectionLost: whether it was created is unknown.
+            SessionExpired: the session is over.
+        """
+        settings = self.replicas.settings
+        admin = Admin(self.session, self._random, lambda _: None)
+        admin.create_topic(topic, settings.num_partitions, settings.default_replication_factor)
 
     # The end
 

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from types import TracebackType
 from typing import Self
 
 from impl import znodes
 from impl.broker import Broker
 from impl.controller import Controller, ShutDown
-from impl.coordination.interface import NoNode, Service
+from impl.coordination.interface import NoNode, Service, Session
 from impl.errors import Code
 from impl.log.log import LogConfig
 from impl.partitions import TopicPartition
 from impl.requests import Leadership, Request
+from impl.settings import Settings
 from impl.state_change_log import StateChangeLog
 from spec.control.eras import FIXED
 from spec.control.state import ControllerState
@@ -38,10 +40,14 @@ class Cluster:
         era: Spec = FIXED,
         write: Callable[[str], object] = lambda _: None,
         clock: Callable[[], float] = lambda: 0.0,
-        unclean: bool = False,
+        seed: int = 0,
+        settings: Settings | None = None,
         config: LogConfig | None = None,
     ) -> None:
-        """`write` takes the lines of the state-change log; `clock` returns seconds since 1970; the rest is as of `Broker`."""
+        """`write` takes the lines of the state-change log; `clock` returns seconds since 1970.
+
+        `seed` decides what brokers draw; the rest is as of `Broker`.
+        """
         self.folder = folder
         self.service = service
         self.era = era
@@ -50,13 +56,14 @@ class Cluster:
         self.tools = service.connect()
         """The session of whoever looks at the znodes, and of Kafka's tools."""
         self._clock = clock
-        self._unclean = unclean
+        self._random = Random(seed)
+        self._settings = settings
         self._config = config
 
     # Processes and sessions
 
-    def start(self, number: int) -> Broker:
-        """Start a broker's process on what is on its disk: it opens a session and registers.
+    def start(self, number: int, endpoint: znodes.Endpoint | None = None) -> Broker:
+        """Start a broker's process on what is on its disk: it opens a session and registers, listening at the endpoint.
 
         Raises:
             ValueError: it runs.
@@ -64,21 +71,27 @@ class Cluster:
         """
         if number in self.brokers:
             raise ValueError(f"broker {number} runs; crash or close it before it is started again")
-        broker = self.process(number)
+        broker = self.process(number, endpoint)
         broker.register()
         self.brokers[number] = broker
         return broker
 
-    def process(self, number: int) -> Broker:
+    def process(self, number: int, endpoint: znodes.Endpoint | None = None) -> Broker:
         """Return a broker's process on what is on its disk, in a session of its own, before it has registered."""
         session, folder = self.service.connect(), self.folder / str(number)
-        return Broker(number, self.era, session, folder, self.log, self._clock, self._unclean, self._config)
+        return Broker(
+            number, self.era, session, folder, self.log, self._clock, self._random, self._settings, self._config, endpoint
+        )
+
+    def end_process(self, number: int) -> Session:
+        """End a broker's process; return its session, which the servers have not missed yet."""
+        broker = self.brokers.pop(number)
+        broker.crash()
+        return broker.session
 
     def crash(self, number: int) -> None:
         """End a broker's process; the servers end its session at once."""
-        broker = self.brokers.pop(number)
-        broker.crash()
-        self.service.expire(broker.session)
+        self.service.expire(self.end_process(number))
 
     def bounce(self, number: int) -> Broker:
         """Crash a broker and start it again, before anybody reads ZooKeeper."""

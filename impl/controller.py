@@ -205,6 +205,8 @@ class Controller:
         self.agenda: deque[Task] = deque()
         self.has_session = True
         """False once it has noticed that its session is over; then it waits for another."""
+        self.unclean_elections: list[TopicPartition] = []
+        """Partitions for which this process has elected a leader from outside the ISR (UncleanLeaderElectionsPerSec)."""
         self._k = era.constants({})
         self._session = session
         self._clock = clock
@@ -492,6 +494,8 @@ class Controller:
         kept = [broker for broker in self._state.isr if contains(isr, broker)]
         kept += [broker for broker in unmask(isr) if broker not in kept]
         self._write_state(partition, leader, tuple(kept))
+        if not contains(mask(self._state.isr), leader):
+            self.unclean_elections.append(partition)
 
     @effect
     def send_leader_and_isr_to_recipients(self, partition: TopicPartition) -> None:

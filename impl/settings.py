@@ -1,4 +1,4 @@
-"""Settings of a broker's data plane: Kafka's names and the defaults of 2.8. Times in milliseconds, sizes in bytes."""
+"""Settings of a broker: Kafka's names and the defaults of 2.8. Times in milliseconds, sizes in bytes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,14 @@ class Settings:
     """What an operator may set.
 
     `replica_lag_time_max_ms` is how long a member of the ISR may lag (10 s before 2.5); `replica_fetch_backoff_ms` how long a
-    fetcher waits after an error.
+    fetcher waits after an error. `num_partitions` and `default_replication_factor` are those of topics that are created by asking
+    for them.
     """
+
+    auto_create_topics_enable: bool = True
+    num_partitions: int = 1
+    default_replication_factor: int = 1
+    unclean_leader_election_enable: bool = False
 
     min_insync_replicas: int = 1
     replica_lag_time_max_ms: int = 30_000

@@ -18,6 +18,7 @@ from impl.cluster import Cluster
 from impl.replay.ensemble import ModelEnsemble
 from impl.replay.projection import Projection
 from impl.replay.rules import NotEnabled, do, refuses
+from impl.settings import Settings
 from model_check import embedded
 from model_check.embedded import Search
 from model_check.exploration import Budget, Exploration
@@ -129,10 +130,11 @@ def fired(spec: Spec, bounds: Mapping[str, int]) -> Counter[str]:
 
 @contextmanager
 def stage(spec: Spec, bounds: Mapping[str, int]) -> Iterator[Projection]:
-    """Yield a cluster that can be put into the states of a model."""
+    """Yield a cluster that can be put into the states of a model; a fetch brings one record."""
+    settings = Settings(unclean_leader_election_enable=bool(bounds["unclean"]), replica_fetch_max_bytes=1)
     with (
         tempfile.TemporaryDirectory(dir=MEMORY) as name,
-        Cluster(Path(name), ModelEnsemble(), spec, unclean=bool(bounds["unclean"])) as cluster,
+        Cluster(Path(name), ModelEnsemble(), spec, settings=settings) as cluster,
     ):
         yield Projection(cluster, bounds)
 

@@ -39,6 +39,7 @@ from impl.requests import (
     StopReplicaState,
     UpdateMetadataRequest,
 )
+from impl.settings import Settings
 from impl.state_change_log import Level, StateChangeLog
 from spec.control.eras import ERA_0_10, ERA_2_8, FIXED
 from spec.control.state import ControllerState
@@ -58,7 +59,9 @@ class Cluster(impl.cluster.Cluster):
         weakref.finalize(self, shutil.rmtree, folder)
         self.ensemble = Ensemble()
         self.lines: list[str] = []
-        super().__init__(Path(folder), self.ensemble, era, self.lines.append, unclean=unclean)
+        super().__init__(
+            Path(folder), self.ensemble, era, self.lines.append, settings=Settings(unclean_leader_election_enable=unclean)
+        )
         self.admin = Admin(self.tools, Random(7), lambda _: None)
         for number in range(count):
             self.start(number)

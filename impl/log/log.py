@@ -81,11 +81,18 @@ class PartitionLog:
             torn = cut > 0
             self._segments.append(segment)
         if not self._segments:
+            checkpoint.sync_folder(self.folder.parent)  # a new folder is a name that would be lost with the power
             self._begin_segment(0)
 
     def _note_found(self, batch: Batch) -> None:
-        """Take up an epoch that was found in the log and not in the checkpoint."""
-        if batch.epoch > self._epochs.latest:
+        """Believe the log where the checkpoint has another epoch, or none, for a batch.
+
+        A loss of power may bring back what was truncated after the last flush; under the epoch of what took its place it would
+        pass for that for ever.
+        """
+        if self._epochs.epoch_at(batch.base) != batch.epoch:
+            self._epochs.truncate_from_end(batch.base)
+        if self._epochs.epoch_at(batch.base) != batch.epoch:
             self._epochs.assign(batch.epoch, batch.base)
 
     # What there is
