@@ -6,7 +6,7 @@ and no time but the clock that is handed in.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
 from types import TracebackType
@@ -19,6 +19,7 @@ from impl.coordination.interface import NoNode, Service, Session
 from impl.errors import Code
 from impl.log.log import LogConfig
 from impl.partitions import TopicPartition
+from impl.replay.projection import Projection
 from impl.requests import Leadership, Request
 from impl.settings import Settings
 from impl.state_change_log import StateChangeLog
@@ -172,6 +173,10 @@ class Cluster:
         raise RuntimeError(f"the cluster does not come to rest within {steps} rounds")
 
     # What is there
+
+    def as_model(self, bounds: Mapping[str, int]) -> Projection:
+        """Return this cluster as the control-plane model sees it at bounds: to put it into a state, and to read it back."""
+        return Projection(self, bounds)
 
     @property
     def active(self) -> Controller:

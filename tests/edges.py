@@ -136,7 +136,7 @@ def stage(spec: Spec, bounds: Mapping[str, int]) -> Iterator[Projection]:
         tempfile.TemporaryDirectory(dir=MEMORY) as name,
         Cluster(Path(name), ModelEnsemble(), spec, settings=settings) as cluster,
     ):
-        yield Projection(cluster, bounds)
+        yield cluster.as_model(bounds)
 
 
 def difference(wanted: World, found: World) -> str:

@@ -44,6 +44,7 @@ FAMILIES: dict[str, Mapping[str, int]] = {
     "a late fetch": bounds(late_fetches=1, isr_shrinks=1, records=1),
     "a lossy crash": bounds(lossy_crashes=1, isr_shrinks=1, records=1),
     "a lost reply": bounds(lost_replies=1, isr_shrinks=1, records=1),
+    "two records": bounds(isr_shrinks=1, records=2),
     "a crash and a record": bounds(crashes=1, records=1),
     "a lone replica": bounds(replicas=1, unclean=1, crashes=1),
     "unclean elections": bounds(unclean=1, crashes=1, isr_shrinks=1),

@@ -32,8 +32,13 @@ class Projection:
     """A cluster on a `ModelEnsemble`, as the model sees it."""
 
     def __init__(self, cluster: Cluster, bounds: Mapping[str, int]) -> None:
-        """`bounds` are those of the model."""
-        assert isinstance(cluster.service, ModelEnsemble)
+        """`bounds` are those of the model.
+
+        Raises:
+            TypeError: the cluster is on another coordination service.
+        """
+        if not isinstance(cluster.service, ModelEnsemble):
+            raise TypeError("a cluster is seen as the model sees it on a ModelEnsemble; make it on one")
         self.cluster = cluster
         self.ensemble = cluster.service
         self.bounds = dict(bounds)
