@@ -212,9 +212,11 @@ class PartitionLog:
     def truncate_to(self, offset: int) -> None:
         """Cut the end so that nothing from the offset on is left; a batch that holds it goes as a whole.
 
-        Newest segments go first, so that whatever a crash leaves is a beginning of the log.
+        Newest segments go first, so that whatever a crash leaves is a beginning of the log. An epoch that this replica has begun
+        as a leader, and in which it has written nothing, goes even where nothing is to cut: it would be asked about for ever.
         """
         if offset >= self.end_offset:
+            self._epochs.truncate_from_end(self.end_offset)
             return
         if offset <= self.start_offset:
             self.truncate_fully(self.start_offset)
