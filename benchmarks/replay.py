@@ -1,6 +1,6 @@
 """How many edges of the control-plane model a second are replayed on the implementation: load, step, project, compare.
 
-What the checker takes to find the edges is left out. `python benchmarks/replay.py [PROCESSES]`
+What the checker takes to find the edges is left out. `python -m benchmarks.replay [PROCESSES]`
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent.parent / "tests")]
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from edges import Replayed, edges, replayed, stage
 

@@ -213,9 +213,9 @@ MUTATIONS: dict[Callable[[pytest.MonkeyPatch], None], tuple[Spec, Mapping[str, i
     same_epoch: (FIXED, FAMILIES["unclean elections"], "ElectLeader(", "zookeeper.partition.leader_epoch"),
     leader_only: (FIXED, FAMILIES["nothing fails"], "ElectLeader(", "channels[1].requests"),
     forgets_isr: (FIXED, FAMILIES["unclean elections"], "BecomeLeader(", "replica.isr"),
-    keeps_its_log: (ERA_0_10, FAMILIES["a late fetch"], "BecomeFollower(", "replica.log"),
+    keeps_its_log: (ERA_0_10, FAMILIES["a crash and a record"], "BecomeFollower(", "replica.log"),
     unfenced: (FIXED, LARGER["an expiry at the beginning"], "ControllerMoved(", "controllers"),
-    takes_former_requests: (FIXED, FAMILIES["a bounce and a repeat"], "RefuseRequest(", "brokers"),
+    takes_former_requests: (FIXED, FAMILIES["a preferred election"], "RefuseRequest(", "brokers"),
     forgets_version: (FIXED, FAMILIES["a lost reply"], "ShrinkIsr(", "replica.version"),
     stays_leader: (FIXED, bounds(controlled_shutdowns=1), "BecomeFollower(", "replica.role"),
 }
