@@ -113,6 +113,7 @@ class Process:
         replicas = self.broker.replicas
         replicas.roles.load((P,), Role(record.role))
         replicas.fetchers.clear()
+        self.broker.data.fetchers.in_flight.clear()
         replicas.metadata = {P: UpdateMetadataState(NOBODY, self.projection.assignment, ())}
         if record.role == Role.NONE:
             replicas.logs.abandon(P)

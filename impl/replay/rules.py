@@ -58,14 +58,30 @@ class NotEnabled(Exception):  # noqa: N818 - says what happened
 
 
 def refuses(projection: Projection, rule: str, binding: Mapping[str, int]) -> bool:
-    """Whether the implementation does not do this step of the model, and why: it is stricter here than the model.
+    """Whether the implementation does not do this step of the model, since it is stricter: the two places where it is.
 
-    ExpandIsr: since it compares the broker epoch of a fetch with the one that is registered (KIP-903), a follower whose session
-    is over, so that it is not registered, cannot join the ISR. The model compares it for a fetch that waited on the network alone.
+    A follower whose session is over cannot join the ISR where the era compares the broker epoch of a fetch with the one that is
+    registered (KIP-903): there is none. The model compares it for a fetch that waited on the network alone.
+
+    A fetch from beyond the leader's log is answered OFFSET_OUT_OF_RANGE, and tells the leader nothing (Kafka's readFromLog comes
+    before updateFollowerFetchState). In an era that truncates to the high watermark the model takes any log for one that matches.
     """
-    if rule != "ExpandIsr" or projection.k.fetch_generation_checked == Checked.NO:
-        return False
-    return projection.ensemble.find(znodes.broker(binding["follower"])) is None
+    if rule == "ExpandIsr" and projection.k.fetch_generation_checked == Checked.YES:
+        if projection.ensemble.find(znodes.broker(binding["follower"])) is None:
+            return True
+    if rule in ("Fetch", "ExpandIsr"):
+        return end_of(projection, binding["follower"]) > end_of(projection, binding["leader"])
+    if rule == "AdvanceHighWatermark":
+        isr = projection.cluster.brokers[binding["leader"]].replicas.partitions[P].isr
+        return max(end_of(projection, member) for member in isr) > end_of(projection, binding["leader"])
+    if rule == "LateFetchExpandsIsr":
+        return projection.fetches[0][0].partitions[P].offset > end_of(projection, binding["leader"])
+    return False
+
+
+def end_of(projection: Projection, broker: int) -> int:
+    """Return where the log of a broker that runs ends."""
+    return running(projection, broker).replicas.partitions[P].opened.end_offset
 
 
 LONG = 1_000_000
@@ -391,10 +407,11 @@ def send_late_fetch(projection: Projection, leader: int, follower: int) -> None:
 @step_of("LateFetchExpandsIsr")
 def late_fetch_expands_isr(projection: Projection, leader: int) -> None:
     """Let the fetch that waited arrive, and its sender join the ISR."""
-    request, _ = projection.fetches.pop(0)
+    request, _ = projection.fetches[0]
     boss = running(projection, leader)
     arrives(projection, boss, request)
     written(boss.data.try_expand_isr(P, request.replica, projection.clock))
+    projection.fetches.pop(0)
 
 
 @step_of("LoseLateFetch")
