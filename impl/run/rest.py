@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 from impl.cluster import Cluster
 from impl.partitions import TopicPartition
 from spec.control.state import ControllerState
 
+FEW = 3
+"""How many partitions are told."""
+
 
 def unrest(cluster: Cluster, numbers: Iterable[int], partitions: Iterable[TopicPartition]) -> list[str]:
-    """Return what is not at rest yet, in words: who is down or busy; which replicas are not in sync, all as ZooKeeper says."""
+    """Return what is not at rest yet, in words: who is down or busy; or else the first partitions that are not in sync.
+
+    Partitions are compared with ZooKeeper only if nobody is busy.
+    """
     found = [f"broker {number} does not run" for number in numbers if number not in cluster.brokers]
     controllers = 0
     for number in sorted(cluster.brokers):
@@ -24,7 +31,9 @@ def unrest(cluster: Cluster, numbers: Iterable[int], partitions: Iterable[TopicP
             found.append(f"broker {number} has something to send to {', '.join(waiting)}")
     if controllers != 1:
         found.append(f"{controllers} brokers are active as controllers")
-    return [*found, *(text for partition in partitions if (text := _out_of_sync(cluster, partition)))]
+    if found:
+        return found
+    return list(islice((text for partition in partitions if (text := _out_of_sync(cluster, partition))), FEW))
 
 
 def _out_of_sync(cluster: Cluster, partition: TopicPartition) -> str:
