@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from impl import znodes
 from impl.controller_context import Channels, ControllerContext, RequestBatch, following, mask, unmask, written
@@ -70,11 +70,13 @@ from spec.partition import PARTITION, PartitionState
 from spec.replica import REPLICA, REPLICA_0_10, ReplicaState
 from spec.table import Spec
 
+Told = TypeVar("Told")
 WATCHED = {
     znodes.CONTROLLER: "controller",
     znodes.BROKER_IDS: "brokers",
     znodes.TOPICS: "topics",
     znodes.ISR_CHANGE_NOTIFICATION: "isr changes",
+    znodes.LOG_DIR_EVENT_NOTIFICATION: "log directories",
     znodes.PREFERRED_REPLICA_ELECTION: "preferred elections",
 }
 
@@ -656,6 +658,8 @@ class Controller:
             self.agenda.extend(self._topics_changed())
         elif event.what == "isr changes":
             self._isrs_changed()
+        elif event.what == "log directories":
+            self.agenda.extend(self._log_directories_failed())
         elif event.what == "preferred elections":
             self.agenda.extend(self._preferred_election_asked())
         else:
@@ -728,13 +732,14 @@ class Controller:
     # Fail-over
 
     def _delete_isr_changes(self) -> None:
-        """Delete notifications that are older than this controller: it reads everything anyway."""
-        self._delete_notifications(self._session.children(znodes.ISR_CHANGE_NOTIFICATION, watch=True))
+        """Delete notifications that are older than this controller: it reads everything anyway, and asks all brokers."""
+        for folder in (znodes.LOG_DIR_EVENT_NOTIFICATION, znodes.ISR_CHANGE_NOTIFICATION):
+            self._delete_all(f"{folder}/{name}" for name in self._session.children(folder, watch=True))
 
-    def _delete_notifications(self, names: Iterable[str]) -> None:
-        for name in names:
+    def _delete_all(self, paths: Iterable[str]) -> None:
+        for path in paths:
             with suppress(NoNode):
-                self._fenced(Delete(f"{znodes.ISR_CHANGE_NOTIFICATION}/{name}"))
+                self._fenced(Delete(path))
 
     def _read_everything(self) -> list[Task]:
         """Read brokers, topics and leadership; open channels; tell all brokers who is live."""
@@ -911,19 +916,38 @@ class Controller:
 
     def _isrs_changed(self) -> None:
         """Read the states that leaders tell to have changed, tell all brokers, and delete the notifications."""
-        names = self._session.children(znodes.ISR_CHANGE_NOTIFICATION, watch=True)
         told: dict[TopicPartition, None] = {}
-        for name in names:
-            path = f"{znodes.ISR_CHANGE_NOTIFICATION}/{name}"
-            try:
-                told.update(dict.fromkeys(znodes.decode_partitions(path, self._session.get(path)[0])))
-            except (NoNode, znodes.Undecodable):
-                continue
+        notifications = self._notifications(znodes.ISR_CHANGE_NOTIFICATION, znodes.decode_partitions)
+        for partitions in notifications.values():
+            told.update(dict.fromkeys(partitions or ()))
         states = {p: state for p in told if p in self.context.assignments and (state := self._read_state(p)) is not None}
         if states:
             self.context.leadership.update(states)
             self._send_metadata(self.context.live, states)
-        self._delete_notifications(names)
+        self._delete_all(notifications)
+
+    def _notifications(self, folder: str, decode: Callable[[str, bytes], Told]) -> dict[str, Told | None]:
+        """Return the paths of notifications with what they tell, None where that cannot be read; and watch for more."""
+        told: dict[str, Told | None] = {}
+        for name in self._session.children(folder, watch=True):
+            path = f"{folder}/{name}"
+            try:
+                told[path] = decode(path, self._session.get(path)[0])
+            except (NoNode, znodes.Undecodable):
+                told[path] = None
+        return told
+
+    def _log_directories_failed(self) -> list[Task]:
+        """Ask brokers that have lost log directories for all their replicas: the answer tells which are gone.
+
+        Replicas that are known to be gone are left alone, where Kafka would take them for online until they are asked for again
+        (processLogDirEventNotification).
+        """
+        notifications = self._notifications(znodes.LOG_DIR_EVENT_NOTIFICATION, znodes.decode_log_dir_event)
+        brokers = dict.fromkeys(broker for broker in notifications.values() if broker in self.context.live)
+        replicas = [(p, b) for b in brokers for p, assigned in self.context.assignments.items() if b in assigned]
+        self._delete_all(notifications)
+        return _replicas("online_replica", [(p, b) for p, b in replicas if p not in self.context.offline_dirs.get(b, ())])
 
     # Elections and shutdowns that were asked for
 

@@ -81,11 +81,18 @@ class PartitionLog:
             torn = cut > 0
             self._segments.append(segment)
         if not self._segments:
+            checkpoint.sync_folder(self.folder.parent)  # a new folder is a name that would be lost with the power
             self._begin_segment(0)
 
     def _note_found(self, batch: Batch) -> None:
-        """Take up an epoch that was found in the log and not in the checkpoint."""
-        if batch.epoch > self._epochs.latest:
+        """Believe the log where the checkpoint has another epoch, or none, for a batch.
+
+        A loss of power may bring back what was truncated after the last flush; under the epoch of what took its place it would
+        pass for that for ever.
+        """
+        if self._epochs.epoch_at(batch.base) != batch.epoch:
+            self._epochs.truncate_from_end(batch.base)
+        if self._epochs.epoch_at(batch.base) != batch.epoch:
             self._epochs.assign(batch.epoch, batch.base)
 
     # What there is
@@ -199,9 +206,11 @@ class PartitionLog:
     def truncate_to(self, offset: int) -> None:
         """Cut the end so that nothing from the offset on is left; a batch that holds it goes as a whole.
 
-        Newest segments go first, so that whatever a crash leaves is a beginning of the log.
+        Newest segments go first, so that whatever a crash leaves is a beginning of the log. An epoch that this replica has begun
+        as a leader, and in which it has written nothing, goes even where nothing is to cut: it would be asked about for ever.
         """
         if offset >= self.end_offset:
+            self._epochs.truncate_from_end(self.end_offset)
             return
         if offset <= self.start_offset:
             self.truncate_fully(self.start_offset)
