@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from conftest import Command
 from test_log import MEMORY
 
 from impl import znodes
@@ -48,13 +49,13 @@ async def until(done: Callable[[], bool], what: object, every: float = 0.02) -> 
         await asyncio.sleep(every)
 
 
-async def at_rest(world: LoopbackWorld, controllers: int = 1) -> None:
+async def at_rest(world: LoopbackWorld, controllers: int = 1, written: bool = True) -> None:
     """Let the cluster go on until all partitions are in sync."""
     expected = [] if controllers == 1 else [f"{controllers} brokers are active as controllers"]
     left: list[str] = []
 
     def done() -> bool:
-        left[:] = unrest(world.cluster, world.numbers, PARTITIONS)
+        left[:] = unrest(world.cluster, world.numbers, PARTITIONS, written=written)
         return left == expected or failed(world)
 
     await until(done, left, 0.3)
@@ -134,7 +135,7 @@ def test_fail_over_fencing_and_a_rolling_restart(server: ZooKeeperServer) -> Non
                 await until(lambda n=number, e=epoch: n in world.nodes and world.nodes[n].broker.epoch > e, "it does not start")  # type: ignore[misc]
                 await at_rest(world)
             producer.stopping = True
-            await at_rest(world)
+            await at_rest(world, written=False)
 
             verdict = Judge(world.cluster, history, FIXED, 0, []).judge(PARTITIONS)
             assert (verdict.lost, verdict.broken, verdict.leaderless) == ([], [], [])
@@ -149,3 +150,23 @@ def test_fail_over_fencing_and_a_rolling_restart(server: ZooKeeperServer) -> Non
     session.close()
     with Servers(f"{server.hosts}/rolling") as servers, tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         asyncio.run(main(servers, Path(folder)))
+
+
+def test_the_command(server: ZooKeeperServer, inside: Command) -> None:
+    """`run --zookeeper` runs in an empty place and leaves it empty; where a cluster lives already it refuses, and ends with 2."""
+    run = ("run", "--seconds", "1", "--faults", "none", "--partitions", "2", "--brokers", "2", "-q")
+    done = inside(*run, "--zookeeper", f"{server.hosts}/one/two")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "2 brokers, 2 partitions, replication factor 2, 1 real seconds" in done.stdout
+    assert "every promise was kept" in done.stdout
+    with Servers(server.hosts) as servers:
+        session = servers.connect()
+        assert session.children("/one/two") == []
+        session.create("/taken")
+        session.create("/taken/brokers")
+        refused = inside(*run, "--zookeeper", f"{server.hosts}/taken")
+        assert session.children("/taken") == ["brokers"]
+
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "there is a cluster already (/brokers); name an empty place: " in refused.stderr

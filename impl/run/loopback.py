@@ -129,6 +129,8 @@ class LoopbackProcess:
                     return None
                 connection = Connection(*await asyncio.open_connection(HOST, port))
                 self._connections[call.receiver] = connection
+                if not self._alive:
+                    connection.close()
             return await connection.call(call)
         except OSError:
             return None
@@ -213,6 +215,7 @@ class LoopbackWorld(World):
             task.cancel()
         others = asyncio.all_tasks() - {asyncio.current_task()}
         await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.sleep(0)  # sockets close with the next turn
         self.failure.cancel()
 
     def _fail(self, error: BaseException) -> None:
@@ -223,29 +226,32 @@ class LoopbackWorld(World):
         with listening:
             while True:
                 connected, _ = await self._loop.sock_accept(listening)
-                serving, task = self._serving.setdefault(number, set()), asyncio.create_task(self._answer(number, connected))
+                try:
+                    reader, writer = await asyncio.open_connection(sock=connected)
+                except asyncio.CancelledError:
+                    connected.close()
+                    raise
+                serving, task = self._serving.setdefault(number, set()), asyncio.create_task(self._answer(number, reader, writer))
                 serving.add(task)
-                task.add_done_callback(partial(self._answered, serving))
+                task.add_done_callback(partial(self._answered, serving, writer))
 
-    def _answered(self, serving: set[asyncio.Task[None]], task: asyncio.Task[None]) -> None:
+    def _answered(self, serving: set[asyncio.Task[None]], writer: asyncio.StreamWriter, task: asyncio.Task[None]) -> None:
+        writer.close()
         serving.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._fail(error)
 
-    async def _answer(self, number: int, connected: socket.socket) -> None:
+    async def _answer(self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Take the requests of one connection until it breaks, or says what is no request."""
-        reader, writer = await asyncio.open_connection(sock=connected)
-        try:
-            while True:
+        while True:
+            try:
                 frame = await wire.read(reader)
-                if not isinstance(frame.message, wire.REQUESTS) or number not in self.nodes:
-                    return
-                request: Any = frame.message
-                self.nodes[number].broker.serve(request, partial(_reply, writer, frame.correlation))
-        except (OSError, asyncio.IncompleteReadError, wire.Malformed):
-            return
-        finally:
-            writer.close()
+            except (OSError, asyncio.IncompleteReadError, wire.Malformed):
+                return
+            if not isinstance(frame.message, wire.REQUESTS) or number not in self.nodes:
+                return
+            request: Any = frame.message
+            self.nodes[number].broker.serve(request, partial(_reply, writer, frame.correlation))
 
 
 def _reply(writer: asyncio.StreamWriter, correlation: int, answer: object) -> None:
