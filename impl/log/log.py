@@ -9,7 +9,7 @@ Source: Kafka 2.8 Log.scala.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -136,6 +136,12 @@ class PartitionLog:
     def assign_epoch(self, epoch: int) -> None:
         """Note that a leader epoch begins at the end of the log: its leader starts here."""
         self._epochs.assign(epoch, self.end_offset)
+
+    def put_epochs(self, entries: Sequence[tuple[int, int]]) -> None:
+        """Take these leader epochs, with their start offsets, for those of the log: as they are known from elsewhere."""
+        self._epochs.clear()
+        for epoch, start in entries:
+            self._epochs.assign(epoch, start)
 
     def append_as_leader(self, data: bytes, epoch: int) -> tuple[int, int]:
         """Append a producer's batches under a leader epoch; return the offsets of the first and the last record.
