@@ -17,7 +17,8 @@ from test_log import MEMORY
 from impl.cluster import Cluster
 from impl.replay.ensemble import ModelEnsemble
 from impl.replay.projection import Projection
-from impl.replay.rules import NotEnabled, do, refuses
+from impl.replay.rules import do, refuses
+from impl.replay.steps import NotEnabled
 from impl.settings import Settings
 from model_check import embedded
 from model_check.embedded import Search
