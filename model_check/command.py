@@ -132,7 +132,7 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
     add("--master", metavar="URL", help="for spark: local[N], spark://HOST:PORT and the like (default: local[*])")
     add("--state-dir", metavar="DIR", help="for spark: keep the levels there, as Parquet")
     add("--resume", action="store_true", help="for spark: go on with the search in --state-dir")
-    add("--handover", type=_positive, metavar="N", help="for spark: the states of a level from which on Spark takes over")
+    add("--handover", type=_positive, metavar="N", help="for spark: the states of a level at which Spark takes over")
     add("--threads", type=_threads, default=cores(), metavar="N", help="threads (default: one a core)")
     add("--all", action="store_true", help="go on to the end after a violation")
     add("--deadlock", action="store_true", help="also check that no state is without a step")
@@ -389,6 +389,8 @@ def _distribution(options: argparse.Namespace, named: NamedCheck) -> Distributio
     if len(options.models) != 1:
         # each of several checks has a folder of its own
         given["state_dir"] = f"{given['state_dir']}/{named.name.replace('/', '-')}"
+    if "handover" in given:
+        given["latest"] = given["handover"]
     return Distribution(**given)
 
 

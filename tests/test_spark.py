@@ -30,6 +30,7 @@ import toys
 from conftest import ROOT, Command
 from pyspark.sql import SparkSession
 
+from model_check import cluster as clusters
 from model_check import distributed, embedded, state_dir
 from model_check.counterexample import trace_of
 from model_check.exploration import Budget, Distribution, Exploration
@@ -57,7 +58,7 @@ def same(one: Exploration, other: Exploration) -> None:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session of its own kind, as a notebook would hand it over."""
     folder = tmp_path_factory.mktemp("session")
-    session = distributed.session("local[2]", folder)
+    session = clusters.session("local[2]", folder)
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "777")
     yield session
     session.stop()
@@ -68,8 +69,8 @@ def on_spark(spark: SparkSession, tmp_path: Path) -> Callable[..., Exploration]:
     """Return a function that explores on the session, from the first level on."""
 
     def explore(spec: Spec, bounds: dict[str, int], **options: Any) -> Exploration:
-        told = {"state_dir": str(tmp_path / "states"), "handover": 1, "session": spark}
-        told.update({name: options.pop(name) for name in list(options) if name in ("handover", "resume", "state_dir")})
+        told = {"state_dir": str(tmp_path / "states"), "handover": 1, "latest": options.get("handover", 1), "session": spark}
+        told.update({name: options.pop(name) for name in list(options) if name in ("handover", "latest", "resume", "state_dir")})
         return distributed.explore(spec, bounds, Distribution(**told), **options)
 
     return explore
@@ -333,17 +334,17 @@ def test_needs_are_those_of_the_package() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     wanted = dict(re.findall(r"([a-z]+)>=([\d.]+)", " ".join(extras["check"] + extras["spark"])))
 
-    assert {name: wanted[name] for name in distributed.NEEDS} == distributed.NEEDS
+    assert {name: wanted[name] for name in clusters.NEEDS} == clusters.NEEDS
 
 
 def test_a_worker_without_a_library(spark: SparkSession) -> None:
     """A worker that has a library too old, or has it not, is refused by the library's name."""
     tasks = spark.range(0, 1, 1, 1)
     for library, version, message in (("numpy", "99.0", r"a worker has numpy \d"), ("nothing_such", "1.0", "has no nothing_such")):
-        needed = {**distributed.expected(), "package": "another", "versions": {library: version}}
+        needed = {**clusters.expected(), "package": "another", "versions": {library: version}}
         with pytest.raises(Exception, match=message) as met:
-            tasks.mapInArrow(distributed.guarded(needed, "", ()), distributed.DDL).collect()
-        assert isinstance(distributed.told(met.value), SpecError)
+            tasks.mapInArrow(clusters.guarded(needed, "prepare", (None,)), clusters.DDL).collect()
+        assert isinstance(clusters.told(met.value), SpecError)
 
 
 def test_another_version_on_a_worker(tmp_path: Path) -> None:
