@@ -132,7 +132,7 @@ class Cluster:
     def close(self) -> None:
         """Remove the tables, stop the session if it is ours, leave it as it was if not; a start that is under way is given up."""
         self.closing = True
-        started = self.up and self.error is None
+        started = not self.thread.is_alive() and self.error is None
         while self.thread.is_alive():
             self._end_java()
             self.thread.join(POLL)
@@ -140,7 +140,7 @@ class Cluster:
             if started and self.task is not None and not self.local:
                 self.everywhere("forget", dataclasses.asdict(self.task))
         with contextlib.suppress(Exception):
-            if self.own and started:
+            if self.own and self.spark is not None:
                 self.spark.stop()
             for name, value in self.before.items() if not self.own else ():
                 self.spark.conf.set(name, value) if value is not None else self.spark.conf.unset(name)
@@ -152,7 +152,7 @@ class Cluster:
         if self.gateway is None:
             return
         self.gateway.proc.stdin.close()
-        if not self.up:
+        if self.thread.is_alive():
             self.gateway.proc.terminate()  # in the middle of its start it may not look at its input
         elif SparkContext._gateway is self.gateway:
             # the next session of this process must not take it for alive

@@ -72,9 +72,8 @@ def explore(
     claims = tuple(spec.properties if properties is None else properties)
     result = Exploration(spec, dict(bounds), "spark", threads, claims, deadlock)
     if strange := [f"{claim.name} ({claim.kind})" for claim in claims if claim.kind not in KINDS]:
-        result.stopped = (
-            f"the Spark engine cannot judge {', '.join(strange)}; --engine embedded can, or name others with --property"
-        )
+        named = ", ".join(strange)
+        result.stopped = f"the Spark engine cannot judge {named}; --engine embedded can, or leave them out with --without"
         return result
     if distribution.session is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
         check_java()
@@ -248,6 +247,7 @@ class Run:
             "by": by,
             "candidates": sum(told["candidates"] for told in cost),
             "dedup_seconds": round(sum(told["seconds"] for told in cost), 4),
+            "catch_up_seconds": round(sum(told["behind"] for told in cost), 4),
             "previous": self.last["digest"],
             "result": self.remembered(),
         }

@@ -123,8 +123,8 @@ class Worker:
         self.blob_size = max(1, BLOB_BYTES // shape.record_bytes)
         self.fresh = Records(shape.record_bytes, shape.action_bits)
         self.sieves: list[Sieve] = []
-        self.seconds = 0.0
-        """What the last deduplication took."""
+        self.seconds = self.behind = 0.0
+        """What the last deduplication took, and bringing its tables up to date before."""
         self.mapped: dict[int, tuple[int, mmap.mmap]] = {}
 
     @classmethod
@@ -206,14 +206,16 @@ class Worker:
 
     def keep(self, level: int, part: int, parts: int, blobs: Sequence[Blob]) -> tuple[Rows, dict[str, Any]]:
         """Commit what is new in the candidates for a part of a level; return it, and what is remembered of the file."""
-        name, self.seconds = part_name(level, part, parts), 0.0
+        name, self.seconds, self.behind = part_name(level, part, parts), 0.0, 0.0
         if self.storage.size(name) >= 0:
             rows = joined(list(read_part(self.storage, name)), self.task.shape.record_bytes, self.kind)
             return rows, told_of(self.storage, name, rows)
         width = self.task.shards // parts
         with ExitStack() as stack:
             tables = [stack.enter_context(Table(self, number)) for number in range(part * width, (part + 1) * width)]
+            began = time.perf_counter()
             self.catch_up(tables, level, part, parts)
+            self.behind = time.perf_counter() - began
             self.fresh.count = 0
             offset = 0
             for blob in blobs:
@@ -466,7 +468,7 @@ def stage(
         return
     blobs.sort(key=lambda blob: blob.order)
     rows, told = worker.keep(level, part, parts, blobs)
-    cost = {"candidates": sum(blob.count for blob in blobs), "seconds": worker.seconds}
+    cost = {"candidates": sum(blob.count for blob in blobs), "seconds": worker.seconds, "behind": worker.behind}
     blobs.clear()
     actions = np.bincount(rows.actions, minlength=task.shape.actions).tolist()
     yield _report({"kind": "level", "level": level, "file": told, "actions": actions, "cost": cost, **worker.judged(rows, known)})
