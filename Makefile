@@ -18,8 +18,8 @@ check: $(VENV)/.check
 	$(BIN)/kafka-spec check --traces
 
 test: lint system
-	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q
-	PYTHONHASHSEED=4242 $(BIN)/python -m pytest -q -m "not slow"
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q $(PARALLEL)
+	PYTHONHASHSEED=4242 $(BIN)/python -m pytest -q $(PARALLEL) -m "not slow"
 	$(BIN)/kafka-spec draw --check
 
 lint: $(VENV)/.test
@@ -37,6 +37,8 @@ golden: $(VENV)/.test
 
 gallery: $(VENV)/.test
 	$(BIN)/kafka-spec draw --gallery
+
+PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal
 
 PROGRAMS := dot chromium java
 PACKAGES := graphviz chromium default-jre-headless fonts-dejavu-core

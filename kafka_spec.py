@@ -17,6 +17,7 @@ from importlib.metadata import version
 
 try:
     from diagrams import command as drawing
+    from impl import command as running
     from model_check import command as checking
     from model_check.check import check
     from model_check.command import INCONCLUSIVE, INTERNAL, MISUSE, show_warnings
@@ -41,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     checking.add_commands(commands, MODELS, drawing.CHARTS)
     drawing.add_commands(commands, MODELS, MACHINES)
+    running.add_commands(commands)
     options = parser.parse_args(arguments)
     show_warnings()
     try:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
+from pathlib import Path
 from random import Random
 
-from impl import znodes
 from impl.admin import Admin
-from impl.controller import Controller
-from impl.controller_context import Channels
+from impl.cluster import Cluster
 from impl.coordination.memory import Ensemble
-from impl.state_change_log import StateChangeLog
-from spec.control.eras import FIXED
 
 BROKERS = 10
 PARTITIONS = 10_000
@@ -19,32 +17,29 @@ PARTITIONS = 10_000
 
 def main() -> None:
     """Create a topic, fail one broker, fail the controller over; print seconds and what was sent."""
-    ensemble = Ensemble()
-    tools = ensemble.connect()
-    for path in znodes.PERSISTENT:
-        tools.create(path)
-    sessions = [ensemble.connect() for _ in range(BROKERS)]
     lines: list[str] = []
-    controllers = []
-    for number, session in enumerate(sessions):
-        session.create(znodes.broker(number), znodes.Broker(number, ()).encode(), ephemeral=True)
-        log = StateChangeLog(lines.append, time.time)
-        controllers.append(Controller(number, FIXED, session, Channels(), log, time.time))
-        controllers[-1].start()
+    with tempfile.TemporaryDirectory() as folder, Cluster(Path(folder), Ensemble(), write=lines.append, clock=time.time) as cluster:
+        for number in range(BROKERS):
+            cluster.start(number)
+        measure(cluster, lines)
+
+
+def measure(cluster: Cluster, lines: list[str]) -> None:
+    """Let the controllers work on one thing after the other; what they send waits in their channels."""
 
     def settle(what: str) -> None:
         start = time.perf_counter()
-        while sum(controller.step() for controller in controllers) > 0:
+        while sum(broker.step() for broker in cluster.brokers.values()) > 0:
             pass
-        requests = sum(len(queue) for controller in controllers for queue in controller.channels.queues.values())
+        requests = sum(len(queue) for broker in cluster.brokers.values() for queue in broker.channels.queues.values())
         print(f"{what:28} {time.perf_counter() - start:6.1f} s, {requests} requests wait, {len(lines)} lines logged")
 
     settle("election")
-    Admin(tools, Random(7), print).create_topic("orders", PARTITIONS, 3)
+    Admin(cluster.tools, Random(7), print).create_topic("orders", PARTITIONS, 3)
     settle(f"creation of {PARTITIONS} partitions")
-    ensemble.expire(sessions[9])
+    cluster.expire(9)
     settle("failure of one broker")
-    ensemble.expire(sessions[0])
+    cluster.expire(0)
     settle("fail-over")
 
 

@@ -201,6 +201,10 @@ class Controller:
         self.channels = channels
         self.events: deque[Event] = deque()
         self.agenda: deque[Task] = deque()
+        self.has_session = True
+        """False once it has noticed that its session is over; then it waits for another."""
+        self.unclean_elections: list[TopicPartition] = []
+        """Partitions for which this process has elected a leader from outside the ISR (UncleanLeaderElectionsPerSec)."""
         self._k = era.constants({})
         self._session = session
         self._clock = clock
@@ -264,6 +268,7 @@ class Controller:
             self.events.append(Changed("controller"))
         except SessionExpired:
             self._expire()
+            self.has_session = False
         except (CoordinationError, znodes.Undecodable) as error:
             self._fail(error)
         return True
@@ -294,7 +299,7 @@ class Controller:
     def session_opened(self, session: Session) -> None:
         """Go on under a new session: the old one is over; the broker has registered again."""
         self._expire()
-        self._session = session
+        self._session, self.has_session = session, True
         self.start()
 
     def _hear(self) -> None:
@@ -302,6 +307,7 @@ class Controller:
         for heard in self._session.events():
             if heard.kind == Kind.EXPIRED:
                 self._expire()
+                self.has_session = False
             elif heard.kind == Kind.DISCONNECTED:  # no watch is left: everything is read again
                 self.events.extend(Changed(what) for what in WATCHED.values())
                 self.events.extend(Changed(f"topic {topic}") for topic in sorted(self.context.topics))
@@ -484,6 +490,8 @@ class Controller:
         kept = [broker for broker in self._state.isr if contains(isr, broker)]
         kept += [broker for broker in unmask(isr) if broker not in kept]
         self._write_state(partition, leader, tuple(kept))
+        if not contains(mask(self._state.isr), leader):
+            self.unclean_elections.append(partition)
 
     @effect
     def send_leader_and_isr_to_recipients(self, partition: TopicPartition) -> None:

@@ -2,7 +2,8 @@
 
 A follower's and a consumer's fetch are one request; a consumer is replica -1. An epoch of NO_EPOCH is none, and is not compared.
 
-Source: Kafka 2.8 FetchRequest, OffsetsForLeaderEpochRequest, ProduceRequest, MetadataRequest, ControlledShutdownRequest.
+Source: Kafka 2.8 FetchRequest, OffsetsForLeaderEpochRequest, ListOffsetsRequest, ProduceRequest, MetadataRequest,
+ControlledShutdownRequest.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from impl.partitions import TopicPartition
 from impl.requests import NO_EPOCH, Leadership
 
 CONSUMER = -1
+LATEST = -1
+EARLIEST = -2
 UNKNOWN_OFFSET = -1
 
 
@@ -73,6 +76,30 @@ class EpochEnd:
     error: Code
     leader_epoch: int = NO_EPOCH
     end_offset: int = UNKNOWN_OFFSET
+
+
+@dataclass(frozen=True)
+class OffsetQuery:
+    """Which offset is asked for: LATEST, EARLIEST, or that of the first record with a timestamp or a later one."""
+
+    timestamp: int
+    current_epoch: int = NO_EPOCH
+
+
+@dataclass(frozen=True)
+class ListOffsetsRequest:
+    """Ask a leader for offsets; the latest is its log's end for a follower, and the high watermark for a consumer."""
+
+    replica: int
+    partitions: Mapping[TopicPartition, OffsetQuery]
+
+
+@dataclass(frozen=True)
+class ListedOffset:
+    """The offset that was asked for, UNKNOWN_OFFSET if there is none."""
+
+    error: Code
+    offset: int = UNKNOWN_OFFSET
 
 
 @dataclass(frozen=True)
@@ -144,5 +171,11 @@ class ElectLeadersRequest:
 
 
 DataRequest: TypeAlias = (
-    FetchRequest | OffsetsForLeaderEpochRequest | ProduceRequest | MetadataRequest | ControlledShutdownRequest | ElectLeadersRequest
+    FetchRequest
+    | OffsetsForLeaderEpochRequest
+    | ListOffsetsRequest
+    | ProduceRequest
+    | MetadataRequest
+    | ControlledShutdownRequest
+    | ElectLeadersRequest
 )

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import enum
 import inspect
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import transitions
@@ -223,11 +223,13 @@ def build(
     machines: Mapping[Machine, tuple[str, ...]],
     log: Log,
     every_era: Iterable[Machine] = (),
+    ahead: Container[str] = (),
 ) -> dict[str, Running]:
     """Build the machines that an actor runs, by their names.
 
     `machines` maps each machine to the names of the parts of its entity, such as ("partition", "replica"), by which guards and
-    effects take them; `every_era` are the machines of all eras that such an actor may run.
+    effects take them; `every_era` are the machines of all eras that such an actor may run. `ahead` are the triggers of rows that
+    wait for something in the model, and that this actor runs already.
 
     Raises:
         SpecError: a guard or an effect of a row has no method, or one with another mark; a marked method is used by no row of any
@@ -235,6 +237,7 @@ def build(
     """
     where = type(actor).__name__
     marked = {n: m for n in dir(type(actor)) if hasattr(m := getattr(type(actor), n), "__row_function__")}
+    machines = {_running_ahead(machine, ahead): names for machine, names in machines.items()}
     for machine, names in machines.items():
         for row in machine.rows:
             _check_row(actor, marked, machine, row, names)
@@ -251,6 +254,13 @@ def build(
         )
     methods = {name: getattr(actor, name) for name in marked}
     return {machine.name: Running(machine, names, methods, log) for machine, names in machines.items()}
+
+
+def _running_ahead(machine: Machine, ahead: Container[str]) -> Machine:
+    """Return a machine in which rows of some triggers wait for nothing."""
+    if not any(row.waits_for and row.trigger in ahead for row in machine.rows):
+        return machine
+    return replace(machine, rows=tuple(replace(row, waits_for="") if row.trigger in ahead else row for row in machine.rows))
 
 
 def _check_row(actor: object, marked: Mapping[str, Any], machine: Machine, row: Row, names: tuple[str, ...]) -> None:

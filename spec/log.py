@@ -73,6 +73,24 @@ def divergence_offset(leader_log: Log, follower_log: Log) -> int:
     return end
 
 
+def truncation_after_answer(
+    answered: int, answered_end: int, own: int, own_end: int, end: int, high_watermark: int
+) -> tuple[int, int]:
+    """KIP-279: where a follower truncates after one answer of its leader, and whether that is all (1), or it asks again (0).
+
+    It has asked for the end of its latest epoch. `answered` is the largest epoch that the leader has up to it, and
+    `answered_end` where that ends there; `own` and `own_end` are the same of the follower's log for the answered epoch; -1 is
+    none. `end` is the follower's end offset. Kafka 2.0: AbstractFetcherThread.getOffsetTruncationState.
+    """
+    if answered_end < 0:
+        return min(high_watermark, end), 1
+    if answered < 0 or own_end < 0:
+        return min(answered_end, end), 1
+    if own != answered:
+        return min(own_end, end), 0
+    return min(own_end, answered_end, end), 1
+
+
 def needs_truncation(leader_log: Log, follower_log: Log) -> bool:
     """Whether the follower's end shows, without asking for more, that its log is no prefix of the leader's."""
     end = len(follower_log)

@@ -29,8 +29,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Keep compiled code in a folder of this run, so that nothing old is met."""
-    folder = tmp_path_factory.mktemp("compiled")
+    """Keep compiled code in a folder of this run, which its processes share, so that nothing old is met."""
+    of_run = tmp_path_factory.getbasetemp()
+    folder = (of_run.parent if "PYTEST_XDIST_WORKER" in os.environ else of_run) / "compiled"
+    folder.mkdir(exist_ok=True)
     before = os.environ.get("KAFKA_SPEC_CACHE")
     os.environ["KAFKA_SPEC_CACHE"] = str(folder)
     yield folder

@@ -7,12 +7,11 @@ import itertools
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from kazoo.client import KazooClient
 
 from impl.coordination.interface import (
     ANY,
@@ -29,6 +28,7 @@ from impl.coordination.interface import (
     NodeExists,
     NoNode,
     NotEmpty,
+    Service,
     Session,
     SessionExpired,
     Set,
@@ -36,36 +36,7 @@ from impl.coordination.interface import (
 )
 from impl.coordination.memory import Ensemble, Loss, MemorySession
 from impl.coordination.server import NoServer, ZooKeeperServer
-from impl.coordination.zookeeper import KazooSession
-
-
-class World(Protocol):
-    """Where sessions come from, and how one is made to expire."""
-
-    def connect(self) -> Session: ...
-    def expire(self, session: Any) -> None: ...
-
-
-class Real:
-    """A real server; its sessions are closed at the end."""
-
-    def __init__(self, hosts: str) -> None:
-        self.hosts = hosts
-        self.opened: list[KazooSession] = []
-
-    def connect(self) -> KazooSession:
-        self.opened.append(KazooSession(self.hosts))
-        return self.opened[-1]
-
-    def expire(self, session: KazooSession) -> None:
-        """Take the session over from elsewhere and end it, as its timeout would; wait until its owner has heard of it."""
-        thief = KazooClient(self.hosts, client_id=session.credentials)
-        thief.start()
-        thief.stop()
-        thief.close()
-        deadline = time.monotonic() + 20
-        while not session._over and time.monotonic() < deadline:
-            time.sleep(0.01)
+from impl.coordination.zookeeper import KazooSession, Servers
 
 
 @pytest.fixture(scope="module")
@@ -76,22 +47,20 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperServer
 
 
 @pytest.fixture(params=["memory", "real"])
-def world(request: pytest.FixtureRequest) -> Iterator[World]:
+def world(request: pytest.FixtureRequest) -> Iterator[Service]:
     """Return a world for each adapter."""
     if request.param == "memory":
         yield Ensemble()
     else:
-        real = Real(request.getfixturevalue("server").hosts)
-        yield real
-        for session in real.opened:
-            session.close()
+        with Servers(request.getfixturevalue("server").hosts) as servers:
+            yield servers
 
 
 numbers = itertools.count()
 
 
 @pytest.fixture
-def root(world: World) -> str:
+def root(world: Service) -> str:
     """Return the path of a node that is this test's own."""
     return world.connect().create(f"/test{next(numbers)}")[0]
 
@@ -108,7 +77,7 @@ def heard(session: Session, count: int) -> list[Event]:
     return events + session.events()
 
 
-def test_versions(world: World, root: str) -> None:
+def test_versions(world: Service, root: str) -> None:
     """A node begins at version 0, every write adds one, whatever it writes; a write or deletion with another version is refused."""
     session = world.connect()
     path, created = session.create(f"{root}/state", b"one")
@@ -128,7 +97,7 @@ def test_versions(world: World, root: str) -> None:
     assert session.exists(path) is None
 
 
-def test_creations(world: World, root: str) -> None:
+def test_creations(world: Service, root: str) -> None:
     """A node needs its parent, is created once, and is deleted without children; a parent counts and names its children."""
     session = world.connect()
     session.create(f"{root}/b")
@@ -153,14 +122,14 @@ def test_creations(world: World, root: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "one", "/one/", "//one", "/one//two"])
-def test_paths(world: World, path: str) -> None:
+def test_paths(world: Service, path: str) -> None:
     """A path that ZooKeeper does not take is refused before it is sent."""
     with pytest.raises(ValueError, match="no path of ZooKeeper"):
         world.connect().exists(path)
 
 
 @pytest.mark.parametrize("ends_by", ["close", "expiry"])
-def test_ephemeral_nodes_end_with_their_session(world: World, root: str, ends_by: str) -> None:
+def test_ephemeral_nodes_end_with_their_session(world: Service, root: str, ends_by: str) -> None:
     """Ephemeral nodes name their session, have no children, and go with it; others stay. Who watches hears it."""
     session, other = world.connect(), world.connect()
     _, stat = session.create(f"{root}/id", ephemeral=True)
@@ -179,7 +148,7 @@ def test_ephemeral_nodes_end_with_their_session(world: World, root: str, ends_by
     assert other.children(root) == ["topic"]
 
 
-def test_creation_ids(world: World, root: str) -> None:
+def test_creation_ids(world: Service, root: str) -> None:
     """A node that is created again has a larger czxid, in the order of transactions: a broker's epoch."""
     session, other = world.connect(), world.connect()
     _, first = session.create(f"{root}/1", ephemeral=True)
@@ -191,7 +160,7 @@ def test_creation_ids(world: World, root: str) -> None:
     assert session.get(f"{root}/1")[1].czxid == third.czxid
 
 
-def test_sequential_nodes(world: World, root: str) -> None:
+def test_sequential_nodes(world: Service, root: str) -> None:
     """A sequential node's name ends in ten digits that count all children its parent has ever had."""
     session = world.connect()
     session.create(f"{root}/plain")
@@ -202,7 +171,7 @@ def test_sequential_nodes(world: World, root: str) -> None:
     assert path == f"{root}/other_0000000003"
 
 
-def test_multi_is_all(world: World, root: str) -> None:
+def test_multi_is_all(world: Service, root: str) -> None:
     """A multi does all its operations in order, and later ones see earlier ones; it is one transaction."""
     session = world.connect()
     session.create(f"{root}/epoch", b"7")
@@ -236,7 +205,7 @@ def test_multi_is_all(world: World, root: str) -> None:
         (lambda root: Check(f"{root}/none", 0), NoNode),
     ],
 )
-def test_multi_or_nothing(world: World, root: str, last: Callable[[str], Any], reason: type[CoordinationError]) -> None:
+def test_multi_or_nothing(world: Service, root: str, last: Callable[[str], Any], reason: type[CoordinationError]) -> None:
     """A multi of which one operation is refused changes nothing, fires no watch, and says which one it was, and why."""
     session = world.connect()
     session.create(f"{root}/epoch", b"7")
@@ -253,7 +222,7 @@ def test_multi_or_nothing(world: World, root: str, last: Callable[[str], Any], r
     assert session.create(f"{root}/next_", sequential=True)[0] == f"{root}/next_0000000001"
 
 
-def test_data_watches(world: World, root: str) -> None:
+def test_data_watches(world: Service, root: str) -> None:
     """A watch on data fires once: on creation, a write or deletion; one on a missing node comes from `exists` alone."""
     session, other = world.connect(), world.connect()
     path = f"{root}/state"
@@ -279,7 +248,7 @@ def test_data_watches(world: World, root: str) -> None:
     assert heard(session, 1) == [Event(Kind.DELETED, path)]
 
 
-def test_child_watches(world: World, root: str) -> None:
+def test_child_watches(world: Service, root: str) -> None:
     """A watch on children fires once when one comes or goes, not when one is written; the deletion of the node is told once."""
     session, other = world.connect(), world.connect()
     session.children(root, watch=True)
@@ -299,7 +268,7 @@ def test_child_watches(world: World, root: str) -> None:
     assert heard(session, 1) == [Event(Kind.DELETED, root)]
 
 
-def test_expired_session_does_nothing(world: World, root: str) -> None:
+def test_expired_session_does_nothing(world: Service, root: str) -> None:
     """A session that has expired hears of it once, and refuses everything for ever, reads too: no other session does it instead."""
     session, other = world.connect(), world.connect()
     session.create(f"{root}/data", b"kept")
@@ -319,7 +288,7 @@ def test_expired_session_does_nothing(world: World, root: str) -> None:
     assert heard(session, 0) == []
 
 
-def test_closed_session_does_nothing(world: World, root: str) -> None:
+def test_closed_session_does_nothing(world: Service, root: str) -> None:
     """A session that was closed refuses every operation, and may be closed again."""
     session = world.connect()
     session.close()
@@ -368,10 +337,9 @@ def answer(session: Session, root: str, kind: str, step: Any) -> Any:
 @pytest.fixture(scope="module")
 def pair(server: ZooKeeperServer) -> Iterator[list[tuple[Session, Session]]]:
     """Return two sessions of each adapter."""
-    ensemble, real = Ensemble(), Real(server.hosts)
-    yield [(ensemble.connect(), ensemble.connect()), (real.connect(), real.connect())]
-    for session in real.opened:
-        session.close()
+    ensemble = Ensemble()
+    with Servers(server.hosts) as real:
+        yield [(ensemble.connect(), ensemble.connect()), (real.connect(), real.connect())]
 
 
 @settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from test_controller import Cluster, P
-from test_log import MEMORY
 from test_replica_manager import Replicas
 
 from impl import znodes
-from impl.controller import Changed, Controller, ShutDown
+from impl.controller import Changed, Controller
 from spec.control.eras import BUG, FIXED
 from spec.control.state import ControllerState, Role
 from spec.table import Spec
@@ -22,17 +19,16 @@ from spec.table import Spec
 @contextmanager
 def replicas(era: Spec, unclean: bool = False) -> Iterator[Replicas]:
     """Run three brokers with replicas, the first of them the controller."""
-    with tempfile.TemporaryDirectory(dir=MEMORY) as name:
-        cluster = Replicas(3, Path(name), era=era, unclean=unclean)
-        yield cluster.rest()
-        for manager in cluster.managers.values():
-            manager.crash()
+    with Replicas(3, era=era, unclean=unclean) as cluster:
+        cluster.rest()
+        yield cluster
 
 
 def unseen_bounce(era: Spec) -> bool:
     """A broker restarts between two looks of the controller: is it told of its partition?"""
     with replicas(era) as cluster:
-        cluster.topic(1, 2).bounce(1)
+        cluster.topic(1, 2)
+        cluster.bounce(1)
         cluster.rest()
         return P in cluster.managers[1].partitions
 
@@ -40,14 +36,18 @@ def unseen_bounce(era: Spec) -> bool:
 def follower_is_behind(era: Spec) -> bool:
     """A follower dies: does the other one learn the new leader epoch?"""
     with replicas(era) as cluster:
-        cluster.topic(1, 2, 0).die(2).rest()
+        cluster.topic(1, 2, 0)
+        cluster.crash(2)
+        cluster.rest()
         return cluster.managers[0].partitions[P].leader_epoch == cluster.state()[1] == 1
 
 
 def last_isr_member(era: Spec, unclean: bool = False) -> bool:
     """The lone replica dies: does the ISR keep it, without a leader?"""
     with replicas(era, unclean) as cluster:
-        cluster.topic(1).die(1).rest()
+        cluster.topic(1)
+        cluster.crash(1)
+        cluster.rest()
         return cluster.state()[0::2] == (-1, (1,))
 
 
@@ -59,7 +59,10 @@ def last_isr_member_where_unclean(era: Spec) -> bool:
 def dead_replica_and_controller(era: Spec) -> bool:
     """A lone replica and the controller die together: does the next controller see that nobody leads?"""
     with replicas(era) as cluster:
-        cluster.topic(1).die(1).die(0).rest()
+        cluster.topic(1)
+        cluster.crash(1)
+        cluster.crash(0)
+        cluster.rest()
         return cluster.state()[0] == -1
 
 
@@ -67,7 +70,7 @@ def shutdown_is_told(era: Spec) -> bool:
     """A leader shuts down: does it hear that it leads no more?"""
     with replicas(era) as cluster:
         cluster.topic(1, 2)
-        cluster.active.handle(ShutDown(1, cluster.managers[1].broker_epoch, lambda *_: None))
+        cluster.shut_down(1, 0)
         cluster.rest()
         assert cluster.state()[0] == 2
         return cluster.managers[1].role_of(P) == Role.FOLLOWER
@@ -79,7 +82,7 @@ def former_incarnation(era: Spec) -> bool:
         cluster.admin.create_topic_with_assignment("orders", {0: (1, 2)})
         work(cluster.active)
         cluster.bounce(1)
-        while cluster.deliver(0, 1, twice=False):
+        while cluster.deliver(0, 1):
             pass
         return P not in cluster.managers[1].partitions
 
@@ -88,7 +91,7 @@ def follower_stops(era: Spec) -> bool:
     """A follower shuts down: does it stop fetching when it is asked to, under the leader epoch it has?"""
     with replicas(era) as cluster:
         cluster.topic(1, 2)
-        cluster.active.handle(ShutDown(2, cluster.managers[2].broker_epoch, lambda *_: None))
+        cluster.shut_down(2, 0)
         cluster.rest()
         return P not in cluster.managers[2].fetchers
 
@@ -108,7 +111,7 @@ def unfenced_write(era: Spec) -> bool:
     work(new)
     old._session.events()  # what tells it of the new controller is late
     before = cluster.state()
-    cluster.ensemble.expire(cluster.brokers[3].session)  # type: ignore[arg-type]
+    cluster.expire(3)
     old._session.events()
     old.handle(Changed("brokers"))
     while old.events or old.agenda:

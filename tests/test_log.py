@@ -98,6 +98,24 @@ def test_leader_stamps(tmp_path: Path) -> None:
     assert (tmp_path / "leader" / f"{0:020}.log").read_bytes() == (tmp_path / "follower" / f"{0:020}.log").read_bytes()
 
 
+def test_truncated_records_come_back(tmp_path: Path) -> None:
+    """What a loss of power brings back after a truncation is of its own epoch, not of that which took its place."""
+    log = filled(tmp_path, 3)
+    log.append_as_leader(batch(b"old"), 1)
+    log.flush()
+    path = tmp_path / f"{0:020}.log"
+    flushed = path.read_bytes()
+    log.truncate_to(3)
+    log.append_as_leader(batch(b"new"), 2)
+    assert log.epochs == ((0, 0), (2, 3))
+    log.crash()
+    path.write_bytes(flushed)
+    log = PartitionLog(tmp_path, SMALL)
+    assert values(log)[3:] == [b"old"]
+    assert log.epochs == ((0, 0), (1, 3))
+    log.close()
+
+
 def test_bad_batches_are_refused(tmp_path: Path) -> None:
     """What is no whole and sound batch, or does not go on where the log ends, is refused, and nothing is appended."""
     log = PartitionLog(tmp_path)

@@ -168,6 +168,20 @@ class Session(Protocol):
         """End the session; its ephemeral nodes go at once. Nothing happens if it is over."""
 
 
+class Service(Protocol):
+    """The servers, as somebody sees them who starts and ends brokers."""
+
+    def connect(self) -> Session:
+        """Open a session.
+
+        Raises:
+            ConnectionLost: no server answers.
+        """
+
+    def expire(self, session: Session) -> None:
+        """End a session of this service from the servers' side, as when nothing was heard of it for its timeout."""
+
+
 def check_path(path: str) -> str:
     """Return a path that ZooKeeper takes.
 

@@ -27,6 +27,7 @@ from impl.coordination.interface import (
     NotEmpty,
     Operation,
     Result,
+    Session,
     SessionExpired,
     Set,
     Stat,
@@ -77,11 +78,12 @@ class Ensemble:
         self._sessions[session.id] = session
         return session
 
-    def expire(self, session: MemorySession) -> None:
+    def expire(self, session: Session) -> None:
         """End a session from the servers' side, as when nothing was heard of it for its timeout; it finds out later."""
         if session.id in self._sessions:
+            expired = self._sessions[session.id]
             self._end(session.id)
-            session.heard(Event(Kind.EXPIRED))
+            expired.heard(Event(Kind.EXPIRED))
 
     # For sessions
 

@@ -8,7 +8,9 @@ Kazoo forgets its watches with a connection and calls them with an event of no t
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
+from types import TracebackType
 from typing import Any
 
 from kazoo import exceptions
@@ -32,6 +34,7 @@ from impl.coordination.interface import (
     NotEmpty,
     Operation,
     Result,
+    Session,
     SessionExpired,
     Set,
     Stat,
@@ -147,6 +150,11 @@ class KazooSession:
                 raise MultiRefused(index, _error(answer))
         return [_stat(a) if isinstance(a, ZnodeStat) else a if isinstance(a, str) else None for a in answers]
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the session is known to have ended."""
+        return self._over
+
     def events(self) -> list[Event]:
         """See `Session.events`."""
         with self._lock:
@@ -199,6 +207,51 @@ class KazooSession:
             elif state == KazooState.LOST and not self._over:
                 self._heard.append(Event(Kind.EXPIRED))
                 self._end()  # and with it the session that kazoo would open next
+
+
+class Servers:
+    """Real servers; the interface is `Service`. As a context it closes every session that it has opened."""
+
+    def __init__(self, hosts: str, timeout: float = 6.0, patience: float = 30.0) -> None:
+        """See `KazooSession`."""
+        self._hosts = hosts
+        self._timeout = timeout
+        self._patience = patience
+        self._opened: dict[int, KazooSession] = {}
+
+    def connect(self) -> KazooSession:
+        """See `Service.connect`."""
+        session = KazooSession(self._hosts, self._timeout, self._patience)
+        self._opened[session.id] = session
+        return session
+
+    def expire(self, session: Session) -> None:
+        """Take the session over from elsewhere and end it, as its timeout would; wait until its owner has heard of it.
+
+        Raises:
+            ConnectionLost: the owner has not heard of it within the patience.
+        """
+        expired = self._opened[session.id]
+        thief = KazooClient(self._hosts, client_id=expired.credentials)
+        thief.start()
+        thief.stop()
+        thief.close()
+        deadline = time.monotonic() + self._patience
+        while not expired.is_over:
+            if time.monotonic() > deadline:
+                raise ConnectionLost(f"session {session.id:#x} has not heard of its end within {self._patience:g} s")
+            time.sleep(0.01)
+
+    def close(self) -> None:
+        """Close all sessions."""
+        for session in self._opened.values():
+            session.close()
+
+    def __enter__(self) -> Servers:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
 
 
 def _stat(stat: ZnodeStat) -> Stat:

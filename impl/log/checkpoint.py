@@ -37,10 +37,14 @@ def write_lines(path: Path, lines: Sequence[str]) -> None:
     """Write a checkpoint so that a crash leaves the old one or the new one, whole."""
     text = "".join(f"{line}\n" for line in (VERSION, str(len(lines)), *lines))
     temporary = path.with_name(f"{path.name}.tmp")
-    with temporary.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    try:
+        left = text.encode()
+        while left:
+            left = left[os.write(handle, left) :]
+        os.fsync(handle)
+    finally:
+        os.close(handle)
     temporary.replace(path)
     sync_folder(path.parent)
 

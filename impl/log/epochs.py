@@ -28,6 +28,10 @@ class LeaderEpochs:
         """The newest epoch, or UNDEFINED."""
         return self._entries[-1][0] if self._entries else UNDEFINED
 
+    def epoch_at(self, offset: int) -> int:
+        """Return the epoch that an offset belongs to, or UNDEFINED."""
+        return next((epoch for epoch, start in reversed(self._entries) if start <= offset), UNDEFINED)
+
     def assign(self, epoch: int, start: int) -> None:
         """Note that an epoch begins at an offset; entries that contradict it go. Nothing changes if it is the newest already."""
         if self._entries and self._entries[-1][0] == epoch and start >= self._entries[-1][1]:

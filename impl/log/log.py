@@ -52,9 +52,13 @@ class PartitionLog:
         self._segments: list[Segment] = []
         self.cut_bytes = 0
         """How much of the end was cut when the log was opened."""
-        self._open_segments(recovery_point)
-        self._epochs.truncate_from_end(self.end_offset)
-        self._epochs.truncate_from_start(self.start_offset)
+        try:
+            self._open_segments(recovery_point)
+            self._epochs.truncate_from_end(self.end_offset)
+            self._epochs.truncate_from_start(self.start_offset)
+        except OSError:
+            self.crash()
+            raise
         self._flushed = min(recovery_point, self.end_offset)
 
     def _open_segments(self, recovery_point: int) -> None:
@@ -77,11 +81,18 @@ class PartitionLog:
             torn = cut > 0
             self._segments.append(segment)
         if not self._segments:
+            checkpoint.sync_folder(self.folder.parent)  # a new folder is a name that would be lost with the power
             self._begin_segment(0)
 
     def _note_found(self, batch: Batch) -> None:
-        """Take up an epoch that was found in the log and not in the checkpoint."""
-        if batch.epoch > self._epochs.latest:
+        """Believe the log where the checkpoint has another epoch, or none, for a batch.
+
+        A loss of power may bring back what was truncated after the last flush; under the epoch of what took its place it would
+        pass for that for ever.
+        """
+        if self._epochs.epoch_at(batch.base) != batch.epoch:
+            self._epochs.truncate_from_end(batch.base)
+        if self._epochs.epoch_at(batch.base) != batch.epoch:
             self._epochs.assign(batch.epoch, batch.base)
 
     # What there is
@@ -246,6 +257,8 @@ class PartitionLog:
         """
         if not self.start_offset <= offset <= self.end_offset:
             raise OffsetOutOfRange(f"{self.folder.name}: {offset} is not within {self.start_offset} to {self.end_offset}")
+        if offset == self.end_offset or (end is not None and offset >= end):
+            return b""
         segment = self._segments[self._place_of(offset)]
         found = segment.find(offset)
         if found is None:
@@ -256,6 +269,10 @@ class PartitionLog:
                 break
             position = place + batch.size
         return segment.read(start, position - start)
+
+    def same_segment(self, offset: int, other: int) -> bool:
+        """Whether two offsets are, or would be, in one segment."""
+        return self._place_of(offset) == self._place_of(other)
 
     def _place_of(self, offset: int) -> int:
         """Return which segment holds an offset, or would."""

@@ -43,6 +43,7 @@ class Segment:
         self._time_offsets: list[int] = []
         self._paths = [folder / f"{base:020}{suffix}" for suffix in (".log", ".index", ".timeindex")]
         self._has_indexes = all(path.exists() for path in self._paths)
+        self._is_closed = False
         self._log, self._index, self._time_index = (os.open(p, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644) for p in self._paths)
 
     # Opening
@@ -168,9 +169,10 @@ class Segment:
             os.fsync(handle)
 
     def close(self) -> None:
-        """Close the files."""
-        for handle in (self._log, self._index, self._time_index):
+        """Close the files, unless they are closed."""
+        for handle in () if self._is_closed else (self._log, self._index, self._time_index):
             os.close(handle)
+        self._is_closed = True
 
     def delete(self) -> None:
         """Close the files and delete them, the indexes first: an index without its log would be a mystery."""

@@ -10,7 +10,13 @@ Source: Kafka 2.8 KafkaApis.scala, ReplicaManager.scala, Partition.scala at inte
 from __future__ import annotations
 
 from spec.control.decisions import BadVersion, Checked, FollowerSkip, Truncation
-from spec.control.network import ErrorCode, answer_to_leader_and_isr, answer_to_request, answer_to_stop_replica
+from spec.control.network import (
+    ErrorCode,
+    answer_to_fetch_epoch,
+    answer_to_leader_and_isr,
+    answer_to_request,
+    answer_to_stop_replica,
+)
 from spec.control.state import BROKERS, NO_EPOCH, ROLE, Kind, Life, Role, Stale, World
 from spec.control.zookeeper import isr_write_succeeds, write_isr
 from spec.domain import Broker, append, contains, excluding, including, pop_first, truncate
@@ -600,7 +606,8 @@ def a_fetch_waits(s: World) -> bool:
 
 def fetch_is_of_leaders_epoch(s: World, k: Constants, leader: int) -> bool:
     """The fetch is of the leader epoch that the leader is in, if the era compares it."""
-    return k.fetches_fenced == Checked.NO or s.fetches[0].leader_epoch == s.brokers[leader].replica.leader_epoch
+    answer = answer_to_fetch_epoch(s.fetches[0].leader_epoch, s.brokers[leader].replica.leader_epoch, k.fetches_fenced)
+    return answer == ErrorCode.NONE
 
 
 def fetch_is_of_this_generation(s: World, k: Constants) -> bool:

@@ -17,12 +17,13 @@ from spec.table import Constants
 
 
 class ErrorCode(enum.IntEnum):
-    """Kafka's error codes, those that a broker answers to a controller."""
+    """Kafka's error codes, those that a gate of a broker answers."""
 
     NONE = 0
     UNKNOWN_TOPIC_OR_PARTITION = 3
     STALE_CONTROLLER_EPOCH = 11
     FENCED_LEADER_EPOCH = 74
+    UNKNOWN_LEADER_EPOCH = 75
     STALE_BROKER_EPOCH = 77
 
 
@@ -73,6 +74,18 @@ def answer_to_stop_replica(leader_epoch: int, current: int, rule: int) -> int:
     if rule == StopReplicaEpoch.AT_LEAST and leader_epoch == current:
         return ErrorCode.NONE
     return ErrorCode.FENCED_LEADER_EPOCH
+
+
+def answer_to_fetch_epoch(leader_epoch: int, current: int, checked: int) -> int:
+    """Return what a broker answers to the leader epoch that a fetcher is in; a negative one is none and passes.
+
+    Compared before it is asked whether the broker leads (2.1, KIP-320). Kafka 2.8: Partition.checkCurrentLeaderEpoch.
+    """
+    if checked == 0 or leader_epoch < 0 or leader_epoch == current:
+        return ErrorCode.NONE
+    if leader_epoch < current:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    return ErrorCode.UNKNOWN_LEADER_EPOCH
 
 
 # ---------------------------------------------------------------------------------------------------------------------

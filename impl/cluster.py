@@ -1,0 +1,190 @@
+"""Brokers on one coordination service, by number: the steps that a scheduler, a replay or a test puts together.
+
+Nothing moves by itself: controllers work, and requests and answers travel, where the caller says so. There is no chance here,
+and no time but the clock that is handed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from types import TracebackType
+from typing import Self
+
+from impl import znodes
+from impl.broker import Broker
+from impl.controller import Controller, ShutDown
+from impl.coordination.interface import NoNode, Service, Session
+from impl.errors import Code
+from impl.log.log import LogConfig
+from impl.partitions import TopicPartition
+from impl.requests import Leadership, Request
+from impl.settings import Settings
+from impl.state_change_log import StateChangeLog
+from spec.control.eras import FIXED
+from spec.control.state import ControllerState
+from spec.table import Spec
+
+
+class Cluster:
+    """Brokers, of which those in `brokers` run. Each has a folder of its own, which outlives its processes.
+
+    As a context it crashes at the end what still runs.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        service: Service,
+        era: Spec = FIXED,
+        write: Callable[[str], object] = lambda _: None,
+        clock: Callable[[], float] = lambda: 0.0,
+        seed: int = 0,
+        settings: Settings | None = None,
+        config: LogConfig | None = None,
+    ) -> None:
+        """`write` takes the lines of the state-change log; `clock` returns seconds since 1970.
+
+        `seed` decides what brokers draw; the rest is as of `Broker`.
+        """
+        self.folder = folder
+        self.service = service
+        self.era = era
+        self.log = StateChangeLog(write, clock)
+        self.brokers: dict[int, Broker] = {}
+        self.tools = service.connect()
+        """The session of whoever looks at the znodes, and of Kafka's tools."""
+        self._clock = clock
+        self._random = Random(seed)
+        self._settings = settings
+        self._config = config
+
+    # Processes and sessions
+
+    def start(self, number: int, endpoint: znodes.Endpoint | None = None) -> Broker:
+        """Start a broker's process on what is on its disk: it opens a session and registers, listening at the endpoint.
+
+        Raises:
+            ValueError: it runs.
+            NodeExists: the registration of an earlier session is still there.
+        """
+        if number in self.brokers:
+            raise ValueError(f"broker {number} runs; crash or close it before it is started again")
+        session = self.service.connect()
+        folder = self.folder / str(number)
+        broker = Broker(
+            number, self.era, session, folder, self.log, self._clock, self._random, self._settings, self._config, endpoint
+        )
+        broker.register()
+        self.brokers[number] = broker
+        return broker
+
+    def end_process(self, number: int) -> Session:
+        """End a broker's process; return its session, which the servers have not missed yet."""
+        broker = self.brokers.pop(number)
+        broker.crash()
+        return broker.session
+
+    def crash(self, number: int) -> None:
+        """End a broker's process; the servers end its session at once."""
+        self.service.expire(self.end_process(number))
+
+    def bounce(self, number: int) -> Broker:
+        """Crash a broker and start it again, before anybody reads ZooKeeper."""
+        self.crash(number)
+        return self.start(number)
+
+    def expire(self, number: int) -> None:
+        """End a broker's session from the servers' side. It does not notice before its next step, or `reopen`."""
+        self.service.expire(self.brokers[number].session)
+
+    def reopen(self, number: int) -> None:
+        """Let a broker notice that its session is over, and open another."""
+        self.brokers[number].reopen(self.service.connect())
+
+    def close(self, number: int) -> None:
+        """End a broker's process as it does after its controlled shutdown, whatever came of that."""
+        self.brokers.pop(number).close()
+
+    def end(self) -> None:
+        """Crash all that runs, so that no file is open; for the end of a test or a run."""
+        for number in list(self.brokers):
+            self.crash(number)
+        self.tools.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.end()
+
+    # What moves between brokers
+
+    def in_flight(self, sender: int, receiver: int) -> Request | None:
+        """Return the request that a broker's controller is sending to another, if both run."""
+        if sender not in self.brokers or receiver not in self.brokers:
+            return None
+        return self.brokers[sender].in_flight(receiver)
+
+    def deliver(self, sender: int, receiver: int, answered: bool = True) -> bool:
+        """Have a broker take the request in flight from a controller; return whether there was one.
+
+        Unless it is `answered`, the answer is lost with its connection, and the same request will be sent again.
+        """
+        request = self.in_flight(sender, receiver)
+        if request is None:
+            return False
+        answer = self.brokers[receiver].take(request)
+        if answered:
+            self.brokers[sender].answered(receiver, request, answer)
+        return True
+
+    def lose(self, sender: int, receiver: int) -> bool:
+        """Lose the request in flight with its connection and for good, as up to 0.8 (KAFKA-1738); return whether there was one."""
+        if self.in_flight(sender, receiver) is None:
+            return False
+        self.brokers[sender].channels.answered(receiver)
+        return True
+
+    def shut_down(
+        self, number: int, controller: int, reply: Callable[[Code, tuple[TopicPartition, ...]], object] = lambda *_: None
+    ) -> None:
+        """Begin a broker's controlled shutdown: it asks this controller, in whose queue that waits; `reply` as of `ShutDown`."""
+        broker = self.brokers[number]
+        broker.is_stopping = True
+        self.brokers[controller].controller.handle(ShutDown(number, broker.epoch, reply))
+
+    def rest(self, steps: int = 1_000_000) -> None:
+        """Go on, with every answer, until no controller has anything to do and no request waits for a broker that runs.
+
+        Raises:
+            RuntimeError: it never comes to rest, or not within so many rounds.
+        """
+        for _ in range(steps):
+            worked = sum(self.brokers[number].step() for number in sorted(self.brokers))
+            delivered = sum(self.deliver(a, b) for a in sorted(self.brokers) for b in sorted(self.brokers))
+            if worked + delivered == 0:
+                return
+        raise RuntimeError(f"the cluster does not come to rest within {steps} rounds")
+
+    # What is there
+
+    @property
+    def active(self) -> Controller:
+        """The one controller that is active.
+
+        Raises:
+            ValueError: there is none, or more than one.
+        """
+        (one,) = [b.controller for b in self.brokers.values() if b.controller.life == ControllerState.ACTIVE]
+        return one
+
+    def leadership(self, partition: TopicPartition) -> Leadership | None:
+        """Return what a partition's state znode holds, None if there is none."""
+        try:
+            data, stat = self.tools.get(znodes.state(partition))
+        except NoNode:
+            return None
+        state = znodes.State.decode(partition, data)
+        return Leadership(state.leader, state.leader_epoch, state.isr, stat.version, state.controller_epoch)

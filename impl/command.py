@@ -1,0 +1,190 @@
+"""The subcommand `run`: a cluster that runs, in virtual time or on loopback with real ZooKeeper, and what came of it.
+
+Knows options and files. Exit codes are those of the other subcommands; a promise that was broken is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from spec.control.decisions import SuffixLoss
+from spec.control.eras import SPECS
+from spec.table import Spec, SpecError
+
+if TYPE_CHECKING:
+    from impl.run.display import Display
+    from impl.run.options import Options
+    from impl.run.outcome import Outcome
+
+KEPT, BROKEN = 0, 1
+MOST_BROKERS = 32
+FORMATS = ("text", "json")
+NEEDED = ("aiokafka", "kazoo", "rich", "transitions")
+LOG = "state-change.log"
+NOT_RUN = ("KAFKA-1096", "expired-session-reads", "goals", "old-leader-without-successor")
+"""Models that the implementation has no switch for: it keeps its epoch, and a session that is over reads nothing."""
+
+
+def add_commands(commands: Any) -> None:
+    """Add the subcommand to an argument parser's subparsers."""
+    parser = commands.add_parser(
+        "run",
+        help="run a cluster: controllers and brokers that execute the tables, in a simulation with faults or on real ZooKeeper",
+        description="Without --zookeeper everything happens in virtual time, and the same options are the same run. "
+        "With it, brokers talk over loopback, in real time, and no faults come by themselves.",
+    )
+    parser.add_argument("--brokers", type=_number(1, MOST_BROKERS), default=3, metavar="N", help="brokers (default: 3)")
+    parser.add_argument("--partitions", type=_number(1, 10_000), default=6, metavar="N", help="of the topic (default: 6)")
+    parser.add_argument("--replication-factor", type=_number(1, MOST_BROKERS), metavar="N", help="default: 3, or all brokers")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="what all chance is drawn from (default: 0)")
+    parser.add_argument("--seconds", type=_seconds, metavar="S", help="how long clients work (default: 30 virtual, or 10 real)")
+    parser.add_argument("--era", default="fixed", metavar="ERA", help="fixed, era_2_8, era_0_10, or a bug: see `models`")
+    parser.add_argument("--faults", metavar="A,B,...", help="which faults come: by name, or none, usual (the default), all")
+    parser.add_argument("--unclean", action="store_true", help="permit unclean leader elections")
+    parser.add_argument("--zookeeper", metavar="HOST:PORT|start", help="use real ZooKeeper; start: one from PySpark's jars")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="an empty folder for the logs (default: a temporary one)")
+    parser.add_argument("--state-change-log", type=Path, metavar="FILE", help=f"where it goes (default: DIR/{LOG} with --data)")
+    parser.add_argument("--format", choices=FORMATS, default="text", help="what is written to stdout")
+    parser.add_argument("-q", "--quiet", action="store_true", help="show nothing while it runs")
+    parser.set_defaults(run=run)
+
+
+def _number(least: int, most: int) -> Any:
+    def read(text: str) -> int:
+        if not text.isdecimal() or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is no number from {least:,} to {most:,}")
+        return int(text)
+
+    return read
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 86_400:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from above 0 to 86,400")
+    return seconds
+
+
+def find_era(name: str) -> Spec:
+    """Return the era of a name, with or without `control/`.
+
+    Raises:
+        SpecError: there is none, or the implementation has no switch for it.
+    """
+    eras = {spec.name.removeprefix("control/"): spec for spec in SPECS}
+    short = name.removeprefix("control/")
+    if short in NOT_RUN:
+        raise SpecError(f"--era {name}: only the model has this; `kafka-spec check control/{short}` shows it")
+    if short not in eras:
+        known = ", ".join(one for one in eras if one not in NOT_RUN)
+        raise SpecError(f"--era {name}: there is {known}")
+    return eras[short]
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run a cluster, and tell what came of it."""
+    try:
+        from impl.run.display import Display
+        from impl.run.report import json_of, text_of
+    except ModuleNotFoundError as error:
+        if error.name not in NEEDED:
+            raise
+        raise SpecError(f"{error.name} is missing, which a cluster needs; pip install 'kafka-spec[impl]'") from None
+    asked = _options(options)
+    with _folder(options.data) as folder, _log(options) as log, Display(sys.stderr, not options.quiet) as display:
+        outcome = _outcome(options, asked, folder, log, display)
+    sys.stdout.write(json_of(outcome) if options.format == "json" else text_of(outcome))
+    return KEPT if outcome.kept else BROKEN
+
+
+def _options(options: argparse.Namespace) -> Options:
+    """Return what a run is asked for.
+
+    Raises:
+        SpecError: options do not go together.
+    """
+    from impl.run.faults import parse_faults
+    from impl.run.options import Options
+
+    factor = options.replication_factor or min(3, options.brokers)
+    if factor > options.brokers:
+        raise SpecError(f"--replication-factor {factor} needs so many brokers, and there are {options.brokers}")
+    real = options.zookeeper is not None
+    if real and options.faults not in (None, "none"):
+        raise SpecError("--faults is of the simulation; with --zookeeper nothing fails by itself, leave one of them out")
+    era, faults = find_era(options.era), () if real else parse_faults(options.faults or "usual")
+    if era.constants({}).suffix_loss != SuffixLoss.OUTSIDE_ISR and not real:
+        faults = parse_faults(",".join((*faults, "power")))
+    return Options(
+        brokers=options.brokers,
+        partitions=options.partitions,
+        replication_factor=factor,
+        seed=options.seed,
+        seconds=options.seconds or (10.0 if real else 30.0),
+        era=era,
+        faults=faults,
+        unclean=options.unclean,
+        real=real,
+    )
+
+
+def _outcome(options: argparse.Namespace, asked: Options, folder: Path, log: TextIO | None, display: Display) -> Outcome:
+    from impl.run.simulation import Simulation
+
+    def write(line: str) -> None:
+        if log is not None:
+            log.write(line)
+
+    def watch(simulation: Simulation) -> None:
+        world = simulation.world
+        display.show(world.cluster, world.numbers, asked.partitions_of_topic(), world.observer)
+
+    return Simulation(asked, folder, write, display.news, watch).run()
+
+
+@contextmanager
+def _folder(asked: Path | None) -> Iterator[Path]:
+    """Yield an empty folder: the one that was asked for, or a temporary one.
+
+    Raises:
+        SpecError: it is not empty, or cannot be made.
+    """
+    if asked is None:
+        with tempfile.TemporaryDirectory(prefix="kafka-spec-run-") as folder:
+            yield Path(folder)
+        return
+    try:
+        asked.mkdir(parents=True, exist_ok=True)
+        if any(asked.iterdir()):
+            raise SpecError(f"--data {asked}: the folder is not empty; name another, or empty it")
+    except OSError as error:
+        raise SpecError(f"--data {asked}: {error.strerror}; name a folder that can be written") from None
+    yield asked
+
+
+@contextmanager
+def _log(options: argparse.Namespace) -> Iterator[TextIO | None]:
+    """Yield the file of the state-change log, None if nobody wants one.
+
+    Raises:
+        SpecError: it cannot be written.
+    """
+    path = options.state_change_log or (options.data / LOG if options.data is not None else None)
+    if path is None:
+        yield None
+        return
+    try:
+        file = path.open("w", encoding="utf-8")
+    except OSError as error:
+        raise SpecError(f"--state-change-log {path}: {error.strerror}; name a file that can be written") from None
+    with file:
+        yield file

@@ -1,0 +1,133 @@
+"""Faults that come by themselves, in a simulation: processes, sessions, connections, power. Chance decides when, and whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from impl.coordination.memory import Loss, MemorySession
+from impl.data_requests import ElectLeadersRequest
+from impl.run.faults import mean_seconds
+from impl.run.tasks import Call, Sleep, Task
+from impl.run.world import World
+
+SESSION_TIMEOUT = 6.0
+"""zookeeper.session.timeout.ms: how long the servers take at the most to miss a process."""
+DEAF = 4.0
+"""How long a broker takes at the most to notice that its session is over."""
+DOWN = 3.0
+SPELL = 5.0
+"""How long two brokers cannot reach each other, or one is slow, at the most."""
+
+
+class Chaos:
+    """Lets faults happen to a world, until it is told to stop."""
+
+    def __init__(self, world: World, random: Random, faults: tuple[str, ...]) -> None:
+        """`faults` are those that may happen, by name."""
+        self.stopped = False
+        self._world = world
+        self._random = random
+        self._faults = faults
+        self._strike: dict[str, Callable[[], object]] = {
+            "crash": self.crash,
+            "bounce": self.bounce,
+            "expiry": self.expiry,
+            "shutdown": self.shutdown,
+            "election": self.election,
+            "zookeeper": self.zookeeper,
+            "isolation": self.isolation,
+            "slow": self.slow,
+            "power": self.power,
+        }
+
+    def tasks(self) -> list[Task]:
+        """Return a task for each fault that comes by itself."""
+        return [self._again_and_again(name, every) for name, every in mean_seconds(self._faults)]
+
+    def _again_and_again(self, name: str, every: float) -> Task:
+        while True:
+            yield Sleep(self._random.uniform(0.5, 1.5) * every)
+            if self.stopped:
+                return
+            if self._world.running():
+                self._strike[name]()
+
+    def _somebody(self) -> int:
+        return self._random.choice(self._world.running())
+
+    def _note(self, name: str, text: str) -> None:
+        self._world.observer.fault(name, text)
+
+    def crash(self) -> None:
+        """End a process; its session expires later, and it is started again after that."""
+        number = self._somebody()
+        self._note("crash", f"broker {number} crashes")
+        self._end(number)
+
+    def power(self) -> None:
+        """The same, and what was not flushed is lost."""
+        number = self._somebody()
+        self._end(number)
+        lost = self._world.lose_unflushed(number)
+        self._note("power", f"the machine of broker {number} loses its power, and {lost:,} records")
+
+    def _end(self, number: int) -> None:
+        session = self._world.kill(number)
+        missed = self._random.uniform(0.2, SESSION_TIMEOUT)
+        self._world.after(missed, lambda: self._world.cluster.service.expire(session))
+        self._world.after(missed + self._random.uniform(0.1, DOWN), lambda: self._world.start(number))
+
+    def bounce(self) -> None:
+        """End a process and start it again before anybody reads ZooKeeper."""
+        number = self._somebody()
+        self._note("bounce", f"broker {number} bounces")
+        self._world.cluster.service.expire(self._world.kill(number))
+        self._world.start(number)
+
+    def expiry(self) -> None:
+        """Let a session expire."""
+        number, deaf = self._somebody(), self._random.uniform(0.0, DEAF)
+        self._note("expiry", f"the session of broker {number} expires, which it notices after {deaf:.1f} s")
+        self._world.expire(number, deaf)
+
+    def shutdown(self) -> None:
+        """Shut a broker down, and start it again."""
+        number = self._somebody()
+        self._note("shutdown", f"broker {number} is shut down")
+        self._world.shut_down(number, self._random.uniform(0.1, DOWN))
+
+    def election(self) -> None:
+        """Have preferred leaders elected by whoever is the controller as far as some broker knows."""
+        controller = self._world.nodes[self._somebody()].broker.metadata.controller
+        self._note("election", "an operator asks for preferred leaders")
+        self._world.operate(self._ask(controller))
+
+    def _ask(self, controller: int) -> Task:
+        yield Call(controller, ElectLeadersRequest(), SESSION_TIMEOUT)
+
+    def zookeeper(self) -> None:
+        """Break a broker's connection to ZooKeeper during one of its next operations."""
+        number, loss = self._somebody(), self._random.choice(list(Loss))
+        session = self._world.nodes[number].broker.session
+        assert isinstance(session, MemorySession)
+        session.lose(loss, self._random.randrange(6))
+        self._note("zookeeper", f"broker {number} is about to lose its connection to ZooKeeper: {loss.value}")
+
+    def isolation(self) -> None:
+        """Keep two brokers from reaching each other for some time."""
+        numbers = self._world.numbers
+        if len(numbers) < 2:
+            return
+        one, other = self._random.sample(numbers, 2)
+        pair, spell = frozenset((f"broker {one}", f"broker {other}")), self._random.uniform(0.5, SPELL)
+        self._note("isolation", f"brokers {one} and {other} cannot reach each other for {spell:.1f} s")
+        self._world.network.cut.add(pair)
+        self._world.after(spell, lambda: self._world.network.cut.discard(pair))
+
+    def slow(self) -> None:
+        """Let a broker be slow for some time."""
+        number, spell = self._somebody(), self._random.uniform(0.5, SPELL)
+        self._note("slow", f"broker {number} is slow for {spell:.1f} s")
+        self._world.network.slow.add(f"broker {number}")
+        self._world.after(spell, lambda: self._world.network.slow.discard(f"broker {number}"))

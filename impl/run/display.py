@@ -1,0 +1,103 @@
+"""A run as people watch it: on a terminal a table that changes, elsewhere a line for each event. Everything goes to stderr."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import TextIO
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from impl.cluster import Cluster
+from impl.partition import Partition
+from impl.partitions import TopicPartition
+from impl.run.observer import Observer
+from spec.control.state import ControllerState, Role
+
+REFRESH = 0.1
+"""Real seconds between two pictures."""
+PARTITIONS = 16
+"""How many partitions are shown."""
+
+
+class Display:
+    """Shows a run, as a context: `news` takes events, `show` the cluster. NO_COLOR is honoured by rich."""
+
+    def __init__(self, stream: TextIO, enabled: bool = True) -> None:
+        self._stream = stream
+        self._enabled = enabled
+        self._console = Console(file=stream)
+        self._live = Live(console=self._console, auto_refresh=False, transient=True) if self._console.is_terminal else None
+        self._shown = 0.0
+
+    def __enter__(self) -> Display:
+        if self._live is not None and self._enabled:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None and self._enabled:
+            self._live.stop()
+
+    def news(self, event: str) -> None:
+        """Take an event; the table shows the newest with its next picture."""
+        if self._enabled and self._live is None:
+            print(event, file=self._stream, flush=True)
+
+    def show(self, cluster: Cluster, numbers: Iterable[int], partitions: list[TopicPartition], observer: Observer) -> None:
+        """Show the cluster, if there was nothing to see for a while."""
+        now = time.perf_counter()
+        if self._live is None or not self._enabled or now - self._shown < REFRESH:
+            return
+        self._shown = now
+        newest = Text("\n".join(observer.newest), overflow="ellipsis", no_wrap=True)
+        self._live.update(Group(brokers_line(cluster, numbers), partitions_table(cluster, partitions), newest), refresh=True)
+
+
+def brokers_line(cluster: Cluster, numbers: Iterable[int]) -> Text:
+    """Return who runs, and who is the controller."""
+    line = Text("brokers")
+    for number in numbers:
+        broker = cluster.brokers.get(number)
+        if broker is None:
+            line.append(f"   {number} down", style="red")
+        elif broker.controller.life != ControllerState.STANDBY:
+            line.append(f"   {number} controller, epoch {broker.controller.controller_epoch}", style="bold green")
+        elif broker.is_stopping or not broker.has_session:
+            line.append(f"   {number} {'stopping' if broker.is_stopping else 'without a session'}", style="yellow")
+        else:
+            line.append(f"   {number} up", style="green")
+    return line
+
+
+def partitions_table(cluster: Cluster, partitions: list[TopicPartition]) -> Table:
+    """Return a row for each partition, as the broker sees it that leads under the largest leader epoch."""
+    table = Table("partition", "leader", "epoch", "ISR", "high watermark", "log end")
+    for partition in partitions[:PARTITIONS]:
+        number, led = leader_of(cluster, partition)
+        if led is None or led.log is None:
+            table.add_row(str(partition), "none", "", "", "", "", style="red")
+        else:
+            isr = " ".join(map(str, led.isr))
+            style = "" if sorted(led.isr) == sorted(led.replicas) else "yellow"
+            ends = str(led.high_watermark), str(led.log.end_offset)
+            table.add_row(str(partition), str(number), str(led.leader_epoch), isr, *ends, style=style)
+    if len(partitions) > PARTITIONS:
+        table.add_row(f"and {len(partitions) - PARTITIONS} more", "", "", "", "", "")
+    return table
+
+
+def leader_of(cluster: Cluster, partition: TopicPartition) -> tuple[int, Partition | None]:
+    """Return who leads a partition under the largest leader epoch, and the partition there; -1 and None if nobody does."""
+    leading = [
+        (broker.replicas.partitions[partition].leader_epoch, number)
+        for number, broker in cluster.brokers.items()
+        if broker.replicas.role_of(partition) == Role.LEADER
+    ]
+    if not leading:
+        return -1, None
+    _, number = max(leading)
+    return number, cluster.brokers[number].replicas.partitions[partition]

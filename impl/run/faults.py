@@ -1,0 +1,68 @@
+"""The faults that a run can meet, by name, and how often. Rates are mean seconds between two; chances are of one message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spec.table import SpecError
+
+LATE = (0.05, 2.0)
+"""How late a delayed message is, in seconds."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault: `every` so many seconds on average, or with a `chance` for each message; `says` what it is."""
+
+    name: str
+    says: str
+    every: float = 0.0
+    chance: float = 0.0
+    usual: bool = True
+
+
+FAULTS = {
+    fault.name: fault
+    for fault in (
+        Fault("crash", "a broker's process ends; its session expires later, and it is started again after that", every=9.0),
+        Fault("bounce", "a broker's process ends and is back before anybody reads ZooKeeper", every=11.0),
+        Fault("expiry", "a broker's session expires, which it notices some time later", every=9.0),
+        Fault("shutdown", "a broker is shut down in a controlled way, and started again", every=13.0),
+        Fault("election", "an operator has preferred leaders elected", every=8.0),
+        Fault("zookeeper", "a broker's connection to ZooKeeper breaks, with a request or with a reply", every=6.0),
+        Fault("isolation", "two brokers cannot reach each other for some time", every=10.0),
+        Fault("slow", "a broker is slow for some time: its disk, or a pause", every=10.0),
+        Fault("delay", "a message takes its time", chance=0.01),
+        Fault("duplicate", "a message arrives twice", chance=0.01),
+        Fault("lost-request", "a connection breaks before a request has arrived", chance=0.01),
+        Fault("lost-reply", "a connection breaks after a request was processed, and before its answer", chance=0.01),
+        Fault("power", "a broker's machine loses its power, and what was not flushed", every=12.0, usual=False),
+    )
+}
+USUAL = tuple(fault.name for fault in FAULTS.values() if fault.usual)
+
+
+def parse_faults(text: str) -> tuple[str, ...]:
+    """Return the faults that a text such as `crash,delay` names, in the order of `FAULTS`; none, usual and all are words for many.
+
+    Raises:
+        SpecError: there is no such fault.
+    """
+    words = {"none": (), "usual": USUAL, "all": tuple(FAULTS)}
+    named: set[str] = set()
+    for word in (part.strip() for part in text.split(",")):
+        if word not in words and word not in FAULTS:
+            raise SpecError(f"fault {word!r} is unknown; there is {', '.join(FAULTS)}, and none, usual and all for many")
+        named.update(words.get(word, (word,)))
+    return tuple(name for name in FAULTS if name in named)
+
+
+def mean_seconds(faults: Sequence[str]) -> list[tuple[str, float]]:
+    """Return those of some faults that come by themselves, each with the mean seconds between two."""
+    return [(name, FAULTS[name].every) for name in faults if FAULTS[name].every > 0]
+
+
+def chance(faults: Sequence[str], name: str) -> float:
+    """Return the chance of a fault of messages, 0 if it is not one of these."""
+    return FAULTS[name].chance if name in faults else 0.0

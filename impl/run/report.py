@@ -1,0 +1,123 @@
+"""What came of a run, for people and for programs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+
+from impl.run.outcome import Outcome
+from impl.run.verdict import PROMISES, Broken, Lost
+from spec.control.eras import BUG
+
+SHOWN = 3
+"""How many findings of one promise are told in words."""
+SHOWN_PARTITIONS = 12
+
+
+def text_of(outcome: Outcome) -> str:
+    """Return the summary that stands at the end of a run."""
+    options, verdict = outcome.options, outcome.verdict
+    kind = "real" if options.real else "virtual"
+    after = max(0.0, outcome.seconds - options.seconds)
+    lines = [
+        f"{options.era.name}, seed {options.seed}: {options.brokers} brokers, {options.partitions} partitions, replication factor "
+        f"{options.replication_factor}, {options.seconds:g} {kind} seconds, and {after:.1f} more to come to rest",
+        _line("faults", _counted(outcome.faults) or "none"),
+        _line("produced", f"{sum(outcome.produced.values()):,} records: {_by_acks(outcome.produced)}"),
+        _line("acknowledged", f"{_by_acks({k: n for k, n in outcome.acknowledged.items() if k != '0'})} (acks=0 has no answer)"),
+        _line("stored", f"{outcome.stored:,} records, {outcome.twice} of them once more by another attempt"),
+        _line("read", f"{outcome.read:,} records by a consumer"),
+        _line("lost", _lost(verdict.lost)),
+        _line("elected", f"{sum(outcome.elections.values())} leaders: {_counted(outcome.elections)}; {outcome.unclean} unclean"),
+        _line("", f"{outcome.controllers} controllers"),
+    ]
+    lines += [
+        _line(
+            str(one.partition),
+            f"{'nobody leads' if one.leader < 0 else f'broker {one.leader} leads'}, leader epoch {one.leader_epoch}, "
+            f"ISR {','.join(map(str, one.isr))}, {one.end_offset} records",
+        )
+        for one in outcome.partitions[:SHOWN_PARTITIONS]
+    ]
+    if len(outcome.partitions) > SHOWN_PARTITIONS:
+        lines.append(_line("", f"and {len(outcome.partitions) - SHOWN_PARTITIONS} more partitions"))
+    names = list(dict.fromkeys(broken.promise for broken in verdict.broken))
+    lines.append(_line("verdict", f"BROKEN: {', '.join(names)}" if names else "every promise was kept"))
+    return "\n".join([*lines, *(line for name in names for line in _promise(name, verdict.broken))]) + "\n"
+
+
+def _line(name: str, text: str) -> str:
+    return f"  {name:<13} {text}"
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+
+
+def _by_acks(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} with acks={acks}" for acks, count in counts.items())
+
+
+def _lost(lost: Iterable[Lost]) -> str:
+    """Return how many acknowledged records are lost, and why that may be."""
+    lost = list(lost)
+    by_design = sum(one.acks == 1 for one in lost)
+    if not lost:
+        return "none of those acknowledged"
+    told = [f"{len(lost) - by_design} with acks=all"]
+    if by_design:
+        told.append(f"{by_design} with acks=1, by design: acknowledged by a leader alone, and the next leader had not fetched them")
+    return ", ".join(told)
+
+
+def _promise(name: str, broken: Iterable[Broken]) -> list[str]:
+    """Return what was found of one promise, and what may have done it."""
+    mine = [one for one in broken if one.promise == name]
+    lines = [f"{name}: {PROMISES[name].says}", *(f"  {one.found}" for one in mine[:SHOWN])]
+    if len(mine) > SHOWN:
+        lines.append(f"  and {len(mine) - SHOWN} more")
+    for suspect in dict.fromkeys(suspect for one in mine for suspect in one.suspects):
+        if suspect in BUG:
+            lines.append(f"  may be {suspect}: {BUG[suspect].says}; see `kafka-spec check control/{suspect}`")
+        else:
+            lines.append(f"  may be an {suspect}: who was elected had not got everything, which --unclean permits")
+    return lines
+
+
+def json_of(outcome: Outcome) -> str:
+    """Return the same for programs (schema_version 1)."""
+    options = outcome.options
+    return (
+        json.dumps(
+            {
+                "schema_version": 1,
+                "era": options.era.name,
+                "seed": options.seed,
+                "brokers": options.brokers,
+                "partitions": options.partitions,
+                "replication_factor": options.replication_factor,
+                "seconds": options.seconds,
+                "faults": list(options.faults),
+                "kept": outcome.kept,
+                "rested": outcome.rested,
+                "happened": dict(outcome.faults),
+                "produced": dict(outcome.produced),
+                "acknowledged": dict(outcome.acknowledged),
+                "stored": outcome.stored,
+                "stored_twice": outcome.twice,
+                "read": outcome.read,
+                "lost": [{**dataclasses.asdict(one), "partition": str(one.partition)} for one in outcome.verdict.lost],
+                "elections": dict(outcome.elections),
+                "unclean_elections": outcome.unclean,
+                "controllers": outcome.controllers,
+                "broken": [dataclasses.asdict(one) for one in outcome.verdict.broken],
+                "leaderless": [str(partition) for partition in outcome.verdict.leaderless],
+                "partitions_at_the_end": [
+                    {**dataclasses.asdict(one), "partition": str(one.partition)} for one in outcome.partitions
+                ],
+            },
+            indent=2,
+        )
+        + "\n"
+    )

@@ -1,0 +1,179 @@
+"""What came of a run: which records are lost, whether a promise was broken, and what may have done it.
+
+The promises are properties of spec/control/properties.py, looked at when all is quiet, on real logs and znodes. An
+acknowledgement with acks=1 is no promise: such records may be lost, and are told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from impl.broker import Broker
+from impl.cluster import Cluster
+from impl.partitions import TopicPartition
+from impl.run.history import ALL, History
+from spec.control.eras import BUGS, FIXED
+from spec.control.properties import RECOVERS, SAFETY
+from spec.control.state import Role
+from spec.table import Property, Spec
+
+PROMISES: Mapping[str, Property] = {one.name: one for one in (*SAFETY, RECOVERS)}
+CAN_BREAK: Mapping[str, tuple[str, ...]] = {
+    "Committed": (
+        "KAFKA-14617", "last-replica-standing", "tail-lost-in-isr", "expired-session-reads", "KIP-101", "KAFKA-7164", "KAFKA-7128",
+        "KAFKA-7395",
+    ),
+    "LogMatch": ("KIP-101", "KAFKA-7164", "KAFKA-7128", "KAFKA-7395"),
+    "LeaderInIsr": ("KAFKA-708",),
+    "IsrNeverEmpty": ("KAFKA-708", "KAFKA-5083"),
+    "QuietLeaderIsRegistered": ("KAFKA-3143", "no-election-after-removal"),
+    "QuietReplicasKnowTheEpoch": ("KAFKA-1188", "KAFKA-7235-unseen-bounce", "KAFKA-1738"),
+    "Recovers": ("KAFKA-1382", "no-election-after-removal", "KAFKA-7235-unseen-bounce", "KAFKA-3143"),
+    "QuietLeadersAreOfNewestEpoch": ("KAFKA-7482", "stopping-leader-not-told"),
+}  # fmt: skip
+"""Which switches of spec/control/eras.py a model was seen to break a promise with, or a scenario of the tests."""
+
+UNCLEAN = "unclean election"
+UNFLUSHED = ("last-replica-standing", "tail-lost-in-isr")
+"""What no Kafka withstands where power fails; `fixed` assumes that only a broker outside the ISR loses the end of its log."""
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A promise that was broken: its property, what was found, and what may have done it."""
+
+    promise: str
+    found: str
+    suspects: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A record that was acknowledged, and that nobody will ever read."""
+
+    value: str
+    partition: TopicPartition
+    acks: int
+    offset: int
+
+
+@dataclass
+class Verdict:
+    """What came of a run; no promise was broken if `broken` is empty."""
+
+    lost: list[Lost] = field(default_factory=list)
+    broken: list[Broken] = field(default_factory=list)
+    leaderless: list[TopicPartition] = field(default_factory=list)
+    stored: int = 0
+    twice: int = 0
+    """How many records are stored once more."""
+
+
+class Judge:
+    """Judges a cluster after a time without faults; `unclean` is how many elections were, `unrest` what is not at rest yet.
+
+    `faults` are the names of those that happened.
+    """
+
+    def __init__(
+        self, cluster: Cluster, history: History, era: Spec, unclean: int, unrest: Sequence[str], faults: Container[str] = ()
+    ) -> None:
+        self._cluster = cluster
+        self._history = history
+        self._switches = switches(era)
+        self._unclean = unclean
+        self._unrest = unrest
+        self._faults = faults
+        self._verdict = Verdict()
+
+    def judge(self, partitions: Iterable[TopicPartition]) -> Verdict:
+        """Return what came of some partitions."""
+        for partition in partitions:
+            held = self._cluster.leadership(partition)
+            leader = self._cluster.brokers.get(held.leader) if held is not None else None
+            if held is None or leader is None or leader.replicas.role_of(partition) != Role.LEADER:
+                self._verdict.leaderless.append(partition)
+                if held is None or leader is None:
+                    self._break("QuietLeaderIsRegistered", f"nobody leads {partition}")
+                else:
+                    self._break("QuietReplicasKnowTheEpoch", f"broker {held.leader} does not know that it leads {partition}")
+                continue
+            if not held.isr:
+                self._break("IsrNeverEmpty", f"the ISR of {partition} is empty")
+            elif held.leader not in held.isr:
+                self._break("LeaderInIsr", f"broker {held.leader} leads {partition}, and the ISR is {held.isr}")
+            self._replicas(partition, leader, held.leader_epoch)
+            self._records(partition, records_of(leader, partition))
+        for found in self._unrest:
+            self._break("Recovers", found)
+        return self._verdict
+
+    def _replicas(self, partition: TopicPartition, leader: Broker, epoch: int) -> None:
+        """Compare what replicas believe with the state znode, and their logs with the leader's."""
+        truth, led = records_of(leader, partition), leader.replicas.partitions[partition]
+        for number in [number for number in led.replicas if number in self._cluster.brokers]:
+            replicas = self._cluster.brokers[number].replicas
+            hosted = replicas.partitions.get(partition)
+            known = -1 if hosted is None else hosted.leader_epoch
+            if known != epoch:
+                told = f"broker {number} knows leader epoch {known} of {partition}, and {epoch} is the newest"
+                self._break("QuietReplicasKnowTheEpoch", told)
+                if replicas.role_of(partition) == Role.LEADER:
+                    told = f"broker {number} leads {partition} under leader epoch {known}, broker {leader.number} under {epoch}"
+                    self._break("QuietLeadersAreOfNewestEpoch", told)
+            if hosted is None:
+                continue
+            below = min(hosted.high_watermark, led.high_watermark)
+            for offset, value in records_of(self._cluster.brokers[number], partition).items():
+                if offset < below and truth.get(offset) != value:
+                    told = f"offset {offset} of {partition} is {value} on broker {number}, and {truth.get(offset)} on the leader"
+                    self._break("LogMatch", told)
+                    break
+
+    def _records(self, partition: TopicPartition, truth: Mapping[int, str]) -> None:
+        """Look for everything that was acknowledged, and for everything that a consumer was given."""
+        stored = set(truth.values())
+        self._verdict.stored += len(truth)
+        self._verdict.twice += len(truth) - len(stored)
+        for value, sent in self._history.sent.items():
+            if sent.partition == partition and sent.offset is not None and value not in stored:
+                self._verdict.lost.append(Lost(value, partition, sent.acks, sent.offset))
+                if sent.acks == ALL:
+                    told = f"{value} was acknowledged with acks=all at offset {sent.offset} of {partition}, and is lost"
+                    self._break("Committed", told)
+        for offset, value in self._history.read.get(partition, {}).items():
+            if truth.get(offset) != value:
+                now = truth.get(offset, "nothing")
+                self._break("Committed", f"a consumer has read {value} at offset {offset} of {partition}, where {now} is now")
+        for changed, offset, before, after in self._history.changed:
+            if changed == partition:
+                self._break("Committed", f"consumers have read {before} and then {after} at offset {offset} of {partition}")
+
+    def _break(self, promise: str, found: str) -> None:
+        suspects = [bug for bug in self._switches if bug in CAN_BREAK.get(promise, ())]
+        if promise in ("Committed", "LogMatch"):
+            suspects += [UNCLEAN] if self._unclean else []
+            suspects += [bug for bug in UNFLUSHED if "power" in self._faults and bug not in suspects]
+        self._verdict.broken.append(Broken(promise, found, tuple(suspects)))
+
+
+def switches(era: Spec) -> list[str]:
+    """Return the bugs that an era has: those of whose decisions none is as in `fixed`."""
+    k, fixed = era.constants({}), FIXED.constants({})
+    names = {rule.name for rule in era.rules}
+    found = []
+    for bug in BUGS:
+        decisions = [name for name, value in bug.decisions.items() if value != getattr(fixed, name)]
+        rules = [rule.name for rule in bug.rules]
+        if all(getattr(k, name) == bug.decisions[name] for name in decisions) and all(name in names for name in rules):
+            found.append(bug.name)
+    return found
+
+
+def records_of(broker: Broker, partition: TopicPartition) -> dict[int, str]:
+    """Return what a broker's log holds, by offset."""
+    hosted = broker.replicas.partitions[partition]
+    if hosted.log is None:
+        return {}
+    return {record.offset: (record.value or b"").decode() for record in hosted.log.records()}

@@ -1,0 +1,28 @@
+"""Settings of a broker: Kafka's names and the defaults of 2.8. Times in milliseconds, sizes in bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an operator may set.
+
+    `replica_lag_time_max_ms` is how long a member of the ISR may lag (10 s before 2.5); `replica_fetch_backoff_ms` how long a
+    fetcher waits after an error. `num_partitions` and `default_replication_factor` are those of topics that are created by asking
+    for them.
+    """
+
+    auto_create_topics_enable: bool = True
+    num_partitions: int = 1
+    default_replication_factor: int = 1
+    unclean_leader_election_enable: bool = False
+
+    min_insync_replicas: int = 1
+    replica_lag_time_max_ms: int = 30_000
+    replica_fetch_max_bytes: int = 1 << 20
+    replica_fetch_min_bytes: int = 1
+    replica_fetch_wait_max_ms: int = 500
+    replica_fetch_backoff_ms: int = 1_000
+    replica_high_watermark_checkpoint_interval_ms: int = 5_000

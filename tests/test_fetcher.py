@@ -1,0 +1,296 @@
+"""Followers: where they truncate, what they fetch, and how they take each answer; leader and followers against a list."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_data_plane import P, Start, brokers
+from test_log import batch
+
+from impl.data_requests import (
+    EARLIEST,
+    LATEST,
+    EpochEnd,
+    Fetched,
+    FetchRequest,
+    ListOffsetsRequest,
+    OffsetsForLeaderEpochRequest,
+    Produced,
+)
+from impl.errors import Code
+from impl.log.epochs import LeaderEpochs
+from impl.partition import NEVER, FetchState, Phase
+from impl.requests import LeaderAndIsrRequest
+from spec.control.eras import BUG, ERA_0_10, FIXED
+from spec.control.state import LogEntry
+from spec.log import divergence_offset, truncation_after_answer
+from spec.table import Spec
+
+__all__ = ["brokers"]
+
+
+def test_truncating_comes_first(brokers: Start) -> None:
+    """A follower whose log has an epoch asks where it ends before it fetches; one whose log has none fetches at once."""
+    cluster = brokers()
+    cluster.elect(1)
+    fetchers = cluster.planes[2].fetchers
+    assert cluster.planes[2].replicas.fetchers[P] == FetchState(1, 0, 0, Phase.TRUNCATING)
+    assert isinstance(cluster.ask(2), FetchRequest)
+    cluster.produce(1, b"a")
+    cluster.sync(2)
+    cluster.elect(1)
+    request = fetchers.next_request(1, cluster.now)
+    assert isinstance(request, OffsetsForLeaderEpochRequest)
+    assert (request.partitions[P].current_epoch, request.partitions[P].leader_epoch) == (1, 0)
+    assert fetchers.next_request(1, cluster.now) is None
+    fetchers.take(1, cluster.answer(1, request), cluster.now)
+    assert cluster.planes[2].replicas.fetchers[P] == FetchState(1, 1, 1)
+    request = fetchers.next_request(1, cluster.now)
+    assert isinstance(request, FetchRequest)
+    assert (request.replica, request.broker_epoch) == (2, cluster.planes[2].replicas.broker_epoch)
+    assert (request.partitions[P].offset, request.partitions[P].leader_epoch) == (1, 1)
+
+
+def test_old_eras_only_fetch(brokers: Start) -> None:
+    """In 0.10 a follower fetches from its log's end, and tells no leader epoch."""
+    cluster = brokers(ERA_0_10)
+    cluster.elect(1)
+    request = cluster.ask(2)
+    assert isinstance(request, FetchRequest)
+    assert (request.partitions[P].offset, request.partitions[P].leader_epoch) == (0, -1)
+
+
+@pytest.mark.parametrize(
+    "error", [Code.UNKNOWN_LEADER_EPOCH, Code.NOT_LEADER_OR_FOLLOWER, Code.UNKNOWN_TOPIC_OR_PARTITION, Code.KAFKA_STORAGE_ERROR]
+)
+def test_errors_delay(brokers: Start, error: Code) -> None:
+    """After most errors, and after a lost connection, a partition waits before it is asked for again."""
+    cluster = brokers(replica_fetch_backoff_ms=100)
+    cluster.elect(1)
+    fetchers, start = cluster.planes[2].fetchers, cluster.now
+    for number in range(3):
+        assert fetchers.leaders() == (1,)
+        assert fetchers.next_request(1, cluster.now) is not None
+        assert fetchers.next_due(1) is None
+        if number:
+            fetchers.take(1, {P: Fetched(error)}, cluster.now)
+        else:
+            fetchers.lost(1, cluster.now)
+        assert fetchers.next_request(1, cluster.now + 99) is None
+        assert fetchers.next_due(1) == cluster.now + 100
+        cluster.now += 100
+    assert cluster.now == start + 300
+    cluster.elect(1)
+    assert cluster.planes[2].replicas.fetchers[P].delayed_until == NEVER
+
+
+def test_fenced(brokers: Start) -> None:
+    """A follower that is fenced asks no more until a controller tells of another leader epoch."""
+    cluster = brokers()
+    cluster.elect(1)
+    cluster.elect(1, told=(1,))
+    cluster.ask(2)
+    assert (cluster.planes[2].fetchers.leaders(), cluster.planes[2].fetchers.next_due(1)) == ((), None)
+    cluster.elect(1)
+    cluster.produce(1, b"a")
+    cluster.sync(2)
+    assert cluster.log(2) == [b"a"]
+
+
+def test_late_answers_are_ignored(brokers: Start) -> None:
+    """An answer that comes after the follower was told of another epoch, or leader, changes nothing."""
+    cluster = brokers()
+    cluster.elect(1)
+    cluster.produce(1, b"a")
+    for leader in (1, 3):
+        fetchers = cluster.planes[2].fetchers
+        request = fetchers.next_request(1, cluster.now)
+        assert request is not None
+        answer = cluster.answer(1, request)
+        assert answer[P].error == Code.NONE and answer[P].records
+        cluster.elect(leader, told=(1, 2) if leader == 1 else (2,))
+        fetchers.take(1, answer, cluster.now)
+        assert (cluster.log(2), cluster.planes[2].replicas.fetchers[P].phase) == ([], Phase.TRUNCATING)
+    fetchers.take(1, answer, cluster.now)
+    assert cluster.log(2) == []
+
+
+def test_bad_records(brokers: Start) -> None:
+    """Records that are torn are fetched again after a while; those that do not go on where the log ends end the fetching."""
+    cluster = brokers()
+    cluster.elect(1)
+    cluster.produce(1, b"a")
+    cluster.produce(1, b"b")
+    fetchers = cluster.planes[2].fetchers
+    request = fetchers.next_request(1, cluster.now)
+    assert request is not None
+    good = cluster.answer(1, request)[P]
+    fetchers.take(1, {P: replace(good, records=good.records[:-1])}, cluster.now)
+    assert cluster.log(2) == []
+    assert cluster.planes[2].replicas.fetchers[P].delayed_until == cluster.now + 1_000
+    cluster.now += 1_000
+    fetchers.next_request(1, cluster.now)
+    fetchers.take(1, {P: replace(good, records=good.records[len(batch(b"a")) :])}, cluster.now)
+    assert (cluster.log(2), fetchers.leaders()) == ([], ())
+
+
+def test_the_leaders_log_is_shorter(brokers: Start) -> None:
+    """A follower that fetches beyond the leader's end goes back to it."""
+    cluster = brokers(ERA_0_10)
+    cluster.elect(2, isr=(2,))
+    for value in (b"a", b"b", b"c"):
+        cluster.produce(2, value)
+    cluster.elect(1)
+    cluster.produce(1, b"x")
+    assert isinstance(cluster.ask(2), FetchRequest)
+    asked = cluster.ask(2)
+    assert isinstance(asked, ListOffsetsRequest) and asked.partitions[P].timestamp == LATEST
+    assert (cluster.log(2), cluster.partition(2).high_watermark) == ([b"a"], 1)
+    assert cluster.planes[2].replicas.fetchers[P] == FetchState(1, 1, 1)
+
+
+def test_the_leaders_log_starts_later(brokers: Start) -> None:
+    """A follower that fetches below the leader's start drops its log, and goes on there."""
+    cluster = brokers()
+    cluster.elect(1)
+    log = cluster.partition(1).log
+    assert log is not None
+    log.truncate_fully(5)
+    cluster.produce(1, b"a")
+    asked = [cluster.ask(2) for _ in range(4)]
+    assert [type(request) for request in asked] == [FetchRequest, ListOffsetsRequest, ListOffsetsRequest, FetchRequest]
+    assert isinstance(asked[2], ListOffsetsRequest) and asked[2].partitions[P].timestamp == EARLIEST
+    assert (cluster.log(2), cluster.partition(2).opened.start_offset, cluster.partition(2).high_watermark) == ([b"a"], 5, 5)
+
+
+def test_several_partitions_share_a_request(brokers: Start) -> None:
+    """One request at a time goes to a leader, with all partitions that are ready; others wait for their turn."""
+    cluster = brokers()
+    cluster.elect(1)
+    manager, fetchers = cluster.planes[2].replicas, cluster.planes[2].fetchers
+    other = P._replace(partition=1)
+    state = next(iter(cluster.requests[-1].partitions.values()))
+    manager.handle(LeaderAndIsrRequest(5, 7, -1, {other: state}, ()), 0, cluster.now)
+    request = fetchers.next_request(1, cluster.now)
+    assert request is not None
+    assert list(request.partitions) == [P, other]
+    fetchers.take(1, {P: Fetched(Code.NONE, 0, 0), other: Fetched(Code.UNKNOWN_TOPIC_OR_PARTITION)}, cluster.now)
+    request = fetchers.next_request(1, cluster.now)
+    assert request is not None
+    assert list(request.partitions) == [P]
+
+
+# What Kafka's history has shown
+
+
+@pytest.mark.parametrize(
+    ("era", "kept"), [(FIXED, True), (BUG["KIP-101"].on(FIXED), False), (ERA_0_10, False)], ids=["fixed", "KIP-101", "era_0_10"]
+)
+def test_kip_101(brokers: Start, era: Spec, kept: bool) -> None:
+    """A follower restarts before it knows that a record is committed, and then leads: it has cut the record, or it has not."""
+    cluster = brokers(era)
+    cluster.elect(1, isr=(1, 2))
+    cluster.produce(1, b"a")
+    cluster.sync(2)
+    cluster.planes[2].replicas.checkpoint_high_watermarks()
+    answers = cluster.produce(1, b"b", acks=-1)
+    cluster.ask(2)
+    request = cluster.planes[2].fetchers.next_request(1, cluster.now)
+    assert isinstance(request, FetchRequest)
+    cluster.planes[1].handle_fetch(request, cluster.now, lambda _: None)
+    assert answers == [Produced(Code.NONE, 1)]
+    cluster.crash(2)
+    cluster.start(2)
+    cluster.elect(1, isr=(1, 2))
+    cluster.crash(1)
+    cluster.elect(2, isr=(2,))
+    assert (cluster.log(2) == [b"a", b"b"]) == kept
+
+
+@pytest.mark.parametrize("answers_epochs", [True, False])
+def test_kip_279(brokers: Start, answers_epochs: bool) -> None:
+    """Two epochs without a common record meet: (epoch, end) answers find the place, and offsets alone do not (KIP-101)."""
+    cluster = brokers()
+    cluster.elect(1)
+    cluster.produce(1, b"x")
+    cluster.sync(2)
+    cluster.elect(1, isr=(1,), told=(1,))
+    cluster.produce(1, b"y")
+    cluster.elect(2, isr=(2,), told=(2,))
+    cluster.produce(2, b"z")
+    cluster.elect(1, isr=(1,))
+    asked = 0
+    while cluster.planes[2].replicas.fetchers[P].phase == Phase.TRUNCATING:
+        request = cluster.planes[2].fetchers.next_request(1, cluster.now)
+        assert request is not None
+        answer = cluster.answer(1, request)[P]
+        assert isinstance(answer, EpochEnd)
+        told = answer if answers_epochs else EpochEnd(Code.NONE, -1, answer.end_offset)
+        cluster.planes[2].fetchers.take(1, {P: told}, cluster.now)
+        asked += 1
+    cluster.sync(2)
+    assert asked == (2 if answers_epochs else 1)
+    assert cluster.log(2) == ([b"x", b"y"] if answers_epochs else [b"x", b"z"])
+    assert cluster.log(1) == [b"x", b"y"]
+
+
+@pytest.mark.parametrize(("era", "fenced"), [(FIXED, True), (BUG["KAFKA-7395"].on(FIXED), False)], ids=["fixed", "KAFKA-7395"])
+def test_kip_320(brokers: Start, era: Spec, fenced: bool) -> None:
+    """Whoever follows a leader that has not heard of its new epoch yet waits; without the fence it takes what the old one wrote."""
+    cluster = brokers(era)
+    cluster.elect(1)
+    cluster.produce(1, b"a")
+    cluster.sync(2, 3)
+    cluster.elect(2, told=(2, 3))
+    cluster.produce(1, b"old")
+    cluster.elect(1, told=(3,))
+    cluster.sync(3)
+    assert cluster.log(3) == ([b"a"] if fenced else [b"a", b"old"])
+    assert 3 in cluster.partition(1).isr
+    assert cluster.partition(1).high_watermark == 1
+
+
+# The exchange finds what spec/log.py says it does
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from([0, 1]), st.integers(0, 3), st.integers(0, 3)), max_size=8))
+def test_the_exchange_converges(history: list[tuple[int, int, int]]) -> None:
+    """After any history of epochs, asking and truncating ends where the two logs part: `divergence_offset`.
+
+    In each epoch one of two replicas writes some records, after the other has perhaps copied some of its log.
+    """
+    logs: list[list[LogEntry]] = [[], []]
+    caches = [LeaderEpochs([], lambda _: None) for _ in logs]
+
+    def copy(leader: int, follower: int, count: int) -> None:
+        end = divergence_offset(logs[leader], logs[follower])
+        del logs[follower][end:]
+        caches[follower].truncate_from_end(end)
+        for entry in logs[leader][end : end + count]:
+            caches[follower].assign(entry.epoch, len(logs[follower]))
+            logs[follower].append(entry)
+
+    for epoch, (leader, copied, written) in enumerate(history):
+        if copied:
+            copy(leader, 1 - leader, copied)
+        caches[leader].assign(epoch, len(logs[leader]))
+        logs[leader] += [LogEntry(10 * epoch + n, epoch) for n in range(written)]
+
+    for leader, follower in ((0, 1), (1, 0)):
+        end, own = len(logs[follower]), LeaderEpochs(caches[follower].entries, lambda _: None)
+        wanted = divergence_offset(logs[leader], logs[follower])
+        theirs = LeaderEpochs(caches[leader].entries, lambda _: None)
+        theirs.assign(len(history), len(logs[leader]))
+        for _ in range(len(history) + 1):
+            answered, answered_end = theirs.end_offset_for(own.latest, len(logs[leader]))
+            mine, mine_end = own.end_offset_for(answered, end)
+            end, complete = truncation_after_answer(answered, answered_end, mine, mine_end, end, 0)
+            own.truncate_from_end(end)
+            if complete:
+                break
+        assert complete
+        assert end == wanted

@@ -1,0 +1,216 @@
+"""A leader and its followers against a list: what was committed stays, whatever order requests, crashes and epochs come in."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from test_data_plane import BROKERS, Brokers, P
+from test_log import MEMORY, batch
+
+from impl import znodes
+from impl.data_requests import Produced, ProduceRequest
+from impl.errors import Code
+from impl.fetcher import FollowersRequest
+from impl.log.log import LogConfig
+from impl.requests import LeaderAndIsrRequest
+from impl.settings import Settings
+from spec.control.eras import FIXED
+
+
+class ReplicatedLog(RuleBasedStateMachine):
+    """Three brokers; requests of a controller, which sees crashes at once, and answers of leaders arrive when a rule says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp(dir=MEMORY))
+        small = LogConfig(segment_bytes=300, index_interval_bytes=80)
+        self.cluster = Brokers(self.folder, FIXED, Settings(min_insync_replicas=2, replica_fetch_wait_max_ms=0), small)
+        self.controller: dict[int, list[LeaderAndIsrRequest]] = {number: [] for number in BROKERS}
+        self.answers: dict[int, tuple[int, Any]] = {}
+        """An answer on its way to a follower, with the leader that it comes from."""
+        self.count = 0
+        self.committed: list[bytes | None] = []
+        self.acknowledged: list[bytes] = []
+        self.elect(1, BROKERS)
+
+    def elect(self, leader: int, isr: tuple[int, ...]) -> None:
+        """Write the state znode; who lives will be told."""
+        self.cluster.elect(leader, isr, told=())
+        for number in self.cluster.planes:
+            self.controller[number].append(self.cluster.requests[-1])
+
+    def hosts(self, number: int) -> bool:
+        """Whether a broker lives, and has been told of its partition."""
+        return number in self.cluster.planes and P in self.cluster.planes[number].replicas.partitions
+
+    # What happens
+
+    @rule(broker=st.sampled_from(BROKERS), acks=st.sampled_from([1, -1]), records=st.integers(1, 3))
+    def produce(self, broker: int, acks: int, records: int) -> None:
+        """A client produces to whom it takes for the leader."""
+        if broker not in self.cluster.planes:
+            return
+        values = [b"%d" % (self.count + n) for n in range(records)]
+        self.count += records
+
+        def answered(done: dict[Any, Produced]) -> None:
+            if acks == -1 and done[P].error == Code.NONE:
+                self.acknowledged.extend(values)
+
+        self.cluster.planes[broker].handle_produce(ProduceRequest(acks, {P: batch(*values)}), self.cluster.now, answered)
+
+    @rule(follower=st.sampled_from(BROKERS))
+    def ask(self, follower: int) -> None:
+        """A follower asks, and its leader answers, or is not there; the answer is on its way."""
+        if follower not in self.cluster.planes:
+            return
+        fetchers = self.cluster.planes[follower].fetchers
+        for leader in fetchers.leaders():
+            request = fetchers.next_request(leader, self.cluster.now)
+            if request is not None:
+                self.answers[follower] = (leader, self._answer(leader, request))
+
+    def _answer(self, leader: int, request: FollowersRequest) -> Any:
+        return self.cluster.answer(leader, request) if leader in self.cluster.planes else None
+
+    @rule(follower=st.sampled_from(BROKERS))
+    def take(self, follower: int) -> None:
+        """An answer arrives."""
+        if follower in self.cluster.planes and follower in self.answers:
+            leader, answer = self.answers.pop(follower)
+            fetchers = self.cluster.planes[follower].fetchers
+            if answer is None:
+                fetchers.lost(leader, self.cluster.now)
+            else:
+                fetchers.take(leader, answer, self.cluster.now)
+
+    @rule(follower=st.sampled_from(BROKERS), times=st.integers(2, 6))
+    def keep_up(self, follower: int, times: int) -> None:
+        """A follower asks and takes for a while."""
+        for _ in range(times):
+            self.ask(follower)
+            self.take(follower)
+
+    @rule(broker=st.sampled_from(BROKERS))
+    def tell(self, broker: int) -> None:
+        """The next request of the controller arrives at a broker."""
+        if broker in self.cluster.planes and self.controller[broker]:
+            self.cluster.planes[broker].replicas.handle(self.controller[broker].pop(0), 12, self.cluster.now)
+
+    @rule(first=st.sampled_from(BROKERS))
+    def tell_all(self, first: int) -> None:
+        """All requests of the controller arrive, at one broker first."""
+        for number in (first, *BROKERS):
+            while number in self.cluster.planes and self.controller[number]:
+                self.tell(number)
+
+    @rule(ms=st.sampled_from([1_000, 31_000]))
+    def wait(self, ms: int) -> None:
+        """Time passes for everybody."""
+        self.cluster.now += ms
+        for plane in self.cluster.planes.values():
+            plane.tick(self.cluster.now)
+
+    @precondition(lambda self: len(self.cluster.planes) > 1)
+    @rule(broker=st.sampled_from(BROKERS))
+    def crash(self, broker: int) -> None:
+        """A process ends; the controller takes it out of the ISR, unless nobody is left, and elects."""
+        if broker not in self.cluster.planes:
+            return
+        self.cluster.crash(broker)
+        self.controller[broker].clear()
+        self.answers.pop(broker, None)
+        state = self.cluster.state()
+        left = tuple(number for number in state.isr if number in self.cluster.planes)
+        if left:
+            self.elect(state.leader if state.leader in left else left[0], left)
+        elif state.leader == broker:
+            self.elect(-1, state.isr)
+
+    @rule(broker=st.sampled_from(BROKERS))
+    def restart(self, broker: int) -> None:
+        """A process starts again, and is told of the state, or is elected where only it can be."""
+        if broker in self.cluster.planes:
+            return
+        self.cluster.start(broker)
+        state = self.cluster.state()
+        if state.leader == -1 and broker in state.isr:
+            self.elect(broker, (broker,))
+        else:
+            self.controller[broker].append(self.cluster.requests[-1])
+
+    @rule(broker=st.sampled_from(BROKERS))
+    def prefer(self, broker: int) -> None:
+        """The controller moves leadership to another member of the ISR."""
+        state = self.cluster.state()
+        if broker in self.cluster.planes and broker in state.isr and state.leader != -1:
+            self.elect(broker, state.isr)
+
+    # What must hold
+
+    @invariant()
+    def committed_stays(self) -> None:
+        """What is below a high watermark is the same on every broker, for ever; and no high watermark leaves its log."""
+        for number in self.cluster.planes:
+            if not self.hosts(number) or self.cluster.partition(number).log is None:
+                continue
+            partition, log = self.cluster.partition(number), self.cluster.log(number)
+            assert partition.high_watermark <= len(log)
+            below = log[: partition.high_watermark]
+            common = min(len(below), len(self.committed))
+            assert below[:common] == self.committed[:common]
+            if len(below) > common:
+                self.committed = below
+
+    @invariant()
+    def isr_has_it(self) -> None:
+        """Every member of the ISR that runs holds all that is committed; so may any of them be elected."""
+        for number in self.cluster.state().isr:
+            if self.hosts(number) and self.cluster.partition(number).log is not None:
+                assert self.cluster.log(number)[: len(self.committed)] == self.committed
+
+    def teardown(self) -> None:
+        """Once all run, are told, and have kept up, all logs are equal, and hold in order what was acknowledged."""
+        try:
+            for number in BROKERS:
+                self.restart(number)
+            for _ in range(12):
+                for number in BROKERS:
+                    while self.controller[number]:
+                        self.tell(number)
+                    self.keep_up(number, 2)
+                self.wait(1_000)
+            self.committed_stays()
+            self.isr_has_it()
+            one, two, three = (self.cluster.log(number) for number in BROKERS)
+            assert one == two == three
+            assert [value for value in one if value in self.acknowledged] == self.acknowledged
+            state = self.cluster.state()
+            assert sorted(state.isr) == list(BROKERS)
+            assert self.cluster.partition(state.leader).high_watermark == len(one)
+        finally:
+            self.cluster.close()
+            shutil.rmtree(self.folder)
+
+
+ReplicatedLog.TestCase.settings = settings(max_examples=60, stateful_step_count=50, deadline=None)
+TestReplicatedLog = ReplicatedLog.TestCase
+
+
+def test_a_controller_writes_unconditionally_here() -> None:
+    """The controller here raises the znode's version with each election, so that a leader that has not heard writes nothing."""
+    folder = Path(tempfile.mkdtemp(dir=MEMORY))
+    cluster = Brokers(folder, FIXED, Settings(), None)
+    try:
+        cluster.elect(1)
+        cluster.elect(2, told=(2,))
+        assert cluster.tools.get(znodes.state(P))[1].version == cluster.partition(1).version + 1
+    finally:
+        cluster.close()
+        shutil.rmtree(folder)

@@ -1,0 +1,152 @@
+"""The command `kafka-spec run`: what it prints, refuses, writes, and ends with."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+from conftest import Command
+from rich.console import Console
+
+from impl.admin import Admin
+from impl.cluster import Cluster
+from impl.coordination.memory import Ensemble
+from impl.partitions import TopicPartition
+from impl.run.display import Display, brokers_line, leader_of, partitions_table
+from impl.run.observer import Observer
+from impl.run.simulation import Simulation
+
+
+def test_a_run(inside: Command, golden: Callable[[str, str], None], tmp_path: Path) -> None:
+    """The summary goes to stdout, a line for each event to stderr, and the state-change log to its file; all is kept: 0."""
+    log = tmp_path / "log"
+    done = inside("run", "--brokers", "3", "--seed", "7", "--seconds", "10", "--state-change-log", str(log))
+
+    assert done.returncode == 0
+    golden("run.txt", f"$ kafka-spec run --brokers 3 --seed 7 --seconds 10\n{done.stdout}")
+    events = done.stderr.splitlines()
+    assert events[0] == "   0.000  broker 0 starts"
+    assert any("elects broker" in event for event in events)
+    lines = log.read_text().splitlines()
+    assert len(lines) > 50
+    assert all(line.endswith("(state.change.logger)") or "Exception: " in line for line in lines)
+
+
+def test_a_broken_promise(inside: Command) -> None:
+    """A promise that an era breaks is named with what was found and which bug may have done it, and ends with 1."""
+    run = ("run", "--era", "KAFKA-7235-unseen-bounce", "--faults", "bounce", "--partitions", "2", "--seconds", "9", "-q")
+    for seed in range(3, 23):
+        done = inside(*run, "--seed", str(seed))
+        if done.returncode != 0:
+            break
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "verdict       BROKEN: " in done.stdout
+    assert "QuietReplicasKnowTheEpoch: when all is quiet every assigned replica that is up has applied" in done.stdout
+    assert "may be KAFKA-7235-unseen-bounce: controllers compare broker ids only" in done.stdout
+
+
+def test_json(inside: Command, tmp_path: Path) -> None:
+    """JSON tells the same to programs; --data keeps logs and the state-change log, one folder for each broker."""
+    data = tmp_path / "data"
+    done = inside("run", "--faults", "none", "--seconds", "3", "--brokers", "2", "--format", "json", "-q", "--data", str(data))
+    told = json.loads(done.stdout)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (told["schema_version"], told["kept"], told["rested"], told["replication_factor"]) == (1, True, True, 2)
+    assert told["stored"] == told["read"] == sum(told["produced"].values())
+    assert told["lost"] == told["broken"] == []
+    assert sorted(path.name for path in data.iterdir()) == ["0", "1", "state-change.log"]
+    assert (data / "0" / "orders-0" / "00000000000000000000.log").stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--faults", "earthquake"), "fault 'earthquake' is unknown; there is crash, bounce"),
+        (("--era", "fluid"), "--era fluid: there is fixed, era_2_8, era_0_10, KAFKA-532"),
+        (("--era", "KAFKA-1096"), "only the model has this; `kafka-spec check control/KAFKA-1096` shows it"),
+        (("--replication-factor", "4"), "--replication-factor 4 needs so many brokers, and there are 3"),
+        (("--zookeeper", "start", "--faults", "crash"), "--faults is of the simulation"),
+        (("--state-change-log", "/nowhere/at/all"), "--state-change-log /nowhere/at/all: No such file or directory"),
+        (("--data", "."), "--data .: the folder is not empty; name another, or empty it"),
+    ],
+)
+def test_misuse(inside: Command, arguments: tuple[str, ...], told: str) -> None:
+    """Options that mean nothing, or do not go together, are refused with the cure, and 2."""
+    done = inside("run", *arguments)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr
+
+
+@pytest.mark.parametrize("option", [("--brokers", "0"), ("--seconds", "0"), ("--seconds", "nan"), ("--partitions", "many")])
+def test_numbers(inside: Command, option: tuple[str, str]) -> None:
+    """A number out of range is refused by its option."""
+    with pytest.raises(SystemExit) as refused:
+        inside("run", *option)
+    assert refused.value.code == 2
+
+
+def test_interrupt(inside: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupted run says so, and ends with 3."""
+
+    def interrupted(self: Simulation) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Simulation, "_calm_down", interrupted)
+    done = inside("run", "--seconds", "1", "-q")
+
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", "kafka-spec: interrupted\n")
+
+
+def picture(shown: object) -> list[str]:
+    """Return what a terminal shows of something, without colours."""
+    console = Console(file=io.StringIO(), width=100, no_color=True)
+    console.print(shown)
+    return console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+
+
+def test_the_table(tmp_path: Path) -> None:
+    """The table has leaders, epochs, ISRs and high watermarks as brokers have them; the line above it who runs and controls."""
+    partitions = [TopicPartition("orders", number) for number in range(2)]
+    with Cluster(tmp_path, Ensemble()) as cluster:
+        for number in range(3):
+            cluster.start(number)
+        Admin(cluster.tools, Random(1), print).create_topic_with_assignment("orders", {0: (0, 1), 1: (2, 1)})
+        cluster.rest()
+        cluster.crash(2)  # which the controller does not know yet
+
+        assert picture(brokers_line(cluster, range(3))) == ["brokers   0 controller, epoch 1   1 up   2 down"]
+        first, second = [row.split() for row in picture(partitions_table(cluster, partitions)) if "orders" in row]
+        assert [cell for cell in first if cell not in "│┃"] == ["orders-0", "0", "0", "0", "1", "0", "0"]
+        assert [cell for cell in second if cell not in "│┃"] == ["orders-1", "none"]
+        assert leader_of(cluster, partitions[1]) == (-1, None)
+
+
+def test_a_terminal_shows_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal there is the table with the newest events, and no line for each; NO_COLOR leaves the colours out."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    stream = Terminal()
+    observer = Observer(lambda _: None, lambda: 1.0, lambda _: None)
+    with Cluster(tmp_path, Ensemble()) as cluster, Display(stream) as display:
+        cluster.start(0)
+        observer.tell("broker 0 starts")
+        display.news("a line of its own")
+        display.show(cluster, [0], [TopicPartition("orders", 0)], observer)
+    shown = stream.getvalue()
+
+    assert "1.000  broker 0 starts" in shown
+    assert "high watermark" in shown
+    assert "a line of its own" not in shown
+    assert "\x1b[32m" not in shown

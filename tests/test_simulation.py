@@ -1,0 +1,326 @@
+"""Runs in virtual time: the same seed is the same run, faults come as asked, and bugs of old eras lose what `fixed` keeps."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from test_log import MEMORY
+
+from impl.cluster import Cluster
+from impl.coordination.memory import Ensemble
+from impl.data_requests import FetchRequest
+from impl.partitions import TopicPartition
+from impl.requests import UpdateMetadataRequest
+from impl.run.faults import FAULTS, USUAL, parse_faults
+from impl.run.history import ALL, Sent
+from impl.run.network import LATE, Network
+from impl.run.observer import ELECTED
+from impl.run.options import Options
+from impl.run.outcome import Outcome
+from impl.run.report import text_of
+from impl.run.scheduler import Process, Scheduler
+from impl.run.simulation import Simulation
+from impl.run.tasks import Call, Sleep, Task
+from impl.run.verdict import CAN_BREAK, PROMISES, Judge, switches
+from spec.control.eras import BUG, ERA_0_10, ERA_2_8, FIXED, IN_0_10, IN_2_8
+from spec.table import SpecError
+
+
+def ran(look: Callable[[Simulation], object] = lambda _: None, **options: Any) -> tuple[Outcome, list[str]]:
+    """Run a simulation; return what came of it, and the state-change log."""
+    lines: list[str] = []
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+        return Simulation(Options(**options), Path(folder), lines.append, watch=look).run(), lines
+
+
+@pytest.fixture(scope="module")
+def usual() -> tuple[Outcome, list[str]]:
+    """Return a run with the usual faults, and its state-change log."""
+    return ran(seed=5, seconds=22.0)
+
+
+def test_same_seed_same_run(usual: tuple[Outcome, list[str]], golden: Callable[[str, str], None]) -> None:
+    """The same options are the same run, byte for byte and under any hash seed."""
+    outcome, lines = usual
+    digest = hashlib.sha256("".join(lines).encode()).hexdigest()
+
+    assert ran(seed=6, seconds=8.0) == ran(seed=6, seconds=8.0)
+    golden("simulation.txt", f"{text_of(outcome)}state-change log of {len(lines)} lines, sha256 {digest}\n")
+
+
+def test_the_log_tells_elections(usual: tuple[Outcome, list[str]]) -> None:
+    """Every election that a run counts stands in the state-change log, in Kafka's words and frame."""
+    outcome, lines = usual
+    frame = re.compile(r"^\[2020-09-13 \d\d:\d\d:\d\d,\d{3}\] (INFO|WARN|ERROR) .* \(state\.change\.logger\)$|^\S*Exception: ")
+
+    assert all(frame.match(line) for text in lines for line in text.splitlines())
+    assert sum(outcome.elections.values()) == sum(ELECTED.search(line) is not None for line in lines) > 6
+
+
+def test_the_usual_faults(usual: tuple[Outcome, list[str]]) -> None:
+    """All the usual faults come in half a minute, and `fixed` loses nothing that it promised."""
+    outcome, _ = usual
+
+    assert list(outcome.faults) == list(USUAL)
+    assert outcome.kept
+    assert outcome.rested
+
+
+def test_without_faults() -> None:
+    """Where nothing fails everything that is sent is stored once, acknowledged, and read; leaders stay."""
+    outcome, _ = ran(seed=1, seconds=6.0, faults=())
+
+    assert outcome.kept
+    assert outcome.rested
+    assert outcome.faults == {}
+    assert outcome.elections == {"first": 6, "after a failure": 0, "preferred or for a shutdown": 0}
+    assert outcome.stored == sum(outcome.produced.values()) == outcome.read > 200
+    assert (outcome.twice, outcome.verdict.lost, outcome.controllers, outcome.unclean) == (0, [], 1, 0)
+    assert {acks: n for acks, n in outcome.produced.items() if acks != "0"} == {
+        acks: n for acks, n in outcome.acknowledged.items() if acks != "0"
+    }
+
+
+@pytest.mark.parametrize("name", ["crash", "expiry", "power", "duplicate", "lost-request", "lost-reply", "delay"])
+def test_a_fault_by_itself(name: str) -> None:
+    """A fault that is named comes, no other does, and `fixed` comes to rest with every partition led by somebody."""
+    outcome, _ = ran(seed=3, seconds=4.0 + 1.5 * FAULTS[name].every, faults=(name,), producers=3, partitions=2)
+
+    assert list(outcome.faults) == [name]
+    assert outcome.rested
+    assert outcome.verdict.leaderless == []
+    assert outcome.kept or name == "power"
+
+
+def broken(seed: int, **options: Any) -> tuple[int, Outcome]:
+    """Return the first seed from this one on that breaks a promise, and what came of it: any change may move it."""
+    for number in range(seed, seed + 20):
+        outcome, _ = ran(seed=number, **options)
+        if outcome.verdict.broken:
+            return number, outcome
+    raise AssertionError(f"no seed from {seed} to {seed + 19} breaks anything")
+
+
+@pytest.mark.parametrize(
+    ("era", "seed", "promises", "options"),
+    [
+        ("KIP-101", 9, {"Committed", "LogMatch"}, {"faults": ("crash", "bounce", "expiry"), "seconds": 15.0, "partitions": 3}),
+        (
+            "KAFKA-7235-unseen-bounce",
+            3,
+            {"QuietReplicasKnowTheEpoch", "Recovers"},
+            {"faults": ("bounce",), "seconds": 9.0, "partitions": 2},
+        ),
+    ],
+)
+def test_a_bug_loses_what_fixed_keeps(era: str, seed: int, promises: set[str], options: dict[str, Any]) -> None:
+    """With a bug's switch a seed breaks promises that the model sees broken, and suspects that bug; `fixed` keeps all."""
+    seed, bad = broken(seed, era=BUG[era].on(FIXED), **options)
+    good, _ = ran(seed=seed, era=FIXED, **options)
+
+    assert {one.promise for one in bad.verdict.broken} <= promises
+    assert all(era in one.suspects for one in bad.verdict.broken)
+    assert f"may be {era}: {BUG[era].says}" in text_of(bad)
+    assert not bad.kept
+    assert good.kept
+    assert good.rested
+
+
+def test_unclean_elections_are_told() -> None:
+    """Where unclean elections are permitted what they lose is told, and laid at their door."""
+    _, outcome = broken(14, seconds=12.0, unclean=True)
+
+    assert outcome.unclean > 0
+    assert {one.promise for one in outcome.verdict.broken} <= {"Committed", "LogMatch"}
+    assert all(one.suspects == ("unclean election",) for one in outcome.verdict.broken)
+    assert not outcome.kept
+    assert "may be an unclean election" in text_of(outcome)
+
+
+def test_a_judge_finds_what_is_lost() -> None:
+    """A record that was acknowledged and is not there, and one that consumers read otherwise, break Committed; acks=1 does not."""
+    seen: list[Any] = []
+
+    def look(simulation: Simulation) -> None:
+        if simulation.world.scheduler.now >= 4.0 and not seen:
+            partition = TopicPartition("orders", 0)
+            history = simulation.history
+            history.sent |= {"x": Sent(partition, ALL, 3), "y": Sent(partition, 1, 4), "z": Sent(partition, ALL)}
+            history.saw(partition, 1000, "nobody")
+            seen.append(Judge(simulation.world.cluster, history, FIXED, 0, ["too slow"]).judge([partition]))
+
+    ran(look, seed=1, seconds=4.0, faults=(), partitions=1)
+    (verdict,) = seen
+
+    assert [(one.value, one.acks) for one in verdict.lost] == [("x", ALL), ("y", 1)]
+    assert [(broken.promise, broken.found) for broken in verdict.broken] == [
+        ("Committed", "x was acknowledged with acks=all at offset 3 of orders-0, and is lost"),
+        ("Committed", "a consumer has read nobody at offset 1000 of orders-0, where nothing is now"),
+        ("Recovers", "too slow"),
+    ]
+
+
+def test_a_judge_finds_who_does_not_lead() -> None:
+    """A partition that nobody leads, and one whose leader does not know it, are found."""
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder, Cluster(Path(folder), Ensemble()) as cluster:
+        partition = TopicPartition("orders", 0)
+        verdict = Judge(cluster, Simulation(Options(), Path(folder) / "other").history, FIXED, 0, []).judge([partition])
+
+    assert verdict.leaderless == [partition]
+    assert [broken.promise for broken in verdict.broken] == ["QuietLeaderIsRegistered"]
+
+
+def test_switches() -> None:
+    """The bugs of an era are told from its decisions; what can break a promise is a promise of the model, and a bug."""
+    assert switches(FIXED) == []
+    assert set(switches(ERA_2_8)) == set(IN_2_8)
+    assert set(IN_0_10) <= set(switches(ERA_0_10))
+    assert set(CAN_BREAK) <= set(PROMISES)
+    assert {bug for bugs in CAN_BREAK.values() for bug in bugs} <= set(BUG)
+    for name, bug in BUG.items():
+        assert name in switches(bug.on(FIXED))
+
+
+def test_names_of_faults() -> None:
+    """Faults are named one by one, or by the words none, usual and all; the order is always the same."""
+    assert parse_faults("none") == ()
+    assert parse_faults("usual") == USUAL
+    assert parse_faults("all") == tuple(FAULTS)
+    assert parse_faults("delay, crash") == ("crash", "delay")
+    assert parse_faults("usual,power") == tuple(FAULTS)
+    with pytest.raises(SpecError, match="fault 'earthquake' is unknown; there is crash, bounce"):
+        parse_faults("crash,earthquake")
+
+
+# Virtual time, and the network
+
+
+@pytest.fixture
+def scheduler() -> Iterator[Scheduler]:
+    """Return a clock."""
+    return Scheduler(0.0)
+
+
+def test_time(scheduler: Scheduler) -> None:
+    """What is due happens in the order of time, then of asking; what is asked for meanwhile has its turn too."""
+    happened: list[str] = []
+    scheduler.after(2.0, lambda: happened.append("late"))
+    scheduler.after(1.0, lambda: (happened.append("first"), scheduler.after(0.0, lambda: happened.append("third"))))
+    scheduler.after(1.0, lambda: happened.append("second"))
+    scheduler.run_until(1.5)
+
+    assert happened == ["first", "second", "third"]
+    assert (scheduler.now, scheduler.clock(), scheduler.done) == (1.5, 1.5, 3)
+
+
+def network(scheduler: Scheduler, serves: bool = True) -> tuple[Network, list[Any], Counter[str]]:
+    """Return a network with one broker, which notes what arrives and answers with it."""
+    arrived: list[Any] = []
+    happened: Counter[str] = Counter()
+
+    def serve(number: int, message: Any, reply: Callable[[Any], object]) -> bool:
+        arrived.append((number, message))
+        if serves:
+            reply(message)
+        return serves
+
+    return Network(scheduler, Random(1), serve, lambda name: happened.update([name])), arrived, happened
+
+
+def asked(process: Process, message: object, answers: list[Any], timeout: float = 5.0) -> None:
+    """Have a process ask broker 1."""
+
+    def task() -> Task:
+        answers.append((yield Call(1, message, timeout)))
+
+    process.spawn(task())
+
+
+def test_calls(scheduler: Scheduler) -> None:
+    """A call is answered; one to nobody, or over a cut, ends without an answer; a process that has ended hears nothing."""
+    answers: list[Any] = []
+    net, arrived, _ = network(scheduler)
+    process = Process("client", scheduler, net.call)
+    asked(process, "hello", answers)
+    scheduler.run_until(1.0)
+    assert (answers, arrived) == (["hello"], [(1, "hello")])
+
+    net.cut.add(frozenset(("client", "broker 1")))
+    asked(process, "lost", answers)
+    scheduler.run_until(5.5)
+    assert answers == ["hello"]
+    scheduler.run_until(7.0)
+    assert answers == ["hello", None]
+    net.cut.clear()
+    asked(process, "too late", answers)
+    process.end()
+    scheduler.run_until(20.0)
+    assert len(answers) == 2
+
+    nobody, _, _ = network(scheduler, serves=False)
+    asked(Process("client", scheduler, nobody.call), "hello", answers)
+    scheduler.run_until(21.0)
+    assert answers[2:] == [None]
+
+
+@pytest.mark.parametrize("name", ["duplicate", "lost-request", "lost-reply", "delay"])
+def test_faults_of_messages(scheduler: Scheduler, name: str) -> None:
+    """A duplicate arrives twice, a lost request never, after a lost reply there is no answer, and a delay is no loss."""
+    answers: list[Any] = []
+    net, arrived, happened = network(scheduler)
+    net.faults = (name,)
+    process = Process("client", scheduler, net.call)
+    for number in range(2000):
+        asked(process, number, answers)
+        scheduler.run_until(scheduler.now + 0.01)
+    scheduler.run_until(scheduler.now + 5.0)
+    count = happened[name]
+
+    assert 5 < count < 100
+    assert list(happened) == [name]
+    assert len(answers) == 2000
+    assert answers.count(None) == (count if name.startswith("lost") else 0)
+    assert len(arrived) == 2000 + {"duplicate": count, "lost-request": -count}.get(name, 0)
+
+
+def test_controllers_are_never_overtaken(scheduler: Scheduler) -> None:
+    """A controller's request that arrives twice does so before the next; one that was given up does not arrive any more."""
+    net, arrived, happened = network(scheduler)
+    net.faults = ("duplicate", "delay", "lost-reply")
+    process = Process("broker 0", scheduler, net.call)
+
+    def send() -> Task:
+        for number in range(300):
+            request = UpdateMetadataRequest(0, number, 0, {}, ())
+            while (yield Call(1, request, LATE[0] / 2)) is None:
+                yield Sleep(0.001)
+
+    process.spawn(send())
+    scheduler.run_until(100.0)
+    order = [message.controller_epoch for _, message in arrived]
+
+    assert order == sorted(order)
+    assert set(order) == set(range(300))
+    assert len(order) > 300
+    assert happened["delay"] > 0
+
+
+def test_a_fetch_can_come_late(scheduler: Scheduler) -> None:
+    """The second copy of a fetch may arrive long after the first was answered."""
+    net, arrived, _ = network(scheduler)
+    net.faults = ("duplicate",)
+    process, answers = Process("broker 0", scheduler, net.call), []
+    for number in range(500):
+        asked(process, FetchRequest(0, number, {}), answers)
+        scheduler.run_until(scheduler.now + 0.01)
+    order = [message.broker_epoch for _, message in arrived]
+
+    assert order != sorted(order)
