@@ -6,7 +6,7 @@ and no time but the clock that is handed in.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
 from types import TracebackType
@@ -19,6 +19,7 @@ from impl.coordination.interface import NoNode, Service, Session
 from impl.errors import Code
 from impl.log.log import LogConfig
 from impl.partitions import TopicPartition
+from impl.replay.projection import Projection
 from impl.requests import Leadership, Request
 from impl.settings import Settings
 from impl.state_change_log import StateChangeLog
@@ -71,14 +72,17 @@ class Cluster:
         """
         if number in self.brokers:
             raise ValueError(f"broker {number} runs; crash or close it before it is started again")
-        session = self.service.connect()
-        folder = self.folder / str(number)
-        broker = Broker(
-            number, self.era, session, folder, self.log, self._clock, self._random, self._settings, self._config, endpoint
-        )
+        broker = self.process(number, endpoint)
         broker.register()
         self.brokers[number] = broker
         return broker
+
+    def process(self, number: int, endpoint: znodes.Endpoint | None = None) -> Broker:
+        """Return a broker's process on what is on its disk, in a session of its own, before it has registered."""
+        session, folder = self.service.connect(), self.folder / str(number)
+        return Broker(
+            number, self.era, session, folder, self.log, self._clock, self._random, self._settings, self._config, endpoint
+        )
 
     def end_process(self, number: int) -> Session:
         """End a broker's process; return its session, which the servers have not missed yet."""
@@ -169,6 +173,10 @@ class Cluster:
         raise RuntimeError(f"the cluster does not come to rest within {steps} rounds")
 
     # What is there
+
+    def as_model(self, bounds: Mapping[str, int]) -> Projection:
+        """Return this cluster as the control-plane model sees it at bounds: to put it into a state, and to read it back."""
+        return Projection(self, bounds)
 
     @property
     def active(self) -> Controller:

@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from impl import znodes
 from impl.controller_context import Channels, ControllerContext, RequestBatch, following, mask, unmask, written
@@ -49,6 +49,7 @@ from spec.control.decisions import (
     Checked,
     ControllerElection,
     DeadReplicas,
+    EpochWatch,
     GivingUp,
     LastIsrMember,
     OfflineRecipients,
@@ -70,11 +71,14 @@ from spec.partition import PARTITION, PartitionState
 from spec.replica import REPLICA, REPLICA_0_10, ReplicaState
 from spec.table import Spec
 
+Told = TypeVar("Told")
 WATCHED = {
     znodes.CONTROLLER: "controller",
+    znodes.CONTROLLER_EPOCH: "controller epoch",
     znodes.BROKER_IDS: "brokers",
     znodes.TOPICS: "topics",
     znodes.ISR_CHANGE_NOTIFICATION: "isr changes",
+    znodes.LOG_DIR_EVENT_NOTIFICATION: "log directories",
     znodes.PREFERRED_REPLICA_ELECTION: "preferred elections",
 }
 
@@ -209,12 +213,12 @@ class Controller:
         self._session = session
         self._clock = clock
         self._unclean_default = unclean
-        self._batch = RequestBatch(number, self.context, channels, log)
+        self.batch = RequestBatch(number, self.context, channels, log)
         self._log = log
         entities = {"Controller": ("broker",), "Partition": ("partition",), "Replica": ("partition", "replica")}
         machines = {machine: entities[machine.name] for machine in era.machines if machine.name in entities}
         running = build(self, machines, ControllerLines(log, self), every_era=(PARTITION, REPLICA, REPLICA_0_10))
-        self._life, self.partitions, self.replicas = (running[name] for name in ("Controller", "Partition", "Replica"))
+        self.lives, self.partitions, self.replicas = (running[name] for name in ("Controller", "Partition", "Replica"))
         # what rows look at, read by the step that fires them
         self._state: Leadership | None = None
         self._strategy = Strategy.OFFLINE
@@ -238,7 +242,7 @@ class Controller:
     @property
     def life(self) -> ControllerState:
         """Whether this is the controller, or about to be."""
-        return ControllerState(self._life.state_of(self.controller_id))
+        return ControllerState(self.lives.state_of(self.controller_id))
 
     # The queue
 
@@ -284,7 +288,7 @@ class Controller:
         if not self.agenda:
             self._refuse(self.events.popleft())
         self._refuse_agenda()
-        self._batch.clear()
+        self.batch.clear()
 
     def _give_up(self, epoch_version: int) -> None:
         """Delete /controller, so that another is elected: the last step of a fail-over that failed (triggerControllerMove)."""
@@ -342,7 +346,7 @@ class Controller:
     def _resign(self) -> None:
         """Stop being the controller: forget everything, close all channels (onControllerResignation)."""
         self._refuse_agenda()
-        self._batch.clear()
+        self.batch.clear()
         for entity in self.partitions.entities():
             self.partitions.fire("shutdown", *entity)
         for entity in self.replicas.entities():
@@ -350,7 +354,7 @@ class Controller:
         self.channels.close_all()
         self.context.__init__()  # type: ignore[misc]
         if self.life != ControllerState.STANDBY:
-            self._life.fire("resign", self.controller_id)
+            self.lives.fire("resign", self.controller_id)
 
     # ZooKeeper, as a controller writes it
 
@@ -362,6 +366,8 @@ class Controller:
             NoNode, NodeExists, BadVersion: an operation was refused, for its own reason.
         """
         fence = [Check(znodes.CONTROLLER_EPOCH, self.context.epoch_version)] if self._k.controller_writes_fenced else []
+        if not fence and not operations:
+            return []
         try:
             return self._session.multi([*fence, *operations])[len(fence) :]
         except MultiRefused as refused:
@@ -496,7 +502,7 @@ class Controller:
     @effect
     def send_leader_and_isr_to_recipients(self, partition: TopicPartition) -> None:
         """Send LeaderAndIsr to whom the strategy tells; it elects once more from what was read, and so the same."""
-        self._batch.add_leader_and_isr(unmask(self._elected(partition)[2]), partition, is_new=False)
+        self.batch.add_leader_and_isr(unmask(self._elected(partition)[2]), partition, is_new=False)
 
     @effect
     def create_state_znode(self, partition: TopicPartition) -> None:
@@ -513,17 +519,17 @@ class Controller:
     @effect
     def send_leader_and_isr_to_first_isr(self, partition: TopicPartition) -> None:
         """Send LeaderAndIsr to the members of the first ISR, and to nobody else."""
-        self._batch.add_leader_and_isr(self.context.leadership[partition].isr, partition, is_new=True)
+        self.batch.add_leader_and_isr(self.context.leadership[partition].isr, partition, is_new=True)
 
     @effect
     def send_leader_and_isr_to_replica(self, partition: TopicPartition, replica: int) -> None:
         """Send the replica's broker the cached leader and ISR; the leader epoch is not a new one."""
-        self._batch.add_leader_and_isr([replica], partition, is_new=False)
+        self.batch.add_leader_and_isr([replica], partition, is_new=False)
 
     @effect
     def send_stop_replica(self, partition: TopicPartition, replica: int) -> None:
         """Ask the replica's broker to stop it, with the leader epoch from before the ISR shrinks."""
-        self._batch.add_stop_replica(replica, partition)
+        self.batch.add_stop_replica(replica, partition)
 
     @effect
     def write_isr_without_replica(self, partition: TopicPartition, replica: int) -> None:
@@ -553,7 +559,7 @@ class Controller:
         if self._k.shrink_recipients == ShrinkRecipients.LEADER_ONLY:
             leader = self.context.leadership[partition].leader
             others = others & only(leader) if leader != NO_LEADER else 0
-        self._batch.add_leader_and_isr(unmask(others), partition, is_new=False)
+        self.batch.add_leader_and_isr(unmask(others), partition, is_new=False)
 
     def _note_removal(self, partition: TopicPartition, replica: int) -> None:
         held = self.context.leadership[partition]
@@ -588,7 +594,7 @@ class Controller:
             self.agenda.extendleft(reversed(following_tasks or []))
             return
         if not task.begun:
-            self._batch.begin()
+            self.batch.begin()
             task.begun = True
         if task.todo:
             if isinstance(task, ChangePartitions):
@@ -597,7 +603,7 @@ class Controller:
                 self._change_replica(task.trigger, *task.todo[0])
             task.todo.popleft()
         if not task.todo:
-            self._batch.send()
+            self.batch.send()
             self.agenda.popleft()
 
     def _change_partition(self, task: ChangePartitions, partition: TopicPartition) -> None:
@@ -608,6 +614,8 @@ class Controller:
                 self._strategy, self._unclean = task.strategy, 0
                 if self._state is not None and mask(self._state.isr) & self.context.online(partition) == 0:
                     self._unclean = int(self._unclean_is_enabled(partition))
+                if self._state is not None and self._would_create(partition):
+                    self._fenced()
             try:
                 if not self.partitions.fire(task.trigger, partition):
                     task.failed.append(partition)
@@ -619,6 +627,10 @@ class Controller:
                 self._note(Level.ERROR, f"{task.trigger} of partition {partition} failed: {error!r}")
                 return
 
+    def _would_create(self, partition: TopicPartition) -> bool:
+        """Whether Kafka would try to create the state znode, without looking, and so find out that there is a newer controller."""
+        return self.partitions.state_of(partition) == PartitionState.NEW and self.context.online(partition) != 0
+
     def _change_replica(self, trigger: str, partition: TopicPartition, replica: int) -> None:
         """Ask the table for one replica; where it refuses to take one offline, StopReplica is sent all the same."""
         while True:
@@ -626,15 +638,15 @@ class Controller:
                 self._state = self._read_state(partition)
             try:
                 if not self.replicas.fire(trigger, partition, replica) and trigger == "offline_replica":
-                    self._batch.add_stop_replica(replica, partition)
+                    self.batch.add_stop_replica(replica, partition)
                 return
             except _Retry:
                 continue
 
     def _send_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
-        self._batch.begin()
-        self._batch.add_update_metadata(brokers, partitions)
-        self._batch.send()
+        self.batch.begin()
+        self.batch.add_update_metadata(brokers, partitions)
+        self.batch.send()
 
     # Events
 
@@ -650,28 +662,40 @@ class Controller:
             self.agenda.extend(self._shut_down(event))
         elif isinstance(event, LeaderAndIsrAnswer):
             self.agenda.extend(self._leader_and_isr_answered(event))
+        elif event.what == "controller epoch":
+            self._controller_epoch_changed()
         elif event.what == "brokers":
             self.agenda.extend(self._brokers_changed())
         elif event.what == "topics":
             self.agenda.extend(self._topics_changed())
         elif event.what == "isr changes":
             self._isrs_changed()
+        elif event.what == "log directories":
+            self.agenda.extend(self._log_directories_failed())
         elif event.what == "preferred elections":
             self.agenda.extend(self._preferred_election_asked())
         else:
             self.agenda.extend(self._topic_changed(event.what.removeprefix("topic ")))
 
     def _controller_changed(self) -> None:
-        """Look who is the controller: resign if it is not this any more, stand for election if it is nobody."""
+        """Look who is the controller: resign if it is not this any more, and look again; stand for election if it is nobody."""
         while True:
             stat = self._session.exists(znodes.CONTROLLER, watch=True)
             mine = stat is not None and stat.owner == self._session.id
             if not mine and self.life != ControllerState.STANDBY:
                 self._resign()
+                self.events.append(Changed("controller"))
+                return
             if stat is not None and not (mine and self.life == ControllerState.STANDBY):
                 return
             if self._elect(already=mine):
                 return
+
+    def _controller_epoch_changed(self) -> None:
+        """Take the newest controller epoch for one's own, in an era that does so (KAFKA-1096)."""
+        if self._k.epoch_watch == EpochWatch.ADOPTED:
+            data, stat = self._session.get(znodes.CONTROLLER_EPOCH, watch=True)
+            self.context.epoch, self.context.epoch_version = znodes.decode_controller_epoch(data), stat.version
 
     def _elect(self, already: bool) -> bool:
         """Become the controller, unless another was faster; `already` if /controller is this session's: the reply was lost."""
@@ -689,7 +713,7 @@ class Controller:
                     self._session.create(znodes.CONTROLLER, own, ephemeral=True)
                 except NodeExists:
                     return False
-            self._life.fire("create_controller_znode", self.controller_id)
+            self.lives.fire("create_controller_znode", self.controller_id)
             self.agenda.append(Do("increment_epoch"))
             return True
         if already:
@@ -711,7 +735,9 @@ class Controller:
     def _take_over(self, epoch: int, version: int, trigger: str = "elect") -> None:
         """Begin the fail-over under an epoch, in Kafka's order."""
         self.context.epoch, self.context.epoch_version = epoch, version
-        self._life.fire(trigger, self.controller_id)
+        if self._k.epoch_watch == EpochWatch.ADOPTED:
+            self._session.exists(znodes.CONTROLLER_EPOCH, watch=True)
+        self.lives.fire(trigger, self.controller_id)
         steps = ("delete_isr_changes", "read_everything", "start_replicas", "start_partitions", "end_failover")
         self.agenda.extend(Do(step) for step in steps)  # type: ignore[arg-type]
 
@@ -728,13 +754,14 @@ class Controller:
     # Fail-over
 
     def _delete_isr_changes(self) -> None:
-        """Delete notifications that are older than this controller: it reads everything anyway."""
-        self._delete_notifications(self._session.children(znodes.ISR_CHANGE_NOTIFICATION, watch=True))
+        """Delete notifications that are older than this controller: it reads everything anyway, and asks all brokers."""
+        for folder in (znodes.LOG_DIR_EVENT_NOTIFICATION, znodes.ISR_CHANGE_NOTIFICATION):
+            self._delete_all(f"{folder}/{name}" for name in self._session.children(folder, watch=True))
 
-    def _delete_notifications(self, names: Iterable[str]) -> None:
-        for name in names:
+    def _delete_all(self, paths: Iterable[str]) -> None:
+        for path in paths:
             with suppress(NoNode):
-                self._fenced(Delete(f"{znodes.ISR_CHANGE_NOTIFICATION}/{name}"))
+                self._fenced(Delete(path))
 
     def _read_everything(self) -> list[Task]:
         """Read brokers, topics and leadership; open channels; tell all brokers who is live."""
@@ -790,7 +817,7 @@ class Controller:
 
     def _end_failover(self) -> None:
         """Be active, and look at what was asked for meanwhile."""
-        self._life.fire("failover", self.controller_id)
+        self.lives.fire("failover", self.controller_id)
         self.events.append(Changed("preferred elections"))
 
     def _elect_offline_partitions(self) -> list[Task]:
@@ -852,10 +879,13 @@ class Controller:
         return self._replicas_gone(self.context.replicas_on(brokers))
 
     def _replicas_gone(self, replicas: Sequence[tuple[TopicPartition, int]]) -> list[Task]:
-        """Partitions that lost their leader go offline, an election is tried, then the replicas leave (onReplicasBecomeOffline)."""
+        """Partitions that lost their leader go offline, an election is tried, then the replicas leave (onReplicasBecomeOffline).
+
+        Everybody is told first who is live, as in the model. Kafka tells it with the LeaderAndIsr requests that follow, and by a
+        request of its own only at the end, where there was no partition to elect for.
+        """
         unled = [p for p in self.context.led_by_none() if self.partitions.state_of(p) != PartitionState.NON_EXISTENT]
-        if not unled:
-            self._send_metadata(self.context.live, [])
+        self._send_metadata(self.context.live, [])
         tasks = [
             *_partitions("offline_partition", unled),
             Do("elect_offline_partitions"),
@@ -911,19 +941,38 @@ class Controller:
 
     def _isrs_changed(self) -> None:
         """Read the states that leaders tell to have changed, tell all brokers, and delete the notifications."""
-        names = self._session.children(znodes.ISR_CHANGE_NOTIFICATION, watch=True)
         told: dict[TopicPartition, None] = {}
-        for name in names:
-            path = f"{znodes.ISR_CHANGE_NOTIFICATION}/{name}"
-            try:
-                told.update(dict.fromkeys(znodes.decode_partitions(path, self._session.get(path)[0])))
-            except (NoNode, znodes.Undecodable):
-                continue
+        notifications = self._notifications(znodes.ISR_CHANGE_NOTIFICATION, znodes.decode_partitions)
+        for partitions in notifications.values():
+            told.update(dict.fromkeys(partitions or ()))
         states = {p: state for p in told if p in self.context.assignments and (state := self._read_state(p)) is not None}
         if states:
             self.context.leadership.update(states)
             self._send_metadata(self.context.live, states)
-        self._delete_notifications(names)
+        self._delete_all(notifications)
+
+    def _notifications(self, folder: str, decode: Callable[[str, bytes], Told]) -> dict[str, Told | None]:
+        """Return the paths of notifications with what they tell, None where that cannot be read; and watch for more."""
+        told: dict[str, Told | None] = {}
+        for name in self._session.children(folder, watch=True):
+            path = f"{folder}/{name}"
+            try:
+                told[path] = decode(path, self._session.get(path)[0])
+            except (NoNode, znodes.Undecodable):
+                told[path] = None
+        return told
+
+    def _log_directories_failed(self) -> list[Task]:
+        """Ask brokers that have lost log directories for all their replicas: the answer tells which are gone.
+
+        Replicas that are known to be gone are left alone, where Kafka would take them for online until they are asked for again
+        (processLogDirEventNotification).
+        """
+        notifications = self._notifications(znodes.LOG_DIR_EVENT_NOTIFICATION, znodes.decode_log_dir_event)
+        brokers = dict.fromkeys(broker for broker in notifications.values() if broker in self.context.live)
+        replicas = [(p, b) for b in brokers for p, assigned in self.context.assignments.items() if b in assigned]
+        self._delete_all(notifications)
+        return _replicas("online_replica", [(p, b) for p, b in replicas if p not in self.context.offline_dirs.get(b, ())])
 
     # Elections and shutdowns that were asked for
 
@@ -992,10 +1041,10 @@ class Controller:
 
     def _stop_followers(self, replicas: Sequence[tuple[TopicPartition, int]]) -> None:
         """Ask a broker that shuts down to stop what it follows, before the ISRs shrink."""
-        self._batch.begin()
+        self.batch.begin()
         for partition, replica in replicas:
-            self._batch.add_stop_replica(replica, partition)
-        self._batch.send()
+            self.batch.add_stop_replica(replica, partition)
+        self.batch.send()
 
     def _tell_remaining(self, event: ShutDown) -> None:
         """Answer what the broker still leads, of partitions that have other replicas."""

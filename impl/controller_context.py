@@ -121,8 +121,8 @@ class RequestBatch:
 
     def clear(self) -> None:
         """Forget what was gathered."""
-        self._leader_and_isr: dict[int, dict[TopicPartition, LeaderAndIsrState]] = {}
-        self._stop_replica: dict[int, dict[TopicPartition, StopReplicaState]] = {}
+        self.leader_and_isr: dict[int, dict[TopicPartition, LeaderAndIsrState]] = {}
+        self.stop_replica: dict[int, dict[TopicPartition, StopReplicaState]] = {}
         self._metadata_to: set[int] = set()
         self._metadata: dict[TopicPartition, UpdateMetadataState] = {}
 
@@ -132,14 +132,14 @@ class RequestBatch:
         Raises:
             RuntimeError: one that was begun before has not been sent.
         """
-        if self._leader_and_isr or self._stop_replica or self._metadata_to:
+        if self.leader_and_isr or self.stop_replica or self._metadata_to:
             raise RuntimeError("requests of an earlier batch were never sent; send or clear it before another is begun")
 
     def add_leader_and_isr(self, brokers: Iterable[int], partition: TopicPartition, is_new: bool) -> None:
         """Tell brokers the cached leadership of a partition."""
         held, replicas = self._context.leadership[partition], self._context.assignments[partition]
         for broker in brokers:
-            told = self._leader_and_isr.setdefault(broker, {})
+            told = self.leader_and_isr.setdefault(broker, {})
             was_new = partition in told and told[partition].is_new
             told[partition] = LeaderAndIsrState(held, replicas, is_new or was_new)
         self.add_update_metadata(self._context.live, [partition])
@@ -147,7 +147,7 @@ class RequestBatch:
     def add_stop_replica(self, broker: int, partition: TopicPartition, delete: bool = False) -> None:
         """Ask a broker to stop a replica, under the leader epoch that is cached now."""
         held = self._context.leadership.get(partition)
-        told = self._stop_replica.setdefault(broker, {})
+        told = self.stop_replica.setdefault(broker, {})
         deletes = delete or (partition in told and told[partition].delete)
         told[partition] = StopReplicaState(NO_EPOCH if held is None else held.leader_epoch, deletes)
 
@@ -164,7 +164,7 @@ class RequestBatch:
     def send(self) -> None:
         """Put everything into the channels of the registered brokers: LeaderAndIsr, UpdateMetadata, StopReplica."""
         context = self._context
-        for broker, states in sorted(self._leader_and_isr.items()):
+        for broker, states in sorted(self.leader_and_isr.items()):
             if broker in context.live:
                 leading = sum(state.leadership.leader == broker for state in states.values())
                 self._note(
@@ -181,7 +181,7 @@ class RequestBatch:
         live = tuple(context.live[number] for number in sorted(context.live))
         for broker in receivers:
             self._channels.send(broker, UpdateMetadataRequest(*self._header(broker), dict(self._metadata), live))
-        for broker, stops in sorted(self._stop_replica.items()):
+        for broker, stops in sorted(self.stop_replica.items()):
             if broker in context.live:
                 self._note(f"Sending StopReplica request for {len(stops)} replicas to broker {broker}")
                 self._channels.send(broker, StopReplicaRequest(*self._header(broker), stops))

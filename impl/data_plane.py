@@ -41,6 +41,7 @@ from impl.led_partitions import ACKS_ALL, LedPartitions
 from impl.partitions import TopicPartition
 from impl.purgatory import Purgatory
 from impl.replica_manager import ReplicaManager
+from spec.control.decisions import Checked
 from spec.control.state import Role
 
 Produces: TypeAlias = Mapping[TopicPartition, Produced]
@@ -151,8 +152,15 @@ class DataPlane(LedPartitions):
     # The steps of a leader
 
     def note_fetch(self, partition: TopicPartition, follower: int, offset: int, broker_epoch: int, now: int) -> bool:
-        """Note a follower's fetch position; return whether its end is another than before."""
-        return self.replicas.partitions[partition].note_fetch(follower, offset, broker_epoch, now)
+        """Note a follower's fetch position; return whether its end is another than before.
+
+        A fetch that an earlier process of the follower has sent is not noted, where the era compares broker epochs (KIP-903).
+        """
+        hosted = self.replicas.partitions[partition]
+        is_late = broker_epoch < hosted.followers[follower].broker_epoch
+        if is_late and self.replicas.k.fetch_generation_checked == Checked.YES:
+            return False
+        return hosted.note_fetch(follower, offset, broker_epoch, now)
 
     def try_expand_isr(self, partition: TopicPartition, follower: int, now: int) -> IsrWrite:
         """Take a follower into the ISR by a conditional write, if it may join."""

@@ -12,8 +12,9 @@ one, as in the model. What `transitions` does silently is told here: see `fire`.
 from __future__ import annotations
 
 import enum
+import functools
 import inspect
-from collections.abc import Callable, Container, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -73,6 +74,7 @@ class _Model:
 
     entity: Entity
     state: enum.IntEnum
+    methods: Mapping[str, Callable[..., Any]]
     busy: bool = False
     false: list[str] = field(default_factory=list)
 
@@ -80,21 +82,15 @@ class _Model:
 class Running:
     """A machine that runs, for all entities of one actor; `build` makes it."""
 
-    def __init__(self, machine: Machine, names: tuple[str, ...], methods: Mapping[str, Callable[..., Any]], log: Log) -> None:
+    def __init__(
+        self, machine: Machine, actor: type, names: tuple[str, ...], methods: Mapping[str, Callable[..., Any]], log: Log
+    ) -> None:
         self.machine = machine
         self.log = log
         self._names = names
         self._methods = methods
         self._models: dict[Entity, _Model] = {}
-        self._engine = transitions.Machine(
-            model=None,
-            states=machine.states,
-            transitions=[self._transition(row, source) for row in machine.rows for source in row.sources],
-            initial=machine.initial,
-            send_event=True,
-            auto_transitions=False,  # else there are to_STATE methods that no guard watches
-            ignore_invalid_triggers=False,
-        )
+        self._engine = _engine(machine, actor, names)
         self._known = {(row.trigger, source) for row in machine.rows for source in row.sources}
 
     def state_of(self, *entity: Hashable) -> enum.IntEnum:
@@ -108,7 +104,7 @@ class Running:
 
     def load(self, entity: Entity, state: enum.IntEnum) -> None:
         """Put an entity into a state, without rows: for states that are read from elsewhere, never for a step of the protocol."""
-        self._models[entity] = _Model(entity, self.machine.states(state))
+        self._models[entity] = _Model(entity, self.machine.states(state), self._methods)
 
     def fire(self, trigger: str, *entity: Hashable) -> bool:
         """Let the table change the state of one entity; return whether a row was found.
@@ -129,7 +125,7 @@ class Running:
             raise SpecError(f"machine {machine.name}: {entity} is no entity; name {', '.join(self._names)}")
         model = self._models.get(entity)
         if model is None:
-            model = self._models[entity] = _Model(entity, machine.initial)
+            model = self._models[entity] = _Model(entity, machine.initial, self._methods)
         if model.busy:
             raise SpecError(
                 f"machine {machine.name}: {trigger} was fired on {entity} by an effect of a row on the same entity, which would "
@@ -156,9 +152,31 @@ class Running:
         self.log.attempted(Attempt(machine, entity, trigger, source, None, wanted, allowed, tuple(dict.fromkeys(model.false))))
         return False
 
-    # What the engine is given
 
-    def _transition(self, row: Row, source: enum.IntEnum) -> Any:
+@functools.lru_cache(maxsize=64)
+def _engine(machine: Machine, actor: type, names: tuple[str, ...]) -> transitions.Machine:
+    """Return a machine of `transitions` for all actors of a class: its models bring the methods."""
+    rows = _Rows(machine, actor, names)
+    return transitions.Machine(
+        model=None,
+        states=machine.states,
+        transitions=[rows.transition(row, source) for row in machine.rows for source in row.sources],
+        initial=machine.initial,
+        send_event=True,
+        auto_transitions=False,  # else there are to_STATE methods that no guard watches
+        ignore_invalid_triggers=False,
+    )
+
+
+class _Rows:
+    """The rows of a machine in the form of `transitions`."""
+
+    def __init__(self, machine: Machine, actor: type, names: tuple[str, ...]) -> None:
+        self._machine = machine
+        self._actor = actor
+        self._names = names
+
+    def transition(self, row: Row, source: enum.IntEnum) -> Any:
         """Return one row and source in the form of `transitions`; effects run before the state changes, never after."""
         conditions = [self._condition(name_of(g)) for g in row.guards]
         effects = [self._refusal(row)] if row.waits_for else [self._call(name_of(e)) for e in row.effects]
@@ -172,12 +190,11 @@ class Running:
 
     def _call(self, name: str) -> Callable[[transitions.EventData], Any]:
         """Return a call of the actor's method with those parts of the entity that its parameters name."""
-        method = self._methods[name]
-        places = [self._names.index(parameter) for parameter in inspect.signature(method).parameters]
+        places = [self._names.index(parameter) for parameter in _parameters(self._actor, name)]
 
         def call(event: transitions.EventData) -> Any:
-            entity = event.model.entity  # type: ignore[attr-defined]
-            return method(*[entity[place] for place in places])
+            model: Any = event.model
+            return model.methods[name](*[model.entity[place] for place in places])
 
         return call
 
@@ -195,14 +212,14 @@ class Running:
 
     def _no_other_fits(self, row: Row, source: enum.IntEnum) -> Callable[[transitions.EventData], bool]:
         """Return a last condition, which holds, or raises if another row could fire too."""
-        others = [r for r in self.machine.rows_of(row.trigger) if r is not row and source in r.sources]
+        others = [r for r in self._machine.rows_of(row.trigger) if r is not row and source in r.sources]
         guards = [(other, [self._call(name_of(g)) for g in other.guards]) for other in others]
 
         def alone(event: transitions.EventData) -> bool:
             for other, calls in guards:
                 if all(call(event) for call in calls):
                     raise Overlap(
-                        f"machine {self.machine.name}: {row.trigger} in {source.name} fits {row.label!r} and {other.label!r}; "
+                        f"machine {self._machine.name}: {row.trigger} in {source.name} fits {row.label!r} and {other.label!r}; "
                         "make their guards exclude each other"
                     )
             return True
@@ -213,9 +230,14 @@ class Running:
         """Return what a row runs that waits for something."""
 
         def refuse(_: transitions.EventData) -> None:
-            raise SpecError(f"machine {self.machine.name}: row {row.label!r} waits for {row.waits_for}")
+            raise SpecError(f"machine {self._machine.name}: row {row.label!r} waits for {row.waits_for}")
 
         return refuse
+
+
+def _parameters(actor: type, method: str) -> list[str]:
+    """Return the names of a method's parameters."""
+    return list(inspect.signature(getattr(actor, method)).parameters)[1:]
 
 
 def build(
@@ -223,7 +245,7 @@ def build(
     machines: Mapping[Machine, tuple[str, ...]],
     log: Log,
     every_era: Iterable[Machine] = (),
-    ahead: Container[str] = (),
+    ahead: Iterable[str] = (),
 ) -> dict[str, Running]:
     """Build the machines that an actor runs, by their names.
 
@@ -235,35 +257,42 @@ def build(
         SpecError: a guard or an effect of a row has no method, or one with another mark; a marked method is used by no row of any
             era; a method takes what is no part of the entity. Effects of rows that wait for something need no method yet.
     """
-    where = type(actor).__name__
-    marked = {n: m for n in dir(type(actor)) if hasattr(m := getattr(type(actor), n), "__row_function__")}
-    machines = {_running_ahead(machine, ahead): names for machine, names in machines.items()}
-    for machine, names in machines.items():
+    kind: Any = type(actor)
+    running = {_running_ahead(machine, tuple(ahead)): names for machine, names in machines.items()}
+    methods = {name: getattr(actor, name) for name in _marked(kind, tuple(running.items()), tuple(every_era))}
+    return {machine.name: Running(machine, kind, names, methods, log) for machine, names in running.items()}
+
+
+@functools.lru_cache(maxsize=64)
+def _marked(actor: type, machines: tuple[tuple[Machine, tuple[str, ...]], ...], every_era: tuple[Machine, ...]) -> tuple[str, ...]:
+    """Return the names of an actor's marked methods; see `build` for what is refused."""
+    marked = {n: m for n in dir(actor) if hasattr(m := getattr(actor, n), "__row_function__")}
+    for machine, names in machines:
         for row in machine.rows:
             _check_row(actor, marked, machine, row, names)
     named = {
         name_of(function)
-        for machine in (*machines, *every_era)
+        for machine in (*(machine for machine, _ in machines), *every_era)
         for row in machine.rows
         for function in (*row.guards, *row.effects)
     }  # fmt: skip
     if unused := sorted(set(marked) - named):
         raise SpecError(
-            f"{where}.{unused[0]} is marked as {marked[unused[0]].__row_function__}, and no row of any era uses it; "
+            f"{actor.__name__}.{unused[0]} is marked as {marked[unused[0]].__row_function__}, and no row of any era uses it; "
             "delete it, or name it in a row" + (f" (also {', '.join(unused[1:])})" if unused[1:] else "")
         )
-    methods = {name: getattr(actor, name) for name in marked}
-    return {machine.name: Running(machine, names, methods, log) for machine, names in machines.items()}
+    return tuple(marked)
 
 
-def _running_ahead(machine: Machine, ahead: Container[str]) -> Machine:
+@functools.lru_cache(maxsize=64)
+def _running_ahead(machine: Machine, ahead: tuple[str, ...]) -> Machine:
     """Return a machine in which rows of some triggers wait for nothing."""
     if not any(row.waits_for and row.trigger in ahead for row in machine.rows):
         return machine
     return replace(machine, rows=tuple(replace(row, waits_for="") if row.trigger in ahead else row for row in machine.rows))
 
 
-def _check_row(actor: object, marked: Mapping[str, Any], machine: Machine, row: Row, names: tuple[str, ...]) -> None:
+def _check_row(actor: type, marked: Mapping[str, Any], machine: Machine, row: Row, names: tuple[str, ...]) -> None:
     """Refuse a row whose guards and effects the actor cannot run."""
     where = f"machine {machine.name}, row {row.label!r}"
     needed = [(name_of(g), "guard") for g in row.guards]
@@ -272,13 +301,11 @@ def _check_row(actor: object, marked: Mapping[str, Any], machine: Machine, row: 
         if name not in marked:
             plain = hasattr(actor, name)
             cure = f"mark it @{mark}" if plain else f"write it, and mark it @{mark}"
-            raise SpecError(f"{where}: {type(actor).__name__} has no {mark} {name}; {cure}")
+            raise SpecError(f"{where}: {actor.__name__} has no {mark} {name}; {cure}")
         if marked[name].__row_function__ != mark:
-            raise SpecError(
-                f"{where}: {type(actor).__name__}.{name} is marked as {marked[name].__row_function__}, and used as {mark}"
-            )
-        for parameter in inspect.signature(getattr(actor, name)).parameters:
+            raise SpecError(f"{where}: {actor.__name__}.{name} is marked as {marked[name].__row_function__}, and used as {mark}")
+        for parameter in _parameters(actor, name):
             if parameter not in names:
                 raise SpecError(
-                    f"{where}: {type(actor).__name__}.{name} takes {parameter}, which is no part of the entity ({', '.join(names)})"
+                    f"{where}: {actor.__name__}.{name} takes {parameter}, which is no part of the entity ({', '.join(names)})"
                 )

@@ -94,9 +94,9 @@ class ReplicaManager:
         self.failures: dict[TopicPartition, OSError] = {}
         """Why replicas are offline."""
         self._log = BrokerLog(number, log)
-        self._logs = LogManager(folder, config)
+        self.logs = LogManager(folder, config)
         (role,) = (machine for machine in era.machines if machine.name == "Role")
-        self._roles = build(self, {role: ("partition",)}, self, ahead=("log_directory_fails",))["Role"]
+        self.roles = build(self, {role: ("partition",)}, self, ahead=("log_directory_fails",))["Role"]
 
     def attempted(self, attempt: Attempt) -> None:
         """See `machine.Log`: a change of role that the table does not know is a mistake of this module.
@@ -109,12 +109,24 @@ class ReplicaManager:
 
     def role_of(self, partition: TopicPartition) -> Role:
         """Return what the broker's replica is."""
-        return Role(self._roles.state_of(partition))
+        return Role(self.roles.state_of(partition))
 
     # Requests
 
     def handle(self, request: Request, correlation: int = 0, now: int = 0) -> Answer:
-        """Take a request of a controller, or refuse it; `now` is the time in milliseconds."""
+        """Take a request of a controller, or refuse it; `now` is the time in milliseconds.
+
+        A leader whose ISR has all of its log has committed it (the last step of makeLeader).
+        """
+        answer = self.apply(request, correlation, now)
+        if isinstance(request, LeaderAndIsrRequest):
+            for partition, code in answer.partitions.items():
+                if code == Code.NONE and self.role_of(partition) == Role.LEADER:
+                    self.advance_high_watermark(partition, now)
+        return answer
+
+    def apply(self, request: Request, correlation: int = 0, now: int = 0) -> Answer:
+        """Take a request of a controller, or refuse it; high watermarks stay where they are."""
         refusal = Code(
             answer_to_request(
                 request.controller_epoch,
@@ -129,7 +141,7 @@ class ReplicaManager:
             self._log.old_controller(request, correlation, self.controller_epoch)
         if refusal != Code.NONE:
             return Answer(refusal)
-        self.controller_epoch = request.controller_epoch
+        self.controller_epoch = max(self.controller_epoch, request.controller_epoch)
         self._log.received(request, correlation, self.controller_epoch)
         if isinstance(request, LeaderAndIsrRequest):
             return Answer(Code.NONE, self._lead_or_follow(request.partitions, now))
@@ -184,9 +196,8 @@ class ReplicaManager:
             previous = hosted.leader_epoch
             self._open(partition, hosted)
             hosted.start_to_lead(state, led_before, now)
-        self._roles.fire("become_leader", partition)
+        self.roles.fire("become_leader", partition)
         self._log.leads(partition, hosted, previous)
-        self.advance_high_watermark(partition, now)
         self.changed(partition)
         if led_before:
             self._log.leads_already(partition, hosted)
@@ -205,7 +216,7 @@ class ReplicaManager:
             return False
         previous, same_leader = hosted.leader_epoch, hosted.leader == leader and self.role_of(partition) == Role.FOLLOWER
         hosted.start_to_follow(state)
-        self._roles.fire("become_follower", partition)
+        self.roles.fire("become_follower", partition)
         if same_leader and self.k.follower_skip == FollowerSkip.SAME_LEADER:
             self._log.follows_already(partition, hosted)
             return False
@@ -243,7 +254,7 @@ class ReplicaManager:
             return code
         self.fetchers.pop(partition, None)
         if state.delete:
-            self._roles.fire("delete_replica", partition)
+            self.roles.fire("delete_replica", partition)
         self.changed(partition)
         return code
 
@@ -263,7 +274,7 @@ class ReplicaManager:
         """Write replication-offset-checkpoint; if that fails, so has the log directory of all replicas."""
         opened = {p: hosted.high_watermark for p, hosted in self.partitions.items() if hosted.log is not None}
         try:
-            self._logs.checkpoint_high_watermarks(opened)
+            self.logs.checkpoint_high_watermarks(opened)
         except OSError as error:
             for partition in opened:
                 self._fail(partition, error)
@@ -272,7 +283,7 @@ class ReplicaManager:
 
     def _open(self, partition: TopicPartition, hosted: Partition) -> None:
         if hosted.log is None:
-            hosted.log, hosted.high_watermark = self._logs.open(partition)
+            hosted.log, hosted.high_watermark = self.logs.open(partition)
 
     @contextmanager
     def storage(self, partition: TopicPartition) -> Iterator[Partition]:
@@ -289,18 +300,18 @@ class ReplicaManager:
 
     def _fail(self, partition: TopicPartition, error: OSError) -> None:
         hosted = self.partitions[partition]
-        self._logs.abandon(partition)
+        self.logs.abandon(partition)
         self.fetchers.pop(partition, None)
         hosted.log, hosted.isr, hosted.pending_isr, hosted.followers = None, (), None, {}
-        self._roles.fire("log_directory_fails", partition)
+        self.roles.fire("log_directory_fails", partition)
         self.failures[partition] = error
         self.changed(partition)
 
     def close(self) -> None:
         """Close as a broker that shuts down: the next start trusts the logs up to here."""
         self.checkpoint_high_watermarks()
-        self._logs.close()
+        self.logs.close()
 
     def crash(self) -> None:
         """Close the files as the end of the process does."""
-        self._logs.crash()
+        self.logs.crash()

@@ -27,6 +27,21 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: more than a few seconds; run under one hash seed only")
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell how many edges of the model were replayed on the implementation."""
+    total: dict[str, list[int]] = {}
+    for report in terminalreporter.getreports("passed"):
+        for name, value in report.user_properties:
+            if name == "replayed" and report.when == "call":
+                era, *counts = value
+                total[era] = [a + b for a, b in zip(total.get(era, [0, 0, 0]), counts, strict=True)]
+    for era, (edges, states, refused) in total.items():
+        terminalreporter.write_line(
+            f"control/{era}: {edges:,} edges out of {states:,} states replayed on the implementation, which agrees; "
+            f"{refused:,} it refuses, as it says"
+        )
+
+
 @pytest.fixture(scope="session", autouse=True)
 def compiled_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Keep compiled code in a folder of this run, which its processes share, so that nothing old is met."""

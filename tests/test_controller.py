@@ -199,6 +199,7 @@ def test_a_leader_dies() -> None:
 
     assert cluster.state() == (2, 1, (2, 0), 1)
     assert all_told(cluster.sent(2)) == [
+        ("know", (0, 2), 0),
         ("lead", 2, 1, (2, 0), False),
         ("know", (0, 2), 1),
         ("lead", 2, 1, (2, 0), False),

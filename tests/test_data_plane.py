@@ -434,6 +434,20 @@ def test_caught_up(brokers: Start) -> None:
     assert partition.out_of_sync(start + 80, 10) == (3,)
 
 
+@pytest.mark.parametrize(("era", "end"), [(FIXED, 1), (ERA_2_8, 2)], ids=["fixed", "era_2_8"])
+def test_a_late_fetch_of_an_earlier_process(brokers: Start, era: Spec, end: int) -> None:
+    """What a process had that has ended, and its successor has not, does not commit anything, where broker epochs are compared."""
+    cluster = brokers(era)
+    cluster.elect(1, isr=(1, 2))
+    for value in (b"a", b"b"):
+        cluster.produce(1, value)
+    plane, epoch = cluster.planes[1], cluster.planes[2].replicas.broker_epoch
+    plane.note_fetch(P, 2, 1, epoch, cluster.now)
+    assert plane.note_fetch(P, 2, 2, epoch - 1, cluster.now) == (era is ERA_2_8)
+    plane.advance_high_watermark(P, cluster.now)
+    assert cluster.partition(1).followers[2].end == cluster.partition(1).high_watermark == end
+
+
 def test_who_holds_the_high_watermark(brokers: Start) -> None:
     """The ISR holds it, and so does who was caught up a moment ago and may join; `fixed` counts only the living (KAFKA-15021)."""
     for era, alive, held in ((FIXED, BROKERS, 0), (FIXED, (1, 2), 1), (ERA_2_8, (1, 2), 0)):

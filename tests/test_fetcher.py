@@ -237,6 +237,21 @@ def test_kip_279(brokers: Start, answers_epochs: bool) -> None:
     assert cluster.log(1) == [b"x", b"y"]
 
 
+def test_an_epoch_without_records(brokers: Start) -> None:
+    """A follower that has led without writing forgets that epoch on the way, and finds where the logs part."""
+    cluster = brokers()
+    cluster.elect(1, told=(1,))
+    cluster.produce(1, b"mine")
+    cluster.elect(2, told=(2,))
+    cluster.produce(2, b"theirs")
+    cluster.elect(1, told=(1,))
+    assert cluster.partition(1).opened.epochs == ((0, 0), (2, 1))
+    cluster.elect(2)
+    asked = [cluster.ask(1) for _ in range(4)]
+    assert [type(request) for request in asked] == [*[OffsetsForLeaderEpochRequest] * 2, FetchRequest, FetchRequest]
+    assert cluster.log(1) == [b"theirs"]
+
+
 @pytest.mark.parametrize(("era", "fenced"), [(FIXED, True), (BUG["KAFKA-7395"].on(FIXED), False)], ids=["fixed", "KAFKA-7395"])
 def test_kip_320(brokers: Start, era: Spec, fenced: bool) -> None:
     """Whoever follows a leader that has not heard of its new epoch yet waits; without the fence it takes what the old one wrote."""

@@ -11,16 +11,20 @@ from typing import Any
 import pytest
 from test_data_plane import Brokers, P, Start, brokers
 from test_log import batch
+from test_replica_manager import Replicas
 
 from impl import znodes
+from impl.controller import Changed
 from impl.coordination.memory import Loss
 from impl.data_requests import (
     EpochPosition,
     Fetched,
+    FetchRequest,
     ListOffsetsRequest,
     OffsetQuery,
     OffsetsForLeaderEpochRequest,
     Produced,
+    ProduceRequest,
 )
 from impl.errors import Code
 from impl.log import checkpoint
@@ -28,6 +32,7 @@ from impl.partitions import TopicPartition
 from impl.requests import LeaderAndIsrRequest, StopReplicaRequest, StopReplicaState
 from spec.control.eras import BUG, FIXED
 from spec.control.state import Role
+from spec.replica import ReplicaState
 from spec.table import Spec
 
 __all__ = ["brokers"]
@@ -183,6 +188,35 @@ def test_a_log_without_epochs_cannot_be_cut(brokers: Start, monkeypatch: pytest.
         fail(patch, cluster.folder / "2", "ftruncate")
         assert cluster.planes[2].fetchers.next_request(1, cluster.now) is None
     assert is_offline(cluster, 2)
+
+
+@pytest.mark.parametrize("failed", [1, 2])
+def test_the_controller_acts(monkeypatch: pytest.MonkeyPatch, failed: int) -> None:
+    """The controller asks the broker for all its replicas, hears which are gone, and has another lead; the others stay."""
+    with Replicas(3) as cluster:
+        cluster.rest()
+        cluster.topic(1, 2)
+        cluster.admin.create_topic_with_assignment("others", {0: (failed, 0)})
+        cluster.rest()
+        with monkeypatch.context() as patch:
+            fail(patch, cluster.folder / str(failed) / str(P), "write")
+            leader, follower = cluster.brokers[1].data, cluster.brokers[2].data.fetchers
+            leader.handle_produce(ProduceRequest(1, {P: batch(b"a")}), 0, lambda _: None)
+            request = follower.next_request(1, 0)
+            assert isinstance(request, FetchRequest)
+            leader.handle_fetch(request, 0, lambda answer: follower.take(1, answer, 0))
+        for broker in cluster.brokers.values():
+            broker.data.tick(0)
+        cluster.rest()
+        assert cluster.state()[0::2] == (3 - failed, (3 - failed,))
+        assert cluster.managers[3 - failed].role_of(P) == Role.LEADER
+        others = TopicPartition("others", 0)
+        assert cluster.state(others)[0::2] == (failed, (failed, 0))
+        assert cluster.managers[failed].role_of(others) == Role.LEADER
+        assert cluster.tools.children(znodes.LOG_DIR_EVENT_NOTIFICATION) == []
+        cluster.brokers[0].controller.handle(Changed("log directories"))
+        cluster.rest()
+        assert cluster.active.replicas.state_of(P, failed) == ReplicaState.OFFLINE
 
 
 def test_a_restart_forgets_the_failure(brokers: Start, monkeypatch: pytest.MonkeyPatch) -> None:

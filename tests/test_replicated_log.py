@@ -32,8 +32,8 @@ class ReplicatedLog(RuleBasedStateMachine):
         small = LogConfig(segment_bytes=300, index_interval_bytes=80)
         self.cluster = Brokers(self.folder, FIXED, Settings(min_insync_replicas=2, replica_fetch_wait_max_ms=0), small)
         self.controller: dict[int, list[LeaderAndIsrRequest]] = {number: [] for number in BROKERS}
-        self.answers: dict[int, tuple[int, Any]] = {}
-        """An answer on its way to a follower, with the leader that it comes from."""
+        self.answers: dict[tuple[int, int], Any] = {}
+        """What is on its way to a follower from a leader, None where the leader was not there."""
         self.count = 0
         self.committed: list[bytes | None] = []
         self.acknowledged: list[bytes] = []
@@ -74,20 +74,22 @@ class ReplicatedLog(RuleBasedStateMachine):
         for leader in fetchers.leaders():
             request = fetchers.next_request(leader, self.cluster.now)
             if request is not None:
-                self.answers[follower] = (leader, self._answer(leader, request))
+                self.answers[follower, leader] = self._answer(leader, request)
 
     def _answer(self, leader: int, request: FollowersRequest) -> Any:
         return self.cluster.answer(leader, request) if leader in self.cluster.planes else None
 
     @rule(follower=st.sampled_from(BROKERS))
     def take(self, follower: int) -> None:
-        """An answer arrives."""
-        if follower in self.cluster.planes and follower in self.answers:
-            leader, answer = self.answers.pop(follower)
-            fetchers = self.cluster.planes[follower].fetchers
+        """The answers to a follower arrive."""
+        if follower not in self.cluster.planes:
+            return
+        fetchers = self.cluster.planes[follower].fetchers
+        for leader in BROKERS:
+            answer = self.answers.pop((follower, leader), "none")
             if answer is None:
                 fetchers.lost(leader, self.cluster.now)
-            else:
+            elif answer != "none":
                 fetchers.take(leader, answer, self.cluster.now)
 
     @rule(follower=st.sampled_from(BROKERS), times=st.integers(2, 6))
@@ -125,7 +127,7 @@ class ReplicatedLog(RuleBasedStateMachine):
             return
         self.cluster.crash(broker)
         self.controller[broker].clear()
-        self.answers.pop(broker, None)
+        self.answers = {way: answer for way, answer in self.answers.items() if way[0] != broker}
         state = self.cluster.state()
         left = tuple(number for number in state.isr if number in self.cluster.planes)
         if left:

@@ -45,7 +45,9 @@ class Loss(enum.Enum):
 
 
 @dataclass
-class _Node:
+class Node:
+    """A node of the tree; see `Stat`."""
+
     data: bytes
     czxid: int
     mzxid: int
@@ -56,6 +58,7 @@ class _Node:
     children: set[str] = field(default_factory=set)
 
     def stat(self) -> Stat:
+        """Return what is known of the node beside its data."""
         return Stat(self.czxid, self.mzxid, self.version, self.owner, len(self.children))
 
 
@@ -63,7 +66,7 @@ class Ensemble:
     """The servers: the tree of nodes, the sessions, and who watches what."""
 
     def __init__(self) -> None:
-        self._nodes = {"/": _Node(b"", 0, 0, 0)}
+        self._nodes = {"/": Node(b"", 0, 0, 0)}
         self._zxid = 0
         self._sessions: dict[int, MemorySession] = {}
         self._opened = 0
@@ -116,13 +119,13 @@ class Ensemble:
         if session not in watchers:
             watchers.append(session)
 
-    def node(self, path: str) -> _Node:
+    def node(self, path: str) -> Node:
         """Return a node, or raise NoNode."""
         if path not in self._nodes:
             raise NoNode(path)
         return self._nodes[path]
 
-    def find(self, path: str) -> _Node | None:
+    def find(self, path: str) -> Node | None:
         """Return a node, if it exists."""
         return self._nodes.get(path)
 
@@ -148,7 +151,7 @@ class Ensemble:
             self._fire(kind, path)
         return results
 
-    def _touched(self, operations: Sequence[Operation]) -> dict[str, _Node | None]:
+    def _touched(self, operations: Sequence[Operation]) -> dict[str, Node | None]:
         """Return the nodes that operations may change, and their parents, as they are."""
         paths = [path for operation in operations for path in (operation.path, parent_of(operation.path))]
         return {path: self._nodes.get(path) for path in paths}
@@ -177,7 +180,7 @@ class Ensemble:
             raise NodeExists(path)
         if parent.owner != 0:
             raise EphemeralParent(path)
-        self._nodes[path] = _Node(operation.data, self._zxid, self._zxid, session if operation.ephemeral else 0)
+        self._nodes[path] = Node(operation.data, self._zxid, self._zxid, session if operation.ephemeral else 0)
         parent.children.add(path)
         parent.created += 1
         fired.append((Kind.CREATED, path))
@@ -204,8 +207,8 @@ class Ensemble:
                 self._sessions[session].heard(Event(Kind.CHILDREN, parent))
 
 
-def _copy(node: _Node) -> _Node:
-    return _Node(node.data, node.czxid, node.mzxid, node.owner, node.version, node.created, set(node.children))
+def _copy(node: Node) -> Node:
+    return Node(node.data, node.czxid, node.mzxid, node.owner, node.version, node.created, set(node.children))
 
 
 def parent_of(path: str) -> str:

@@ -9,7 +9,7 @@ Source: Kafka 2.8 CheckpointFile.scala, OffsetCheckpointFile.scala, LeaderEpochC
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from impl.partitions import TopicPartition
@@ -103,8 +103,17 @@ def read_epochs(path: Path) -> list[tuple[int, int]]:
     Raises:
         CheckpointError: as of `read_lines`, or an entry that is none.
     """
+    return decode_epochs(read_lines(path), path)
+
+
+def decode_epochs(lines: Iterable[str], path: Path | str = LEADER_EPOCHS) -> list[tuple[int, int]]:
+    """Return the (epoch, start offset) entries of some lines.
+
+    Raises:
+        CheckpointError: an entry that is none.
+    """
     entries = []
-    for line in read_lines(path):
+    for line in lines:
         try:
             epoch, start = map(int, line.split())
         except ValueError:

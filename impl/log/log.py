@@ -9,7 +9,7 @@ Source: Kafka 2.8 Log.scala.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -137,6 +137,12 @@ class PartitionLog:
         """Note that a leader epoch begins at the end of the log: its leader starts here."""
         self._epochs.assign(epoch, self.end_offset)
 
+    def put_epochs(self, entries: Sequence[tuple[int, int]]) -> None:
+        """Take these leader epochs, with their start offsets, for those of the log: as they are known from elsewhere."""
+        self._epochs.clear()
+        for epoch, start in entries:
+            self._epochs.assign(epoch, start)
+
     def append_as_leader(self, data: bytes, epoch: int) -> tuple[int, int]:
         """Append a producer's batches under a leader epoch; return the offsets of the first and the last record.
 
@@ -206,9 +212,11 @@ class PartitionLog:
     def truncate_to(self, offset: int) -> None:
         """Cut the end so that nothing from the offset on is left; a batch that holds it goes as a whole.
 
-        Newest segments go first, so that whatever a crash leaves is a beginning of the log.
+        Newest segments go first, so that whatever a crash leaves is a beginning of the log. An epoch that this replica has begun
+        as a leader, and in which it has written nothing, goes even where nothing is to cut: it would be asked about for ever.
         """
         if offset >= self.end_offset:
+            self._epochs.truncate_from_end(self.end_offset)
             return
         if offset <= self.start_offset:
             self.truncate_fully(self.start_offset)

@@ -1,0 +1,53 @@
+"""How many edges of the control-plane model a second are replayed on the implementation: load, step, project, compare.
+
+What the checker takes to find the edges is left out. `python -m benchmarks.replay [PROCESSES]`
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from edges import Replayed, edges, replayed, stage
+
+from spec.bounds import CONTROL
+from spec.control.eras import ERA_0_10, ERA_2_8, FIXED
+
+ERAS = {spec.name: spec for spec in (FIXED, ERA_2_8, ERA_0_10)}
+BOUNDS = {bounds.name: bounds.values for bounds in CONTROL}["crash_and_expiry"]
+MOST = 20_000
+"""Edges that one process replays of an era."""
+
+
+def measure(era: str, part: int, parts: int) -> tuple[int, float, float]:
+    """Replay a part of the edges; return how many there were, and the seconds that passed and that were worked."""
+    some = [edge for edge, _ in zip(edges(ERAS[era], BOUNDS, None, part, parts), range(MOST), strict=False)]
+    with stage(ERAS[era], BOUNDS) as projection:
+        began, worked = time.perf_counter(), time.process_time()
+        for edge in some:
+            if failure := replayed(projection, edge, Replayed()):
+                raise SystemExit(failure)
+        return len(some), time.perf_counter() - began, time.process_time() - worked
+
+
+def main() -> None:
+    """Print the rate of each era, with so many processes as are asked for."""
+    processes = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    with ProcessPoolExecutor(processes) as pool:
+        for era in ERAS:
+            parts = list(pool.map(measure, [era] * processes, range(processes), [processes] * processes))
+            rate = sum(count / passed for count, passed, _ in parts)
+            worked = sum(count for count, _, _ in parts) / sum(work for _, _, work in parts)
+            print(
+                f"{era:18} {sum(count for count, _, _ in parts):,} edges, {rate:,.0f} a second on {processes} processes, "
+                f"{worked:,.0f} a second of one processor's time",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

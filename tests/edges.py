@@ -1,0 +1,224 @@
+"""The edges of a model, from the checker's compiled code, and their replay on the implementation."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from test_log import MEMORY
+
+from impl.cluster import Cluster
+from impl.replay.ensemble import ModelEnsemble
+from impl.replay.projection import Projection
+from impl.replay.rules import NotEnabled, do, refuses
+from impl.settings import Settings
+from model_check import embedded
+from model_check.embedded import Search
+from model_check.exploration import Budget, Exploration
+from model_check.layout import Layout, Packed, get
+from model_check.oracle import World as Model
+from spec.control.state import World
+from spec.domain import Record, show_path
+from spec.table import Rule, Spec
+
+
+class Decoder:
+    """Reads packed states as the dataclasses of spec.control.state; parts that recur are read once."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.root = layout.root
+        self._part = lru_cache(maxsize=1 << 18)(self._read)
+
+    def world(self, record: bytes) -> World:
+        """Return a state."""
+        fields = self.root.fields
+        assert fields is not None
+        parts: dict[str, Any] = {}
+        for name, (offset, place) in fields.items():
+            if name in ("controllers", "brokers"):
+                assert place.item is not None
+                size = place.item.size
+                count = place.size // size
+                parts[name] = [self._part(name, record[offset + i * size : offset + (i + 1) * size]) for i in range(count)]
+            else:
+                parts[name] = self._part(name, record[offset : offset + place.size])
+        return World(**parts)
+
+    def nearness(self, record: bytes) -> bytes:
+        """Return what to order states by so that neighbours share what is dear to put on: the brokers, then the controllers."""
+        assert self.root.fields is not None
+        brokers, controllers = (self.root.fields[name][0] for name in ("brokers", "controllers"))
+        return record[brokers:] + record[controllers:brokers] + record[:controllers]
+
+    def _read(self, name: str, data: bytes) -> Any:
+        assert self.root.fields is not None
+        place = self.root.fields[name][1]
+        if name in ("controllers", "brokers"):
+            assert place.item is not None
+            place = place.item
+        return plain(place, get(place, data, 0))
+
+
+def plain(place: Packed, value: Any) -> Any:
+    """Return a value without what watches its domain: the bare dataclasses, and lists."""
+    if place.fields is not None:
+        assert isinstance(place.type, Record)
+        return place.type.cls(**{name: plain(field_, getattr(value, name)) for name, (_, field_) in place.fields.items()})
+    if place.item is not None:
+        return [plain(place.item, item) for item in value]
+    return value
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A step of the model."""
+
+    source: World
+    rule: Rule
+    binding: Mapping[str, int]
+    target: World
+
+    def __str__(self) -> str:
+        return f"{self.rule.name}({', '.join(f'{name}={value}' for name, value in self.binding.items())})"
+
+
+def edges(
+    spec: Spec, bounds: Mapping[str, int], rules: Container[str] | None = None, part: int = 0, parts: int = 1
+) -> Iterator[Edge]:
+    """Yield every step of a model at bounds, or those of some rules, or out of every so many-th state."""
+    model = Model(spec, bounds)
+    search = Search(model, Exploration(spec, dict(bounds), "embedded", 1, ()), None, Budget())
+    decoder = Decoder(search.layout)
+    actions = {number: model.actions.decode(number) for number in range(model.actions.count)}
+    search.begin()
+    (some,), (shard,) = search.slices, search.shards
+    while search.width:
+        for begin in range(0, search.width, search.chunk):
+            some.start_level()
+            end = min(search.width, begin + search.chunk)
+            some.expand(search.states, search.marks, begin, end)
+            search.raise_fault(some)
+            numbers, firsts = (list(map(int, found)) for found in np.unique(some.parents[: some.count], return_index=True))
+            places = [range(*ends) for ends in zip(firsts, [*firsts[1:], some.count], strict=False)]
+            out_of = dict(zip(numbers, places, strict=True))
+            records = {number: search.states[number].tobytes() for number in numbers if number % parts == part}
+            for number in sorted(records, key=lambda number: decoder.nearness(records[number])):
+                source = decoder.world(records[number])
+                for place in out_of[number]:
+                    rule, binding = actions[int(some.actions[place])]
+                    if rules is not None and rule.name not in rules:
+                        continue
+                    bound = dict(zip(rule.params, binding, strict=True))
+                    yield Edge(source, rule, bound, decoder.world(some.states[place].tobytes()))
+            shard.take([some])
+        search.end_level()
+
+
+def fired(spec: Spec, bounds: Mapping[str, int]) -> Counter[str]:
+    """Return how often each rule fires in a model at bounds."""
+    result = embedded.explore(spec, bounds, properties=())
+    assert result.complete
+    return +result.fired
+
+
+@contextmanager
+def stage(spec: Spec, bounds: Mapping[str, int]) -> Iterator[Projection]:
+    """Yield a cluster that can be put into the states of a model; a fetch brings one record."""
+    settings = Settings(unclean_leader_election_enable=bool(bounds["unclean"]), replica_fetch_max_bytes=1)
+    with (
+        tempfile.TemporaryDirectory(dir=MEMORY) as name,
+        Cluster(Path(name), ModelEnsemble(), spec, settings=settings) as cluster,
+    ):
+        yield cluster.as_model(bounds)
+
+
+def difference(wanted: World, found: World) -> str:
+    """Return where two states differ, field by field."""
+    differences = _differences(wanted, found)
+    return "; ".join(f"{show_path(path)}: the model has {one}, the implementation {other}" for path, one, other in differences)
+
+
+def _differences(one: Any, other: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any, Any]]:
+    if one == other:
+        return
+    if hasattr(one, "__dataclass_fields__") and type(one) is type(other):
+        for name in one.__dataclass_fields__:
+            yield from _differences(getattr(one, name), getattr(other, name), (*path, name))
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for place, (mine, theirs) in enumerate(zip(one, other, strict=True)):
+            yield from _differences(mine, theirs, (*path, place))
+    else:
+        yield path, one, other
+
+
+@dataclass
+class Replayed:
+    """What a replay came to."""
+
+    states: int = 0
+    """Source states that were put on, and read back."""
+    edges: Counter[str] = field(default_factory=Counter)
+    """How many of each rule."""
+    refused: int = 0
+    """How many of them the implementation refuses, as `refuses` says, and changes nothing."""
+    failures: list[str] = field(default_factory=list)
+
+
+def replay(
+    spec: Spec,
+    bounds: Mapping[str, int],
+    rules: Container[str] | None = None,
+    part: int = 0,
+    parts: int = 1,
+    most_failures: int = 1,
+) -> Replayed:
+    """Replay every step of a model on the implementation, or some, as `edges` tells; stop after so many that fail."""
+    result = Replayed()
+    with stage(spec, bounds) as projection:
+        source: World | None = None
+        for edge in edges(spec, bounds, rules, part, parts):
+            failures = []
+            if edge.source is not source:
+                source = edge.source
+                result.states += 1
+                failures.append(identity(projection, source))
+            result.edges[edge.rule.name] += 1
+            failures.append(replayed(projection, edge, result))
+            result.failures += filter(None, failures)
+            if len(result.failures) >= most_failures:
+                break
+    return result
+
+
+def identity(projection: Projection, state: World) -> str:
+    """Put a state on, and read it back; return where it is another, or ""."""
+    projection.load(state)
+    found = projection.project(state.spent, state.notes)
+    return "" if found == state else f"load and project: {difference(state, found)}"
+
+
+def replayed(projection: Projection, edge: Edge, result: Replayed) -> str:
+    """Replay one step from its loaded source; return what is wrong with it, or ""."""
+    projection.load(edge.source)
+    refused = refuses(projection, edge.rule.name, edge.binding)
+    target = edge.source if refused else edge.target
+    try:
+        do(projection, edge.rule.name, edge.binding)
+    except NotEnabled as error:
+        if not refused:
+            projection.forget_all()
+            return f"{edge}: the implementation does not do it: {error}"
+        result.refused += 1
+    found = projection.project(target.spent, target.notes)
+    projection.forget(edge.source, found)
+    touched = [edge.binding[name] for name in ("controller", "broker") if name in edge.binding]
+    for number in range(projection.brokers) if "leader" in edge.binding else touched:
+        projection.forget_actor(number)  # what it keeps beside the model's state may be another, too
+    return "" if found == target else f"{edge}: {difference(target, found)}"

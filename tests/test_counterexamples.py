@@ -1,0 +1,166 @@
+"""Every counterexample that the manifest claims of a bug, step by step on the implementation, which fails the same way.
+
+On `fixed` the same actions, as far as they are possible, break nothing.
+
+The counterexamples are the checker's shortest, kept in tests/golden/counterexamples.json; the oracle follows each before it counts.
+Nothing is put on between two steps: what the implementation has kept from the steps before is what it goes on with.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from conftest import GOLDEN, ROOT
+from edges import difference, plain, stage
+
+from impl.replay.projection import Projection
+from impl.replay.rules import do
+from model_check.counterexample import REPLAYED_WAYS
+from model_check.layout import Layout
+from model_check.manifest import NamedCheck, read_manifest
+from model_check.oracle import World as Model
+from spec.control.eras import FIXED
+from spec.control.state import World
+from spec.models import MODELS
+from spec.table import Property, Rule, Spec
+
+FILE = "counterexamples.json"
+CHECKS = {
+    check.name: check for check in read_manifest(ROOT / "pyproject.toml", MODELS.__getitem__) if check.name.startswith("bug/")
+}
+CLAIMS = [(name, claim) for name, check in CHECKS.items() for claim in check.expected.traces]
+"""Each bug of the manifest that is violated, with each property that it breaks."""
+QUICK = 1_000
+"""Searches up to so many states are repeated, to see that the golden file is what the checker finds."""
+
+
+def golden_actions(name: str, claim: str) -> dict[str, Any]:
+    """Return the golden counterexample: its initial state's number, and its actions."""
+    found: dict[str, Any] = json.loads((GOLDEN / FILE).read_text(encoding="utf-8"))[name][claim]
+    return found
+
+
+def found_actions(check: NamedCheck) -> dict[str, Any]:
+    """Return what the checker finds, in the golden file's form."""
+    result = check.run()
+    model = Model(check.spec, result.bounds)
+    told = {}
+    for claim in check.expected.traces:
+        finding = result.findings[claim]
+        actions = [model.actions.decode(number) for number in finding.actions]
+        told[claim] = {"start": finding.start, "actions": [[rule.name, *binding] for rule, binding in actions]}
+    return told
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a model: the state it ends in, typed, and what it does."""
+
+    rule: Rule
+    binding: Mapping[str, int]
+    state: Any
+
+
+class Follower:
+    """Follows actions in a model, and on the implementation beside it."""
+
+    def __init__(self, spec: Spec, bounds: Mapping[str, int], start: int) -> None:
+        self.model = Model(spec, bounds)
+        self.layout = Layout(self.model.space)
+        self.state = self.model.initial()[start]
+
+    def plain(self) -> World:
+        """Return the model's state as bare dataclasses."""
+        found: World = plain(self.layout.root, self.state)
+        return found
+
+    def rule(self, name: str, binding: tuple[int, ...]) -> Rule | None:
+        """Return the rule of that name, if there is one and it may fire now."""
+        rules = [rule for rule in self.model.spec.rules if rule.name == name]
+        if not rules or not self.model.holds((*rules[0].guards, *rules[0].within), rules[0], self.state, binding):
+            return None
+        return rules[0]
+
+    def step(self, projection: Projection, rule: Rule, binding: tuple[int, ...]) -> tuple[World, World]:
+        """Take a step on both sides; return what the implementation was before, and is then, which are the model's states too."""
+        before = self.plain()
+        self.state = self.model.apply(rule, self.state, binding)
+        wanted = self.plain()
+        do(projection, rule.name, dict(zip(rule.params, binding, strict=True)))
+        found = projection.project(wanted.spent, wanted.notes)
+        assert found == wanted, f"{rule.name}{binding}: {difference(wanted, found)}"
+        return before, found
+
+
+def broken(follower: Follower, claims: tuple[Property, ...], before: World, found: World) -> Iterator[str]:
+    """Yield the names of the claims that a projected state, or the step to it, breaks; `Recovers` is judged elsewhere."""
+    for claim in claims:
+        if claim.kind == "invariant" and not follower.model.judge(claim, found):
+            yield claim.name
+        if claim.kind == "step invariant" and not follower.model.judge_step(claim, before, found):
+            yield claim.name
+
+
+@pytest.mark.parametrize(("name", "claim"), CLAIMS, ids=[f"{name}-{claim}" for name, claim in CLAIMS])
+def test_the_implementation_fails_in_the_same_way(name: str, claim: str) -> None:
+    """With the switch, each step leads the implementation where it leads the model, and the last one breaks the claim."""
+    check, actions = CHECKS[name], golden_actions(name, claim)
+    assert len(actions["actions"]) + 1 == check.expected.traces[claim]
+    follower = Follower(check.spec, check.bounds, actions["start"])
+    with stage(check.spec, check.bounds) as projection:
+        projection.load(follower.plain())
+        before = found = follower.plain()
+        for rule_name, *binding in actions["actions"]:
+            rule = follower.rule(rule_name, tuple(binding))
+            assert rule is not None, f"{rule_name}{binding} does not replay"
+            before, found = follower.step(projection, rule, tuple(binding))
+    stated = check.spec.property(claim)
+    if stated.kind == "recoverable":
+        assert not follower.model.recovers(stated, follower.state, REPLAYED_WAYS)
+    else:
+        assert list(broken(follower, (stated,), before, found)) == [claim]
+
+
+@pytest.mark.parametrize(("name", "claim"), CLAIMS, ids=[f"{name}-{claim}" for name, claim in CLAIMS])
+def test_fixed_survives(name: str, claim: str) -> None:
+    """The same actions on `fixed` break no promise anywhere; one whose guards do not hold in the state reached is left out."""
+    check, actions = CHECKS[name], golden_actions(name, claim)
+    follower = Follower(FIXED, check.bounds, actions["start"])
+    done = []
+    with stage(FIXED, check.bounds) as projection:
+        projection.load(follower.plain())
+        for rule_name, *binding in actions["actions"]:
+            if (rule := follower.rule(rule_name, tuple(binding))) is not None:
+                before, found = follower.step(projection, rule, tuple(binding))
+                done.append(rule_name)
+                assert list(broken(follower, FIXED.properties, before, found)) == []
+    assert done
+    recovers = FIXED.property("Recovers")
+    if check.spec.property(claim).kind == "recoverable":
+        assert follower.model.recovers(recovers, follower.state, REPLAYED_WAYS)
+
+
+@pytest.mark.slow
+def test_the_golden_counterexamples_are_the_checkers(golden: Callable[[str, str], None], request: pytest.FixtureRequest) -> None:
+    """The checker finds what the golden file says, of all bugs whose search is short; `--update-golden` asks it for all."""
+    known = {} if request.config.getoption("--update-golden") else json.loads((GOLDEN / FILE).read_text(encoding="utf-8"))
+    told = {
+        name: found_actions(check) if name not in known or (check.expected.distinct or 0) <= QUICK else known[name]
+        for name, check in CHECKS.items()
+        if check.expected.traces
+    }
+    golden(FILE, compact(told))
+
+
+def compact(told: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return JSON with an action to a line."""
+    text = json.dumps(told, indent=1)
+    for claims in told.values():
+        for found in claims.values():
+            for action in found["actions"]:
+                text = text.replace(json.dumps(action, indent=1).replace("\n", "\n    "), json.dumps(action))
+    return text + "\n"

@@ -1,0 +1,231 @@
+"""Model and implementation agree: every edge of completely explored bounds, replayed from its loaded source.
+
+Each source state is put on the implementation and read back; then the implementation does what the rule names, and is read again.
+What is the model's own account, `spent` and `notes`, is carried over from its target. How many edges of each era were replayed is
+printed at the end of a test run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from edges import fired, replay
+
+import impl.controller
+from impl.controller import Controller
+from impl.controller_context import RequestBatch
+from impl.isr import IsrKeeper
+from impl.partition import Partition
+from impl.replay.rules import STEPS
+from impl.replica_manager import ReplicaManager
+from impl.requests import Leadership
+from spec.bounds import CONTROL, HAPPENINGS
+from spec.control.eras import BUGS, ERA_0_10, ERA_2_8, FIXED
+from spec.control.state import Role
+from spec.table import Spec
+
+
+def bounds(brokers: int = 2, replicas: int = 2, settled: int = 1, unclean: int = 0, **happens: int) -> dict[str, int]:
+    """Return bounds of the control plane; what is not named does not happen."""
+    values = {"brokers": brokers, "replicas": replicas, "channel_depth": 12, "settled": settled, "unclean": unclean}
+    return {**values, **dict.fromkeys(HAPPENINGS, 0), **happens}
+
+
+ERAS = {"fixed": FIXED, "era_2_8": ERA_2_8, "era_0_10": ERA_0_10}
+THREE = {"brokers": 3, "replicas": 3}
+FAMILIES: dict[str, Mapping[str, int]] = {
+    "nothing fails": bounds(settled=0),
+    "a bounce at the beginning": bounds(settled=0, bounces=1),
+    "a preferred election": bounds(preferred_elections=1, controlled_shutdowns=1),
+    "a failed fail-over": bounds(settled=0, failed_failovers=1),
+    "a late fetch": bounds(late_fetches=1, isr_shrinks=1, records=1),
+    "a lossy crash": bounds(lossy_crashes=1, isr_shrinks=1, records=1),
+    "a lost reply": bounds(lost_replies=1, isr_shrinks=1, records=1),
+    "two records": bounds(isr_shrinks=1, records=2),
+    "a crash and a record": bounds(crashes=1, records=1),
+    "a lone replica": bounds(replicas=1, unclean=1, crashes=1),
+    "unclean elections": bounds(unclean=1, crashes=1, isr_shrinks=1),
+    "a bounce and a repeat": bounds(bounces=1, repeats=1),
+    "an expiry": bounds(expiries=1),
+    "three brokers, a bounce": bounds(**THREE, bounces=1),
+}
+"""Bounds that are explored and replayed in each run."""
+LARGER: dict[str, Mapping[str, int]] = {
+    "an expiry and a repeat": bounds(expiries=1, repeats=1),
+    "a shutdown at the beginning": bounds(settled=0, controlled_shutdowns=1),
+    "an expiry at the beginning": bounds(settled=0, expiries=1),
+    "a crash, a record, a slow follower": bounds(crashes=1, isr_shrinks=1, records=1),
+    "three brokers, a crash": bounds(**THREE, crashes=1),
+    "three brokers, two replicas, a crash": bounds(brokers=3, replicas=2, crashes=1),
+}
+"""Bounds for the first run alone."""
+NAMED = {found.name: found.values for found in CONTROL}
+RARE = {
+    ("fixed", "crash_and_expiry"): ("ControllerMoved",),
+    ("era_2_8", "crash_and_expiry"): ("ControllerMoved",),
+    ("fixed", "leader_shuts_down"): ("IgnoreStopReplica",),
+    ("era_2_8", "leader_shuts_down"): ("StopReplica",),
+}
+"""Rules that fire in larger bounds only: of those their edges alone are replayed."""
+
+Record = Callable[[str, object], None]
+
+
+def check(era: str, values: Mapping[str, int], record: Record, rules: tuple[str, ...] | None = None) -> None:
+    """Check that every edge agrees, or those of some rules; record how many there are, for the end of the run."""
+    result = replay(ERAS[era], values, rules)
+    assert result.failures == []
+    assert result.edges
+    record("replayed", (era, sum(result.edges.values()), result.states, result.refused))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("era", ERAS)
+def test_every_edge_agrees(era: str, family: str, record_property: Record) -> None:
+    """Each state can be put on and read back, and each edge leads the implementation where it leads the model."""
+    check(era, FAMILIES[family], record_property)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", LARGER)
+@pytest.mark.parametrize("era", ERAS)
+def test_every_edge_of_larger_bounds_agrees(era: str, family: str, record_property: Record) -> None:
+    """The same in larger bounds."""
+    check(era, LARGER[family], record_property)
+
+
+@pytest.mark.parametrize(("era", "family"), RARE)
+def test_every_edge_of_rare_rules_agrees(era: str, family: str, record_property: Record) -> None:
+    """The same for the edges of rules that fire in still larger bounds only."""
+    check(era, NAMED[family], record_property, RARE[era, family])
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_every_rule_is_replayed(era: str) -> None:
+    """In each run every rule of an era is replayed, but for those that the era says cannot be reached."""
+    replayed = {rule for family in FAMILIES.values() for rule in fired(ERAS[era], family)}
+    replayed |= {rule for (other, _), rules in RARE.items() for rule in rules if other == era}
+    assert {rule.name for rule in ERAS[era].rules} - replayed == set(ERAS[era].unreachable_rules)
+
+
+def test_every_rule_has_a_step() -> None:
+    """Each rule of any era, or of any bug, has a function that has the implementation do its step, and no function is left over."""
+    assert set(STEPS) == {rule.name for spec in (FIXED, *(bug.on(FIXED) for bug in BUGS)) for rule in spec.rules}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The proof can fail: what is broken in the implementation is found, on an edge, in a field
+
+
+def same_epoch(patch: pytest.MonkeyPatch) -> None:
+    """An election does not begin another leader epoch."""
+
+    def following(held: Leadership, leader: int, isr: tuple[int, ...]) -> Leadership:
+        return replace(held, leader=leader, isr=isr)
+
+    patch.setattr(impl.controller, "following", following)
+
+
+def leader_only(patch: pytest.MonkeyPatch) -> None:
+    """A LeaderAndIsr goes to the leader alone."""
+    add = RequestBatch.add_leader_and_isr
+
+    def added(batch: RequestBatch, brokers: Any, partition: Any, is_new: bool) -> None:
+        leader = batch._context.leadership[partition].leader
+        add(batch, [broker for broker in brokers if broker == leader], partition, is_new)
+
+    patch.setattr(RequestBatch, "add_leader_and_isr", added)
+
+
+def forgets_isr(patch: pytest.MonkeyPatch) -> None:
+    """A leader takes all replicas for its ISR."""
+    lead = Partition.start_to_lead
+
+    def led(partition: Partition, state: Any, led_before: bool, now: int) -> None:
+        lead(partition, state, led_before, now)
+        partition.isr = state.replicas
+
+    patch.setattr(Partition, "start_to_lead", led)
+
+
+def keeps_its_log(patch: pytest.MonkeyPatch) -> None:
+    """A follower does not truncate."""
+    patch.setattr(Partition, "truncate_to", lambda partition, offset: None)
+
+
+def unfenced(patch: pytest.MonkeyPatch) -> None:
+    """A controller does not check /controller_epoch when it writes."""
+    fenced = Controller._fenced
+
+    def written(controller: Controller, *operations: Any) -> Any:
+        controller.context.epoch_version = controller._session.get("/controller_epoch")[1].version
+        try:
+            return fenced(controller, *operations)
+        finally:
+            controller.context.epoch_version = controller.context.epoch
+
+    patch.setattr(Controller, "_fenced", written)
+
+
+def takes_former_requests(patch: pytest.MonkeyPatch) -> None:
+    """A broker forgets under which epoch it has registered."""
+    apply = ReplicaManager.apply
+
+    def applied(manager: ReplicaManager, *arguments: Any) -> Any:
+        own, manager.broker_epoch = manager.broker_epoch, -1
+        try:
+            return apply(manager, *arguments)
+        finally:
+            manager.broker_epoch = own
+
+    patch.setattr(ReplicaManager, "apply", applied)
+
+
+def forgets_version(patch: pytest.MonkeyPatch) -> None:
+    """A leader does not learn the version of the ISR that it has written."""
+    retry = IsrKeeper.retry
+
+    def retried(keeper: IsrKeeper, partition: Any, now: int) -> Any:
+        hosted = keeper._replicas.partitions[partition]
+        version = hosted.version
+        try:
+            return retry(keeper, partition, now)
+        finally:
+            hosted.version = version
+
+    patch.setattr(IsrKeeper, "retry", retried)
+
+
+def stays_leader(patch: pytest.MonkeyPatch) -> None:
+    """Who led goes on leading, whatever it is told."""
+    follow = ReplicaManager._make_follower
+
+    def made(manager: ReplicaManager, partition: Any, *arguments: Any) -> Any:
+        return manager.role_of(partition) != Role.LEADER and follow(manager, partition, *arguments)
+
+    patch.setattr(ReplicaManager, "_make_follower", made)
+
+
+MUTATIONS: dict[Callable[[pytest.MonkeyPatch], None], tuple[Spec, Mapping[str, int], str, str]] = {
+    same_epoch: (FIXED, FAMILIES["unclean elections"], "ElectLeader(", "zookeeper.partition.leader_epoch"),
+    leader_only: (FIXED, FAMILIES["nothing fails"], "ElectLeader(", "channels[1].requests"),
+    forgets_isr: (FIXED, FAMILIES["unclean elections"], "BecomeLeader(", "replica.isr"),
+    keeps_its_log: (ERA_0_10, FAMILIES["a crash and a record"], "BecomeFollower(", "replica.log"),
+    unfenced: (FIXED, LARGER["an expiry at the beginning"], "ControllerMoved(", "controllers"),
+    takes_former_requests: (FIXED, FAMILIES["a preferred election"], "RefuseRequest(", "brokers"),
+    forgets_version: (FIXED, FAMILIES["a lost reply"], "ShrinkIsr(", "replica.version"),
+    stays_leader: (FIXED, bounds(controlled_shutdowns=1), "BecomeFollower(", "replica.role"),
+}
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.__name__)
+def test_what_is_broken_is_found(mutation: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A break in the implementation makes the replay name an edge on which it shows, and the field."""
+    spec, values, rule, field = MUTATIONS[mutation]
+    assert replay(spec, values, (rule[:-1],)).failures == []
+    mutation(monkeypatch)
+    (failure,) = replay(spec, values, (rule[:-1],)).failures
+    assert failure.startswith(rule) and field in failure, failure
