@@ -6,6 +6,8 @@ Knows options and files. Exit codes are those of the other subcommands; a promis
 from __future__ import annotations
 
 import argparse
+import asyncio
+import logging
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -13,16 +15,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from impl.coordination.interface import CoordinationError
 from spec.control.decisions import SuffixLoss
 from spec.control.eras import SPECS
 from spec.table import Spec, SpecError
 
 if TYPE_CHECKING:
+    from impl.run.conductor import Conductor
     from impl.run.display import Display
     from impl.run.options import Options
     from impl.run.outcome import Outcome
 
-KEPT, BROKEN = 0, 1
+KEPT, BROKEN, INCONCLUSIVE = 0, 1, 3
 MOST_BROKERS = 32
 FORMATS = ("text", "json")
 NEEDED = ("aiokafka", "kazoo", "rich", "transitions")
@@ -37,7 +41,7 @@ def add_commands(commands: Any) -> None:
         "run",
         help="run a cluster: controllers and brokers that execute the tables, in a simulation with faults or on real ZooKeeper",
         description="Without --zookeeper everything happens in virtual time, and the same options are the same run. "
-        "With it, brokers talk over loopback, in real time, and no faults come by themselves.",
+        "With it, brokers talk over loopback in real time.",
     )
     parser.add_argument("--brokers", type=_number(1, MOST_BROKERS), default=3, metavar="N", help="brokers (default: 3)")
     parser.add_argument("--partitions", type=_number(1, 10_000), default=6, metavar="N", help="of the topic (default: 6)")
@@ -100,8 +104,12 @@ def run(options: argparse.Namespace) -> int:
             raise
         raise SpecError(f"{error.name} is missing, which a cluster needs; pip install 'kafka-spec[impl]'") from None
     asked = _options(options)
-    with _folder(options.data) as folder, _log(options) as log, Display(sys.stderr, not options.quiet) as display:
-        outcome = _outcome(options, asked, folder, log, display)
+    try:
+        with _folder(options.data) as folder, _log(options) as log, Display(sys.stderr, not options.quiet) as display:
+            outcome = _outcome(options, asked, folder, log, display)
+    except CoordinationError as error:
+        print(f"kafka-spec: ZooKeeper was lost: {error}", file=sys.stderr)
+        return INCONCLUSIVE
     sys.stdout.write(json_of(outcome) if options.format == "json" else text_of(outcome))
     return KEPT if outcome.kept else BROKEN
 
@@ -112,16 +120,19 @@ def _options(options: argparse.Namespace) -> Options:
     Raises:
         SpecError: options do not go together.
     """
-    from impl.run.faults import parse_faults
+    from impl.run.faults import ANYWHERE, parse_faults
     from impl.run.options import Options
 
     factor = options.replication_factor or min(3, options.brokers)
     if factor > options.brokers:
         raise SpecError(f"--replication-factor {factor} needs so many brokers, and there are {options.brokers}")
     real = options.zookeeper is not None
-    if real and options.faults not in (None, "none"):
-        raise SpecError("--faults is of the simulation; with --zookeeper nothing fails by itself, leave one of them out")
-    era, faults = find_era(options.era), () if real else parse_faults(options.faults or "usual")
+    faults = parse_faults(options.faults or (",".join(ANYWHERE) if real else "usual"))
+    if real and (only_simulated := [fault for fault in faults if fault not in ANYWHERE]):
+        raise SpecError(
+            f"--faults {only_simulated[0]} is of the simulation; with --zookeeper there is {', '.join(ANYWHERE)}, or none"
+        )
+    era = find_era(options.era)
     if era.constants({}).suffix_loss != SuffixLoss.OUTSIDE_ISR and not real:
         faults = parse_faults(",".join((*faults, "power")))
     return Options(
@@ -138,17 +149,24 @@ def _options(options: argparse.Namespace) -> Options:
 
 
 def _outcome(options: argparse.Namespace, asked: Options, folder: Path, log: TextIO | None, display: Display) -> Outcome:
-    from impl.run.simulation import Simulation
-
     def write(line: str) -> None:
         if log is not None:
             log.write(line)
 
-    def watch(simulation: Simulation) -> None:
-        world = simulation.world
+    def watch(conductor: Conductor) -> None:
+        world = conductor.world
         display.show(world.cluster, world.numbers, asked.partitions_of_topic(), world.observer)
 
-    return Simulation(asked, folder, write, display.news, watch).run()
+    if not asked.real:
+        from impl.run.simulation import simulate
+
+        return simulate(asked, folder, write, display.news, watch)
+    from impl.run.loopback import run_on_loopback
+    from impl.run.place import zookeeper
+
+    logging.getLogger("kazoo").addHandler(logging.NullHandler())  # lost connections are none of its business
+    with zookeeper(options.zookeeper, folder) as servers:
+        return asyncio.run(run_on_loopback(asked, folder, servers, write, display.news, watch))
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Faults that come by themselves, in a simulation: processes, sessions, connections, power. Chance decides when, and whom."""
+"""Faults that come by themselves: to processes and sessions in any world, to connections in a simulated one. Chance decides."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from random import Random
 from impl.coordination.memory import Loss, MemorySession
 from impl.data_requests import ElectLeadersRequest
 from impl.run.faults import mean_seconds
+from impl.run.simulated import SimulatedWorld
 from impl.run.tasks import Call, Sleep, Task
 from impl.run.world import World
 
@@ -21,7 +22,7 @@ SPELL = 5.0
 
 
 class Chaos:
-    """Lets faults happen to a world, until it is told to stop."""
+    """Lets faults happen to a world, until it is told to stop: those that any world can meet."""
 
     def __init__(self, world: World, random: Random, faults: tuple[str, ...]) -> None:
         """`faults` are those that may happen, by name."""
@@ -35,15 +36,14 @@ class Chaos:
             "expiry": self.expiry,
             "shutdown": self.shutdown,
             "election": self.election,
-            "zookeeper": self.zookeeper,
-            "isolation": self.isolation,
-            "slow": self.slow,
             "power": self.power,
         }
 
-    def tasks(self) -> list[Task]:
-        """Return a task for each fault that comes by itself."""
-        return [self._again_and_again(name, every) for name, every in mean_seconds(self._faults)]
+    def begin(self) -> None:
+        """Let the faults begin."""
+        self._operator = self._world.process("operator")
+        for name, every in mean_seconds(self._faults):
+            self._operator.spawn(self._again_and_again(name, every))
 
     def _again_and_again(self, name: str, every: float) -> Task:
         while True:
@@ -101,10 +101,25 @@ class Chaos:
         """Have preferred leaders elected by whoever is the controller as far as some broker knows."""
         controller = self._world.nodes[self._somebody()].broker.metadata.controller
         self._note("election", "an operator asks for preferred leaders")
-        self._world.operate(self._ask(controller))
+        self._operator.spawn(self._ask(controller))
 
     def _ask(self, controller: int) -> Task:
         yield Call(controller, ElectLeadersRequest(), SESSION_TIMEOUT)
+
+
+class Storm(Chaos):
+    """The faults of a simulation: also those of connections."""
+
+    def __init__(self, world: SimulatedWorld, random: Random, faults: tuple[str, ...]) -> None:
+        """See `Chaos`."""
+        super().__init__(world, random, faults)
+        self._network = world.network
+        self._strike |= {"zookeeper": self.zookeeper, "isolation": self.isolation, "slow": self.slow}
+
+    def begin(self) -> None:
+        """Let the faults begin, those of messages too."""
+        self._network.faults = self._faults
+        super().begin()
 
     def zookeeper(self) -> None:
         """Break a broker's connection to ZooKeeper during one of its next operations."""
@@ -122,12 +137,12 @@ class Chaos:
         one, other = self._random.sample(numbers, 2)
         pair, spell = frozenset((f"broker {one}", f"broker {other}")), self._random.uniform(0.5, SPELL)
         self._note("isolation", f"brokers {one} and {other} cannot reach each other for {spell:.1f} s")
-        self._world.network.cut.add(pair)
-        self._world.after(spell, lambda: self._world.network.cut.discard(pair))
+        self._network.cut.add(pair)
+        self._world.after(spell, lambda: self._network.cut.discard(pair))
 
     def slow(self) -> None:
         """Let a broker be slow for some time."""
         number, spell = self._somebody(), self._random.uniform(0.5, SPELL)
         self._note("slow", f"broker {number} is slow for {spell:.1f} s")
-        self._world.network.slow.add(f"broker {number}")
-        self._world.after(spell, lambda: self._world.network.slow.discard(f"broker {number}"))
+        self._network.slow.add(f"broker {number}")
+        self._world.after(spell, lambda: self._network.slow.discard(f"broker {number}"))

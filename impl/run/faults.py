@@ -40,6 +40,8 @@ FAULTS = {
         Fault("power", "a broker's machine loses its power, and what was not flushed", every=12.0, usual=False),
     )
 }
+ANYWHERE = ("crash", "bounce", "expiry", "shutdown", "election")
+"""Those that a cluster in real time can meet: all that need no simulated network or service, and cut no log."""
 USUAL = tuple(fault.name for fault in FAULTS.values() if fault.usual)
 
 

@@ -29,13 +29,17 @@ SHUTDOWN_BACKOFF = 1.0
 class Node:
     """A broker's process with its tasks. Once it has ended, its tasks must not be run any further."""
 
-    def __init__(self, broker: Broker, peers: Iterable[int], connect: Callable[[], Session]) -> None:
-        """`peers` are the numbers that brokers may have; `connect` opens a session."""
+    def __init__(self, broker: Broker, peers: Iterable[int], connect: Callable[[], Session], burst: int = 1) -> None:
+        """`peers` are the numbers that brokers may have; `connect` opens a session.
+
+        `burst` is how many pieces of work the controller does before others have their turn.
+        """
         self.broker = broker
         self.deaf_until = 0
         """Until when it does not notice that its session is over, in milliseconds since 1970."""
         self._peers = sorted(peers)
         self._connect = connect
+        self._burst = burst
 
     def tasks(self) -> list[Task]:
         """Return all that goes on in the process."""
@@ -52,10 +56,17 @@ class Node:
         while True:
             if broker.now < self.deaf_until:
                 yield Sleep(IDLE)
-            elif broker.step():
+            elif self._step():
                 yield Sleep(STEP)
             else:
                 yield Sleep(IDLE if broker.has_session or self._reopen() else RETRY)
+
+    def _step(self) -> bool:
+        """Do some pieces of the controller's work; return whether there was any."""
+        for number in range(self._burst):
+            if not self.broker.step():
+                return number > 0
+        return True
 
     def _reopen(self) -> bool:
         """Try to go on under a new session; return whether that was done."""

@@ -36,7 +36,8 @@ class Outcome:
     verdict: Verdict
     rested: bool
     """Whether the cluster came to rest in time."""
-    seconds: float
+    resting: float
+    """How many seconds it took, or was given."""
     produced: Mapping[str, int]
     acknowledged: Mapping[str, int]
     stored: int
@@ -63,7 +64,7 @@ def outcome_of(
     verdict: Verdict,
     *,
     rested: bool,
-    seconds: float,
+    resting: float,
     unclean: int,
 ) -> Outcome:
     """Return what came of a run on a cluster that is still there."""
@@ -74,7 +75,7 @@ def outcome_of(
         options,
         verdict,
         rested,
-        seconds,
+        resting,
         {name: sent for name, (sent, _) in counts.items()},
         {name: acknowledged for name, (_, acknowledged) in counts.items()},
         verdict.stored,

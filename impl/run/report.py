@@ -19,10 +19,9 @@ def text_of(outcome: Outcome) -> str:
     """Return the summary that stands at the end of a run."""
     options, verdict = outcome.options, outcome.verdict
     kind = "real" if options.real else "virtual"
-    after = max(0.0, outcome.seconds - options.seconds)
     lines = [
         f"{options.era.name}, seed {options.seed}: {options.brokers} brokers, {options.partitions} partitions, replication factor "
-        f"{options.replication_factor}, {options.seconds:g} {kind} seconds, and {after:.1f} more to come to rest",
+        f"{options.replication_factor}, {options.seconds:g} {kind} seconds, and {outcome.resting:.1f} more to come to rest",
         _line("faults", _counted(outcome.faults) or "none"),
         _line("produced", f"{sum(outcome.produced.values()):,} records: {_by_acks(outcome.produced)}"),
         _line("acknowledged", f"{_by_acks({k: n for k, n in outcome.acknowledged.items() if k != '0'})} (acks=0 has no answer)"),
@@ -30,7 +29,7 @@ def text_of(outcome: Outcome) -> str:
         _line("read", f"{outcome.read:,} records by a consumer"),
         _line("lost", _lost(verdict.lost)),
         _line("elected", f"{sum(outcome.elections.values())} leaders: {_counted(outcome.elections)}; {outcome.unclean} unclean"),
-        _line("", f"{outcome.controllers} controllers"),
+        _line("", f"{outcome.controllers} controller{'' if outcome.controllers == 1 else 's'}"),
     ]
     lines += [
         _line(

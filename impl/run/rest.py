@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 from impl.cluster import Cluster
 from impl.partitions import TopicPartition
 from spec.control.state import ControllerState
 
+FEW = 3
+"""How many partitions are told."""
 
-def unrest(cluster: Cluster, numbers: Iterable[int], partitions: Iterable[TopicPartition]) -> list[str]:
-    """Return what is not at rest yet, in words: who is down or busy; which replicas are not in sync, all as ZooKeeper says."""
+
+def unrest(cluster: Cluster, numbers: Iterable[int], partitions: Iterable[TopicPartition], *, written: bool = False) -> list[str]:
+    """Return what is not at rest yet, in words: who is down or busy; or else the first partitions that are not in sync.
+
+    Partitions are compared with ZooKeeper only if nobody is busy. While they are `written` not all can be committed.
+    """
     found = [f"broker {number} does not run" for number in numbers if number not in cluster.brokers]
     controllers = 0
     for number in sorted(cluster.brokers):
@@ -24,10 +31,12 @@ def unrest(cluster: Cluster, numbers: Iterable[int], partitions: Iterable[TopicP
             found.append(f"broker {number} has something to send to {', '.join(waiting)}")
     if controllers != 1:
         found.append(f"{controllers} brokers are active as controllers")
-    return [*found, *(text for partition in partitions if (text := _out_of_sync(cluster, partition)))]
+    if found:
+        return found
+    return list(islice((text for partition in partitions if (text := _out_of_sync(cluster, partition, written))), FEW))
 
 
-def _out_of_sync(cluster: Cluster, partition: TopicPartition) -> str:
+def _out_of_sync(cluster: Cluster, partition: TopicPartition, written: bool) -> str:
     """Return why a partition's replicas are not in sync; nothing if they are all in the ISR, with one log, all of it committed."""
     held = cluster.leadership(partition)
     if held is None or held.leader not in cluster.brokers:
@@ -42,6 +51,6 @@ def _out_of_sync(cluster: Cluster, partition: TopicPartition) -> str:
         hosted = None if broker is None else broker.replicas.partitions.get(partition)
         if hosted is None or hosted.log is None or hosted.leader_epoch != held.leader_epoch:
             return f"broker {number} does not know leader epoch {held.leader_epoch} of {partition}"
-        if not hosted.high_watermark == hosted.log.end_offset == led.opened.end_offset:
+        if not written and not hosted.high_watermark == hosted.log.end_offset == led.opened.end_offset:
             return f"broker {number} has not committed all of {partition}"
     return ""

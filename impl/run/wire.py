@@ -16,26 +16,18 @@ import json
 import struct
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from impl import requests
-from impl.replica_manager import Answer
+from impl import data_requests, requests, responses
 
 LENGTH = struct.Struct(">I")
 LARGEST = 64 << 20
 """The longest message in bytes: a length beyond it is none of ours."""
 
-MESSAGES: Mapping[str, type] = {
-    message.__name__: message
-    for message in (
-        requests.LeaderAndIsrRequest,
-        requests.UpdateMetadataRequest,
-        requests.StopReplicaRequest,
-        Answer,
-    )
-}
+REQUESTS: tuple[type, ...] = (*typing.get_args(requests.Request), *typing.get_args(data_requests.DataRequest))
+MESSAGES: Mapping[str, type] = {message.__name__: message for message in (*REQUESTS, *typing.get_args(responses.Response))}
 """What may travel, by name."""
 
 
@@ -60,7 +52,7 @@ def encode(frame: Frame) -> bytes:
     name = type(frame.message).__name__
     if MESSAGES.get(name) is not type(frame.message):
         raise Malformed(f"{name} is no message; there is {', '.join(MESSAGES)}")
-    text = json.dumps([frame.correlation, name, _plain(frame.message)], separators=(",", ":")).encode()
+    text = json.dumps([frame.correlation, name, _writer(MESSAGES[name])(frame.message)], separators=(",", ":")).encode()
     if len(text) > LARGEST:
         raise Malformed(f"{name} has {len(text):,} bytes, and a message has {LARGEST:,} at the most")
     return LENGTH.pack(len(text)) + text
@@ -78,7 +70,7 @@ def decode(text: bytes) -> Frame:
         raise Malformed(f"no frame: {error}") from None
     if not isinstance(name, str) or name not in MESSAGES:
         raise Malformed(f"{name!r} is no message; there is {', '.join(MESSAGES)}")
-    return Frame(_typed(correlation, int, "correlation"), _typed(plain, MESSAGES[name], name))
+    return Frame(_reader(int, "correlation")(correlation), _reader(MESSAGES[name], name)(plain))
 
 
 async def read(stream: asyncio.StreamReader) -> Frame:
@@ -94,64 +86,85 @@ async def read(stream: asyncio.StreamReader) -> Frame:
     return decode(await stream.readexactly(length))
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as what JSON can hold."""
-    if dataclasses.is_dataclass(value):
-        return [_plain(getattr(value, one.name)) for one in dataclasses.fields(value)]
-    if isinstance(value, Mapping):
-        return [[_plain(key), _plain(held)] for key, held in value.items()]
-    if isinstance(value, (bytes, bytearray)):
-        return base64.b64encode(value).decode()
-    if isinstance(value, (tuple, list)):
-        return [_plain(one) for one in value]
-    return int(value) if isinstance(value, enum.IntEnum) else value
+def _plain_as_is(value: Any) -> Any:
+    return value
 
 
 @cache
-def _fields(kind: type) -> tuple[tuple[str, Any], ...]:
-    """Return names and types of a dataclass's or a named tuple's fields, in order."""
-    return tuple(
-        (name, hint) for name, hint in typing.get_type_hints(kind).items() if typing.get_origin(hint) is not typing.ClassVar
-    )
-
-
-def _typed(plain: Any, kind: Any, where: str) -> Any:
-    """Return what a plain value means where a type is declared.
-
-    Raises:
-        Malformed: it means nothing there.
-    """
-    origin = typing.get_origin(kind)
+def _writer(kind: Any) -> Callable[[Any], Any]:
+    """Return what turns a value of a declared type into what JSON can hold."""
+    origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        return _one_of(plain, typing.get_args(kind), where)
+        inner = _writer(_not_none(parts))
+        return inner if inner is _plain_as_is else lambda value: None if value is None else inner(value)
     if origin is tuple:
-        return tuple(_typed(one, typing.get_args(kind)[0], where) for one in _list(plain, where))
+        one = _writer(parts[0])
+        return list if one is _plain_as_is else lambda values: [one(value) for value in values]
     if origin is not None and issubclass(origin, Mapping):
-        key, held = typing.get_args(kind)
-        pairs = [_list(pair, where, 2) for pair in _list(plain, where)]
-        return {_typed(one, key, where): _typed(other, held, where) for one, other in pairs}
-    if dataclasses.is_dataclass(kind) or hasattr(kind, "_fields"):
-        fields = _fields(kind)
-        values = _list(plain, where, len(fields))
-        return kind(*(_typed(value, hint, f"{where}.{name}") for value, (name, hint) in zip(values, fields, strict=True)))
+        key, held = _writer(parts[0]), _writer(parts[1])
+        return lambda mapping: [[key(one), held(other)] for one, other in mapping.items()]
+    if _is_record(kind):
+        fields = [(name, _writer(hint)) for name, hint in _fields(kind)]
+        return lambda value: [write(getattr(value, name)) for name, write in fields]
     if kind is bytes:
-        return _bytes(plain, where)
-    if isinstance(kind, type) and issubclass(kind, enum.IntEnum):
-        try:
-            return kind(_typed(plain, int, where))
-        except ValueError:
-            raise Malformed(f"{where} is {plain!r}, which is no {kind.__name__}") from None
-    if type(plain) is not kind:
-        raise Malformed(f"{where} is {plain!r}, which is no {getattr(kind, '__name__', kind)}")
-    return plain
+        return lambda value: base64.b64encode(value).decode()
+    return int if issubclass(kind, enum.IntEnum) else _plain_as_is
 
 
-def _one_of(plain: Any, kinds: Sequence[Any], where: str) -> Any:
-    """Return what a plain value means where there is one type, or None."""
-    if plain is None and types.NoneType in kinds:
-        return None
+@cache
+def _reader(kind: Any, where: str) -> Callable[[Any], Any]:
+    """Return what turns a plain value into one of a declared type, or raises Malformed; `where` is for people."""
+    origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        inner = _reader(_not_none(parts), where)
+        return lambda plain: None if plain is None else inner(plain)
+    if origin is tuple:
+        one = _reader(parts[0], where)
+        return lambda plain: tuple([one(value) for value in _list(plain, where)])
+    if origin is not None and issubclass(origin, Mapping):
+        key, held = _reader(parts[0], where), _reader(parts[1], where)
+        return lambda plain: {key(one): held(other) for one, other in (_list(pair, where, 2) for pair in _list(plain, where))}
+    if _is_record(kind):
+        readers = [_reader(hint, f"{where}.{name}") for name, hint in _fields(kind)]
+        return lambda plain: kind(*[read(value) for read, value in zip(readers, _list(plain, where, len(readers)), strict=True)])
+    if kind is bytes:
+        return lambda plain: _bytes(plain, where)
+    return _member(kind, where) if issubclass(kind, enum.IntEnum) else _exactly(kind, where)
+
+
+def _exactly(kind: type, where: str) -> Callable[[Any], Any]:
+    def read(plain: Any) -> Any:
+        if type(plain) is not kind:
+            raise Malformed(f"{where} is {plain!r}, which is no {kind.__name__}")
+        return plain
+
+    return read
+
+
+def _member(kind: type[enum.IntEnum], where: str) -> Callable[[Any], Any]:
+    members = {member.value: member for member in kind}
+
+    def read(plain: Any) -> Any:
+        if type(plain) is not int or plain not in members:
+            raise Malformed(f"{where} is {plain!r}, which is no {kind.__name__}")
+        return members[plain]
+
+    return read
+
+
+def _is_record(kind: Any) -> bool:
+    return dataclasses.is_dataclass(kind) or hasattr(kind, "_fields")
+
+
+def _fields(kind: type) -> list[tuple[str, Any]]:
+    """Return names and types of a dataclass's or a named tuple's fields, in order."""
+    return list(typing.get_type_hints(kind).items())
+
+
+def _not_none(kinds: Sequence[Any]) -> Any:
+    """Return the one type beside None of a union."""
     (kind,) = (kind for kind in kinds if kind is not types.NoneType)
-    return _typed(plain, kind, where)
+    return kind
 
 
 def _list(plain: Any, where: str, length: int | None = None) -> list[Any]:

@@ -1,72 +1,103 @@
-"""A cluster in virtual time: nodes on one scheduler, over one simulated network, on a coordination service in memory."""
+"""A cluster in which things happen: nodes with their tasks, and what operators and faults do to them.
+
+What time is, and how messages travel, is for those who inherit to say: virtual time (simulated.py), or sockets (loopback.py).
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Protocol
 
 from impl.cluster import Cluster
-from impl.coordination.interface import Session
-from impl.coordination.memory import Ensemble
+from impl.coordination.interface import Service, Session
 from impl.log.log import PartitionLog
-from impl.run.network import Network
 from impl.run.node import Node
 from impl.run.observer import Observer
 from impl.run.options import SETTINGS, Options
-from impl.run.scheduler import Process, Scheduler
 from impl.run.tasks import Task
+from impl.znodes import Endpoint
 
-EPOCH = 1_600_000_000.0
-"""When every simulation begins, in seconds since 1970."""
 UNFLUSHED = 30
 """How many records of a log the system has not written to its disk, at the most."""
 
 
-class World:
+class Process(Protocol):
+    """Tasks that live and end together: those of a broker's process, or of one client."""
+
+    def spawn(self, task: Task, then: Callable[[], object] = lambda: None) -> None:
+        """Begin a task; `then` happens when it has come to its own end."""
+
+    def end(self) -> None:
+        """Stop all tasks where they are."""
+
+
+class World(ABC):
     """Brokers by number; those in `nodes` run."""
 
+    burst = 1
+    """See `Node`: where a piece of work takes no time, one at a time."""
+
     def __init__(
-        self, options: Options, folder: Path, write: Callable[[str], object], news: Callable[[str], object], random: Random
+        self,
+        options: Options,
+        folder: Path,
+        service: Service,
+        write: Callable[[str], object],
+        news: Callable[[str], object],
+        random: Random,
     ) -> None:
         """`write` takes the lines of the state-change log, `news` what people see."""
-        self.scheduler = Scheduler(EPOCH)
-        self.observer = Observer(write, lambda: self.scheduler.now, news)
-        self.network = Network(self.scheduler, random, self._serve, self.observer.fault)
+        self.observer = Observer(write, lambda: self.now, news)
         settings = replace(SETTINGS, unclean_leader_election_enable=options.unclean)
-        self.cluster = Cluster(
-            folder, Ensemble(), options.era, self.observer.line, self.scheduler.clock, random.getrandbits(32), settings
-        )
+        seed = random.getrandbits(32)
+        self.cluster = Cluster(folder, service, options.era, self.observer.line, self.clock, seed, settings)
         self.numbers = list(range(options.brokers))
         self.nodes: dict[int, Node] = {}
-        self.unclean = 0
-        """How many elections were unclean, in processes that have ended."""
+        self.random = random
+        self._unclean = 0
         self._processes: dict[int, Process] = {}
-        self._operator = Process("operator", self.scheduler, self.network.call)
-        self._random = random
 
+    @property
+    @abstractmethod
+    def now(self) -> float:
+        """The seconds since the run began."""
+
+    @abstractmethod
+    def clock(self) -> float:
+        """Return the time in seconds since 1970."""
+
+    @abstractmethod
     def after(self, seconds: float, act: Callable[[], object]) -> None:
         """Have something happen so many seconds from now."""
-        self.scheduler.after(seconds, act)
+
+    @abstractmethod
+    def process(self, name: str) -> Process:
+        """Return a process without tasks."""
+
+    @abstractmethod
+    def listen(self, number: int) -> Endpoint | None:
+        """Let a broker that is about to start be reached; return where, None if that needs no address."""
+
+    @abstractmethod
+    def unplug(self, number: int) -> None:
+        """Break all connections of a broker whose process has ended."""
+
+    @abstractmethod
+    def calm(self) -> None:
+        """Mend whatever of the network is broken, for good."""
 
     def running(self) -> list[int]:
         """Return the brokers that run, and do not shut down."""
         return [number for number in self.numbers if number in self.nodes and not self.nodes[number].broker.is_stopping]
 
-    def operate(self, task: Task) -> None:
-        """Begin a task of an operator."""
-        self._operator.spawn(task)
-
-    def client(self, name: str) -> Process:
-        """Return a process for a client's tasks."""
-        return Process(name, self.scheduler, self.network.call)
-
     def start(self, number: int) -> None:
         """Start a broker's process."""
-        node = Node(self.cluster.start(number), self.numbers, self.cluster.service.connect)
-        process = Process(f"broker {number}", self.scheduler, self.network.call)
+        node = Node(self.cluster.start(number, self.listen(number)), self.numbers, self.cluster.service.connect, self.burst)
+        process = self.process(f"broker {number}")
         self.nodes[number], self._processes[number] = node, process
         for task in node.tasks():
             process.spawn(task)
@@ -98,7 +129,7 @@ class World:
         lost = 0
         for folder in sorted(path for path in (self.cluster.folder / str(number)).iterdir() if path.is_dir()):
             log = PartitionLog(folder)
-            end = max(log.recovery_point, log.end_offset - self._random.randint(0, UNFLUSHED))
+            end = max(log.recovery_point, log.end_offset - self.random.randint(0, UNFLUSHED))
             lost += log.end_offset - end
             log.truncate_to(end)
             log.crash()
@@ -106,23 +137,16 @@ class World:
 
     def unclean_elections(self) -> int:
         """Return how many elections were unclean."""
-        return self.unclean + sum(len(node.broker.controller.unclean_elections) for node in self.nodes.values())
+        return self._unclean + sum(len(node.broker.controller.unclean_elections) for node in self.nodes.values())
 
     def end(self) -> None:
         """End all processes, and close all files."""
-        for process in self._processes.values():
-            process.end()
+        for number in list(self.nodes):
+            self._end(number)
         self.cluster.end()
 
     def _end(self, number: int) -> None:
         node = self.nodes.pop(number)
         self._processes.pop(number).end()
-        self.unclean += len(node.broker.controller.unclean_elections)
-        self.network.ended(number)
-
-    def _serve(self, number: int, message: Any, reply: Callable[[Any], object]) -> bool:
-        """Hand a message to a broker; return whether there is one."""
-        if number not in self.nodes:
-            return False
-        self.nodes[number].broker.serve(message, reply)
-        return True
+        self._unclean += len(node.broker.controller.unclean_elections)
+        self.unplug(number)

@@ -1,0 +1,98 @@
+"""The course of a run, in any world, as a task that asks for time.
+
+It has three parts. The cluster starts and a topic is created; clients work while faults happen; then no more faults come, everybody
+who is down is started again, and the cluster has some time to come to rest. Then it is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+
+from impl.admin import Admin
+from impl.run.chaos import Chaos
+from impl.run.client import Consumer, Producer, producers
+from impl.run.history import History
+from impl.run.options import TOPIC, Options
+from impl.run.outcome import Outcome, outcome_of
+from impl.run.rest import unrest
+from impl.run.tasks import Sleep
+from impl.run.verdict import Judge
+from impl.run.world import World
+
+BEGINNING = 1.0
+"""When the topic is created, in seconds; clients begin after as long again."""
+REST = 45.0
+"""How long the cluster may take to come to rest."""
+READING = 2.0
+"""How long the consumer has then to read to the end."""
+LOOK = 0.25
+"""How often whoever watches is shown the cluster, in seconds."""
+
+Course = Generator[Sleep, None, None]
+
+
+class Conductor:
+    """One run. `world` and `history` can be looked at whenever `watch` is called."""
+
+    def __init__(self, options: Options, world: World, chaos: Chaos, watch: Callable[[Conductor], object] = lambda _: None) -> None:
+        self.options = options
+        self.world = world
+        self.history = History()
+        self._chaos = chaos
+        self._watch = watch
+        arguments = (world.random, world.clock, world.numbers, options.partitions_of_topic(), self.history)
+        self._producers = producers(options.producers, lambda name, acks: Producer(name, acks, options.rate, *arguments))
+        self._consumer = Consumer(*arguments)
+        self._working = 0
+
+    def conduct(self) -> Generator[Sleep, None, Outcome]:
+        """Run, and return what came of it."""
+        yield from self._begin()
+        yield from self._go_on_until(self.world.now + self.options.seconds)
+        self._calm_down()
+        since = self.world.now
+        while (left := self._unrest()) and self.world.now < since + REST:
+            yield from self._go_on_until(self.world.now + LOOK)
+        resting = self.world.now - since
+        yield from self._go_on_until(self.world.now + READING)
+        return self._outcome(left, resting)
+
+    def _begin(self) -> Course:
+        """Start the brokers, create the topic, and let clients and faults begin."""
+        for number in self.world.numbers:
+            self.world.start(number)
+        yield from self._go_on_until(self.world.now + BEGINNING)
+        admin = Admin(self.world.cluster.tools, self.world.random, lambda _: None)
+        admin.create_topic(TOPIC, self.options.partitions, self.options.replication_factor)
+        yield from self._go_on_until(self.world.now + BEGINNING)
+        for producer in self._producers:
+            self._working += 1
+            self.world.process(producer.name).spawn(producer.run(), self._finished)
+        self.world.process("consumer").spawn(self._consumer.run())
+        self._chaos.begin()
+
+    def _finished(self) -> None:
+        self._working -= 1
+
+    def _calm_down(self) -> None:
+        """Let no more faults come, and producers end with what they are about."""
+        self._chaos.stopped = True
+        self.world.calm()
+        for producer in self._producers:
+            producer.stopping = True
+
+    def _go_on_until(self, when: float) -> Course:
+        while (left := when - self.world.now) > 0:
+            yield Sleep(min(left, LOOK))
+            self._watch(self)
+
+    def _unrest(self) -> list[str]:
+        """Return what is not at rest yet."""
+        busy = [f"{self._working} producers are busy"] if self._working else []
+        return busy + unrest(self.world.cluster, self.world.numbers, self.options.partitions_of_topic())
+
+    def _outcome(self, left: list[str], resting: float) -> Outcome:
+        cluster, observer, unclean = self.world.cluster, self.world.observer, self.world.unclean_elections()
+        judge = Judge(cluster, self.history, self.options.era, unclean, left, observer.faults)
+        verdict = judge.judge(self.options.partitions_of_topic())
+        return outcome_of(self.options, cluster, observer, self.history, verdict, rested=not left, resting=resting, unclean=unclean)

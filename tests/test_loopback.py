@@ -1,0 +1,172 @@
+"""Messages as bytes, and a cluster on sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from impl import data_requests as data
+from impl import requests, responses, znodes
+from impl.coordination.memory import Ensemble
+from impl.errors import Code
+from impl.partitions import TopicPartition
+from impl.replica_manager import Answer
+from impl.requests import LeaderAndIsrState, Leadership, StopReplicaState, UpdateMetadataState
+from impl.run import wire
+from impl.run.loopback import run_on_loopback
+from impl.run.options import Options
+from impl.run.wire import Frame, Malformed, decode, encode
+
+P = TopicPartition("orders", 3)
+HELD = Leadership(1, 4, (1, 2), 9, 7)
+BROKERS = (
+    znodes.Broker(1, (znodes.Endpoint("::1", 9092, "INSIDE", "SSL"),), "rack", features={"f": {"min": 1}}),
+    znodes.Broker(2, ()),
+)
+EXAMPLES: list[Any] = [
+    requests.LeaderAndIsrRequest(5, 7, 50, {P: LeaderAndIsrState(HELD, (1, 2), True)}, BROKERS),
+    requests.UpdateMetadataRequest(5, 7, 50, {P: UpdateMetadataState(HELD, (1, 2), (2,))}, BROKERS),
+    requests.StopReplicaRequest(5, 7, 50, {P: StopReplicaState(-1, True)}),
+    data.FetchRequest(1, 50, {P: data.FetchPosition(8, 4, 100)}, 1, 2),
+    data.OffsetsForLeaderEpochRequest(1, {P: data.EpochPosition(4, 3)}),
+    data.ListOffsetsRequest(1, {P: data.OffsetQuery(data.LATEST, 4)}),
+    data.ProduceRequest(-1, {P: bytes(range(256))}, 10),
+    data.MetadataRequest(None),
+    data.ControlledShutdownRequest(1, 50),
+    data.ElectLeadersRequest((P,)),
+    Answer(Code.NONE, {P: Code.KAFKA_STORAGE_ERROR}),
+    responses.ProduceResponse({P: data.Produced(Code.NONE, 3)}),
+    responses.FetchResponse({P: data.Fetched(Code.NONE, 4, 0, b"\x00\xff")}),
+    responses.OffsetsForLeaderEpochResponse({P: data.EpochEnd(Code.NONE, 3, 17)}),
+    responses.ListOffsetsResponse({P: data.ListedOffset(Code.NONE, 17)}),
+    data.Metadata(BROKERS, 1, {P: data.PartitionMetadata(Code.LEADER_NOT_AVAILABLE, HELD, (1, 2), ())}, {"x": Code.INVALID_CONFIG}),
+    data.ControlledShutdownResponse(Code.NONE, (P,)),
+    responses.ElectLeadersResponse({P: Code.ELECTION_NOT_NEEDED}),
+]
+
+
+def test_every_message_travels() -> None:
+    """Each kind of message comes out as it went in, types and all; there is an example of each."""
+    assert {type(example).__name__ for example in EXAMPLES} == set(wire.MESSAGES)
+    for number, example in enumerate(EXAMPLES):
+        data = encode(Frame(number, example))
+        assert int.from_bytes(data[:4], "big") == len(data) - 4
+        frame = decode(data[4:])
+        assert frame == Frame(number, example)
+        assert repr(frame.message) == repr(example)
+
+
+def test_a_stranger_does_not_travel() -> None:
+    """What is no message is not sent, even if it has the name of one."""
+    with pytest.raises(Malformed, match="dict is no message; there is LeaderAndIsrRequest"):
+        encode(Frame(1, {}))
+    impostor = dataclasses.make_dataclass("ProduceRequest", [])
+    with pytest.raises(Malformed, match="ProduceRequest is no message"):
+        encode(Frame(1, impostor()))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b"", "no frame"),
+        (b"[1]", "no frame"),
+        (b"{}", "no frame"),
+        (b"\xff", "no frame"),
+        (b"[" * 100_000, "no frame"),
+        (b'[1,"os.system",["ls"]]', "'os.system' is no message"),
+        (b'[1,["ProduceRequest"],[]]', "is no message"),
+        (b'["1","MetadataRequest",[null,true]]', "correlation is '1', which is no int"),
+        (b'[1,"MetadataRequest",[null]]', "MetadataRequest is .*, where a list of 2 should be"),
+        (b'[1,"MetadataRequest",[null,1]]', "MetadataRequest.allow_auto_topic_creation is 1, which is no bool"),
+        (b'[1,"MetadataRequest",[[3],true]]', "MetadataRequest.topics is 3, which is no str"),
+        (b'[1,"ProduceRequest",[1,[[["orders",3],"%%%"]],0]]', "is '%%%', which is no base64"),
+        (b'[1,"ProduceRequest",[1,[[["orders",3],7]],0]]', "is 7, where bytes as base64 should be"),
+        (b'[1,"ProduceRequest",[1,[[["orders"],""]],0]]', "where a list of 2 should be"),
+        (b'[1,"Answer",[4711,[]]]', "Answer.error is 4711, which is no Code"),
+        (b'[1,"Answer",[0,{}]]', "Answer.partitions is {}, where a list should be"),
+    ],
+)
+def test_junk_is_refused(text: bytes, told: str) -> None:
+    """What is no message is refused, and told what of it is wrong."""
+    with pytest.raises(Malformed, match=told):
+        decode(text)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.floats(allow_nan=False),
+    lambda inner: st.lists(inner, max_size=6) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=30,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(sorted(wire.MESSAGES)), JSON)
+def test_random_texts(name: str, plain: Any) -> None:
+    """Any text is a message that is written in the same way again, or is refused."""
+    text = json.dumps([1, name, plain], separators=(",", ":")).encode()
+    try:
+        frame = decode(text)
+    except Malformed:
+        return
+    assert decode(encode(frame)[4:]) == frame
+
+
+def test_a_stream() -> None:
+    """Frames are read one after the other; the end of a stream, and a length beyond reason, are told."""
+
+    async def main() -> None:
+        stream = asyncio.StreamReader()
+        frames = [Frame(number, example) for number, example in enumerate(EXAMPLES)]
+        stream.feed_data(b"".join(map(encode, frames)) + (wire.LARGEST + 1).to_bytes(4, "big"))
+        for frame in frames:
+            assert await wire.read(stream) == frame
+        with pytest.raises(Malformed, match="a message of 67,108,865 bytes"):
+            await wire.read(stream)
+        stream.feed_data(encode(frames[0])[:10])
+        stream.feed_eof()
+        with pytest.raises(asyncio.IncompleteReadError):
+            await wire.read(stream)
+
+    asyncio.run(main())
+
+
+def test_a_cluster_on_sockets(tmp_path: Path) -> None:
+    """The same nodes and clients on sockets: all that is sent is stored once, acknowledged, and read; nothing is left running."""
+    lines: list[str] = []
+
+    async def main() -> Any:
+        options = Options(seed=1, seconds=0.5, faults=(), partitions=4, real=True)
+        outcome = await run_on_loopback(options, tmp_path, Ensemble(), lines.append)
+        return outcome, asyncio.all_tasks() - {asyncio.current_task()}
+
+    outcome, left = asyncio.run(main())
+
+    assert left == set()
+    assert outcome.kept
+    assert outcome.rested
+    assert outcome.stored == sum(outcome.produced.values()) == outcome.read > 10
+    assert {acks: n for acks, n in outcome.acknowledged.items() if acks != "0"} == {
+        acks: n for acks, n in outcome.produced.items() if acks != "0"
+    }
+    assert outcome.elections == {"first": 4, "after a failure": 0, "preferred or for a shutdown": 0}
+    assert sum("Changed partition orders-" in line for line in lines) == 8
+
+
+def test_an_error_in_a_task_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error that no task may have ends the run with that error."""
+    from impl.run.node import Node
+
+    def broken(self: Node) -> Any:
+        raise ZeroDivisionError
+        yield
+
+    monkeypatch.setattr(Node, "tick", broken)
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(run_on_loopback(Options(seconds=0.1, faults=(), real=True), tmp_path, Ensemble()))
