@@ -13,7 +13,9 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,6 +76,71 @@ def standalone(workers: int) -> Iterator[str]:
                     process.wait()
 
 
+KINDS = (
+    ("pyspark.daemon", "Python workers"),
+    ("CoarseGrainedExecutorBackend", "Java of executors"),
+    ("deploy.worker", "daemons"),
+    ("deploy.master", "daemons"),
+    ("/java", "Java of the driver"),
+    ("spark_search.py", "driver"),
+)
+"""What command lines of processes hold, and what the processes are."""
+
+
+class ProcessorTime:
+    """Measures the processor time of all processes below this one, by kind, for as long as the context lasts."""
+
+    def __enter__(self) -> ProcessorTime:
+        self.seen: dict[tuple[str, str], float] = {}
+        """By kind and process, the seconds when it was last looked at."""
+        self.began = self.ended = time.perf_counter()
+        self.over = threading.Event()
+        self.look()
+        self.before = dict(self.seen)
+        self.thread = threading.Thread(target=self.watch)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.thread.join()
+        self.ended = time.perf_counter()
+
+    def watch(self) -> None:
+        """Look now and then; a process that ends takes at most the last second with it."""
+        while not self.over.wait(1.0):
+            self.look()
+
+    def look(self) -> None:
+        """Note what every process has taken."""
+        parents: dict[str, str] = {}
+        taken: dict[tuple[str, str], float] = {}
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                numbers = (folder / "stat").read_text().rpartition(") ")[2].split()
+                command = (folder / "cmdline").read_text().replace("\0", " ")
+            except OSError:
+                continue
+            parents[folder.name] = numbers[1]
+            kind = next((kind for text, kind in KINDS if text in command), "")
+            taken[kind, folder.name] = (int(numbers[11]) + int(numbers[12])) / os.sysconf("SC_CLK_TCK")
+        for (kind, number), seconds in taken.items():
+            above = number
+            while above in parents and above != str(os.getpid()):
+                above = parents[above]
+            if kind and above == str(os.getpid()):
+                self.seen[kind, number] = seconds
+
+    def cores(self) -> str:
+        """Return how many cores were at work, by kind."""
+        total: Counter[str] = Counter()
+        for (kind, number), seconds in self.seen.items():
+            total[kind] += seconds - self.before.get((kind, number), 0.0)  # type: ignore[assignment]
+        wall = self.ended - self.began
+        shares = ", ".join(f"{kind} {seconds / wall:.2f}" for kind, seconds in total.most_common())
+        return f"{sum(total.values()) / wall:.2f} cores at work: {shares}"
+
+
 def job_seconds(measured: dict[str, Any], low: int, high: int) -> list[float]:
     """Return the seconds that each level took, of those whose frontier had low..high states and that Spark searched."""
     return [level["seconds"] for level in measured["timed"] if low <= level["frontier"] <= high]
@@ -101,10 +168,12 @@ def main() -> None:
     bounds = HUGE if args.bounds == "huge" else LARGE
     load = os.getloadavg()[0]
     one, two = (search("one_search.py", bounds, "--threads", threads) for threads in ("1", "2"))
-    spark = on_spark(bounds, "--master", "local[2,4]")
+    with ProcessorTime() as local:
+        spark = on_spark(bounds, "--master", "local[2,4]")
     small = on_spark(LARGE, "--master", "local[2,4]", "--handover", "20000")
     if spark["digest"] != one["digest"] or spark["distinct"] != two["distinct"]:
         raise SystemExit(f"not the same result: {spark}, {one}")
+    processors = {"local[2,4]": local}
     rate = spark["distinct"] / spark["search_seconds"]
     warm = spark["spark_states"] / spark["spark_seconds"]
     narrow = job_seconds(small, 0, 100_000)
@@ -122,8 +191,10 @@ def main() -> None:
     if not args.no_cluster:
         times = []
         for workers in (1, 2):
-            with standalone(workers) as master:
-                times.append(on_spark(bounds, "--master", master)["spark_seconds"])
+            with standalone(workers) as master, ProcessorTime() as taken:
+                run = on_spark(bounds, "--master", master)
+            times.append(run["spark_seconds"])
+            processors[f"standalone, {workers} of one core, {run['catch_up_seconds']:.1f} s of catching up"] = taken
         rows.append(row("standalone, two workers of one core against one", times[0] / times[1], "x", least=1.5))
     print(
         f"{spark['distinct']:,} states; {os.cpu_count()} cores, load {load:.1f} at the start; python {platform.python_version()}, "
@@ -131,6 +202,8 @@ def main() -> None:
     print(f"pyspark {pyspark.__version__}\n\n{table(rows)}\n")
     for name, run in (("one thread", one), ("two threads", two), ("Spark", spark)):
         print(f"- {name}: {run['search_seconds']:.1f} s")
+    for name, used in processors.items():
+        print(f"- {name}: {used.cores()}")
 
 
 if __name__ == "__main__":

@@ -34,19 +34,22 @@ def main() -> None:
     parser.add_argument("--bounds", type=json.loads, required=True, help='as JSON: {"replicas": 3, ...}')
     parser.add_argument("--master", default="local[2,4]")
     parser.add_argument("--state-dir", required=True)
-    parser.add_argument("--handover", type=int, default=300_000)
+    parser.add_argument("--handover", type=int, help="take over exactly there; else as the command does")
     args = parser.parse_args()
     marks: list[tuple[float, int, int]] = []
 
     def note(result: Exploration, seconds: float) -> None:
         marks.append((time.perf_counter(), result.distinct, result.levels[-1]))
 
-    distribution = Distribution(args.state_dir, args.master, handover=args.handover)
+    distribution = Distribution(args.state_dir, args.master)
+    if args.handover:
+        distribution.handover = distribution.latest = args.handover
     result = explore(MODELS[args.model], args.bounds, distribution, progress=note)
-    # the first job starts the session; what comes after it is Spark's own pace. Levels of one job end together.
-    first = next(number for number, mark in enumerate(marks) if mark[2] >= args.handover or number == len(marks) - 1)
+    # the first job may wait for the session; what comes after it is Spark's own pace. Levels of one job end together.
+    engines = [json.loads(path.read_bytes())["by"] for path in sorted(Path(args.state_dir).glob("level-*.json"))]
+    first = engines.index("spark") if "spark" in engines else len(engines)
     jobs: list[list[tuple[float, int, int]]] = []
-    for mark in marks[first + 1 :]:
+    for mark in marks[first - 1 :]:
         if jobs and mark[0] - jobs[-1][-1][0] < 0.05:
             jobs[-1].append(mark)
         else:
@@ -69,6 +72,9 @@ def main() -> None:
                 "peak_bytes": peak_bytes(),
                 "timed": timed,
                 "dedup_growth": growth(Path(args.state_dir)),
+                "catch_up_seconds": sum(
+                    json.loads(p.read_bytes())["catch_up_seconds"] for p in Path(args.state_dir).glob("level-*.json")
+                ),
             }
         )
     )

@@ -124,6 +124,7 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_bound_options(parser)
     add("--property", action="append", dest="properties", metavar="NAME", help="judge only this; may be repeated")
+    add("--without", action="append", default=[], metavar="NAME", help="judge all properties but this; may be repeated")
     add(
         "--engine",
         choices=ENGINES,
@@ -132,7 +133,7 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
     add("--master", metavar="URL", help="for spark: local[N], spark://HOST:PORT and the like (default: local[*])")
     add("--state-dir", metavar="DIR", help="for spark: keep the levels there, as Parquet")
     add("--resume", action="store_true", help="for spark: go on with the search in --state-dir")
-    add("--handover", type=_positive, metavar="N", help="for spark: the states of a level from which on Spark takes over")
+    add("--handover", type=_positive, metavar="N", help="for spark: the states of a level at which Spark takes over")
     add("--threads", type=_threads, default=cores(), metavar="N", help="threads (default: one a core)")
     add("--all", action="store_true", help="go on to the end after a violation")
     add("--deadlock", action="store_true", help="also check that no state is without a step")
@@ -326,6 +327,7 @@ def _named_checks(options: argparse.Namespace, models: Models) -> dict[str, Name
         "--bound": options.bound,
         "--bounds": options.bounds,
         "--property": options.properties,
+        "--without": options.without,
         "--all-rules-fire": options.all_rules_fire,
     }
     given = [option for option, value in own.items() if value]
@@ -338,6 +340,11 @@ def _unnamed(options: argparse.Namespace, spec: Spec) -> NamedCheck:
     """Return the check that the options ask for."""
     expected = Expectation(all_rules_fire=options.all_rules_fire)
     properties = tuple(options.properties) if options.properties else None
+    if options.without:
+        if properties:
+            raise SpecError("--property says what to judge, --without what not to; take one of them")
+        left_out = [spec.property(name) for name in options.without]
+        properties = tuple(claim.name for claim in spec.properties if claim not in left_out)
     values = asked_bounds(options, spec)
     return NamedCheck(spec.name, spec, values, expected, properties, "embedded", False, False, None, None)
 
@@ -389,6 +396,8 @@ def _distribution(options: argparse.Namespace, named: NamedCheck) -> Distributio
     if len(options.models) != 1:
         # each of several checks has a folder of its own
         given["state_dir"] = f"{given['state_dir']}/{named.name.replace('/', '-')}"
+    if "handover" in given:
+        given["latest"] = given["handover"]
     return Distribution(**given)
 
 

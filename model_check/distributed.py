@@ -1,46 +1,33 @@
-"""The Spark engine: the search of the embedded engine, spread over machines. The only import of pyspark.
+"""The Spark engine: the search of the embedded engine, spread over machines.
 
-Knows Spark, the state-dir and results; what is done with states is the workers' business (model_check/worker.py), and no
-state comes here but those of a trace.
+Knows the state-dir and results; what is done with states is the workers' business (model_check/worker.py), how they are
+reached Spark's (model_check/cluster.py), and no state comes here but those of narrow levels and of a trace.
 
 Theory of operation. The narrow levels run in the embedded engine, for a level costs Spark some tenths of a second whatever its
-size. From the level on that has `handover` states, a job reads the last committed level, expands it, shuffles the candidates to the
-parts they belong to, and commits what is new; several small levels are unrolled in one job. What the driver collects is one
-report for each task. Counts, findings and digest are added up from the reports of the tasks whose output counts, never from
-accumulators, so that a repeated task counts once.
+size. Shortly before a level has `handover` states a session is started, beside the search; when it is up, or at the latest when
+the driver would have to hold too much, Spark takes over: a job reads the last committed level, expands it, shuffles the
+candidates to the parts they belong to, and commits what is new; several small levels are unrolled in one job. What the driver
+collects is one report for each task. Counts, findings and digest are added up from the reports of the tasks whose output
+counts, never from accumulators, so that a repeated task counts once.
 """
 
 from __future__ import annotations
 
-import atexit
-import contextlib
-import dataclasses
 import hashlib
 import json
-import logging
 import os
-import re
 import shutil
-import subprocess
-import sys
-import tempfile
-import threading
 import time
-import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.metadata import version
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
-from pyspark.java_gateway import launch_gateway
 from pyspark.sql import DataFrame, SparkSession
 
-import model_check
-import spec as spec_package
 from model_check import state_dir as store
+from model_check.cluster import SCRATCH, Cluster, JobFailed, Stopped, check_java, expected, guarded, send_package
 from model_check.columns import columns_of
 from model_check.compile import Program
 from model_check.embedded import Search, explain
@@ -49,37 +36,19 @@ from model_check.fingerprint import DEFAULT_SEED
 from model_check.layout import Layout
 from model_check.oracle import World
 from model_check.state_dir import Damaged, Lock, Rows, Storage
-from model_check.worker import DDL, Task
+from model_check.worker import Task
 from spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError
 
-NEEDS = {"llvmlite": "0.44", "numpy": "2.0", "pyarrow": "17", "pandas": "2.2"}
-"""What the workers need, and from which version on."""
-JAVA = 17
-"""The oldest Java that Spark runs on."""
 KINDS = ("invariant", "step invariant", "reachable")
 """The kinds of properties that this engine judges."""
-PART = 2_000_000
-"""States of the frontier that one task expands: more tasks find fewer equal candidates, fewer take more memory each."""
+PART_BYTES = 256 << 20
+"""What the states take that one task expands: more tasks find fewer equal candidates, fewer take more memory each."""
 SMALL_PART = 16_384
 """Below this a task of its own does not pay."""
 UNROLL = ((100_000, 4), (400_000, 2))
 """So many levels run in one job while the frontier is at most so wide."""
-POLL = 0.1
-"""Seconds between two looks at the budget while a job runs."""
-GARBAGE = 1 << 30
-"""Bytes of shuffled data after which Java is asked to forget what is not needed any more."""
-
-
-SCRATCH = "kafka-spec-scratch-"
-"""How folders begin in which a driver keeps what it needs while it runs."""
-
-
-class JobFailed(Exception):  # noqa: N818 - says what happened
-    """Spark gave a job up; the finished levels are as they were."""
-
-
-class Stopped(Exception):  # noqa: N818 - no error
-    """The budget is spent."""
+STEEP = 4.0
+"""The most that a level is expected to be wider than the one before."""
 
 
 def explore(
@@ -103,9 +72,8 @@ def explore(
     claims = tuple(spec.properties if properties is None else properties)
     result = Exploration(spec, dict(bounds), "spark", threads, claims, deadlock)
     if strange := [f"{claim.name} ({claim.kind})" for claim in claims if claim.kind not in KINDS]:
-        result.stopped = (
-            f"the Spark engine cannot judge {', '.join(strange)}; --engine embedded can, or name others with --property"
-        )
+        named = ", ".join(strange)
+        result.stopped = f"the Spark engine cannot judge {named}; --engine embedded can, or leave them out with --without"
         return result
     if distribution.session is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
         check_java()
@@ -279,6 +247,7 @@ class Run:
             "by": by,
             "candidates": sum(told["candidates"] for told in cost),
             "dedup_seconds": round(sum(told["seconds"] for told in cost), 4),
+            "catch_up_seconds": round(sum(told["behind"] for told in cost), 4),
             "previous": self.last["digest"],
             "result": self.remembered(),
         }
@@ -315,7 +284,7 @@ class Run:
         try:
             search.begin()
             self.commit_embedded(search, finished)
-            while self.goes_on() and search.width < self.distribution.handover:
+            while self.goes_on() and not self.taken_over(search.width, len(search.history) < len(finished)):
                 self.check_budget()
                 level = len(search.history) - 1
                 if reason := search.expand_level():
@@ -326,6 +295,21 @@ class Run:
                 self.progress(result, time.perf_counter() - self.began)
         finally:
             search.close()
+
+    def taken_over(self, width: int, again: bool) -> bool:
+        """Whether Spark goes on from a level; where it will soon, its start begins. `again`: the next level stands already."""
+        told = self.distribution
+        before = self.result.levels[-2] if len(self.result.levels) > 1 else width
+        soon = width * min(STEEP, max(1.0, width / before)) ** 2
+        if self.cluster is None and soon >= told.handover:
+            self.start_cluster()
+        if again or width < told.handover:
+            return False
+        assert self.cluster is not None
+        if self.cluster.up or width >= told.latest or width * self.layout.size >= PART_BYTES:
+            self.cluster.wait(self.job_budget)
+            return True
+        return False
 
     def commit_embedded(self, search: Search, finished: Sequence[Mapping[str, Any]]) -> None:
         """Commit the frontier of the embedded engine."""
@@ -354,9 +338,10 @@ class Run:
     def search_levels(self) -> None:
         """Search one or more levels in one Spark job, and commit them."""
         if self.cluster is None:
-            self.cluster = Cluster(self.distribution.master, self.distribution.session)
-            self.cluster.start(self.task())
-            self.storage.write("scratch", str(self.cluster.folder).encode())
+            self.start_cluster()
+        assert self.cluster is not None
+        self.cluster.wait(self.job_budget)
+        self.before = np.empty(0, np.uint64)
         base, width = self.last["level"], self.last["states"]
         levels = next((count for most, count in UNROLL if width <= most), 1)
         before = self.result.levels[-2] if len(self.result.levels) > 1 else width
@@ -371,6 +356,11 @@ class Run:
             if not self.goes_on() or self.budget.exhausted(self.result.distinct):
                 break
 
+    def start_cluster(self) -> None:
+        """Begin to start Spark."""
+        self.cluster = Cluster(self.distribution.master, self.distribution.session, self.task())
+        self.storage.write("scratch", str(self.cluster.folder).encode())
+
     def job_budget(self) -> str:
         """Return why a running job should be given up, or ""."""
         return self.budget.exhausted()
@@ -378,7 +368,7 @@ class Run:
     def parts(self, width: float) -> int:
         """Return into how many parts a level is split: a power of two."""
         assert self.cluster is not None and self.cluster.task is not None
-        wanted = max(min(self.cluster.cores, width / SMALL_PART), width / PART, 1)
+        wanted = max(min(self.cluster.cores, width / SMALL_PART), width * self.layout.size / PART_BYTES, 1)
         return min(self.cluster.task.shards, 1 << (int(np.ceil(wanted)) - 1).bit_length())
 
     def task(self) -> Task:
@@ -443,272 +433,6 @@ class Run:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Spark
-
-
-class Cluster:
-    """A Spark session, and how jobs of this package are run in it."""
-
-    def __init__(self, master: str, given: SparkSession | None = None) -> None:
-        self.own = given is None and "PYSPARK_GATEWAY_PORT" not in os.environ
-        self.folder = Path(tempfile.mkdtemp(prefix=SCRATCH))
-        self.task: Task | None = None
-        self.garbage = 0
-        try:
-            self.spark = given or session(master, self.folder)
-            try:
-                self.context = self.spark.sparkContext
-            except PySparkException:
-                raise SpecError("this engine needs a session of its own Java process; Spark Connect has none") from None
-            self.settings = {
-                "spark.sql.adaptive.enabled": "false",  # parts are counted, not guessed
-                "spark.sql.execution.arrow.maxRecordsPerBatch": "64",  # rows are blobs
-                "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",  # a task that is repeated sends the same
-            }
-            self.before = {name: self.spark.conf.get(name, None) for name in self.settings}
-            self.cores = int(self.context.defaultParallelism)
-            self.local = str(self.context.master).startswith("local")
-            send_package(self.context)
-            self.expected = expected()
-            self.everywhere("")
-        except BaseException:
-            self.close()
-            raise
-
-    def everywhere(self, name: str, *arguments: Any) -> None:
-        """Run a function of model_check.worker in as many tasks as are likely to meet every executor."""
-        tasks = self.spark.range(0, 4 * self.cores, 1, 4 * self.cores)
-        self.collect(tasks.mapInArrow(guarded(self.expected, name, arguments), DDL), lambda: "")
-
-    def start(self, task: Task) -> None:
-        """Begin with the jobs of a search."""
-        shards = max(8, 1 << (4 * self.cores - 1).bit_length())
-        self.task = dataclasses.replace(task, shards=min(1024, shards), scratch=str(self.folder) if self.local else None)
-
-    def close(self) -> None:
-        """Remove the tables, stop the session if it is ours, leave it as it was if not."""
-        with contextlib.suppress(Exception):
-            if self.task is not None and not self.local:
-                self.everywhere("forget", dataclasses.asdict(self.task))
-        with contextlib.suppress(Exception):
-            if self.own:
-                self.spark.stop()
-            for name, value in self.before.items() if not self.own else ():
-                self.spark.conf.set(name, value) if value is not None else self.spark.conf.unset(name)
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def run(self, base: int, parts: Sequence[int], known: Sequence[int], stop: Callable[[], str]) -> list[dict[str, Any]]:
-        """Run a job that expands the level `base` and those after it; return the reports of its tasks."""
-        assert self.task is not None
-        plain = dataclasses.asdict(self.task)
-        for name, value in self.settings.items():
-            self.spark.conf.set(name, value)
-        frame = self.spark.range(0, parts[0], 1, parts[0])
-        frame = frame.mapInArrow(guarded(self.expected, "source", (plain, base, parts[0], parts[1])), DDL)
-        for number, count in enumerate(parts[1:], 1):
-            following = parts[number + 1] if number + 1 < len(parts) else 0
-            arguments = (plain, base + number, count, following, list(known))
-            frame = frame.repartitionById(count, "target").mapInArrow(guarded(self.expected, "stage", arguments), DDL)
-        reports = self.collect(frame.select("report"), stop)
-        self.garbage += sum(report.get("sent", 0) for report in reports)
-        if self.garbage > GARBAGE:
-            # shuffled data is removed when Java collects what stood for it, and a small heap does that too rarely
-            self.context._jvm.System.gc()  # type: ignore[union-attr]
-            self.garbage = 0
-        return reports
-
-    def collect(self, frame: DataFrame, stop: Callable[[], str]) -> list[dict[str, Any]]:
-        """Return the reports of a job; cancel it when there is a reason to stop.
-
-        Raises:
-            Stopped: there was.
-            JobFailed: Spark gave up.
-            SpecError: a worker is not as needed.
-        """
-        outcome: list[Any] = []
-        tag = f"kafka-spec-{id(self)}"
-
-        def job() -> None:
-            self.spark.addTag(tag)
-            try:
-                outcome.append([json.loads(row["report"]) for row in frame.collect()])
-            except BaseException as error:
-                outcome.append(error)
-
-        thread = threading.Thread(target=job, daemon=True)
-        thread.start()
-        reason = ""
-        while thread.is_alive():
-            thread.join(POLL)
-            if not reason and (reason := stop()):
-                self.spark.interruptTag(tag)
-        if isinstance(outcome[0], list):
-            return outcome[0]
-        if reason:
-            raise Stopped(reason)
-        if not isinstance(outcome[0], Exception):
-            raise outcome[0]
-        raise told(outcome[0]) from outcome[0]
-
-
-def told(error: Exception) -> Exception:
-    """Return what an error of a job means to a reader."""
-    text = str(error)
-    if match := re.search(r"NoRoom: (.*)", text):
-        return JobFailed(match[1].strip())
-    if match := re.search(r"(?:Refused|RuntimeError: refused): (.*)", text):
-        return SpecError(match[1].strip())
-    if match := re.search(r"Damaged: (.*)", text):
-        return Damaged(match[1].strip())
-    if match := re.search(r"(?:OS|Permission|FileNotFound|NotADirectory)Error: (?:\[Errno (\d+)\])?(.*)", text):
-        return OSError(int(match[1] or 0), match[2].strip())
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return JobFailed(f"Spark gave the job up: {lines[0] if lines else type(error).__name__}")
-
-
-def guarded(expected: Mapping[str, Any], name: str, arguments: tuple[Any, ...]) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Return a function of model_check.worker for the workers, which runs only where everything is as here.
-
-    It travels by value and takes plain values, so that a worker with another version of the package can say so.
-    """
-    digest = digest_function()
-
-    def run(batches: Any) -> Any:
-        import importlib
-        import importlib.metadata
-        import sys
-
-        if sys.__dict__.get("_kafka_spec") != expected["package"]:
-            for module, least in expected["versions"].items():
-                try:
-                    there = importlib.metadata.version(module)
-                except ImportError:
-                    raise RuntimeError(f"refused: a worker has no {module}; install {module}>={least} there") from None
-                if [int(n) for n in there.split(".")[:2] if n.isdigit()] < [int(n) for n in least.split(".")]:
-                    raise RuntimeError(f"refused: a worker has {module} {there}; install {module}>={least} there")
-            if digest() != expected["package"]:
-                place = importlib.import_module("model_check").__file__
-                raise RuntimeError(
-                    f"refused: a worker has another version of kafka-spec at {place}; "
-                    f"it must be {expected['kafka-spec']} as here, or none"
-                )
-            sys.__dict__["_kafka_spec"] = expected["package"]
-        if not name:
-            return iter([batch for batch in batches if batch is None])  # a worker that leaves its input is not used again
-        return getattr(importlib.import_module("model_check.worker"), name)(*arguments, batches)
-
-    return run
-
-
-def digest_function() -> Callable[[], str]:
-    """Return the function that makes the digest of the package's sources, as one that travels by value."""
-
-    def digest() -> str:
-        import hashlib
-        import importlib
-        import importlib.resources
-
-        found = hashlib.sha256()
-        for package in ("model_check", "spec"):
-            importlib.import_module(package)
-            files = [file for file in importlib.resources.files(package).iterdir() if file.name.endswith(".py")]
-            for file in sorted(files, key=lambda file: file.name):
-                found.update(f"{package}/{file.name}\n".encode() + file.read_bytes())
-        return found.hexdigest()
-
-    return digest
-
-
-def package_digest() -> str:
-    """Return the digest of this package's sources."""
-    return digest_function()()
-
-
-def expected() -> dict[str, Any]:
-    """Return what every worker must have."""
-    return {"package": package_digest(), "versions": NEEDS, "kafka-spec": version("kafka-spec")}
-
-
-def send_package(context: SparkContext) -> None:
-    """Send this package to the executors of a session, those that come later included: the file stays till this process ends."""
-    application = str(context.applicationId)
-    if application in _sent:
-        return
-    folder = Path(tempfile.mkdtemp(prefix="kafka-spec-package-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    file = folder / f"kafka_spec_{package_digest()[:16]}.zip"
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for package in (spec_package, model_check):
-            root = Path(str(package.__file__)).parent
-            for path in sorted(root.rglob("*.py")):
-                archive.write(path, f"{root.name}/{path.relative_to(root)}")
-    context.addPyFile(str(file))
-    _sent.add(application)
-
-
-_sent: set[str] = set()
-"""The applications whose executors have this package."""
-
-
-def session(master: str, folder: Path) -> SparkSession:
-    """Return a new session whose log goes to a file; or under spark-submit the one that is there.
-
-    Raises:
-        SpecError: Java is missing or too old, or the master cannot be reached.
-    """
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if "PYSPARK_GATEWAY_PORT" in os.environ:
-        submitted = SparkSession.builder.appName("kafka-spec").getOrCreate()
-        submitted.sparkContext.setLogLevel("WARN")
-        return submitted
-    check_java()
-    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what goes wrong is told once, and shorter
-    if match := re.fullmatch(r"local\[(\d+|\*)\]", master):
-        master = f"local[{match[1]},4]"  # plain local[N] never repeats a task
-    settings = folder / "log4j2.properties"
-    settings.write_text(
-        "rootLogger.level = warn\nrootLogger.appenderRef.file.ref = file\nappender.file.type = File\nappender.file.name = file\n"
-        f"appender.file.fileName = {folder}/spark.log\nappender.file.layout.type = PatternLayout\n"
-        "appender.file.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex\n"
-    )
-    conf = SparkConf().setAppName("kafka-spec").setMaster(master)
-    conf.set("spark.ui.enabled", "false").set("spark.ui.showConsoleProgress", "false")
-    conf.set("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={settings} -XX:+UseParallelGC")
-    conf.set("spark.executor.extraJavaOptions", "-XX:+UseParallelGC").set("spark.shuffle.checksum.enabled", "false")
-    conf.set("spark.driver.memory", os.environ.get("KAFKA_SPEC_DRIVER_MEMORY", "2g"))
-    conf.set("spark.shuffle.compress", "false")
-    if master.startswith("local") or re.match(r"spark://(127\.0\.0\.1|localhost)\b", master):
-        conf.set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1")
-    errors = (folder / "spark.err").open("w+")
-    try:
-        gateway = launch_gateway(conf, {"stdout": errors, "stderr": errors})  # type: ignore[no-untyped-call]
-        return SparkSession(SparkContext(gateway=gateway, conf=conf))
-    except Exception as error:
-        errors.seek(0)
-        lines = [line.strip() for line in [*errors.read().splitlines(), *str(error).splitlines()] if line.strip()]
-        why = next((line for line in lines if "rror" in line or "xception" in line), lines[-1] if lines else str(error))
-        raise SpecError(f"--master {master}: Spark cannot be started: {why}") from None
-    finally:
-        errors.close()
-
-
-def check_java() -> None:
-    """Raise SpecError with the cure if there is no Java that Spark runs on."""
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    cure = f"install Java {JAVA} or newer (on Debian: apt-get install openjdk-{JAVA}-jre-headless) and set JAVA_HOME to it"
-    if java is None or not Path(java).exists():
-        raise SpecError(f"--engine spark needs Java, and there is none{f' at {java}' if java else ''}; {cure}")
-    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    match = re.search(r'version "(?:1\.)?(\d+)', told)
-    if match is None or int(match[1]) < JAVA:
-        raise SpecError(
-            f"--engine spark needs Java {JAVA} or newer, and {java} is {match[1] if match else 'none that answers'}; {cure}"
-        )
-
-
-# ---------------------------------------------------------------------------------------------------------------------
 # The states as a table
 
 
@@ -747,6 +471,7 @@ def query(
     """
     cluster = Cluster(master, given)
     try:
+        cluster.wait()
         frame = states_of(cluster.spark, place)
         frame = frame.where(where) if where else frame
         return frame.count(), [row.asDict() for row in frame.orderBy("level", "fingerprint").limit(limit).collect()]

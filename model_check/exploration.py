@@ -66,7 +66,9 @@ class Distribution:
     master: str = "local[*]"
     resume: bool = False
     handover: int = 300_000
-    """The states of a level from which on Spark takes over."""
+    """The states of a level from which on Spark takes over as soon as it is up."""
+    latest: int = 1_200_000
+    """The states of a level at which the search waits for Spark to be up, so that it never holds more."""
     session: Any = None
     """A SparkSession to use as it is; None: make one, and stop it at the end."""
 

@@ -63,6 +63,8 @@ def insert(
 def rehash(old, size, table, mask):
     """Put the fingerprints of an old table into a larger, empty one."""
     for i in range(size):
+        if i + AHEAD < size:
+            prefetch(table, old[i + AHEAD] & mask)
         fingerprint = old[i]
         if fingerprint != 0:
             at = fingerprint & mask

@@ -27,29 +27,33 @@ class Records:
     """Room for the states of a level with their fingerprints, parents and actions.
 
     Address space for as many as the machine's memory could hold is reserved at once; memory comes as it is written to, so that
-    growing costs no copy, and stays from level to level.
+    growing costs no copy, and stays from level to level. Where no more than `room` are to be held, it comes in small pages.
     """
 
-    def __init__(self, record_bytes: int, action_bits: int) -> None:
+    def __init__(self, record_bytes: int, action_bits: int, room: int | None = None) -> None:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        self.room = min(memory // (record_bytes + 16), (1 << 32) - 1)
-        self.states: npt.NDArray[np.uint8] = _reserve(self.room * record_bytes, np.uint8).reshape(self.room, record_bytes)
-        self.marks: Words = _reserve(self.room, np.uint64)
-        self.parents: npt.NDArray[np.uint32] = _reserve(self.room, np.uint32)
-        self.actions: npt.NDArray[Any] = _reserve(self.room, np.dtype(f"u{action_bits // 8}"))
+        huge = room is None
+        self.room = min(memory // (record_bytes + 16), (1 << 32) - 1) if room is None else room
+        self.states: npt.NDArray[np.uint8] = _reserve(self.room * record_bytes, np.uint8, huge).reshape(self.room, record_bytes)
+        self.marks: Words = _reserve(self.room, np.uint64, huge)
+        self.parents: npt.NDArray[np.uint32] = _reserve(self.room, np.uint32, huge)
+        self.actions: npt.NDArray[Any] = _reserve(self.room, np.dtype(f"u{action_bits // 8}"), huge)
         self.count = 0
 
 
-def _reserve(count: int, kind: Any) -> npt.NDArray[Any]:
-    """Return an array for which no memory is taken before it is written to."""
+def _reserve(count: int, kind: Any, huge: bool) -> npt.NDArray[Any]:
+    """Return an array for which no memory is taken before it is written to, and then much at a time if `huge`."""
     size = count * np.dtype(kind).itemsize
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
     try:
         area = mmap.mmap(-1, size, flags=flags)
     except OSError as error:
         raise SpecError(f"{size >> 20} MiB of address space cannot be reserved: {error}; raise the limit (ulimit -v)") from None
-    if hasattr(mmap, "MADV_HUGEPAGE"):
+    if huge and hasattr(mmap, "MADV_HUGEPAGE"):
         area.madvise(mmap.MADV_HUGEPAGE)
+    if hasattr(mmap, "MADV_DONTFORK"):
+        # else the system counts it once more for a child process, and may refuse that
+        area.madvise(mmap.MADV_DONTFORK)
     return np.frombuffer(area, kind)
 
 

@@ -34,8 +34,8 @@ from pyarrow import fs
 from spec.table import SpecError
 
 FORMAT = 1
-GROUP = 1 << 17
-"""States in a row group of a file: what has to be read to see one of them."""
+GROUP_BYTES = 16 << 20
+"""What the states in a row group of a file take: what has to be read to see one of them."""
 TOP = (1 << 64) - 1
 
 Words = npt.NDArray[np.uint64]
@@ -191,7 +191,7 @@ def write_part(storage: Storage, name: str, rows: Rows) -> dict[str, Any]:
         pq.write_table(
             pa.table(columns),
             stream,
-            row_group_size=GROUP,
+            row_group_size=max(1, GROUP_BYTES // rows.states.shape[1]),
             compression={"fingerprint": "none", "parent": "none", "action": "none", "record": "lz4"},
             use_dictionary=False,
             write_statistics=["fingerprint"],

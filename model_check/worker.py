@@ -39,8 +39,8 @@ from model_check.compile import Code, Shape
 from model_check.shards import FULL, Records, Shard, Slice, Words, address
 from model_check.state_dir import Rows, Storage, part_name, part_range, read_part, read_rows, told_of, write_part
 
-BLOB = 1 << 13
-"""Candidates in a row: few enough that a row is no giant to Java's memory, enough that rows cost nothing."""
+BLOB_BYTES = 1 << 19
+"""What the candidates in a row take: few enough that a row is no giant to Java's memory, enough that rows cost nothing."""
 PACKING = pa.Codec("lz4_raw")
 """How states travel: packed they are half as long or less, and Java copies every byte some ten times."""
 SLICE = 1 << 14
@@ -120,10 +120,11 @@ class Worker:
         chunk = max(1, min(SLICE, SLICE_BYTES // (max(1, shape.actions) * (shape.record_bytes + 16))))
         self.slice = Slice(self.code, shape.record_bytes, chunk * max(1, shape.actions))
         self.chunk = chunk
+        self.blob_size = max(1, BLOB_BYTES // shape.record_bytes)
         self.fresh = Records(shape.record_bytes, shape.action_bits)
         self.sieves: list[Sieve] = []
-        self.seconds = 0.0
-        """What the last deduplication took."""
+        self.seconds = self.behind = 0.0
+        """What the last deduplication took, and bringing its tables up to date before."""
         self.mapped: dict[int, tuple[int, mmap.mmap]] = {}
 
     @classmethod
@@ -133,11 +134,15 @@ class Worker:
             cls.now = cls(task)
         return cls.now
 
-    def blob(self, target: int, source: int, number: int, rows: Rows) -> Any:
-        """Return candidates as a batch of one row."""
-        states = PACKING.compress(pa.py_buffer(rows.states), asbytes=True)
-        columns = [states, rows.marks.tobytes(), rows.parents.tobytes(), rows.actions.tobytes()]
-        return _row(target, source, number, len(rows.marks), columns, None)
+    def blobs(self, target: int, source: int, number: int, rows: Rows) -> Iterator[Any]:
+        """Yield candidates as batches of one row each."""
+        for begin in range(0, len(rows.marks), self.blob_size):
+            some = slice(begin, begin + self.blob_size)
+            marks = rows.marks[some]
+            states = PACKING.compress(pa.py_buffer(rows.states[some]), asbytes=True)
+            columns = [states, marks.tobytes(), rows.parents[some].tobytes(), rows.actions[some].tobytes()]
+            yield _row(target, source, number, len(marks), columns, None)
+            number += 1
 
     # expanding
 
@@ -154,13 +159,12 @@ class Worker:
             for sieve in sieves:
                 sieve.take([piece])
             for target, sieve in enumerate(sieves):
-                if sieve.new.count >= BLOB:
-                    batch = self.blob(target, part, number, sieve.empty(marks))
-                    number, sent = number + 1, sent + batch.nbytes
-                    yield batch
+                if sieve.new.count >= self.blob_size:
+                    for batch in self.blobs(target, part, number, sieve.empty(marks)):
+                        number, sent = number + 1, sent + batch.nbytes
+                        yield batch
         for target, sieve in enumerate(sieves):
-            if sieve.new.count:
-                batch = self.blob(target, part, number, sieve.empty(marks))
+            for batch in self.blobs(target, part, number, sieve.empty(marks)):
                 number, sent = number + 1, sent + batch.nbytes
                 yield batch
         yield _report(self.expansion(level, piece.counters, marks, sent))
@@ -169,7 +173,9 @@ class Worker:
         """Return an empty sieve for each part of the next level."""
         shift = 0 if parts == 1 else 64 - (parts.bit_length() - 1)
         while len(self.sieves) < parts:
-            self.sieves.append(Sieve(self.code, self.task.shape.record_bytes, self.task.shape.action_bits, 0, 0))
+            shape, room = self.task.shape, self.blob_size + len(self.slice.marks)
+            new = Records(shape.record_bytes, shape.action_bits, room)
+            self.sieves.append(Sieve(self.code, shape.record_bytes, shape.action_bits, 0, 0, new))
         for number, sieve in enumerate(self.sieves[:parts]):
             sieve.start(number, shift, 3 * states // parts)
         return self.sieves[:parts]
@@ -200,24 +206,29 @@ class Worker:
 
     def keep(self, level: int, part: int, parts: int, blobs: Sequence[Blob]) -> tuple[Rows, dict[str, Any]]:
         """Commit what is new in the candidates for a part of a level; return it, and what is remembered of the file."""
-        name, self.seconds = part_name(level, part, parts), 0.0
+        name, self.seconds, self.behind = part_name(level, part, parts), 0.0, 0.0
         if self.storage.size(name) >= 0:
             rows = joined(list(read_part(self.storage, name)), self.task.shape.record_bytes, self.kind)
             return rows, told_of(self.storage, name, rows)
         width = self.task.shards // parts
         with ExitStack() as stack:
             tables = [stack.enter_context(Table(self, number)) for number in range(part * width, (part + 1) * width)]
+            began = time.perf_counter()
             self.catch_up(tables, level, part, parts)
+            self.behind = time.perf_counter() - began
             self.fresh.count = 0
             offset = 0
             for blob in blobs:
                 blob.parents = np.arange(offset, offset + blob.count, dtype=np.uint32)
                 offset += blob.count
-            began = time.perf_counter()
             for table in tables:
                 table.change()
-                table.take(blobs)
-            self.seconds = time.perf_counter() - began
+            for blob in blobs:
+                with blob:
+                    began = time.perf_counter()
+                    for table in tables:
+                        table.take([blob])
+                    self.seconds += time.perf_counter() - began
             rows = self.ordered(blobs)
             told: dict[str, Any] = {"name": name, "rows": 0}
             if len(rows.marks):
@@ -297,15 +308,23 @@ class Blob:
     """Candidates that came in a row; the form that `Shard.take` reads."""
 
     def __init__(self, source: int, number: int, count: int, columns: Sequence[Any], size: int, kind: np.dtype[Any]) -> None:
-        states, marks, mothers, actions = columns
+        self.packed, marks, mothers, actions = columns
         self.order = source, number
-        self.count = count
-        self.states = np.frombuffer(PACKING.decompress(states, count * size), np.uint8).reshape(count, size)
+        self.count, self.size = count, size
+        self.states: npt.NDArray[np.uint8] = np.empty((0, size), np.uint8)
+        """There within the context only: unpacked, the states of all blobs are many times as long."""
         self.marks = np.frombuffer(marks, np.uint64)
         self.mothers: Words = np.frombuffer(mothers, np.uint64)
         """The fingerprints of the parents; `parents` are numbers into those of all blobs."""
         self.actions = np.frombuffer(actions, kind).astype(np.uint32)
         self.parents = np.empty(0, np.uint32)
+
+    def __enter__(self) -> Blob:
+        self.states = np.frombuffer(PACKING.decompress(self.packed, self.count * self.size), np.uint8).reshape(-1, self.size)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.states = np.empty((0, self.size), np.uint8)
 
 
 class Table(Shard):
@@ -449,12 +468,21 @@ def stage(
         return
     blobs.sort(key=lambda blob: blob.order)
     rows, told = worker.keep(level, part, parts, blobs)
-    cost = {"candidates": sum(blob.count for blob in blobs), "seconds": worker.seconds}
+    cost = {"candidates": sum(blob.count for blob in blobs), "seconds": worker.seconds, "behind": worker.behind}
     blobs.clear()
     actions = np.bincount(rows.actions, minlength=task.shape.actions).tolist()
     yield _report({"kind": "level", "level": level, "file": told, "actions": actions, "cost": cost, **worker.judged(rows, known)})
     if next_parts:
         yield from worker.expand(level, rows.states, rows.marks, part, next_parts)
+
+
+def prepare(plain: Mapping[str, Any] | None, batches: Iterator[Any]) -> Iterator[Any]:
+    """Have the code of a run at hand, if there is one."""
+    if plain is not None:
+        Worker.of(Task.of(plain))
+    for _ in batches:  # a worker that leaves its input is not used again
+        pass
+    yield from ()
 
 
 def forget(plain: Mapping[str, Any], batches: Iterator[Any]) -> Iterator[Any]:

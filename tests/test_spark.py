@@ -30,6 +30,7 @@ import toys
 from conftest import ROOT, Command
 from pyspark.sql import SparkSession
 
+from model_check import cluster as clusters
 from model_check import distributed, embedded, state_dir
 from model_check.counterexample import trace_of
 from model_check.exploration import Budget, Distribution, Exploration
@@ -54,10 +55,15 @@ def same(one: Exploration, other: Exploration) -> None:
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def session_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the session that the tests share has its log."""
+    return tmp_path_factory.mktemp("session")
+
+
+@pytest.fixture(scope="module")
+def spark(session_folder: Path) -> Iterator[SparkSession]:
     """A session of its own kind, as a notebook would hand it over."""
-    folder = tmp_path_factory.mktemp("session")
-    session = distributed.session("local[2]", folder)
+    session = clusters.session("local[2]", session_folder)
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "777")
     yield session
     session.stop()
@@ -68,8 +74,8 @@ def on_spark(spark: SparkSession, tmp_path: Path) -> Callable[..., Exploration]:
     """Return a function that explores on the session, from the first level on."""
 
     def explore(spec: Spec, bounds: dict[str, int], **options: Any) -> Exploration:
-        told = {"state_dir": str(tmp_path / "states"), "handover": 1, "session": spark}
-        told.update({name: options.pop(name) for name in list(options) if name in ("handover", "resume", "state_dir")})
+        told = {"state_dir": str(tmp_path / "states"), "handover": 1, "latest": options.get("handover", 1), "session": spark}
+        told.update({name: options.pop(name) for name in list(options) if name in ("handover", "latest", "resume", "state_dir")})
         return distributed.explore(spec, bounds, Distribution(**told), **options)
 
     return explore
@@ -109,6 +115,19 @@ def test_a_violation(on_spark: Callable[..., Exploration], everything: bool, tmp
     # a job goes on for some levels; what it found beyond the end is not left behind
     assert len(list((tmp_path / "states" / "levels").iterdir())) == found.depth
     assert [trace_of(found, name) for name in found.violated] == [trace_of(other, name) for name in other.violated]
+
+
+def test_a_control_plane(on_spark: Callable[..., Exploration], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A control plane, whose records are ten times as long: the same results, and parts as small as their bytes want."""
+    monkeypatch.setattr(distributed, "PART_BYTES", 4 << 20)
+    spec = MODELS["control/fixed"]
+    bounds = dict(next(bounds.values for bounds in spec.bound_sets if bounds.name == "everyday"))
+    judged = [claim for claim in spec.properties if claim.kind in distributed.KINDS]
+    found = on_spark(spec, bounds, properties=judged, handover=4000)
+
+    assert found.distinct == 219_798
+    same(found, embedded.explore(spec, bounds, properties=judged, threads=2))
+    assert list((tmp_path / "states" / "levels").glob("*/part-003-of-004.parquet"))
 
 
 def test_another_seed(on_spark: Callable[..., Exploration]) -> None:
@@ -333,17 +352,17 @@ def test_needs_are_those_of_the_package() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     wanted = dict(re.findall(r"([a-z]+)>=([\d.]+)", " ".join(extras["check"] + extras["spark"])))
 
-    assert {name: wanted[name] for name in distributed.NEEDS} == distributed.NEEDS
+    assert {name: wanted[name] for name in clusters.NEEDS} == clusters.NEEDS
 
 
 def test_a_worker_without_a_library(spark: SparkSession) -> None:
     """A worker that has a library too old, or has it not, is refused by the library's name."""
     tasks = spark.range(0, 1, 1, 1)
     for library, version, message in (("numpy", "99.0", r"a worker has numpy \d"), ("nothing_such", "1.0", "has no nothing_such")):
-        needed = {**distributed.expected(), "package": "another", "versions": {library: version}}
+        needed = {**clusters.expected(), "package": "another", "versions": {library: version}}
         with pytest.raises(Exception, match=message) as met:
-            tasks.mapInArrow(distributed.guarded(needed, "", ()), distributed.DDL).collect()
-        assert isinstance(distributed.told(met.value), SpecError)
+            tasks.mapInArrow(clusters.guarded(needed, "prepare", (None,)), clusters.DDL).collect()
+        assert isinstance(clusters.told(met.value), SpecError)
 
 
 def test_another_version_on_a_worker(tmp_path: Path) -> None:
@@ -366,12 +385,6 @@ def test_another_version_on_a_worker(tmp_path: Path) -> None:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Faults
-
-
-@pytest.fixture(scope="module")
-def truth() -> Exploration:
-    """The large model, as the embedded engine has it: 4,093,531 states."""
-    return embedded.explore(KIP_320, LARGE, threads=2)
 
 
 @pytest.fixture(scope="module")
@@ -406,7 +419,7 @@ def ended(process: subprocess.Popen[str], truth: Exploration) -> None:
     assert result["graph_digest"] == f"{truth.digest:016x}"
 
 
-def until(condition: Callable[[], Any], process: subprocess.Popen[str], seconds: float = 90) -> Any:
+def until(condition: Callable[[], Any], process: subprocess.Popen[str], seconds: float = 180) -> Any:
     """Wait for something to happen while a process runs."""
     end = time.monotonic() + seconds
     while not (found := condition()):
@@ -451,21 +464,34 @@ def python_workers(root: int) -> list[int]:
     return [number for number in below(root, "pyspark.daemon") if "pyspark.daemon" in known.get(known[number][0], (0, ""))[1]]
 
 
-def test_large_with_python_workers_killed(tmp_path: Path, truth: Exploration) -> None:
+def test_large_with_python_workers_killed(on_spark: Callable[..., Exploration], session_folder: Path, tmp_path: Path) -> None:
     """All 4,093,531 states, with Python workers killed in the middle of levels, until Spark has lost tasks: the result is exact."""
-    place = tmp_path / "states"
-    process = start(place)
-    for level in (13, 16, 18, 20):
-        until(lambda level=level: writing(place, level) or (place / f"level-{level:05d}.json").exists(), process)
-        for victim in python_workers(process.pid):
-            os.kill(victim, signal.SIGKILL)
-    log = Path((place / "scratch").read_text()) / "spark.log"
-    until(lambda: "Lost task" in log.read_text(), process)
-    ended(process, truth)
-    assert truth.distinct == 4_093_531
+    log = session_folder / "spark.log"
+    lost, done = log.read_text().count("Lost task"), threading.Event()
+
+    def kill() -> None:
+        for level in (13, 16, 18, 20):
+            while not (writing(tmp_path / "states", level) or done.is_set()):
+                time.sleep(0.005)
+            for victim in python_workers(os.getpid()):
+                os.kill(victim, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        found = on_spark(KIP_320, LARGE, handover=40_000)
+    finally:
+        done.set()
+        killer.join()
+
+    assert log.read_text().count("Lost task") > lost
+    assert found.distinct == 4_093_531
+    same(found, embedded.explore(KIP_320, LARGE, threads=2))
 
 
-def test_the_driver_killed_and_a_second_run(tmp_path: Path, medium: Exploration, kafka_spec: Command) -> None:
+def test_the_driver_killed_and_a_second_run(
+    on_spark: Callable[..., Exploration], tmp_path: Path, medium: Exploration, kafka_spec: Command
+) -> None:
     """The driver killed after a level, and inside one: --resume is exact. While one is at work, a second one is refused."""
     place = tmp_path / "states"
     process = start(place, bounds="medium", handover=3000)
@@ -487,7 +513,7 @@ def test_the_driver_killed_and_a_second_run(tmp_path: Path, medium: Exploration,
     assert left.exists()
     summaries = {path.name: path.read_bytes() for path in place.glob("level-*.json")}
     assert len(summaries) < medium.depth
-    ended(start(place, "--resume", bounds="medium", handover=3000), medium)
+    same(on_spark(KIP_320, MEDIUM, resume=True, handover=3000), medium)
     assert not left.exists()
     assert all((place / name).read_bytes() == content for name, content in summaries.items())
 
@@ -514,19 +540,18 @@ def mounted(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
         subprocess.run(["umount", "-l", str(place)], check=False)
 
 
-def test_a_full_state_dir(mounted: Callable[[str], Path], medium: Exploration) -> None:
-    """A full state-dir ends with 3 and a message; the finished levels stand, and with room again --resume is exact."""
+def test_a_full_state_dir(mounted: Callable[[str], Path], on_spark: Callable[..., Exploration], medium: Exploration) -> None:
+    """A full state-dir is inconclusive, which is 3, with a message; the finished levels stand, and with room --resume is exact."""
     place = mounted("size=12m") / "states"
-    process = start(place, bounds="medium", handover=3000)
-    output, errors = process.communicate(timeout=120)
+    found = on_spark(KIP_320, MEDIUM, state_dir=str(place), handover=3000)
     finished = sorted(path.name for path in place.glob("level-*.json"))
 
-    assert process.returncode == 3, output + errors
-    assert re.search(r"states: .*No space left on device.*; make room or name another folder", json.loads(output)["stopped"])
-    assert len(finished) == json.loads(output)["depth"] > 10
+    assert found.verdict == "inconclusive"
+    assert re.search(r"states: .*No space left on device.*; make room or name another folder", found.stopped)
+    assert len(finished) == found.depth > 10
     assert not list(place.glob("levels/*/_*"))
     mounted("size=200m")
-    ended(start(place, "--resume", bounds="medium", handover=3000), medium)
+    same(on_spark(KIP_320, MEDIUM, state_dir=str(place), resume=True, handover=3000), medium)
 
 
 def test_an_unwritable_state_dir(mounted: Callable[[str], Path], kafka_spec: Command) -> None:
@@ -557,6 +582,81 @@ def test_an_interrupt_stops_a_job(on_spark: Callable[..., Exploration], medium: 
     assert some.levels == medium.levels[: some.depth]
     assert some.depth in (12, 13)  # 13 where the job was done just before it could be given up
     same(on_spark(KIP_320, MEDIUM, resume=True, handover=3000), medium)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The start of Spark, beside the search
+
+
+def by(place: Path) -> list[str]:
+    """Return which engine searched each level."""
+    return [json.loads(path.read_bytes())["by"] for path in sorted(place.glob("level-*.json"))]
+
+
+def test_whenever_spark_takes_over(on_spark: Callable[..., Exploration], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A session that comes up late changes no result, nor does one that comes when narrow levels are back, nor --resume between."""
+    truth = embedded.explore(KIP_320, SMALL)
+    first = next(level for level, width in enumerate(truth.levels) if width >= 300)
+    monkeypatch.setattr(clusters.Cluster, "up", property(lambda self: False))
+    late = on_spark(KIP_320, SMALL, handover=300, latest=900)
+    same(late, truth)
+    assert by(tmp_path / "states").index("spark") == next(n for n, width in enumerate(truth.levels) if width >= 900) + 1 > first + 1
+
+    for number, states in enumerate((3000, truth.distinct - 20)):
+        place = str(tmp_path / f"resumed-{number}")
+        some = on_spark(KIP_320, SMALL, handover=300, latest=10**6, state_dir=place, budget=Budget(max_states=states))
+        assert (some.levels[-1] < 300) == bool(number)
+        assert set(by(Path(place))) == {"embedded"}
+        monkeypatch.setattr(clusters.Cluster, "up", property(lambda self: not self.thread.is_alive()))
+        same(on_spark(KIP_320, SMALL, handover=300, resume=True, state_dir=place), truth)
+        monkeypatch.setattr(clusters.Cluster, "up", property(lambda self: False))
+
+
+def alive(place: Path) -> list[int]:
+    """Return the processes of Java that a search with its state-dir there has started: they name its scratch folder."""
+    try:
+        scratch = (place / "scratch").read_text()
+    except FileNotFoundError:
+        return []
+    return [number for number, (_, command) in processes().items() if scratch in command]
+
+
+def gone(place: Path) -> None:
+    """Wait until they have ended."""
+    end = time.monotonic() + 60
+    while alive(place):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert not Path((place / "scratch").read_text()).exists()
+
+
+def test_a_search_that_ends_before_spark_is_up(tmp_path: Path) -> None:
+    """Where the search is at its end before the session is up, the start is given up, and no Java and no folder stays."""
+    code = (
+        "from model_check.distributed import explore; from model_check.exploration import Distribution\n"
+        "from spec.models import MODELS\n"
+        f"d = Distribution({str(tmp_path / 'states')!r}, 'local[1]', handover=300, latest=10**6)\n"
+        f"r = explore(MODELS['replication/kip_320'], {SMALL}, d)\n"
+        "print(r.verdict, r.distinct)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+
+    assert (run.stdout, run.stderr) == (f"holds {embedded.explore(KIP_320, SMALL).distinct}\n", "")
+    assert set(by(tmp_path / "states")) == {"embedded"}
+    gone(tmp_path / "states")
+
+
+def test_an_interrupt_while_spark_starts(tmp_path: Path) -> None:
+    """Ctrl-C while Spark is being started ends with 3, what was finished stands, and no Java stays."""
+    process = start(tmp_path / "states", bounds="small", handover=300)
+    until(lambda: alive(tmp_path / "states"), process)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=120)
+
+    assert process.returncode == 3, errors
+    assert json.loads(output)["stopped"] == "interrupted"
+    assert set(by(tmp_path / "states")) == {"embedded"}
+    gone(tmp_path / "states")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -627,7 +727,7 @@ def test_spark_submit(cluster: str, tmp_path: Path) -> None:
     check = ["check", "replication/kip_320", "--bounds", "small", "--engine", "spark", "--handover", "300"]
     output = ["--state-dir", str(tmp_path / "states"), "--format", "json", "--output", str(tmp_path / "result.json")]
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
-    run = subprocess.run([*submit, *check, *output], env=environment, capture_output=True, text=True, check=False, timeout=120)
+    run = subprocess.run([*submit, *check, *output], env=environment, capture_output=True, text=True, check=False, timeout=300)
 
     assert run.returncode == 0, run.stderr
     result = json.loads((tmp_path / "result.json").read_text())
