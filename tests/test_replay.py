@@ -54,7 +54,6 @@ FAMILIES: dict[str, Mapping[str, int]] = {
 """Bounds that are explored and replayed in each run."""
 LARGER: dict[str, Mapping[str, int]] = {
     "an expiry and a repeat": bounds(expiries=1, repeats=1),
-    "a shutdown at the beginning": bounds(settled=0, controlled_shutdowns=1),
     "an expiry at the beginning": bounds(settled=0, expiries=1),
     "a crash, a record, a slow follower": bounds(crashes=1, isr_shrinks=1, records=1),
     "two records": bounds(isr_shrinks=1, records=2),
