@@ -17,7 +17,8 @@ from test_log import MEMORY
 from impl.cluster import Cluster
 from impl.replay.ensemble import ModelEnsemble
 from impl.replay.projection import Projection
-from impl.replay.rules import NotEnabled, do, refuses
+from impl.replay.rules import do, refuses
+from impl.replay.steps import NotEnabled
 from impl.settings import Settings
 from model_check import embedded
 from model_check.embedded import Search
@@ -97,6 +98,7 @@ def edges(
     search = Search(model, Exploration(spec, dict(bounds), "embedded", 1, ()), None, Budget())
     decoder = Decoder(search.layout)
     actions = {number: model.actions.decode(number) for number in range(model.actions.count)}
+    wanted = np.array([rules is None or actions[number][0].name in rules for number in actions])
     search.begin()
     (some,), (shard,) = search.slices, search.shards
     while search.width:
@@ -105,16 +107,14 @@ def edges(
             end = min(search.width, begin + search.chunk)
             some.expand(search.states, search.marks, begin, end)
             search.raise_fault(some)
-            numbers, firsts = (list(map(int, found)) for found in np.unique(some.parents[: some.count], return_index=True))
-            places = [range(*ends) for ends in zip(firsts, [*firsts[1:], some.count], strict=False)]
-            out_of = dict(zip(numbers, places, strict=True))
-            records = {number: search.states[number].tobytes() for number in numbers if number % parts == part}
+            chosen = np.flatnonzero(wanted[some.actions[: some.count]] & (some.parents[: some.count] % parts == part))
+            numbers, firsts = (list(map(int, found)) for found in np.unique(some.parents[chosen], return_index=True))
+            places = dict(zip(numbers, zip(firsts, [*firsts[1:], len(chosen)], strict=False), strict=True))
+            records = {number: search.states[number].tobytes() for number in numbers}
             for number in sorted(records, key=lambda number: decoder.nearness(records[number])):
                 source = decoder.world(records[number])
-                for place in out_of[number]:
+                for place in chosen[slice(*places[number])]:
                     rule, binding = actions[int(some.actions[place])]
-                    if rules is not None and rule.name not in rules:
-                        continue
                     bound = dict(zip(rule.params, binding, strict=True))
                     yield Edge(source, rule, bound, decoder.world(some.states[place].tobytes()))
             shard.take([some])

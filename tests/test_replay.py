@@ -44,7 +44,6 @@ FAMILIES: dict[str, Mapping[str, int]] = {
     "a late fetch": bounds(late_fetches=1, isr_shrinks=1, records=1),
     "a lossy crash": bounds(lossy_crashes=1, isr_shrinks=1, records=1),
     "a lost reply": bounds(lost_replies=1, isr_shrinks=1, records=1),
-    "two records": bounds(isr_shrinks=1, records=2),
     "a crash and a record": bounds(crashes=1, records=1),
     "a lone replica": bounds(replicas=1, unclean=1, crashes=1),
     "unclean elections": bounds(unclean=1, crashes=1, isr_shrinks=1),
@@ -55,9 +54,9 @@ FAMILIES: dict[str, Mapping[str, int]] = {
 """Bounds that are explored and replayed in each run."""
 LARGER: dict[str, Mapping[str, int]] = {
     "an expiry and a repeat": bounds(expiries=1, repeats=1),
-    "a shutdown at the beginning": bounds(settled=0, controlled_shutdowns=1),
     "an expiry at the beginning": bounds(settled=0, expiries=1),
     "a crash, a record, a slow follower": bounds(crashes=1, isr_shrinks=1, records=1),
+    "two records": bounds(isr_shrinks=1, records=2),
     "three brokers, a crash": bounds(**THREE, crashes=1),
     "three brokers, two replicas, a crash": bounds(brokers=3, replicas=2, crashes=1),
 }

@@ -70,6 +70,10 @@ class LeaderEpochs:
         """Forget all epochs."""
         self._keep([])
 
+    def replace(self, entries: Sequence[tuple[int, int]]) -> None:
+        """Take these entries for all there are."""
+        self._keep(list(entries))
+
     def _keep(self, entries: list[tuple[int, int]]) -> None:
         if entries != self._entries:
             self._entries = entries

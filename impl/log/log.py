@@ -139,9 +139,7 @@ class PartitionLog:
 
     def put_epochs(self, entries: Sequence[tuple[int, int]]) -> None:
         """Take these leader epochs, with their start offsets, for those of the log: as they are known from elsewhere."""
-        self._epochs.clear()
-        for epoch, start in entries:
-            self._epochs.assign(epoch, start)
+        self._epochs.replace(entries)
 
     def append_as_leader(self, data: bytes, epoch: int) -> tuple[int, int]:
         """Append a producer's batches under a leader epoch; return the offsets of the first and the last record.

@@ -16,7 +16,7 @@ from impl.replay.requests import REGISTRATIONS, P, leadership, model_leadership,
 from impl.replay.same import Part, Same
 from impl.requests import Leadership
 from spec.control import state
-from spec.domain import NONE, contains
+from spec.domain import NONE
 
 if TYPE_CHECKING:
     from impl.replay.projection import Projection
@@ -175,8 +175,3 @@ def put_zookeeper(projection: Projection, record: state.ZooKeeper) -> None:
     nodes = Znodes(projection)
     ZOOKEEPER.put(nodes, record)
     projection.ensemble.put((*PERSISTENT, *nodes.staged), LAST_ZXID)
-
-
-def is_registered(record: state.ZooKeeper, broker: int) -> bool:
-    """Whether a broker is registered."""
-    return contains(record.registered, broker) == 1

@@ -42,7 +42,7 @@ class Connection:
     @property
     def is_open(self) -> bool:
         """Whether it can carry another request."""
-        return not self._reading.done()
+        return not self._writer.is_closing()
 
     async def call(self, call: Call) -> Any:
         """Send a message; return its answer, None if there is none in time, or if the connection breaks."""
@@ -75,9 +75,8 @@ class Connection:
                     answer.set_result(None)
 
     def close(self) -> None:
-        """Break the connection."""
-        self._writer.close()
-        self._reading.cancel()
+        """Break the connection: its reader meets the end of the stream."""
+        self._writer.transport.abort()
 
 
 class LoopbackProcess:
@@ -131,6 +130,7 @@ class LoopbackProcess:
                 self._connections[call.receiver] = connection
                 if not self._alive:
                     connection.close()
+                    return None
             return await connection.call(call)
         except OSError:
             return None
