@@ -34,10 +34,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("family", nargs="?", default="three_everyday", help="a bound set of control/fixed")
     parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--handover", help="where Spark takes over; a small family has no level wide enough for it otherwise")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kafka-spec-bench-") as folder:
         place = Path(folder, "states")
-        spark = check("--bounds", args.family, "--engine", "spark", "--master", args.master, "--state-dir", str(place))
+        more = ("--handover", args.handover) if args.handover else ()
+        spark = check("--bounds", args.family, "--engine", "spark", "--master", args.master, "--state-dir", str(place), *more)
         disk = sum(file.stat().st_size for file in place.rglob("*.parquet"))
     one = check("--bounds", args.family, "--threads", "1")
     if different := [name for name in SAME if spark[name] != one[name]]:
