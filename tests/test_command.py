@@ -216,7 +216,7 @@ WORKER ='''
 @pytest.mark.parametrize(
     ("budget", "reason"),
     [
-        (("--seconds", "1"), "the time budget of 1 s is spent"),
+        (("--seconds", "3"), "the time budget of 3 s is spent"),
         (("--max-states", "100000"), "the budget of 100,000 states is spent"),
         (("--memory", "200"), "the memory budget of 200 MiB is spent"),
     ],
