@@ -74,7 +74,7 @@ def test_json(inside: Command, tmp_path: Path) -> None:
     [
         (("--faults", "earthquake"), "fault 'earthquake' is unknown; there is crash, bounce"),
         (("--era", "fluid"), "--era fluid: there is fixed, era_2_8, era_0_10, KAFKA-532"),
-        (("--era", "KAFKA-1096"), "only the model has this; `kafka-spec check control/KAFKA-1096` shows it"),
+        (("--era", "expired-session-reads"), "only the model has this; `kafka-spec check control/expired-session-reads` shows it"),
         (("--replication-factor", "4"), "--replication-factor 4 needs so many brokers, and there are 3"),
         (("--zookeeper", "start", "--faults", "delay"), "--faults delay is of the simulation; with --zookeeper there is crash, "),
         (("--state-change-log", "/nowhere/at/all"), "--state-change-log /nowhere/at/all: No such file or directory"),
