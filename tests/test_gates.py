@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from spec.control.decisions import Checked, StopReplicaEpoch
-from spec.control.network import ErrorCode, answer_to_leader_and_isr, answer_to_request, answer_to_stop_replica
+from spec.control.network import (
+    ErrorCode,
+    answer_to_fetch_epoch,
+    answer_to_leader_and_isr,
+    answer_to_request,
+    answer_to_stop_replica,
+)
 
 
 def test_error_codes() -> None:
@@ -15,6 +21,7 @@ def test_error_codes() -> None:
         "UNKNOWN_TOPIC_OR_PARTITION": 3,
         "STALE_CONTROLLER_EPOCH": 11,
         "FENCED_LEADER_EPOCH": 74,
+        "UNKNOWN_LEADER_EPOCH": 75,
         "STALE_BROKER_EPOCH": 77,
     }
 
@@ -87,3 +94,10 @@ def test_stop_replica(leader_epoch: int, current: int, from_3_5: int, from_2_6: 
     assert answer_to_stop_replica(leader_epoch, current, StopReplicaEpoch.AT_LEAST) == from_3_5
     assert answer_to_stop_replica(leader_epoch, current, StopReplicaEpoch.LARGER) == from_2_6
     assert answer_to_stop_replica(leader_epoch, current, StopReplicaEpoch.NONE) == before_2_6
+
+
+@pytest.mark.parametrize(("epoch", "answer"), [(5, 0), (4, 74), (6, 75), (-1, 0)])
+def test_fetches(epoch: int, answer: int) -> None:
+    """A leader in epoch 5 fences an older epoch, does not know a newer one, and passes its own and none; an old era passes all."""
+    assert answer_to_fetch_epoch(epoch, 5, Checked.YES) == answer
+    assert answer_to_fetch_epoch(epoch, 5, Checked.NO) == ErrorCode.NONE

@@ -17,7 +17,8 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from impl.replay.rules import NotEnabled, do
+from impl.replay.rules import do
+from impl.replay.steps import NotEnabled
 from model_check.layout import Layout
 from model_check.oracle import World as Model
 from spec.bounds import HAPPENINGS
