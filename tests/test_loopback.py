@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import gc
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,9 @@ from impl.partitions import TopicPartition
 from impl.replica_manager import Answer
 from impl.requests import LeaderAndIsrState, Leadership, StopReplicaState, UpdateMetadataState
 from impl.run import wire
-from impl.run.loopback import run_on_loopback
+from impl.run.loopback import HOST, LoopbackProcess, run_on_loopback
 from impl.run.options import Options
+from impl.run.tasks import Call, Task
 from impl.run.wire import Frame, Malformed, decode, encode
 
 P = TopicPartition("orders", 3)
@@ -170,3 +173,34 @@ def test_an_error_in_a_task_ends_the_run(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(Node, "tick", broken)
     with pytest.raises(ZeroDivisionError):
         asyncio.run(run_on_loopback(Options(seconds=0.1, faults=(), real=True), tmp_path, Ensemble()))
+
+
+def test_a_connection_lives_until_its_reader_ends() -> None:
+    """Two calls at once open a connection each; the one that no later call uses is closed with the process, and not lost before."""
+    complaints: list[str] = []
+
+    def asks() -> Task:
+        yield Call(0, data.MetadataRequest(None), timeout=0.05)
+
+    async def hear(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            await reader.read()
+        writer.close()
+
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: complaints.append(context["message"]))
+        silent = await asyncio.start_server(hear, HOST, 0)
+        process = LoopbackProcess({0: silent.sockets[0].getsockname()[1]}, lambda error: complaints.append(repr(error)))
+        for _ in range(2):
+            process.spawn(asks())
+        await asyncio.sleep(0.2)
+        gc.collect()
+        process.end()
+        silent.close()
+        await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
+        await asyncio.sleep(0)
+
+    asyncio.run(run())
+    gc.collect()
+    assert complaints == []

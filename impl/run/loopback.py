@@ -37,7 +37,8 @@ class Connection:
         self._writer = writer
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._count = 0
-        self._reading = asyncio.create_task(self._read())
+        self.reading = asyncio.create_task(self._read())
+        """Takes answers until the connection breaks; the loop forgets a task that nobody else holds."""
 
     @property
     def is_open(self) -> bool:
@@ -89,6 +90,9 @@ class LoopbackProcess:
         self._alive = True
         self._tasks: set[asyncio.Task[None]] = set()
         self._connections: dict[int, Connection] = {}
+        """The newest to each broker."""
+        self._opened: set[Connection] = set()
+        """Those whose reader has not ended: two calls at once may open one each."""
 
     def spawn(self, task: Task, then: Callable[[], object] = lambda: None) -> None:
         """See `Process.spawn`."""
@@ -101,7 +105,7 @@ class LoopbackProcess:
         self._alive = False
         for task in self._tasks - {asyncio.current_task()}:
             task.cancel()
-        for connection in self._connections.values():
+        for connection in self._opened:
             connection.close()
         self._connections.clear()
 
@@ -128,12 +132,17 @@ class LoopbackProcess:
                     return None
                 connection = Connection(*await asyncio.open_connection(HOST, port))
                 self._connections[call.receiver] = connection
+                self._opened.add(connection)
+                connection.reading.add_done_callback(partial(self._closed, connection))
                 if not self._alive:
                     connection.close()
                     return None
             return await connection.call(call)
         except OSError:
             return None
+
+    def _closed(self, connection: Connection, _: asyncio.Task[None]) -> None:
+        self._opened.discard(connection)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
