@@ -161,7 +161,7 @@ class Do:
     step: Literal[
         "give_up",
         "increment_epoch",
-        "delete_isr_changes",
+        "delete_notifications",
         "read_everything",
         "start_replicas",
         "start_partitions",
@@ -738,7 +738,7 @@ class Controller:
         if self._k.epoch_watch == EpochWatch.ADOPTED:
             self._session.exists(znodes.CONTROLLER_EPOCH, watch=True)
         self.lives.fire(trigger, self.controller_id)
-        steps = ("delete_isr_changes", "read_everything", "start_replicas", "start_partitions", "end_failover")
+        steps = ("delete_notifications", "read_everything", "start_replicas", "start_partitions", "end_failover")
         self.agenda.extend(Do(step) for step in steps)  # type: ignore[arg-type]
 
     def _increment_epoch(self) -> None:
@@ -753,7 +753,7 @@ class Controller:
 
     # Fail-over
 
-    def _delete_isr_changes(self) -> None:
+    def _delete_notifications(self) -> None:
         """Delete notifications that are older than this controller: it reads everything anyway, and asks all brokers."""
         for folder in (znodes.LOG_DIR_EVENT_NOTIFICATION, znodes.ISR_CHANGE_NOTIFICATION):
             self._delete_all(f"{folder}/{name}" for name in self._session.children(folder, watch=True))

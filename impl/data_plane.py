@@ -12,7 +12,7 @@ Who runs a broker calls
 * `session_opened` with each session of the broker, and `replicas.close` or `replicas.crash` at the end.
 
 The steps of the model are methods of their own, which the handlers compose: `note_fetch`, `try_expand_isr`, `try_shrink_isr`,
-`retry_isr_write`, `advance_high_watermark`, `read_for_follower`, `append_as_leader`; those of a follower are
+`retry_isr_write`, `advance_high_watermark`, `read`, `append_as_leader`; those of a follower are
 `Fetchers.truncate_to_answer` and `Fetchers.append_fetched`.
 
 Source: Kafka 2.8 ReplicaManager.scala, Partition.scala, KafkaApis.scala, DelayedProduce.scala, DelayedFetch.scala.

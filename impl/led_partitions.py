@@ -102,14 +102,6 @@ class LedPartitions:
         except KafkaError as error:
             return Fetched(error.code)
 
-    def read_for_follower(self, partition: TopicPartition, offset: int, max_bytes: int) -> Fetched:
-        """Read up to the log's end from a partition that this broker leads.
-
-        Raises:
-            KafkaError: as of `led`; OFFSET_OUT_OF_RANGE; KAFKA_STORAGE_ERROR.
-        """
-        return self._read(partition, self.led(partition), FetchPosition(offset, NO_EPOCH, max_bytes), None)
-
     def _read(self, partition: TopicPartition, hosted: Partition, position: FetchPosition, end: int | None) -> Fetched:
         try:
             with self.replicas.storage(partition):

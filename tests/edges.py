@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -27,7 +27,7 @@ from model_check.layout import Layout, Packed, get
 from model_check.oracle import World as Model
 from spec.control.state import World
 from spec.domain import Record, show_path
-from spec.table import Rule, Spec
+from spec.table import Property, Rule, Spec
 
 
 class Decoder:
@@ -137,6 +137,15 @@ def stage(spec: Spec, bounds: Mapping[str, int]) -> Iterator[Projection]:
         Cluster(Path(name), ModelEnsemble(), spec, settings=settings) as cluster,
     ):
         yield cluster.as_model(bounds)
+
+
+def broken(model: Model, claims: Iterable[Property], before: World, found: World) -> Iterator[str]:
+    """Yield the names of the claims that a projected state, or the step to it, breaks; `Recovers` is judged elsewhere."""
+    for claim in claims:
+        if claim.kind == "invariant" and not model.judge(claim, found):
+            yield claim.name
+        if claim.kind == "step invariant" and not model.judge_step(claim, before, found):
+            yield claim.name
 
 
 def difference(wanted: World, found: World) -> str:

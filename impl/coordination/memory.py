@@ -77,9 +77,13 @@ class Ensemble:
         """Open a session."""
         self._opened += 1
         self._zxid += 1
-        session = MemorySession(self, self._opened)
+        session = self._session(self._opened)
         self._sessions[session.id] = session
         return session
+
+    def _session(self, number: int) -> MemorySession:
+        """Return a session of the kind that these servers have."""
+        return MemorySession(self, number)
 
     def expire(self, session: Session) -> None:
         """End a session from the servers' side, as when nothing was heard of it for its timeout; it finds out later."""
@@ -303,9 +307,13 @@ class MemorySession:
             raise refused.reason from None
 
     def _do(self, act: Callable[[], Answer]) -> Answer:
-        """Do an operation, unless the session is over; lose it, or its reply, if that was asked for."""
+        """Do an operation, unless the session is over."""
         if self._ensemble.is_over(self.id):
             raise SessionExpired(f"session {self.id}")
+        return self._connected(act)
+
+    def _connected(self, act: Callable[[], Answer]) -> Answer:
+        """Do an operation; lose it, or its reply, if that was asked for."""
         lost = self._loss if self._losing_in == 0 else None
         self._losing_in -= 1
         if lost == Loss.REQUEST:

@@ -19,7 +19,7 @@ from spec.control.state import ControllerState, Step, Strategy
 from spec.table import Constants
 
 FAIL_OVER = tuple(
-    Do(step) for step in ("delete_isr_changes", "read_everything", "start_replicas", "start_partitions", "end_failover")
+    Do(step) for step in ("delete_notifications", "read_everything", "start_replicas", "start_partitions", "end_failover")
 )
 """What a controller does that has just been elected: the model's step READ."""
 SECOND_STEP = Do("increment_epoch")

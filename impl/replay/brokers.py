@@ -191,11 +191,8 @@ def of_hosted(field: str, name: str) -> Same:
 
 def of_leader(field: str, name: str) -> Same:
     """Say that a field is an attribute of the hosted partition, and means something where it leads."""
-
-    def put(replica: Hosted, record: state.Replica) -> None:
-        setattr(replica.partition, name, getattr(record, field))
-
-    return Same(field, lambda replica: getattr(replica.partition, name) if replica.leads else 0, put)
+    hosted = of_hosted(field, name)
+    return Same(field, lambda replica: hosted.read(replica) if replica.leads else 0, hosted.put)
 
 
 def _nothing(replica: Hosted, record: state.Replica) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from impl.replay.projection import Projection
 
 
-class Boss:
+class ControllerView:
     """A controller as its correspondence looks at it: itself, the rest of its event, and where the model's numbers come from."""
 
     def __init__(self, projection: Projection, number: int, controller: Controller) -> None:
@@ -224,7 +224,7 @@ def told_live(request: UpdateMetadataRequest) -> int:
     return mask(broker.number for broker in request.live_brokers)
 
 
-def _nothing(boss: Boss, record: object) -> None:
+def _nothing(boss: ControllerView, record: object) -> None:
     """Put nothing: it stands on the agenda, with the step."""
 
 
@@ -236,7 +236,7 @@ def _of_rest(field: str) -> Same:
 CONTEXT = Part(
     state.Context,
     attribute("live"),
-    Same("broker_epochs", lambda boss: boss.broker_epochs, Boss.put_broker_epochs),
+    Same("broker_epochs", lambda boss: boss.broker_epochs, ControllerView.put_broker_epochs),
     attribute("stopping"),
     attribute("knows_topic"),
     attribute("leadership"),
@@ -252,17 +252,17 @@ CONTROLLER = Part(
     state.Controller,
     attribute("life"),
     attribute("epoch"),
-    Same("step", lambda boss: boss.rest.step, Boss.put_agenda),
+    Same("step", lambda boss: boss.rest.step, ControllerView.put_agenda),
     attribute("partition"),
     attribute("replicas"),
     Same("context", CONTEXT.read, lambda boss, record: CONTEXT.put(boss, record.context)),
-    Same("channels", lambda boss: boss.channels, Boss.put_channels),
+    Same("channels", lambda boss: boss.channels, ControllerView.put_channels),
 )
 
 
 def read_controller(projection: Projection, number: int, controller: Controller) -> state.Controller:
     """Return a controller in the model's words."""
-    boss = Boss(projection, number, controller)
+    boss = ControllerView(projection, number, controller)
     boss.read_agenda()
     found: state.Controller = CONTROLLER.read(boss)
     return found
@@ -271,4 +271,4 @@ def read_controller(projection: Projection, number: int, controller: Controller)
 def put_controller(projection: Projection, number: int, controller: Controller, record: state.Controller) -> None:
     """Put a controller into a state of the model; nothing waits in its queue of events."""
     controller.events.clear()
-    CONTROLLER.put(Boss(projection, number, controller), record)
+    CONTROLLER.put(ControllerView(projection, number, controller), record)

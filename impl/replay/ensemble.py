@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from impl.coordination.interface import CoordinationError, Event, Session
-from impl.coordination.memory import Ensemble, Loss, MemorySession, Node, parent_of
+from impl.coordination.memory import Ensemble, MemorySession, Node, parent_of
 
 Answer = TypeVar("Answer")
 
@@ -31,13 +31,8 @@ class Znode:
 class ModelEnsemble(Ensemble):
     """The servers, without watches."""
 
-    def connect(self) -> ModelSession:
-        """Open a session."""
-        self._opened += 1
-        self._zxid += 1
-        session = ModelSession(self, self._opened)
-        self._sessions[session.id] = session
-        return session
+    def _session(self, number: int) -> ModelSession:
+        return ModelSession(self, number)
 
     def watch(self, path: str, children: bool, session: int) -> None:
         """Forget it: rules tell who hears of what."""
@@ -73,12 +68,4 @@ class ModelSession(MemorySession):
         if self.fails:
             self.fails = False
             raise CoordinationError("the operation failed")
-        lost = self._loss if self._losing_in == 0 else None
-        self._losing_in -= 1
-        if lost == Loss.REQUEST:
-            self._break()
-        try:
-            return act()
-        finally:
-            if lost == Loss.REPLY:
-                self._break()
+        return self._connected(act)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from impl.data_requests import FetchPosition, FetchRequest
 from impl.replay.brokers import Process, put_process, read_process
-from impl.replay.controllers import Boss, put_controller, read_controller
+from impl.replay.controllers import ControllerView, put_controller, read_controller
 from impl.replay.ensemble import ModelEnsemble
 from impl.replay.requests import P
 from impl.replay.zookeeper import put_zookeeper, read_zookeeper
@@ -172,7 +172,7 @@ class Projection:
 
     def counts(self, controller: int, broker: int, request: Request) -> bool:
         """Whether the request in flight is one of the model's: see the rules of impl/replay/controllers.py."""
-        boss = Boss(self, controller, self.cluster.brokers[controller].controller)
+        boss = ControllerView(self, controller, self.cluster.brokers[controller].controller)
         boss.read_agenda()
         return boss.counts(broker, request, self.last_told(controller, broker))
 

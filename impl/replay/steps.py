@@ -43,6 +43,4 @@ def running(projection: Projection, number: int) -> Broker:
 
 def controller_on(projection: Projection, number: int) -> Controller:
     """Return the controller of a broker."""
-    if number not in projection.cluster.brokers:
-        raise NotEnabled(f"broker {number} does not run")
-    return projection.cluster.brokers[number].controller
+    return running(projection, number).controller
