@@ -7,17 +7,23 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from impl import znodes
-from impl.data_plane import DataPlane, Produces
-from impl.data_requests import ProduceRequest
-from impl.errors import Code
-from impl.log import batches
-from impl.log.log import PartitionLog
-from impl.partitions import TopicPartition
-from impl.replica_manager import ReplicaManager
-from impl.requests import LeaderAndIsrRequest, LeaderAndIsrState, Leadership, UpdateMetadataRequest, UpdateMetadataState
-from impl.state_change_log import StateChangeLog
-from spec.control.eras import FIXED
+from kafka_spec.impl.broker.data_plane import DataPlane, Produces
+from kafka_spec.impl.broker.replica_manager import ReplicaManager
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.log import batches
+from kafka_spec.impl.log.log import PartitionLog
+from kafka_spec.impl.protocol.controller_requests import (
+    LeaderAndIsrRequest,
+    LeaderAndIsrState,
+    Leadership,
+    UpdateMetadataRequest,
+    UpdateMetadataState,
+)
+from kafka_spec.impl.protocol.data_requests import ProduceRequest
+from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.state_change_log import StateChangeLog
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.control.eras import FIXED
 
 RECORDS = 200_000
 PARTITION = TopicPartition("orders", 0)

@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
-from spec.control.eras import BUGS, FIXED  # noqa: E402 - the project's folder comes first
+from kafka_spec.spec.control.eras import BUGS, FIXED  # noqa: E402 - the project's folder comes first
 
 BOUNDS = {bounds.name: bounds for bounds in FIXED.bound_sets}
 TARGETS = {2: 300_000, 3: 200_000}

@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from model_check.distributed import explore
-from model_check.exploration import Distribution, Exploration, peak_bytes
-from spec.models import MODELS
+from kafka_spec.model_check.distributed import explore
+from kafka_spec.model_check.exploration import Distribution, Exploration, peak_bytes
+from kafka_spec.spec.models import MODELS
 
 
 def growth(place: Path) -> float:

@@ -8,9 +8,9 @@ import time
 
 import numpy as np
 
-from model_check.embedded import SLICE
-from model_check.exploration import peak_bytes, resident_bytes
-from model_check.recovery import Recovery
+from kafka_spec.model_check.embedded import SLICE
+from kafka_spec.model_check.exploration import peak_bytes, resident_bytes
+from kafka_spec.model_check.recovery import Recovery
 
 LEVELS = 30
 

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from model_check.report.text import ending_note
-from spec.table import Property, Spec
-from spec.trace import FieldChange, MessageItem, Step, Trace
+from kafka_spec.model_check.report.text import ending_note
+from kafka_spec.spec.table import Property, Spec
+from kafka_spec.spec.trace import FieldChange, MessageItem, Step, Trace
 
 FIELDS = 7
 """Changed fields that a chart shows in one step; the page of a trace shows all."""

@@ -12,17 +12,17 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from diagrams.chart import chart_of, claim_of
-from diagrams.dot import machine_dot, render
-from diagrams.explored import explored_dot, explored_graph, explored_mermaid
-from diagrams.gallery_files import FOLDER, gallery, stale, write_gallery
-from diagrams.lend import tla_text, transitions_text
-from diagrams.machine import compared
-from diagrams.markdown import changes_markdown, machine_markdown
-from diagrams.mermaid import chart_mermaid, machine_mermaid
-from diagrams.page import page_html
-from diagrams.sequence import chart_svg
-from model_check.command import (
+from kafka_spec.diagrams.chart import chart_of, claim_of
+from kafka_spec.diagrams.dot import machine_dot, render
+from kafka_spec.diagrams.explored import explored_dot, explored_graph, explored_mermaid
+from kafka_spec.diagrams.gallery_files import FOLDER, gallery, stale, write_gallery
+from kafka_spec.diagrams.lend import tla_text, transitions_text
+from kafka_spec.diagrams.machine import compared
+from kafka_spec.diagrams.markdown import changes_markdown, machine_markdown
+from kafka_spec.diagrams.mermaid import chart_mermaid, machine_mermaid
+from kafka_spec.diagrams.page import page_html
+from kafka_spec.diagrams.sequence import chart_svg
+from kafka_spec.model_check.command import (
     AS_EXPECTED,
     MANIFEST,
     VIOLATED,
@@ -35,10 +35,10 @@ from model_check.command import (
     outputs,
     write,
 )
-from model_check.manifest import read_manifest
-from model_check.report.ci import Draw
-from spec.exchange import table_text
-from spec.table import Machine, Spec, SpecError
+from kafka_spec.model_check.manifest import read_manifest
+from kafka_spec.model_check.report.ci import Draw
+from kafka_spec.spec.exchange import table_text
+from kafka_spec.spec.table import Machine, Spec, SpecError
 
 CHARTS: Mapping[str, Draw] = {
     "mermaid": lambda trace, spec: chart_mermaid(chart_of(trace, claim_of(trace, spec))),

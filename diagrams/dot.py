@@ -13,9 +13,9 @@ import textwrap
 from collections import Counter
 from collections.abc import Sequence
 
-from diagrams.machine import Arrow, Choice, arrows
-from diagrams.places import Places, places_of
-from spec.table import Machine, SpecError
+from kafka_spec.diagrams.machine import Arrow, Choice, arrows
+from kafka_spec.diagrams.places import Places, places_of
+from kafka_spec.spec.table import Machine, SpecError
 
 FONT = "Helvetica,Arial,sans-serif"
 LANES = {  # fill, border

@@ -11,12 +11,12 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from diagrams.dot import FONT, LANES
-from diagrams.machine import entity_paths
-from diagrams.mermaid import escaped
-from model_check.oracle import World
-from spec.domain import OutOfBound, OutOfDomain, show_path, show_value
-from spec.table import Spec, SpecError
+from kafka_spec.diagrams.dot import FONT, LANES
+from kafka_spec.diagrams.machine import entity_paths
+from kafka_spec.diagrams.mermaid import escaped
+from kafka_spec.model_check.oracle import World
+from kafka_spec.spec.domain import OutOfBound, OutOfDomain, show_path, show_value
+from kafka_spec.spec.table import Spec, SpecError
 
 if TYPE_CHECKING:
     import networkx

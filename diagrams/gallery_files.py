@@ -12,15 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from diagrams.chart import chart_of, claim_of
-from diagrams.dot import machine_dot, render
-from diagrams.machine import compared
-from diagrams.markdown import changes_markdown, machine_markdown
-from diagrams.sequence import chart_svg
-from model_check.check import Outcome
-from model_check.manifest import NamedCheck
-from spec.table import Machine, SpecError
-from spec.trace import Trace
+from kafka_spec.diagrams.chart import chart_of, claim_of
+from kafka_spec.diagrams.dot import machine_dot, render
+from kafka_spec.diagrams.machine import compared
+from kafka_spec.diagrams.markdown import changes_markdown, machine_markdown
+from kafka_spec.diagrams.sequence import chart_svg
+from kafka_spec.model_check.check import Outcome
+from kafka_spec.model_check.manifest import NamedCheck
+from kafka_spec.spec.table import Machine, SpecError
+from kafka_spec.spec.trace import Trace
 
 FOLDER = Path("diagrams/gallery")
 NOTE = "Written by `kafka-spec draw --gallery`; `kafka-spec draw --check` fails where a file is not what the tables say."

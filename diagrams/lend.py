@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from spec.table import Machine, Row, SpecError, name_of
+from kafka_spec.spec.table import Machine, Row, SpecError, name_of
 
 TLA_WORDS = {
     "Init",

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from spec.domain import Space, machine_paths
-from spec.table import Machine, Row, Spec, SpecError, name_of
+from kafka_spec.spec.domain import Space, machine_paths
+from kafka_spec.spec.table import Machine, Row, Spec, SpecError, name_of
 
 Status: TypeAlias = Literal["same", "added", "removed", "changed"]
 Choice: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from diagrams.machine import Choice, changes, choice_of
-from model_check.report.ci import markdown_cell
-from spec.exchange import member_docs
-from spec.table import Machine
+from kafka_spec.diagrams.machine import Choice, changes, choice_of
+from kafka_spec.model_check.report.ci import markdown_cell
+from kafka_spec.spec.exchange import member_docs
+from kafka_spec.spec.table import Machine
 
 SIGNS = {"added": "+ added", "removed": "\N{MINUS SIGN} removed", "changed": "~ changed"}
 

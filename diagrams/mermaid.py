@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from diagrams.chart import Chart, Event
-from diagrams.dot import FADED, INITIALISATION, INK, LANES, STATUSES
-from diagrams.machine import Arrow, arrows
-from diagrams.places import places_of
-from spec.table import Machine
+from kafka_spec.diagrams.chart import Chart, Event
+from kafka_spec.diagrams.dot import FADED, INITIALISATION, INK, LANES, STATUSES
+from kafka_spec.diagrams.machine import Arrow, arrows
+from kafka_spec.diagrams.places import places_of
+from kafka_spec.spec.table import Machine
 
 CLASSES = {
     **{lane: f"fill:{fill},stroke:{border},color:{INK}" for lane, (fill, border) in LANES.items()},

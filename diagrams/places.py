@@ -9,8 +9,8 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from diagrams.machine import Arrow
-from spec.table import Machine
+from kafka_spec.diagrams.machine import Arrow
+from kafka_spec.spec.table import Machine
 
 Point = tuple[int, int]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 
-from diagrams.chart import Chart, Event
+from kafka_spec.diagrams.chart import Chart, Event
 
 STORY = 330
 """Width of the story's column."""

@@ -6,8 +6,8 @@ the next, so both may see it free; the checker finds the four steps that it take
 
 from dataclasses import dataclass
 
-from spec.domain import Each, Flag, Range, holds
-from spec.table import Rule, Spec, invariant
+from kafka_spec.spec.domain import Each, Flag, Range, holds
+from kafka_spec.spec.table import Rule, Spec, invariant
 
 
 @dataclass

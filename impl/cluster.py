@@ -6,26 +6,25 @@ and no time but the clock that is handed in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from types import TracebackType
 from typing import Self
 
-from impl import znodes
-from impl.broker import Broker
-from impl.controller import Controller, ShutDown
-from impl.coordination.interface import NoNode, Service, Session
-from impl.errors import Code
-from impl.log.log import LogConfig
-from impl.partitions import TopicPartition
-from impl.replay.projection import Projection
-from impl.requests import Leadership, Request
-from impl.settings import Settings
-from impl.state_change_log import StateChangeLog
-from spec.control.eras import FIXED
-from spec.control.state import ControllerState
-from spec.table import Spec
+from kafka_spec.impl.broker.broker import Broker
+from kafka_spec.impl.controller.controller import Controller, ShutDown
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.interface import NoNode, Service, Session
+from kafka_spec.impl.log.log import LogConfig
+from kafka_spec.impl.protocol.controller_requests import Leadership, Request
+from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.impl.protocol.state_change_log import StateChangeLog
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.control.eras import FIXED
+from kafka_spec.spec.control.state import ControllerState
+from kafka_spec.spec.table import Spec
 
 
 class Cluster:
@@ -173,10 +172,6 @@ class Cluster:
         raise RuntimeError(f"the cluster does not come to rest within {steps} rounds")
 
     # What is there
-
-    def as_model(self, bounds: Mapping[str, int]) -> Projection:
-        """Return this cluster as the control-plane model sees it at bounds: to put it into a state, and to read it back."""
-        return Projection(self, bounds)
 
     @property
     def active(self) -> Controller:

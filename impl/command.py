@@ -15,16 +15,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from impl.coordination.interface import CoordinationError
-from spec.control.decisions import SuffixLoss
-from spec.control.eras import SPECS
-from spec.table import Spec, SpecError
+from kafka_spec.impl.coordination.interface import CoordinationError
+from kafka_spec.spec.control.decisions import SuffixLoss
+from kafka_spec.spec.control.eras import SPECS
+from kafka_spec.spec.table import Spec, SpecError
 
 if TYPE_CHECKING:
-    from impl.run.conductor import Conductor
-    from impl.run.display import Display
-    from impl.run.options import Options
-    from impl.run.outcome import Outcome
+    from kafka_spec.impl.run.conductor import Conductor
+    from kafka_spec.impl.run.display import Display
+    from kafka_spec.impl.run.options import Options
+    from kafka_spec.impl.run.outcome import Outcome
 
 KEPT, BROKEN, INCONCLUSIVE = 0, 1, 3
 MOST_BROKERS = 32
@@ -97,8 +97,8 @@ def find_era(name: str) -> Spec:
 def run(options: argparse.Namespace) -> int:
     """Run a cluster, and tell what came of it."""
     try:
-        from impl.run.display import Display
-        from impl.run.report import json_of, text_of
+        from kafka_spec.impl.run.display import Display
+        from kafka_spec.impl.run.report import json_of, text_of
     except ModuleNotFoundError as error:
         if error.name not in NEEDED:
             raise
@@ -120,8 +120,8 @@ def _options(options: argparse.Namespace) -> Options:
     Raises:
         SpecError: options do not go together.
     """
-    from impl.run.faults import ANYWHERE, parse_faults
-    from impl.run.options import Options
+    from kafka_spec.impl.run.faults import ANYWHERE, parse_faults
+    from kafka_spec.impl.run.options import Options
 
     factor = options.replication_factor or min(3, options.brokers)
     if factor > options.brokers:
@@ -158,11 +158,11 @@ def _outcome(options: argparse.Namespace, asked: Options, folder: Path, log: Tex
         display.show(world.cluster, world.numbers, asked.partitions_of_topic(), world.observer)
 
     if not asked.real:
-        from impl.run.simulation import simulate
+        from kafka_spec.impl.run.simulation import simulate
 
         return simulate(asked, folder, write, display.news, watch)
-    from impl.run.loopback import run_on_loopback
-    from impl.run.place import zookeeper
+    from kafka_spec.impl.run.loopback import run_on_loopback
+    from kafka_spec.impl.run.place import zookeeper
 
     logging.getLogger("kazoo").addHandler(logging.NullHandler())  # lost connections are none of its business
     with zookeeper(options.zookeeper, folder) as servers:

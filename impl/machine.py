@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import transitions
 
-from spec.table import Machine, Overlap, Row, SpecError, name_of
+from kafka_spec.spec.table import Machine, Overlap, Row, SpecError, name_of
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 Entity: TypeAlias = tuple[Hashable, ...]

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from model_check import embedded, oracle
-from model_check.counterexample import trace_of
-from model_check.exploration import Budget, Distribution, EngineError, Exploration, Progress, Verdict, quiet
-from model_check.fingerprint import VERIFY_SEED
-from spec.table import Spec, SpecError
-from spec.trace import Trace
+from kafka_spec.model_check import embedded, oracle
+from kafka_spec.model_check.counterexample import trace_of
+from kafka_spec.model_check.exploration import Budget, Distribution, EngineError, Exploration, Progress, Verdict, quiet
+from kafka_spec.model_check.fingerprint import VERIFY_SEED
+from kafka_spec.spec.table import Spec, SpecError
+from kafka_spec.spec.trace import Trace
 
 Engine = Literal["embedded", "oracle", "both", "spark"]
 ENGINES: tuple[Engine, ...] = ("embedded", "oracle", "both", "spark")
@@ -161,7 +161,7 @@ def check(
 def need(module: str) -> Any:
     """Return a module of this package that needs the extra `spark`, or raise SpecError with the cure."""
     try:
-        return importlib.import_module(f"model_check.{module}")
+        return importlib.import_module(f"kafka_spec.model_check.{module}")
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] not in ("pyspark", "py4j", "pyarrow", "pandas"):
             raise

@@ -28,11 +28,9 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import DataFrame, SparkSession
 
-import model_check
-import spec as spec_package
-from model_check.state_dir import Damaged
-from model_check.worker import DDL, Task
-from spec.table import SpecError
+from kafka_spec.model_check.state_dir import Damaged
+from kafka_spec.model_check.worker import DDL, Task
+from kafka_spec.spec.table import SpecError
 
 NEEDS = {"llvmlite": "0.44", "numpy": "2.0", "pyarrow": "17", "pandas": "2.2"}
 """What the workers need, and from which version on."""
@@ -265,13 +263,13 @@ def guarded(expected: Mapping[str, Any], name: str, arguments: tuple[Any, ...]) 
                 if [int(n) for n in there.split(".")[:2] if n.isdigit()] < [int(n) for n in least.split(".")]:
                     raise RuntimeError(f"refused: a worker has {module} {there}; install {module}>={least} there")
             if digest() != expected["package"]:
-                place = importlib.import_module("model_check").__file__
+                place = importlib.import_module("kafka_spec").__file__
                 raise RuntimeError(
                     f"refused: a worker has another version of kafka-spec at {place}; "
                     f"it must be {expected['kafka-spec']} as here, or none"
                 )
             sys.__dict__["_kafka_spec"] = expected["package"]
-        return getattr(importlib.import_module("model_check.worker"), name)(*arguments, batches)
+        return getattr(importlib.import_module("kafka_spec.model_check.worker"), name)(*arguments, batches)
 
     return run
 
@@ -285,7 +283,7 @@ def digest_function() -> Callable[[], str]:
         import importlib.resources
 
         found = hashlib.sha256()
-        for package in ("model_check", "spec"):
+        for package in ("kafka_spec.model_check", "kafka_spec.spec"):
             importlib.import_module(package)
             files = [file for file in importlib.resources.files(package).iterdir() if file.name.endswith(".py")]
             for file in sorted(files, key=lambda file: file.name):
@@ -314,10 +312,10 @@ def send_package(context: SparkContext) -> None:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     file = folder / f"kafka_spec_{package_digest()[:16]}.zip"
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for package in (spec_package, model_check):
-            root = Path(str(package.__file__)).parent
-            for path in sorted(root.rglob("*.py")):
-                archive.write(path, f"{root.name}/{path.relative_to(root)}")
+        root = Path(__file__).parent.parent
+        for part in (root, root / "model_check", root / "spec"):
+            for path in sorted(part.glob("*.py") if part == root else part.rglob("*.py")):
+                archive.write(path, path.relative_to(root.parent))
     context.addPyFile(str(file))
     _sent.add(application)
 

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from model_check.layout import Packed
-from spec.domain import Array, Scalar, Sequence
+from kafka_spec.model_check.layout import Packed
+from kafka_spec.spec.domain import Array, Scalar, Sequence
 
 TEXTS = 256
 """Of how many values at most the words are told; a wider field is shown as its number."""

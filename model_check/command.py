@@ -22,16 +22,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from model_check.check import ENGINES, Expectation, Outcome, need
-from model_check.counterexample import Replay
-from model_check.exploration import Budget, Distribution, Exploration, Finding, Progress
-from model_check.manifest import NamedCheck, named_bounds, read_manifest
-from model_check.oracle import World
-from model_check.progress import Display
-from model_check.report.ci import Draw, github_text, junit_text, markdown_text
-from model_check.report.plain import SCHEMA_VERSION, check_plain, model_plain, result_plain
-from model_check.report.text import check_line, model_text, result_text, states_text, story_text, trace_text
-from spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
+from kafka_spec.model_check.check import ENGINES, Expectation, Outcome, need
+from kafka_spec.model_check.counterexample import Replay
+from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Finding, Progress
+from kafka_spec.model_check.manifest import NamedCheck, named_bounds, read_manifest
+from kafka_spec.model_check.oracle import World
+from kafka_spec.model_check.progress import Display
+from kafka_spec.model_check.report.ci import Draw, github_text, junit_text, markdown_text
+from kafka_spec.model_check.report.plain import SCHEMA_VERSION, check_plain, model_plain, result_plain
+from kafka_spec.model_check.report.text import check_line, model_text, result_text, states_text, story_text, trace_text
+from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 
 MANIFEST = Path("pyproject.toml")
 MOST_THREADS = 64

@@ -14,16 +14,16 @@ from typing import Any
 
 from llvmlite import ir
 
-from model_check import kernel
-from model_check.emit import FAULT_KINDS, I8, I64, ONE, POINTER, ZERO, Emitter, Fault, K, Ref, Value
-from model_check.fingerprint import SECRET, mix
-from model_check.layout import Actions, Layout, Packed
-from model_check.lowering import Compiler
-from model_check.machine_code import load
-from spec.domain import Array, Scalar
-from spec.domain import Sequence as Sequence_
-from spec.lint import source_of
-from spec.table import Constants, ItemOf, Property, Rule, Spec
+from kafka_spec.model_check import kernel
+from kafka_spec.model_check.emit import FAULT_KINDS, I8, I64, ONE, POINTER, ZERO, Emitter, Fault, K, Ref, Value
+from kafka_spec.model_check.fingerprint import SECRET, mix
+from kafka_spec.model_check.layout import Actions, Layout, Packed
+from kafka_spec.model_check.lowering import Compiler
+from kafka_spec.model_check.machine_code import load
+from kafka_spec.spec.domain import Array, Scalar
+from kafka_spec.spec.domain import Sequence as Sequence_
+from kafka_spec.spec.lint import source_of
+from kafka_spec.spec.table import Constants, ItemOf, Property, Rule, Spec
 
 WORD = I64.as_pointer()
 I32 = ir.IntType(32)

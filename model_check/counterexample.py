@@ -10,11 +10,11 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from model_check.exploration import EngineError, Exploration, Finding
-from model_check.layout import Layout
-from model_check.oracle import World
-from spec import table
-from spec.domain import (
+from kafka_spec.model_check.exploration import EngineError, Exploration, Finding
+from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.oracle import World
+from kafka_spec.spec import table
+from kafka_spec.spec.domain import (
     Change,
     OutOfDomain,
     Path,
@@ -27,8 +27,8 @@ from spec.domain import (
     type_at,
     value_at,
 )
-from spec.table import DEADLOCK, TYPE_INVARIANT, ItemOf, Rule
-from spec.trace import Action, FieldChange, Firing, MessageItem, Step, Trace
+from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, ItemOf, Rule
+from kafka_spec.spec.trace import Action, FieldChange, Firing, MessageItem, Step, Trace
 
 Binding = tuple[int, ...]
 REPLAYED_WAYS = 2_000

@@ -26,18 +26,18 @@ import numpy as np
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from model_check import state_dir as store
-from model_check.cluster import SCRATCH, Cluster, JobFailed, Stopped, check_java, expected, guarded, send_package
-from model_check.columns import columns_of
-from model_check.compile import Program
-from model_check.embedded import Search, explain
-from model_check.exploration import Budget, Distribution, Exploration, Finding, Progress, quiet
-from model_check.fingerprint import DEFAULT_SEED
-from model_check.layout import Layout
-from model_check.oracle import World
-from model_check.state_dir import Damaged, Lock, Rows, Storage
-from model_check.worker import Task
-from spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError
+from kafka_spec.model_check import state_dir as store
+from kafka_spec.model_check.cluster import SCRATCH, Cluster, JobFailed, Stopped, check_java, expected, guarded, send_package
+from kafka_spec.model_check.columns import columns_of
+from kafka_spec.model_check.compile import Program
+from kafka_spec.model_check.embedded import Search, explain
+from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Finding, Progress, quiet
+from kafka_spec.model_check.fingerprint import DEFAULT_SEED
+from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.oracle import World
+from kafka_spec.model_check.state_dir import Damaged, Lock, Rows, Storage
+from kafka_spec.model_check.worker import Task
+from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError
 
 KINDS = ("invariant", "step invariant", "reachable")
 """The kinds of properties that this engine judges."""

@@ -23,15 +23,15 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from model_check import compile as compiled
-from model_check.compile import Program
-from model_check.exploration import Budget, Exploration, Finding, Progress, quiet
-from model_check.layout import Layout
-from model_check.oracle import World
-from model_check.recovery import Recovery
-from model_check.shards import Records, Shard, Slice, address
-from spec.domain import OutOfBound, OutOfDomain
-from spec.table import DEADLOCK, TYPE_INVARIANT, Property, Rule, Spec, SpecError
+from kafka_spec.model_check import compile as compiled
+from kafka_spec.model_check.compile import Program
+from kafka_spec.model_check.exploration import Budget, Exploration, Finding, Progress, quiet
+from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.oracle import World
+from kafka_spec.model_check.recovery import Recovery
+from kafka_spec.model_check.shards import Records, Shard, Slice, address
+from kafka_spec.spec.domain import OutOfBound, OutOfDomain
+from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Rule, Spec, SpecError
 
 SLICE = 16384
 """States of the frontier that a thread takes at a time."""

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from llvmlite import ir
 
-from model_check.layout import Packed
-from spec import lint
-from spec.domain import Array, Scalar
+from kafka_spec.model_check.layout import Packed
+from kafka_spec.spec import lint
+from kafka_spec.spec.domain import Array, Scalar
 
 if TYPE_CHECKING:
-    from model_check.lowering import Compiler
+    from kafka_spec.model_check.lowering import Compiler
 
 
 I1, I8, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(64)

@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
 
-from model_check.exploration import EngineError
-from model_check.layout import Layout
-from model_check.oracle import World
-from spec import domain
-from spec.domain import OutOfDomain
-from spec.lint import Function, Source, source_of
-from spec.table import DEADLOCK, TYPE_INVARIANT, Spec, call
-from spec.trace import Trace
+from kafka_spec.model_check.exploration import EngineError
+from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.oracle import World
+from kafka_spec.spec import domain
+from kafka_spec.spec.domain import OutOfDomain
+from kafka_spec.spec.lint import Function, Source, source_of
+from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, call
+from kafka_spec.spec.trace import Trace
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from model_check.fingerprint import collision_probability
-from spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec
+from kafka_spec.model_check.fingerprint import collision_probability
+from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec
 
 Verdict: TypeAlias = Literal["holds", "violated", "inconclusive"]
 

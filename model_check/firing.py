@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from llvmlite import ir
 
-from model_check.emit import I1, I64, ZERO, Buffer, Compiled, Emitter, K, Ref, Shape, Value, reshaped
-from spec.domain import Record, machine_paths
-from spec.table import Machine, Row
+from kafka_spec.model_check.emit import I1, I64, ZERO, Buffer, Compiled, Emitter, K, Ref, Shape, Value, reshaped
+from kafka_spec.spec.domain import Record, machine_paths
+from kafka_spec.spec.table import Machine, Row
 
 if TYPE_CHECKING:
-    from model_check.lowering import Compiler
+    from kafka_spec.model_check.lowering import Compiler
 
 
 class Firing(Emitter):

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from model_check.fingerprint import DEFAULT_SEED, fingerprint
-from spec.domain import Array, Items, Record, Scalar, Sequence, Space, Type
-from spec.table import ItemOf, Rule, Spec, SpecError
+from kafka_spec.model_check.fingerprint import DEFAULT_SEED, fingerprint
+from kafka_spec.spec.domain import Array, Items, Record, Scalar, Sequence, Space, Type
+from kafka_spec.spec.table import ItemOf, Rule, Spec, SpecError
 
 
 @dataclass(frozen=True)

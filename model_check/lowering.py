@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 from llvmlite import ir
 
-from model_check.emit import (
+from kafka_spec.model_check.emit import (
     FAULT_KINDS,
     I1,
     I8,
@@ -40,12 +40,12 @@ from model_check.emit import (
     reshaped,
     shape_of,
 )
-from model_check.firing import Firing
-from model_check.layout import Packed, put
-from spec import domain, lint
-from spec.domain import Record, Scalar
-from spec.domain import Sequence as SequenceType
-from spec.table import Machine, SpecError
+from kafka_spec.model_check.firing import Firing
+from kafka_spec.model_check.layout import Packed, put
+from kafka_spec.spec import domain, lint
+from kafka_spec.spec.domain import Record, Scalar
+from kafka_spec.spec.domain import Sequence as SequenceType
+from kafka_spec.spec.table import Machine, SpecError
 
 
 class Compiler:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from model_check.check import ENGINES, Engine, Expectation, check
-from model_check.exploration import Budget, Distribution, Exploration, Progress, quiet
-from spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
+from kafka_spec.model_check.check import ENGINES, Engine, Expectation, check
+from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress, quiet
+from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 
 KEYS = {
     "name": str,

@@ -10,13 +10,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from model_check.exploration import Budget, Exploration, Finding, Progress, quiet
-from model_check.fingerprint import MASK, edge_hash
-from model_check.layout import Actions, Layout
-from spec import table
-from spec.domain import OutOfBound, OutOfDomain, Space
-from spec.lint import source_of
-from spec.table import ItemOf, Property, Rule, Spec, SpecError
+from kafka_spec.model_check.exploration import Budget, Exploration, Finding, Progress, quiet
+from kafka_spec.model_check.fingerprint import MASK, edge_hash
+from kafka_spec.model_check.layout import Actions, Layout
+from kafka_spec.spec import table
+from kafka_spec.spec.domain import OutOfBound, OutOfDomain, Space
+from kafka_spec.spec.lint import source_of
+from kafka_spec.spec.table import ItemOf, Property, Rule, Spec, SpecError
 
 Binding = tuple[int, ...]
 Key = tuple[Any, ...]

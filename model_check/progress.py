@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from model_check.exploration import Exploration, resident_bytes
+from kafka_spec.model_check.exploration import Exploration, resident_bytes
 
 PLAIN_INTERVAL = 2.0
 """Seconds between two lines where the output is kept."""

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from model_check.check import Outcome
-from model_check.command import Models, cores
-from model_check.explain import reasons
-from model_check.manifest import NamedCheck, read_manifest
-from model_check.report.text import trace_text
-from spec.table import Spec, SpecError
+from kafka_spec.model_check.check import Outcome
+from kafka_spec.model_check.command import Models, cores
+from kafka_spec.model_check.explain import reasons
+from kafka_spec.model_check.manifest import NamedCheck, read_manifest
+from kafka_spec.model_check.report.text import trace_text
+from kafka_spec.spec.table import Spec, SpecError
 
 
 class Unexpected(Exception):  # noqa: N818 - says what happened

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from model_check import compile as compiled
-from model_check.compile import Code
-from spec.table import SpecError
+from kafka_spec.model_check import compile as compiled
+from kafka_spec.model_check.compile import Code
+from kafka_spec.spec.table import SpecError
 
 FULL = 0.7
 """The load at which a table of fingerprints grows."""

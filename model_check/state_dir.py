@@ -31,7 +31,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from spec.table import SpecError
+from kafka_spec.spec.table import SpecError
 
 FORMAT = 1
 GROUP_BYTES = 16 << 20

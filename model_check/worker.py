@@ -33,11 +33,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from model_check import compile as compiled
-from model_check.columns import unpacked
-from model_check.compile import Code, Shape
-from model_check.shards import FULL, Records, Shard, Slice, Words, address
-from model_check.state_dir import Rows, Storage, part_name, part_range, read_part, read_rows, told_of, write_part
+from kafka_spec.model_check import compile as compiled
+from kafka_spec.model_check.columns import unpacked
+from kafka_spec.model_check.compile import Code, Shape
+from kafka_spec.model_check.shards import FULL, Records, Shard, Slice, Words, address
+from kafka_spec.model_check.state_dir import Rows, Storage, part_name, part_range, read_part, read_rows, told_of, write_part
 
 BLOB_BYTES = 1 << 19
 """What the candidates in a row take: few enough that a row is no giant to Java's memory, enough that rows cost nothing."""

@@ -5,7 +5,7 @@ from three replicas and epochs up to 2 on. So bounds are several, and each says 
 spec is what a check takes when nothing is asked for.
 """
 
-from spec.table import BoundSet
+from kafka_spec.spec.table import BoundSet
 
 
 def _replication(name: str, replicas: int, log_size: int, max_records: int, max_leader_epoch: int, why: str) -> BoundSet:

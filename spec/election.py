@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from spec.domain import NONE, contains, including, only
+from kafka_spec.spec.domain import NONE, contains, including, only
 
 
 class Brokers(Protocol):

@@ -17,8 +17,8 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from spec.lint import Function
-from spec.table import Machine, Name, Row, SpecError
+from kafka_spec.spec.lint import Function
+from kafka_spec.spec.table import Machine, Name, Row, SpecError
 
 FORMAT = "kafka-spec-table"
 VERSION = 1

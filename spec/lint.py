@@ -17,8 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from spec import domain
-from spec.domain import SpecError
+from kafka_spec.spec import domain
+from kafka_spec.spec.domain import SpecError
 
 Function = Callable[..., Any]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from spec.control.eras import SPECS, bound_to
-from spec.control.state import CONTROLLER, ROLE
-from spec.partition import PARTITION
-from spec.replica import REPLICA, REPLICA_0_10
-from spec.replication.versions import (
+from kafka_spec.spec.control.eras import SPECS, bound_to
+from kafka_spec.spec.control.state import CONTROLLER, ROLE
+from kafka_spec.spec.partition import PARTITION
+from kafka_spec.spec.replica import REPLICA, REPLICA_0_10
+from kafka_spec.spec.replication.versions import (
     high_watermark,
     kafka_7128,
     kafka_7164,
@@ -16,7 +16,7 @@ from spec.replication.versions import (
     kip_320,
     kip_320_first_try,
 )
-from spec.table import Machine, Spec
+from kafka_spec.spec.table import Machine, Spec
 
 _REPLICATION = (high_watermark, kip_101, kip_279, kip_320_first_try, kip_320, kafka_7164, kafka_7128, kafka_7395)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import enum
 
-from spec.table import Machine, Row
+from kafka_spec.spec.table import Machine, Row
 
 SOURCE = "Kafka 2.8 PartitionStateMachine"
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 
-from spec.table import Machine, Row
+from kafka_spec.spec.table import Machine, Row
 
 SOURCE = "Kafka 2.8 ReplicaStateMachine.doHandleStateChanges"
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from spec.domain import (
+from kafka_spec.spec.domain import (
     Bound,
     Bounded,
     Domain,
@@ -34,7 +34,7 @@ from spec.domain import (
     path_of,
     type_at,
 )
-from spec.lint import Function, source_of
+from kafka_spec.spec.lint import Function, source_of
 
 __all__ = [
     "Abstraction", "Attempt", "BoundSet", "Constants", "Decision", "ItemOf", "Machine", "Overlap", "Property", "Row", "Rule",

@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from spec.domain import SpecError
+from kafka_spec.spec.domain import SpecError
 
 FORMAT = "kafka-spec-trace"
 VERSION = 1

@@ -36,7 +36,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                 era, *counts = value
                 total[era] = [a + b for a, b in zip(total.get(era, [0, 0, 0]), counts, strict=True)]
     for era, (edges, states, refused) in total.items():
-        refusals = f"; {refused:,} of them it refuses, as impl/replay/rules.py tells" if refused else ""
+        refusals = f"; {refused:,} of them it refuses, as conformance/replay/rules.py tells" if refused else ""
         terminalreporter.write_line(
             f"control/{era}: {edges:,} edges out of {states:,} states replayed on the implementation, which agrees{refusals}"
         )
@@ -75,7 +75,7 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 @pytest.fixture
 def inside(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
     """Return a function that runs the command line in this process: as `kafka_spec`, and faster."""
-    from kafka_spec import main
+    from kafka_spec.command import main
 
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
 

@@ -14,20 +14,20 @@ from typing import Any
 import numpy as np
 from test_log import MEMORY
 
-from impl.cluster import Cluster
-from impl.replay.ensemble import ModelEnsemble
-from impl.replay.projection import Projection
-from impl.replay.rules import do, refuses
-from impl.replay.steps import NotEnabled
-from impl.settings import Settings
-from model_check import embedded
-from model_check.embedded import Search
-from model_check.exploration import Budget, Exploration
-from model_check.layout import Layout, Packed, get
-from model_check.oracle import World as Model
-from spec.control.state import World
-from spec.domain import Record, show_path
-from spec.table import Property, Rule, Spec
+from kafka_spec.conformance.replay.ensemble import ModelEnsemble
+from kafka_spec.conformance.replay.projection import Projection
+from kafka_spec.conformance.replay.rules import do, refuses
+from kafka_spec.conformance.replay.steps import NotEnabled
+from kafka_spec.impl.cluster import Cluster
+from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.model_check import embedded
+from kafka_spec.model_check.embedded import Search
+from kafka_spec.model_check.exploration import Budget, Exploration
+from kafka_spec.model_check.layout import Layout, Packed, get
+from kafka_spec.model_check.oracle import World as Model
+from kafka_spec.spec.control.state import World
+from kafka_spec.spec.domain import Record, show_path
+from kafka_spec.spec.table import Property, Rule, Spec
 
 
 class Decoder:
@@ -136,7 +136,7 @@ def stage(spec: Spec, bounds: Mapping[str, int]) -> Iterator[Projection]:
         tempfile.TemporaryDirectory(dir=MEMORY) as name,
         Cluster(Path(name), ModelEnsemble(), spec, settings=settings) as cluster,
     ):
-        yield cluster.as_model(bounds)
+        yield Projection(cluster, bounds)
 
 
 def broken(model: Model, claims: Iterable[Property], before: World, found: World) -> Iterator[str]:

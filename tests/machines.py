@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from spec.exchange import Unbound
-from spec.table import Machine, Row
+from kafka_spec.spec.exchange import Unbound
+from kafka_spec.spec.table import Machine, Row
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
 PROSE = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)

@@ -6,11 +6,19 @@ from random import Random
 
 import pytest
 
-from impl import znodes
-from impl.admin import COLLISION_WARNING, Admin, RackMode, assign, parse_assignment, validate_config, validate_name
-from impl.coordination.interface import Session
-from impl.coordination.memory import Ensemble
-from impl.errors import Code, KafkaError
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.admin import (
+    COLLISION_WARNING,
+    Admin,
+    RackMode,
+    assign,
+    parse_assignment,
+    validate_config,
+    validate_name,
+)
+from kafka_spec.impl.coordination.interface import Session
+from kafka_spec.impl.coordination.memory import Ensemble
+from kafka_spec.impl.protocol.errors import Code, KafkaError
 
 
 class Tools:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from model_check import embedded, oracle
-from model_check.exploration import Exploration
-from spec.domain import Bound, Bounded, Flag, Queue, Range, StateOf, append, holds, pop_first, reset
-from spec.table import ItemOf, Machine, Row, Rule, Spec, SpecError, fire, invariant, step_invariant
+from kafka_spec.model_check import embedded, oracle
+from kafka_spec.model_check.exploration import Exploration
+from kafka_spec.spec.domain import Bound, Bounded, Flag, Queue, Range, StateOf, append, holds, pop_first, reset
+from kafka_spec.spec.table import ItemOf, Machine, Row, Rule, Spec, SpecError, fire, invariant, step_invariant
 
 Explore = Callable[..., Exploration]
 ENGINES = [oracle.explore, embedded.explore]

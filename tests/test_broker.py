@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from impl import znodes
-from impl.cluster import Cluster
-from impl.coordination.interface import ConnectionLost, NodeExists, SessionExpired
-from impl.coordination.memory import Ensemble, Loss, MemorySession
-from impl.data_requests import (
+from kafka_spec.impl.cluster import Cluster
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.interface import ConnectionLost, NodeExists, SessionExpired
+from kafka_spec.impl.coordination.memory import Ensemble, Loss, MemorySession
+from kafka_spec.impl.log import batches
+from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
+from kafka_spec.impl.protocol.data_requests import (
     CONSUMER,
     LATEST,
     ControlledShutdownRequest,
@@ -29,12 +31,10 @@ from impl.data_requests import (
     OffsetsForLeaderEpochRequest,
     ProduceRequest,
 )
-from impl.errors import Code
-from impl.log import batches
-from impl.partitions import TopicPartition
-from impl.requests import NO_EPOCH
-from impl.responses import FetchResponse, ListOffsetsResponse, OffsetsForLeaderEpochResponse, ProduceResponse
-from impl.settings import Settings
+from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.responses import FetchResponse, ListOffsetsResponse, OffsetsForLeaderEpochResponse, ProduceResponse
+from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 P = TopicPartition("orders", 0)
 

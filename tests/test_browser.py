@@ -14,10 +14,10 @@ from conftest import ROOT
 from playwright.sync_api import Browser, Page, sync_playwright
 from test_charts import doors, kip_279
 
-from diagrams.dot import machine_dot, render
-from diagrams.page import page_html
 from kafka_spec import check, trace_of
-from spec.models import MACHINES
+from kafka_spec.diagrams.dot import machine_dot, render
+from kafka_spec.diagrams.page import page_html
+from kafka_spec.spec.models import MACHINES
 
 
 @pytest.fixture(scope="module")

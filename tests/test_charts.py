@@ -13,17 +13,17 @@ from hypothesis import given, settings
 from lxml import etree
 from test_trace import TRACES
 
-from diagrams.chart import chart_of, claim_of, ordered
-from diagrams.gallery_files import Drawn, gallery, stale, write_gallery
-from diagrams.mermaid import chart_mermaid
-from diagrams.page import page_plain
-from diagrams.sequence import chart_svg, width_of, wrapped
 from kafka_spec import MODELS, check, trace_of
-from model_check.explain import reasons
-from model_check.manifest import read_manifest
-from spec.models import MACHINES
-from spec.table import Spec
-from spec.trace import Action, FieldChange, MessageItem, Step, Trace
+from kafka_spec.diagrams.chart import chart_of, claim_of, ordered
+from kafka_spec.diagrams.gallery_files import Drawn, gallery, stale, write_gallery
+from kafka_spec.diagrams.mermaid import chart_mermaid
+from kafka_spec.diagrams.page import page_plain
+from kafka_spec.diagrams.sequence import chart_svg, width_of, wrapped
+from kafka_spec.model_check.explain import reasons
+from kafka_spec.model_check.manifest import read_manifest
+from kafka_spec.spec.models import MACHINES
+from kafka_spec.spec.table import Spec
+from kafka_spec.spec.trace import Action, FieldChange, MessageItem, Step, Trace
 
 Golden = Callable[[str, str], None]
 
@@ -123,7 +123,7 @@ def test_reasons_lead_from_the_property_to_the_logs() -> None:
     assert dict(found[0].values) == {"leader": 2}
     assert dict(found[1].values) == {"leader": 2, "isr": 7, "end": 1, "member": 0}
     assert found[2].because == "end > len(other)"
-    assert found[0].place.startswith("spec/replication/properties.py:")
+    assert found[0].place.startswith("kafka_spec/spec/replication/properties.py:")
 
 
 def test_a_conjunct_is_named() -> None:
@@ -177,7 +177,7 @@ def test_trace_as_charts(kafka_spec: Command, tmp_path: Path) -> None:
 
 def test_a_page_without_graphviz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without Graphviz the page is written all the same, and a warning says what it lacks."""
-    from diagrams.page import page_html
+    from kafka_spec.diagrams.page import page_html
 
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.warns(UserWarning, match="does not draw them: svg needs Graphviz"):

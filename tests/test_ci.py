@@ -14,10 +14,10 @@ import yaml
 from conftest import ROOT, Command
 from lxml import etree
 
-from model_check.check import Expectation, Outcome, check
-from model_check.exploration import Budget
-from model_check.report.ci import github_text, junit_text, markdown_text
-from spec.models import MODELS
+from kafka_spec.model_check.check import Expectation, Outcome, check
+from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.report.ci import github_text, junit_text, markdown_text
+from kafka_spec.spec.models import MODELS
 
 pytest_plugins = ["pytester"]
 Golden = Callable[[str, str], None]
@@ -114,7 +114,7 @@ def test_github(golden: Golden, tmp_path: Path) -> None:
 
 def test_markdown(golden: Golden) -> None:
     """The summary is a table of all checks, then each surprise with its reasons, its story and its chart as Mermaid."""
-    from diagrams.command import CHARTS
+    from kafka_spec.diagrams.command import CHARTS
 
     text = markdown_text(outcomes(), CHARTS["mermaid"])
 

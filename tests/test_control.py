@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from model_check import embedded, oracle
-from model_check.exploration import Exploration
-from model_check.oracle import World
-from spec import table
-from spec.control.eras import BUG, BUGS, FIXED, IN_0_10, IN_2_8
-from spec.control.state import World as State
-from spec.domain import Path, SpecError, machine_paths
-from spec.models import MODELS
-from spec.table import Attempt, Rule
+from kafka_spec.model_check import embedded, oracle
+from kafka_spec.model_check.exploration import Exploration
+from kafka_spec.model_check.oracle import World
+from kafka_spec.spec import table
+from kafka_spec.spec.control.eras import BUG, BUGS, FIXED, IN_0_10, IN_2_8
+from kafka_spec.spec.control.state import World as State
+from kafka_spec.spec.domain import Path, SpecError, machine_paths
+from kafka_spec.spec.models import MODELS
+from kafka_spec.spec.table import Attempt, Rule
 
 MACHINES = {machine.name for machine in FIXED.machines}
 

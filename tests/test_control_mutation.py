@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from model_check import embedded, oracle
-from model_check.exploration import Exploration
-from spec.control.eras import FIXED
-from spec.table import Machine, Row, Spec, SpecError, name_of
+from kafka_spec.model_check import embedded, oracle
+from kafka_spec.model_check.exploration import Exploration
+from kafka_spec.spec.control.eras import FIXED
+from kafka_spec.spec.table import Machine, Row, Spec, SpecError, name_of
 
 Guard = tuple[str, str]
 """A rule's name, or a row as `row_name` has it; and the guard."""

@@ -18,18 +18,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from test_log import MEMORY
 
-import impl.cluster
-from impl import znodes
-from impl.admin import Admin
-from impl.broker import Broker
-from impl.controller import Changed, ChangeReplicas, ElectPreferred, LeaderAndIsrAnswer, ShutDown
-from impl.controller_context import Channels, ControllerContext, RequestBatch
-from impl.coordination.memory import Ensemble, Loss, MemorySession
-from impl.coordination.server import ZooKeeperServer
-from impl.coordination.zookeeper import Servers
-from impl.errors import Code
-from impl.partitions import TopicPartition
-from impl.requests import (
+from kafka_spec.impl import cluster as impl_cluster
+from kafka_spec.impl.broker.broker import Broker
+from kafka_spec.impl.controller.context import Channels, ControllerContext, RequestBatch
+from kafka_spec.impl.controller.controller import Changed, ChangeReplicas, ElectPreferred, LeaderAndIsrAnswer, ShutDown
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.admin import Admin
+from kafka_spec.impl.coordination.memory import Ensemble, Loss, MemorySession
+from kafka_spec.impl.coordination.server import ZooKeeperServer
+from kafka_spec.impl.coordination.zookeeper import Servers
+from kafka_spec.impl.protocol.controller_requests import (
     NO_EPOCH,
     LeaderAndIsrRequest,
     LeaderAndIsrState,
@@ -39,19 +37,21 @@ from impl.requests import (
     StopReplicaState,
     UpdateMetadataRequest,
 )
-from impl.settings import Settings
-from impl.state_change_log import Level, StateChangeLog
-from spec.control.eras import ERA_0_10, ERA_2_8, FIXED
-from spec.control.state import ControllerState
-from spec.partition import PartitionState
-from spec.replica import ReplicaState
-from spec.table import Spec
+from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.impl.protocol.state_change_log import Level, StateChangeLog
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8, FIXED
+from kafka_spec.spec.control.state import ControllerState
+from kafka_spec.spec.partition import PartitionState
+from kafka_spec.spec.replica import ReplicaState
+from kafka_spec.spec.table import Spec
 
 P = TopicPartition("orders", 0)
 Q = TopicPartition("orders", 1)
 
 
-class Cluster(impl.cluster.Cluster):
+class Cluster(impl_cluster.Cluster):
     """Brokers on one ensemble, whose controllers are stepped by hand; no request is delivered."""
 
     def __init__(self, count: int, era: Spec = FIXED, unclean: bool = False) -> None:
@@ -712,7 +712,7 @@ def test_requests_go_to_the_registered() -> None:
 def test_fail_over_with_real_zookeeper(tmp_path: Path) -> None:
     """A hundred partitions on three brokers: the controller's session ends, and the next leaves none without a leader."""
     with ZooKeeperServer(tmp_path / "zookeeper") as server, Servers(server.hosts) as servers:
-        cluster = impl.cluster.Cluster(tmp_path, servers)
+        cluster = impl_cluster.Cluster(tmp_path, servers)
         for number in range(3):
             cluster.start(number)
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from impl.coordination.interface import (
+from kafka_spec.impl.coordination.interface import (
     ANY,
     BadVersion,
     Check,
@@ -34,9 +34,9 @@ from impl.coordination.interface import (
     Set,
     Stat,
 )
-from impl.coordination.memory import Ensemble, Loss, MemorySession
-from impl.coordination.server import NoServer, ZooKeeperServer
-from impl.coordination.zookeeper import KazooSession, Servers
+from kafka_spec.impl.coordination.memory import Ensemble, Loss, MemorySession
+from kafka_spec.impl.coordination.server import NoServer, ZooKeeperServer
+from kafka_spec.impl.coordination.zookeeper import KazooSession, Servers
 
 
 @pytest.fixture(scope="module")

@@ -17,16 +17,16 @@ import pytest
 from conftest import GOLDEN, ROOT
 from edges import broken, difference, plain, stage
 
-from impl.replay.projection import Projection
-from impl.replay.rules import do
-from model_check.counterexample import REPLAYED_WAYS
-from model_check.layout import Layout
-from model_check.manifest import NamedCheck, read_manifest
-from model_check.oracle import World as Model
-from spec.control.eras import FIXED
-from spec.control.state import World
-from spec.models import MODELS
-from spec.table import Rule, Spec
+from kafka_spec.conformance.replay.projection import Projection
+from kafka_spec.conformance.replay.rules import do
+from kafka_spec.model_check.counterexample import REPLAYED_WAYS
+from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.manifest import NamedCheck, read_manifest
+from kafka_spec.model_check.oracle import World as Model
+from kafka_spec.spec.control.eras import FIXED
+from kafka_spec.spec.control.state import World
+from kafka_spec.spec.models import MODELS
+from kafka_spec.spec.table import Rule, Spec
 
 FILE = "counterexamples.json"
 CHECKS = {

@@ -19,12 +19,12 @@ import pytest
 from test_data_plane import Brokers, P
 from test_log import MEMORY, batch, values
 
-from impl.data_requests import Produced
-from impl.errors import Code
-from impl.log.log import LogConfig, PartitionLog
-from impl.log_manager import LogManager
-from impl.settings import Settings
-from spec.control.eras import FIXED
+from kafka_spec.impl.log.log import LogConfig, PartitionLog
+from kafka_spec.impl.log.manager import LogManager
+from kafka_spec.impl.protocol.data_requests import Produced
+from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.spec.control.eras import FIXED
 
 Kind = Literal["make", "create", "write", "truncate", "unlink", "rename", "sync"]
 Values = list[bytes | None]

@@ -10,10 +10,22 @@ from typing import Any
 import pytest
 from test_log import MEMORY, batch, values
 
-from impl import znodes
-from impl.coordination.memory import Ensemble, Loss, MemorySession
-from impl.data_plane import DataPlane
-from impl.data_requests import (
+from kafka_spec.impl.broker.data_plane import DataPlane
+from kafka_spec.impl.broker.fetcher import FollowersRequest
+from kafka_spec.impl.broker.isr import IsrWrite
+from kafka_spec.impl.broker.partition import UNKNOWN_END, Follower, Partition
+from kafka_spec.impl.broker.replica_manager import Answer, ReplicaManager
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.memory import Ensemble, Loss, MemorySession
+from kafka_spec.impl.log.log import LogConfig
+from kafka_spec.impl.protocol.controller_requests import (
+    LeaderAndIsrRequest,
+    LeaderAndIsrState,
+    Leadership,
+    UpdateMetadataRequest,
+    UpdateMetadataState,
+)
+from kafka_spec.impl.protocol.data_requests import (
     CONSUMER,
     EARLIEST,
     LATEST,
@@ -28,24 +40,12 @@ from impl.data_requests import (
     Produced,
     ProduceRequest,
 )
-from impl.errors import Code
-from impl.fetcher import FollowersRequest
-from impl.isr import IsrWrite
-from impl.log.log import LogConfig
-from impl.partition import UNKNOWN_END, Follower, Partition
-from impl.partitions import TopicPartition
-from impl.replica_manager import Answer, ReplicaManager
-from impl.requests import (
-    LeaderAndIsrRequest,
-    LeaderAndIsrState,
-    Leadership,
-    UpdateMetadataRequest,
-    UpdateMetadataState,
-)
-from impl.settings import Settings
-from impl.state_change_log import StateChangeLog
-from spec.control.eras import BUG, ERA_0_10, ERA_2_8, FIXED
-from spec.table import Spec
+from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.impl.protocol.state_change_log import StateChangeLog
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.control.eras import BUG, ERA_0_10, ERA_2_8, FIXED
+from kafka_spec.spec.table import Spec
 
 P = TopicPartition("orders", 0)
 BROKERS = (1, 2, 3)

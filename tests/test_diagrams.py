@@ -15,18 +15,18 @@ from hypothesis import given, settings
 from lxml import etree
 from machines import machines
 
-from diagrams.dot import machine_dot, render
-from diagrams.explored import NODES, explored_dot, explored_graph, explored_mermaid
-from diagrams.machine import arrows, changes, choice_of, compared
-from diagrams.markdown import changes_markdown, machine_markdown
-from diagrams.mermaid import escaped, machine_mermaid
-from diagrams.places import PLACES
 from kafka_spec import MODELS
-from model_check import oracle
-from spec.models import MACHINES
-from spec.partition import PARTITION
-from spec.replica import REPLICA, REPLICA_0_10
-from spec.table import Machine, SpecError
+from kafka_spec.diagrams.dot import machine_dot, render
+from kafka_spec.diagrams.explored import NODES, explored_dot, explored_graph, explored_mermaid
+from kafka_spec.diagrams.machine import arrows, changes, choice_of, compared
+from kafka_spec.diagrams.markdown import changes_markdown, machine_markdown
+from kafka_spec.diagrams.mermaid import escaped, machine_mermaid
+from kafka_spec.diagrams.places import PLACES
+from kafka_spec.model_check import oracle
+from kafka_spec.spec.models import MACHINES
+from kafka_spec.spec.partition import PARTITION
+from kafka_spec.spec.replica import REPLICA, REPLICA_0_10
+from kafka_spec.spec.table import Machine, SpecError
 
 Golden = Callable[[str, str], None]
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True, database=None)
@@ -246,7 +246,7 @@ def test_no_hairball(inside: Command) -> None:
 
 def test_machines_are_what_a_large_model_is_grouped_by(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     """Above the limit a model with machines becomes its quotient by their states."""
-    monkeypatch.setattr("diagrams.explored.NODES", 10)
+    monkeypatch.setattr("kafka_spec.diagrams.explored.NODES", 10)
     graph = explored_graph(toys.DOORS, toys.bounds_of(toys.DOORS))
 
     assert {path for _, node in graph.nodes(data=True) for path, _ in node["fields"]} == {"doors[0]", "doors[1]"}

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model_check.layout import Actions, Layout, packed
-from spec.domain import (
+from kafka_spec.model_check.layout import Actions, Layout, packed
+from kafka_spec.spec.domain import (
     NONE,
     Array,
     Assignment,

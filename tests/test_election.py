@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from spec.domain import NONE
-from spec.election import (
+from kafka_spec.spec.domain import NONE
+from kafka_spec.spec.election import (
     elect_controlled_shutdown,
     elect_offline,
     elect_preferred,

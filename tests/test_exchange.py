@@ -21,13 +21,13 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from machines import machines
 
-import spec
-from diagrams.lend import tla_text, transitions_text
-from spec.exchange import MOST_ROWS, MOST_STATES, Unbound, load_table, member_docs, table_plain, table_text
-from spec.models import MACHINES
-from spec.partition import PARTITION
-from spec.replica import REPLICA, ReplicaState
-from spec.table import Machine, SpecError, name_of
+import kafka_spec
+from kafka_spec.diagrams.lend import tla_text, transitions_text
+from kafka_spec.spec.exchange import MOST_ROWS, MOST_STATES, Unbound, load_table, member_docs, table_plain, table_text
+from kafka_spec.spec.models import MACHINES
+from kafka_spec.spec.partition import PARTITION
+from kafka_spec.spec.replica import REPLICA, ReplicaState
+from kafka_spec.spec.table import Machine, SpecError, name_of
 
 Golden = Callable[[str, str], None]
 SCHEMA = Draft202012Validator(json.loads((ROOT / "spec" / "table.schema.json").read_text(encoding="utf-8")))
@@ -42,7 +42,7 @@ def test_every_table_comes_back(name: str) -> None:
     """A table of the catalogue, written and read, is the same: names, docs, sources, era, legal pairs; and it fits the schema."""
     machine = MACHINES[name]
     text = table_text(machine)
-    read = spec.load_table(text)
+    read = kafka_spec.load_table(text)
 
     assert table_plain(read) == table_plain(machine)
     assert [(a.name, b.name) for a, b in read.legal_pairs] == [(a.name, b.name) for a, b in machine.legal_pairs]
@@ -91,14 +91,14 @@ def test_names_are_bound_when_asked_for() -> None:
 def test_loading_reads_and_runs_nothing(tmp_path: Path) -> None:
     """load_table works where files cannot be opened and nothing can be evaluated, with the standard library alone."""
     code = (
-        "import sys, spec\n"
+        "import sys, kafka_spec\n"
         "text = sys.stdin.read()\n"
         "def refuse(event, arguments):\n"
         "    if event in ('open', 'exec', 'compile', 'import', 'os.system', 'subprocess.Popen'):\n"
         "        raise RuntimeError(event)\n"
-        "spec.load_table(text)\n"
+        "kafka_spec.load_table(text)\n"
         "sys.addaudithook(refuse)\n"
-        "print(len(spec.load_table(text).rows))\n"
+        "print(len(kafka_spec.load_table(text).rows))\n"
     )
     run = subprocess.run(
         [sys.executable, "-S", "-c", code], cwd=ROOT, input=table_text(REPLICA), capture_output=True, text=True, check=False

@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from test_data_plane import P, Start, brokers
 from test_log import batch
 
-from impl.data_requests import (
+from kafka_spec.impl.broker.partition import NEVER, FetchState, Phase
+from kafka_spec.impl.log.epochs import LeaderEpochs
+from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest
+from kafka_spec.impl.protocol.data_requests import (
     EARLIEST,
     LATEST,
     EpochEnd,
@@ -20,14 +23,11 @@ from impl.data_requests import (
     OffsetsForLeaderEpochRequest,
     Produced,
 )
-from impl.errors import Code
-from impl.log.epochs import LeaderEpochs
-from impl.partition import NEVER, FetchState, Phase
-from impl.requests import LeaderAndIsrRequest
-from spec.control.eras import BUG, ERA_0_10, FIXED
-from spec.control.state import LogEntry
-from spec.log import divergence_offset, truncation_after_answer
-from spec.table import Spec
+from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.spec.control.eras import BUG, ERA_0_10, FIXED
+from kafka_spec.spec.control.state import LogEntry
+from kafka_spec.spec.log import divergence_offset, truncation_after_answer
+from kafka_spec.spec.table import Spec
 
 __all__ = ["brokers"]
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model_check import embedded
-from model_check.fingerprint import (
+from kafka_spec.model_check import embedded
+from kafka_spec.model_check.fingerprint import (
     DEFAULT_SEED,
     MASK,
     SECRET,
@@ -22,9 +22,9 @@ from model_check.fingerprint import (
     mix,
     wyhash,
 )
-from model_check.layout import Layout
-from spec.domain import Bounded, Each, Range, Space, holds
-from spec.table import Rule, Spec
+from kafka_spec.model_check.layout import Layout
+from kafka_spec.spec.domain import Bounded, Each, Range, Space, holds
+from kafka_spec.spec.table import Rule, Spec
 from tests import toys
 
 MESSAGES = (
@@ -72,7 +72,7 @@ def test_published_vectors(seed: int, expected: int) -> None:
 @pytest.mark.parametrize(("seed", "expected"), list(enumerate(FINAL_4_2)))
 def test_published_vectors_of_a_later_secret(monkeypatch: pytest.MonkeyPatch, seed: int, expected: int) -> None:
     """With the default secret of version 4.2 the hash gives the values published with that version."""
-    monkeypatch.setattr("model_check.fingerprint.SECRET", SECRET_4_2)
+    monkeypatch.setattr("kafka_spec.model_check.fingerprint.SECRET", SECRET_4_2)
     assert wyhash(MESSAGES[seed], seed) == expected
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spec.control.decisions import Checked, StopReplicaEpoch
-from spec.control.network import (
+from kafka_spec.spec.control.decisions import Checked, StopReplicaEpoch
+from kafka_spec.spec.control.network import (
     ErrorCode,
     answer_to_fetch_epoch,
     answer_to_leader_and_isr,

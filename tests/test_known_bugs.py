@@ -9,11 +9,11 @@ import pytest
 from test_controller import Cluster, P
 from test_replica_manager import Replicas
 
-from impl import znodes
-from impl.controller import Changed, Controller
-from spec.control.eras import BUG, FIXED
-from spec.control.state import ControllerState, Role
-from spec.table import Spec
+from kafka_spec.impl.controller.controller import Changed, Controller
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.spec.control.eras import BUG, FIXED
+from kafka_spec.spec.control.state import ControllerState, Role
+from kafka_spec.spec.table import Spec
 
 
 @contextmanager

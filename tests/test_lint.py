@@ -17,18 +17,16 @@ from typing import Any
 
 import pytest
 
-import spec.log
-import spec.replication
-from spec import domain
-from spec.lint import source_of
-from spec.table import Rule, Spec, SpecError
+from kafka_spec.spec import domain, log, replication
+from kafka_spec.spec.lint import source_of
+from kafka_spec.spec.table import Rule, Spec, SpecError
 from tests import toys
 
 COUNTER = itertools.count()
 PRELUDE = '''
 import enum
-from spec.domain import append, assign, contains, pop_first, reset, truncate
-from spec.table import fire
+from kafka_spec.spec.domain import append, assign, contains, pop_first, reset, truncate
+from kafka_spec.spec.table import fire
 from tests.toys import DOOR, Door
 
 LIMIT = 5
@@ -323,7 +321,7 @@ def modules_of(package: ModuleType) -> list[ModuleType]:
     return [importlib.import_module(info.name) for info in found]
 
 
-MODULES = [spec.log, *modules_of(spec.replication)]
+MODULES = [log, *modules_of(replication)]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)

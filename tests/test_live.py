@@ -19,15 +19,15 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from impl.replay.rules import do
-from impl.replay.steps import NotEnabled
-from model_check.layout import Layout
-from model_check.oracle import World as Model
-from spec.bounds import HAPPENINGS
-from spec.control.eras import BUG, FIXED
-from spec.control.state import Role, World
-from spec.domain import OutOfBound
-from spec.table import Rule, Spec
+from kafka_spec.conformance.replay.rules import do
+from kafka_spec.conformance.replay.steps import NotEnabled
+from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.oracle import World as Model
+from kafka_spec.spec.bounds import HAPPENINGS
+from kafka_spec.spec.control.eras import BUG, FIXED
+from kafka_spec.spec.control.state import Role, World
+from kafka_spec.spec.domain import OutOfBound
+from kafka_spec.spec.table import Rule, Spec
 
 BOUNDS = {"brokers": 3, "replicas": 3, "channel_depth": 20, "settled": 1, "unclean": 0, **dict.fromkeys(HAPPENINGS, 2)}
 BOUNDS |= {"late_fetches": 1, "lost_replies": 1, "records": 3}

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from impl.log import batches, checkpoint
-from impl.log.epochs import UNDEFINED, LeaderEpochs
-from impl.log.log import LogConfig, OffsetOutOfRange, PartitionLog
-from impl.partitions import TopicPartition
+from kafka_spec.impl.log import batches, checkpoint
+from kafka_spec.impl.log.epochs import UNDEFINED, LeaderEpochs
+from kafka_spec.impl.log.log import LogConfig, OffsetOutOfRange, PartitionLog
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 """Where files are made that need no disk: flushing is what takes long."""

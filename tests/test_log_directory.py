@@ -13,10 +13,12 @@ from test_data_plane import Brokers, P, Start, brokers
 from test_log import batch
 from test_replica_manager import Replicas
 
-from impl import znodes
-from impl.controller import Changed
-from impl.coordination.memory import Loss
-from impl.data_requests import (
+from kafka_spec.impl.controller.controller import Changed
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.memory import Loss
+from kafka_spec.impl.log import checkpoint
+from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, StopReplicaRequest, StopReplicaState
+from kafka_spec.impl.protocol.data_requests import (
     EpochPosition,
     Fetched,
     FetchRequest,
@@ -26,14 +28,12 @@ from impl.data_requests import (
     Produced,
     ProduceRequest,
 )
-from impl.errors import Code
-from impl.log import checkpoint
-from impl.partitions import TopicPartition
-from impl.requests import LeaderAndIsrRequest, StopReplicaRequest, StopReplicaState
-from spec.control.eras import BUG, FIXED
-from spec.control.state import Role
-from spec.replica import ReplicaState
-from spec.table import Spec
+from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.control.eras import BUG, FIXED
+from kafka_spec.spec.control.state import Role
+from kafka_spec.spec.replica import ReplicaState
+from kafka_spec.spec.table import Spec
 
 __all__ = ["brokers"]
 

@@ -14,18 +14,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from impl import data_requests as data
-from impl import requests, responses, znodes
-from impl.coordination.memory import Ensemble
-from impl.errors import Code
-from impl.partitions import TopicPartition
-from impl.replica_manager import Answer
-from impl.requests import LeaderAndIsrState, Leadership, StopReplicaState, UpdateMetadataState
-from impl.run import wire
-from impl.run.loopback import HOST, LoopbackProcess, run_on_loopback
-from impl.run.options import Options
-from impl.run.tasks import Call, Task
-from impl.run.wire import Frame, Malformed, decode, encode
+from kafka_spec.impl.broker.replica_manager import Answer
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.memory import Ensemble
+from kafka_spec.impl.protocol import controller_requests as requests
+from kafka_spec.impl.protocol import data_requests as data
+from kafka_spec.impl.protocol import responses
+from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrState, Leadership, StopReplicaState, UpdateMetadataState
+from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.run import wire
+from kafka_spec.impl.run.loopback import HOST, LoopbackProcess, run_on_loopback
+from kafka_spec.impl.run.options import Options
+from kafka_spec.impl.run.tasks import Call, Task
+from kafka_spec.impl.run.wire import Frame, Malformed, decode, encode
 
 P = TopicPartition("orders", 3)
 HELD = Leadership(1, 4, (1, 2), 9, 7)
@@ -164,7 +166,7 @@ def test_a_cluster_on_sockets(tmp_path: Path) -> None:
 
 def test_an_error_in_a_task_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error that no task may have ends the run with that error."""
-    from impl.run.node import Node
+    from kafka_spec.impl.run.node import Node
 
     def broken(self: Node) -> Any:
         raise ZeroDivisionError

@@ -16,11 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from llvmlite import ir
 
-from model_check.emit import I64, POINTER, ZERO, Emitter, Fault, K, Ref
-from model_check.layout import Layout
-from model_check.lowering import Compiler
-from model_check.machine_code import load
-from spec.domain import (
+from kafka_spec.model_check.emit import I64, POINTER, ZERO, Emitter, Fault, K, Ref
+from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.lowering import Compiler
+from kafka_spec.model_check.machine_code import load
+from kafka_spec.spec.domain import (
     Assignment,
     Bound,
     Bounded,
@@ -44,8 +44,8 @@ from spec.domain import (
     tagged,
     truncate,
 )
-from spec.lint import source_of
-from spec.table import Constants
+from kafka_spec.spec.lint import source_of
+from kafka_spec.spec.table import Constants
 from tests import toys
 
 WORD = I64.as_pointer()

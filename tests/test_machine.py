@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from impl.machine import Attempt, Running, build, effect, guard
-from impl.partitions import TopicPartition
-from impl.state_change_log import ControllerLines, Level, StateChangeLog, state_name
-from spec.partition import PARTITION, PartitionState
-from spec.replica import REPLICA, REPLICA_0_10, ReplicaState
-from spec.table import Machine, Overlap, Row, SpecError, name_of
+from kafka_spec.impl.machine import Attempt, Running, build, effect, guard
+from kafka_spec.impl.protocol.state_change_log import ControllerLines, Level, StateChangeLog, state_name
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.partition import PARTITION, PartitionState
+from kafka_spec.spec.replica import REPLICA, REPLICA_0_10, ReplicaState
+from kafka_spec.spec.table import Machine, Overlap, Row, SpecError, name_of
 
 
 class Door(enum.IntEnum):

@@ -6,9 +6,9 @@ import dataclasses
 
 import pytest
 
-from model_check.embedded import explore
-from spec.models import MODELS
-from spec.table import Spec, SpecError
+from kafka_spec.model_check.embedded import explore
+from kafka_spec.spec.models import MODELS
+from kafka_spec.spec.table import Spec, SpecError
 
 KIP_320 = MODELS["replication/kip_320"]
 

@@ -15,16 +15,16 @@ from conftest import Command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model_check import embedded, oracle
-from model_check.check import Expectation, check, compare
-from model_check.counterexample import trace_of
-from model_check.exploration import Budget, EngineError, Exploration, Finding, resident_bytes
-from model_check.oracle import World
-from model_check.recovery import PIECE, Recovery
-from model_check.report.plain import model_plain, result_plain
-from model_check.report.text import model_text, result_text, story_text, trace_text
-from spec.domain import Bound, Range, holds
-from spec.table import Rule, Spec, recoverable
+from kafka_spec.model_check import embedded, oracle
+from kafka_spec.model_check.check import Expectation, check, compare
+from kafka_spec.model_check.counterexample import trace_of
+from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, resident_bytes
+from kafka_spec.model_check.oracle import World
+from kafka_spec.model_check.recovery import PIECE, Recovery
+from kafka_spec.model_check.report.plain import model_plain, result_plain
+from kafka_spec.model_check.report.text import model_text, result_text, story_text, trace_text
+from kafka_spec.spec.domain import Bound, Range, holds
+from kafka_spec.spec.table import Rule, Spec, recoverable
 from tests import toys
 
 Explore = Callable[..., Exploration]

@@ -14,18 +14,18 @@ from typing import Any
 import pytest
 from edges import fired, replay
 
-import impl.controller
-from impl.controller import Controller
-from impl.controller_context import RequestBatch
-from impl.isr import IsrKeeper
-from impl.partition import Partition
-from impl.replay.rules import STEPS
-from impl.replica_manager import ReplicaManager
-from impl.requests import Leadership
-from spec.bounds import CONTROL, HAPPENINGS
-from spec.control.eras import BUGS, ERA_0_10, ERA_2_8, FIXED
-from spec.control.state import Role
-from spec.table import Spec
+from kafka_spec.conformance.replay.rules import STEPS
+from kafka_spec.impl.broker.isr import IsrKeeper
+from kafka_spec.impl.broker.partition import Partition
+from kafka_spec.impl.broker.replica_manager import ReplicaManager
+from kafka_spec.impl.controller import controller as controller_module
+from kafka_spec.impl.controller.context import RequestBatch
+from kafka_spec.impl.controller.controller import Controller
+from kafka_spec.impl.protocol.controller_requests import Leadership
+from kafka_spec.spec.bounds import CONTROL, HAPPENINGS
+from kafka_spec.spec.control.eras import BUGS, ERA_0_10, ERA_2_8, FIXED
+from kafka_spec.spec.control.state import Role
+from kafka_spec.spec.table import Spec
 
 
 def bounds(brokers: int = 2, replicas: int = 2, settled: int = 1, unclean: int = 0, **happens: int) -> dict[str, int]:
@@ -125,7 +125,7 @@ def same_epoch(patch: pytest.MonkeyPatch) -> None:
     def following(held: Leadership, leader: int, isr: tuple[int, ...]) -> Leadership:
         return replace(held, leader=leader, isr=isr)
 
-    patch.setattr(impl.controller, "following", following)
+    patch.setattr(controller_module, "following", following)
 
 
 def leader_only(patch: pytest.MonkeyPatch) -> None:

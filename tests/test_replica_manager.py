@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 from test_controller import Cluster, P, Q
 from test_log import MEMORY, batch
 
-from impl import znodes
-from impl.log import checkpoint
-from impl.partition import UNKNOWN_END, FetchState, Partition, Phase
-from impl.partitions import TopicPartition
-from impl.replica_manager import ReplicaManager
-from impl.requests import (
+from kafka_spec.impl.broker.partition import UNKNOWN_END, FetchState, Partition, Phase
+from kafka_spec.impl.broker.replica_manager import ReplicaManager
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.log import checkpoint
+from kafka_spec.impl.protocol.controller_requests import (
     NO_EPOCH,
     LeaderAndIsrRequest,
     LeaderAndIsrState,
@@ -29,11 +28,12 @@ from impl.requests import (
     UpdateMetadataRequest,
     UpdateMetadataState,
 )
-from impl.state_change_log import StateChangeLog
-from spec.control.eras import BUG, ERA_0_10, ERA_2_8, FIXED
-from spec.control.network import ErrorCode
-from spec.control.state import ControllerState, Role
-from spec.table import Spec, SpecError
+from kafka_spec.impl.protocol.state_change_log import StateChangeLog
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.control.eras import BUG, ERA_0_10, ERA_2_8, FIXED
+from kafka_spec.spec.control.network import ErrorCode
+from kafka_spec.spec.control.state import ControllerState, Role
+from kafka_spec.spec.table import Spec, SpecError
 
 
 @pytest.fixture

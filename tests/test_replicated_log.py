@@ -13,14 +13,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from test_data_plane import BROKERS, Brokers, P
 from test_log import MEMORY, batch
 
-from impl import znodes
-from impl.data_requests import Produced, ProduceRequest
-from impl.errors import Code
-from impl.fetcher import FollowersRequest
-from impl.log.log import LogConfig
-from impl.requests import LeaderAndIsrRequest
-from impl.settings import Settings
-from spec.control.eras import FIXED
+from kafka_spec.impl.broker.fetcher import FollowersRequest
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.log.log import LogConfig
+from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest
+from kafka_spec.impl.protocol.data_requests import Produced, ProduceRequest
+from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.spec.control.eras import FIXED
 
 
 class ReplicatedLog(RuleBasedStateMachine):

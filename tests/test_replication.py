@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model_check import embedded, oracle
-from model_check.counterexample import trace_of
-from model_check.exploration import Exploration
-from model_check.shards import Slice
-from spec.models import MODELS
+from kafka_spec.model_check import embedded, oracle
+from kafka_spec.model_check.counterexample import trace_of
+from kafka_spec.model_check.exploration import Exploration
+from kafka_spec.model_check.shards import Slice
+from kafka_spec.spec.models import MODELS
 
 MEASURED = json.loads((Path(__file__).parent / "oracles" / "replication-counts.json").read_text(encoding="utf-8"))
 BOUNDS = ("replicas", "log_size", "max_records", "max_leader_epoch")

@@ -13,13 +13,13 @@ import pytest
 from conftest import Command
 from rich.console import Console
 
-from impl.admin import Admin
-from impl.cluster import Cluster
-from impl.coordination.memory import Ensemble
-from impl.partitions import TopicPartition
-from impl.run.conductor import Conductor
-from impl.run.display import Display, brokers_line, leader_of, partitions_table
-from impl.run.observer import Observer
+from kafka_spec.impl.cluster import Cluster
+from kafka_spec.impl.coordination.admin import Admin
+from kafka_spec.impl.coordination.memory import Ensemble
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.run.conductor import Conductor
+from kafka_spec.impl.run.display import Display, brokers_line, leader_of, partitions_table
+from kafka_spec.impl.run.observer import Observer
 
 
 def test_a_run(inside: Command, golden: Callable[[str, str], None], tmp_path: Path) -> None:

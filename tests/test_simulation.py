@@ -13,25 +13,25 @@ from typing import Any
 import pytest
 from test_log import MEMORY
 
-from impl.cluster import Cluster
-from impl.coordination.memory import Ensemble
-from impl.data_requests import FetchRequest
-from impl.partitions import TopicPartition
-from impl.requests import UpdateMetadataRequest
-from impl.run.conductor import Conductor
-from impl.run.faults import FAULTS, USUAL, parse_faults
-from impl.run.history import ALL, History, Sent
-from impl.run.network import LATE, Network
-from impl.run.observer import ELECTED
-from impl.run.options import Options
-from impl.run.outcome import Outcome
-from impl.run.report import text_of
-from impl.run.scheduler import Process, Scheduler
-from impl.run.simulation import simulate
-from impl.run.tasks import Call, Sleep, Task
-from impl.run.verdict import CAN_BREAK, PROMISES, Judge, switches
-from spec.control.eras import BUG, ERA_0_10, ERA_2_8, FIXED, IN_0_10, IN_2_8
-from spec.table import SpecError
+from kafka_spec.impl.cluster import Cluster
+from kafka_spec.impl.coordination.memory import Ensemble
+from kafka_spec.impl.protocol.controller_requests import UpdateMetadataRequest
+from kafka_spec.impl.protocol.data_requests import FetchRequest
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.run.conductor import Conductor
+from kafka_spec.impl.run.faults import FAULTS, USUAL, parse_faults
+from kafka_spec.impl.run.history import ALL, History, Sent
+from kafka_spec.impl.run.network import LATE, Network
+from kafka_spec.impl.run.observer import ELECTED
+from kafka_spec.impl.run.options import Options
+from kafka_spec.impl.run.outcome import Outcome
+from kafka_spec.impl.run.report import text_of
+from kafka_spec.impl.run.scheduler import Process, Scheduler
+from kafka_spec.impl.run.simulation import simulate
+from kafka_spec.impl.run.tasks import Call, Sleep, Task
+from kafka_spec.impl.run.verdict import CAN_BREAK, PROMISES, Judge, switches
+from kafka_spec.spec.control.eras import BUG, ERA_0_10, ERA_2_8, FIXED, IN_0_10, IN_2_8
+from kafka_spec.spec.table import SpecError
 
 
 def ran(look: Callable[[Conductor], object] = lambda _: None, **options: Any) -> tuple[Outcome, list[str]]:

@@ -30,12 +30,12 @@ import toys
 from conftest import ROOT, Command
 from pyspark.sql import SparkSession
 
-from model_check import cluster as clusters
-from model_check import distributed, embedded, state_dir
-from model_check.counterexample import trace_of
-from model_check.exploration import Budget, Distribution, Exploration
-from spec.models import MODELS
-from spec.table import Spec, SpecError
+from kafka_spec.model_check import cluster as clusters
+from kafka_spec.model_check import distributed, embedded, state_dir
+from kafka_spec.model_check.counterexample import trace_of
+from kafka_spec.model_check.exploration import Budget, Distribution, Exploration
+from kafka_spec.spec.models import MODELS
+from kafka_spec.spec.table import Spec, SpecError
 
 NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
 SMALL = dict(zip(NAMES, (2, 2, 2, 2), strict=True))
@@ -374,7 +374,7 @@ def test_another_version_on_a_worker(tmp_path: Path) -> None:
         file.write("# changed\n")
     # started by its file, the command has its own folder in front; the workers, started by module, have this one
     run = subprocess.run(
-        [sys.executable, str(ROOT / "kafka_spec.py"), "check", "replication/kip_320", "--engine", "spark", "--master", "local[1]",
+        [sys.executable, "-m", "kafka_spec", "check", "replication/kip_320", "--engine", "spark", "--master", "local[1]",
          "--bounds", "small",         "--handover", "100", "--state-dir", str(tmp_path / "states")],
         cwd=elsewhere, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
@@ -723,7 +723,12 @@ def test_a_standalone_cluster_that_loses_an_executor(cluster: str, tmp_path: Pat
 
 def test_spark_submit(cluster: str, tmp_path: Path) -> None:
     """Under spark-submit the session that is there is used: its master, not one of ours."""
-    submit = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit"), "--master", cluster, str(ROOT / "kafka_spec.py")]
+    submit = [
+        str(Path(pyspark.__file__).parent / "bin" / "spark-submit"),
+        "--master",
+        cluster,
+        str(ROOT / "kafka_spec" / "__main__.py"),
+    ]
     check = ["check", "replication/kip_320", "--bounds", "small", "--engine", "spark", "--handover", "300"]
     output = ["--state-dir", str(tmp_path / "states"), "--format", "json", "--output", str(tmp_path / "result.json")]
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}

@@ -13,22 +13,33 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
+PARTS = ("spec", "model_check", "impl", "diagrams", "conformance")
+"""What kafka_spec holds, by links to the folders of the repository."""
+
 
 def test_spec_needs_the_standard_library_only() -> None:
     """`import spec` and every model work without site-packages."""
-    from spec.models import MODELS
+    from kafka_spec.spec.models import MODELS
 
-    code = "import spec.models, spec.trace, spec.log; print(len(spec.models.MODELS))"
+    code = "import kafka_spec, kafka_spec.spec.trace, kafka_spec.spec.log; print(len(kafka_spec.MODELS))"
     run = subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert (run.returncode, run.stdout) == (0, f"{len(MODELS)}\n"), run.stderr
 
 
-def test_nothing_imports_the_top() -> None:
-    """kafka_spec.py stands above all packages: none of them imports it."""
-    for package in ("spec", "model_check", "impl", "diagrams"):
-        for file in (ROOT / package).rglob("*.py"):
-            assert not re.search(r"^\s*(import|from) kafka_spec\b", file.read_text(), re.MULTILINE), file
+def test_nothing_imports_by_short_names() -> None:
+    """There is one import package: nothing in the repository imports its parts by their short names."""
+    short = re.compile(r"^\s*(?:import|from) (?:spec|model_check|impl|diagrams|conformance)\b", re.MULTILINE)
+    for folder in (*PARTS, "kafka_spec", "tests", "benchmarks", "examples"):
+        for file in (ROOT / folder).rglob("*.py"):
+            assert not short.search(file.read_text(encoding="utf-8")), file
+
+
+def test_the_package_holds_the_folders_beside_it() -> None:
+    """kafka_spec/spec is the folder spec/, and so for the others: a link, no copy."""
+    for part in PARTS:
+        assert (ROOT / "kafka_spec" / part).is_symlink()
+        assert (ROOT / "kafka_spec" / part).resolve() == (ROOT / part).resolve()
 
 
 def test_libraries_of_the_implementation_are_imported_once() -> None:
@@ -36,13 +47,13 @@ def test_libraries_of_the_implementation_are_imported_once() -> None:
     places = {"transitions": "impl/machine.py", "kazoo": "impl/coordination/zookeeper.py", "aiokafka": "impl/log/batches.py"}
     for library, place in places.items():
         pattern = re.compile(rf"^\s*(import|from) {library}\b", re.MULTILINE)
-        files = [file for package in ("spec", "model_check", "impl", "diagrams") for file in (ROOT / package).rglob("*.py")]
+        files = [file for package in PARTS for file in (ROOT / package).rglob("*.py")]
         assert [file for file in files if pattern.search(file.read_text(encoding="utf-8"))] == [ROOT / place]
 
 
 def test_missing_checker_is_told() -> None:
     """Without the extra `check`, the command says what to install."""
-    code = "import sys; sys.modules['numpy'] = None; import kafka_spec"
+    code = "import sys; sys.modules['numpy'] = None; import kafka_spec.command"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert run.returncode != 0
@@ -52,7 +63,7 @@ def test_missing_checker_is_told() -> None:
 
 def test_readme_names_what_there_is() -> None:
     """Every model the README names exists, and both commands stand in its first lines."""
-    from spec.models import MODELS
+    from kafka_spec.spec.models import MODELS
 
     text = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -82,12 +93,16 @@ def test_wheel(tmp_path: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
 
-    assert {"spec", "model_check", "impl", "diagrams", "kafka_spec.py"} <= tops
-    assert not tops & {"tests", "benchmarks", "examples"}
-    assert "spec/replication/versions/kip_320.py" in names
-    for file in ("spec/table.schema.json", "diagrams/page/page.html", "diagrams/page/page.css", "diagrams/page/page.js"):
-        assert file in names
-    assert "kafka_spec_pytest.py" in names
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"kafka_spec"}
+    assert "kafka_spec/spec/replication/versions/kip_320.py" in names
+    for file in (
+        "py.typed",
+        "spec/table.schema.json",
+        "diagrams/page/page.html",
+        "diagrams/page/page.css",
+        "diagrams/page/page.js",
+    ):
+        assert f"kafka_spec/{file}" in names
 
     place = tmp_path / "environment"
     venv.create(place, with_pip=True)

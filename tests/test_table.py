@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from model_check import embedded, oracle
-from spec import table
-from spec.domain import Assignment, BadAccess, Bound, Bounded, Broker, Each, Flag, Queue, Range, Space, StateOf, holds
-from spec.table import (
+from kafka_spec.model_check import embedded, oracle
+from kafka_spec.spec import table
+from kafka_spec.spec.domain import Assignment, BadAccess, Bound, Bounded, Broker, Each, Flag, Queue, Range, Space, StateOf, holds
+from kafka_spec.spec.table import (
     BoundSet,
     Decision,
     ItemOf,

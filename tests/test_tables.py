@@ -10,21 +10,21 @@ from typing import Any
 
 import pytest
 
-from model_check import embedded, oracle
-from model_check.counterexample import trace_of
-from model_check.exploration import Exploration
-from model_check.oracle import World
-from model_check.report.text import trace_text
-from spec import table
-from spec.control import controller as bodies
-from spec.control.eras import ERA_0_10, FIXED, bound_to
-from spec.control.state import NO_EPOCH, Step
-from spec.control.state import World as State
-from spec.domain import NONE, Range, append, assign, excluding, show_path, truncate
-from spec.lint import source_of
-from spec.partition import PARTITION, PartitionState
-from spec.replica import REPLICA, REPLICA_0_10, ReplicaState
-from spec.table import Bound, Constants, Machine, Row, Rule, Spec, SpecError, fire, name_of, reachable
+from kafka_spec.model_check import embedded, oracle
+from kafka_spec.model_check.counterexample import trace_of
+from kafka_spec.model_check.exploration import Exploration
+from kafka_spec.model_check.oracle import World
+from kafka_spec.model_check.report.text import trace_text
+from kafka_spec.spec import table
+from kafka_spec.spec.control import controller as bodies
+from kafka_spec.spec.control.eras import ERA_0_10, FIXED, bound_to
+from kafka_spec.spec.control.state import NO_EPOCH, Step
+from kafka_spec.spec.control.state import World as State
+from kafka_spec.spec.domain import NONE, Range, append, assign, excluding, show_path, truncate
+from kafka_spec.spec.lint import source_of
+from kafka_spec.spec.partition import PARTITION, PartitionState
+from kafka_spec.spec.replica import REPLICA, REPLICA_0_10, ReplicaState
+from kafka_spec.spec.table import Bound, Constants, Machine, Row, Rule, Spec, SpecError, fire, name_of, reachable
 
 Explore = Callable[..., Exploration]
 ENGINES = [oracle.explore, embedded.explore]

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from model_check import embedded, oracle
-from model_check.exploration import Budget, Exploration
-from model_check.oracle import World
-from spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
+from kafka_spec.model_check import embedded, oracle
+from kafka_spec.model_check.exploration import Budget, Exploration
+from kafka_spec.model_check.oracle import World
+from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 from tests import toys
 
 Explore = Callable[..., Exploration]

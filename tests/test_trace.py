@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spec.domain import SpecError
-from spec.trace import FORMAT, VERSION, Action, FieldChange, Firing, MessageItem, Step, Trace, from_json, from_plain
+from kafka_spec.spec.domain import SpecError
+from kafka_spec.spec.trace import FORMAT, VERSION, Action, FieldChange, Firing, MessageItem, Step, Trace, from_json, from_plain
 
 TEXT = st.text(max_size=8)
 PLAIN = st.recursive(

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from impl import znodes
-from impl.coordination.memory import Ensemble
-from impl.partitions import TopicPartition
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.memory import Ensemble
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 ORDERS = TopicPartition("orders", 3)
 PLAIN = znodes.Endpoint("h", 9092)

@@ -14,22 +14,22 @@ import pytest
 from conftest import Command
 from test_log import MEMORY
 
-from impl import znodes
-from impl.admin import Admin
-from impl.controller import ShutDown
-from impl.coordination.server import ZooKeeperServer
-from impl.coordination.zookeeper import KazooSession, Servers
-from impl.errors import Code
-from impl.partitions import TopicPartition
-from impl.requests import UpdateMetadataRequest
-from impl.run.client import Producer
-from impl.run.history import ALL, History
-from impl.run.loopback import LoopbackWorld
-from impl.run.options import TOPIC, Options
-from impl.run.rest import unrest
-from impl.run.verdict import Judge
-from spec.control.eras import FIXED
-from spec.control.state import ControllerState
+from kafka_spec.impl.controller.controller import ShutDown
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.admin import Admin
+from kafka_spec.impl.coordination.server import ZooKeeperServer
+from kafka_spec.impl.coordination.zookeeper import KazooSession, Servers
+from kafka_spec.impl.protocol.controller_requests import UpdateMetadataRequest
+from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.run.client import Producer
+from kafka_spec.impl.run.history import ALL, History
+from kafka_spec.impl.run.loopback import LoopbackWorld
+from kafka_spec.impl.run.options import TOPIC, Options
+from kafka_spec.impl.run.rest import unrest
+from kafka_spec.impl.run.verdict import Judge
+from kafka_spec.spec.control.eras import FIXED
+from kafka_spec.spec.control.state import ControllerState
 
 PARTITIONS = [TopicPartition(TOPIC, number) for number in range(100)]
 

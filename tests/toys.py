@@ -10,7 +10,7 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
-from spec.domain import (
+from kafka_spec.spec.domain import (
     Assignment,
     Bound,
     Bounded,
@@ -28,7 +28,7 @@ from spec.domain import (
     tagged,
     truncate,
 )
-from spec.table import (
+from kafka_spec.spec.table import (
     BoundSet,
     Decision,
     ItemOf,

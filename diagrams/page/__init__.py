@@ -13,14 +13,14 @@ import warnings
 from importlib.resources import files
 from typing import Any
 
-from diagrams.chart import chart_of, claim_of
-from diagrams.dot import machine_dot, render
-from diagrams.machine import arrows, entity_paths
-from diagrams.sequence import chart_svg
-from model_check.explain import reasons
-from model_check.report.text import ending_note
-from spec.table import Machine, Spec, SpecError
-from spec.trace import Firing, Step, Trace
+from kafka_spec.diagrams.chart import chart_of, claim_of
+from kafka_spec.diagrams.dot import machine_dot, render
+from kafka_spec.diagrams.machine import arrows, entity_paths
+from kafka_spec.diagrams.sequence import chart_svg
+from kafka_spec.model_check.explain import reasons
+from kafka_spec.model_check.report.text import ending_note
+from kafka_spec.spec.table import Machine, Spec, SpecError
+from kafka_spec.spec.trace import Firing, Step, Trace
 
 
 def page_html(trace: Trace, spec: Spec) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from impl.coordination.interface import (
+from kafka_spec.impl.coordination.interface import (
     ANY,
     BadVersion,
     ConnectionLost,

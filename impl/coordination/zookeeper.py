@@ -17,7 +17,7 @@ from kazoo import exceptions
 from kazoo.client import KazooClient, KazooState
 from kazoo.protocol.states import EventType, WatchedEvent, ZnodeStat
 
-from impl.coordination.interface import (
+from kafka_spec.impl.coordination.interface import (
     ANY,
     BadVersion,
     Check,

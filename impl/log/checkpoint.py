@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from impl.partitions import TopicPartition
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 VERSION = "0"
 REPLICATION_OFFSETS = "replication-offset-checkpoint"

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from impl.log import batches, checkpoint
-from impl.log.batches import Batch, Record
-from impl.log.epochs import LeaderEpochs
-from impl.log.segment import INDEX_ENTRY, LARGEST_RELATIVE, NO_TIMESTAMP, TIME_ENTRY, Segment
+from kafka_spec.impl.log import batches, checkpoint
+from kafka_spec.impl.log.batches import Batch, Record
+from kafka_spec.impl.log.epochs import LeaderEpochs
+from kafka_spec.impl.log.segment import INDEX_ENTRY, LARGEST_RELATIVE, NO_TIMESTAMP, TIME_ENTRY, Segment
 
 
 class OffsetOutOfRange(LookupError):  # noqa: N818 - Kafka's name

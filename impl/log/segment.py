@@ -16,7 +16,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from impl.log.batches import HEADER, Batch, is_sound, look
+from kafka_spec.impl.log.batches import HEADER, Batch, is_sound, look
 
 INDEX_ENTRY = struct.Struct(">ii")
 TIME_ENTRY = struct.Struct(">qi")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from impl.coordination.memory import Loss, MemorySession
-from impl.data_requests import ElectLeadersRequest
-from impl.run.faults import mean_seconds
-from impl.run.simulated import SimulatedWorld
-from impl.run.tasks import Call, Sleep, Task
-from impl.run.world import World
+from kafka_spec.impl.coordination.memory import Loss, MemorySession
+from kafka_spec.impl.protocol.data_requests import ElectLeadersRequest
+from kafka_spec.impl.run.faults import mean_seconds
+from kafka_spec.impl.run.simulated import SimulatedWorld
+from kafka_spec.impl.run.tasks import Call, Sleep, Task
+from kafka_spec.impl.run.world import World
 
 SESSION_TIMEOUT = 6.0
 """zookeeper.session.timeout.ms: how long the servers take at the most to miss a process."""

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from impl.data_requests import (
+from kafka_spec.impl.log import batches
+from kafka_spec.impl.protocol.controller_requests import NO_EPOCH, NO_LEADER
+from kafka_spec.impl.protocol.data_requests import (
     CONSUMER,
     FetchPosition,
     FetchRequest,
@@ -21,12 +23,10 @@ from impl.data_requests import (
     MetadataRequest,
     ProduceRequest,
 )
-from impl.errors import Code
-from impl.log import batches
-from impl.partitions import TopicPartition
-from impl.requests import NO_EPOCH, NO_LEADER
-from impl.run.history import ALL, History, Sent
-from impl.run.tasks import Call, Sleep, Task
+from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.run.history import ALL, History, Sent
+from kafka_spec.impl.run.tasks import Call, Sleep, Task
 
 
 @dataclass(frozen=True)

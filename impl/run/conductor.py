@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 
-from impl.admin import Admin
-from impl.run.chaos import Chaos
-from impl.run.client import Consumer, Producer, producers
-from impl.run.history import History
-from impl.run.options import TOPIC, Options
-from impl.run.outcome import Outcome, outcome_of
-from impl.run.rest import unrest
-from impl.run.tasks import Sleep
-from impl.run.verdict import Judge
-from impl.run.world import World
+from kafka_spec.impl.coordination.admin import Admin
+from kafka_spec.impl.run.chaos import Chaos
+from kafka_spec.impl.run.client import Consumer, Producer, producers
+from kafka_spec.impl.run.history import History
+from kafka_spec.impl.run.options import TOPIC, Options
+from kafka_spec.impl.run.outcome import Outcome, outcome_of
+from kafka_spec.impl.run.rest import unrest
+from kafka_spec.impl.run.tasks import Sleep
+from kafka_spec.impl.run.verdict import Judge
+from kafka_spec.impl.run.world import World
 
 BEGINNING = 1.0
 """When the topic is created, in seconds; clients begin after as long again."""

@@ -11,11 +11,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from impl.cluster import Cluster
-from impl.partition import Partition
-from impl.partitions import TopicPartition
-from impl.run.observer import Observer
-from spec.control.state import ControllerState, Role
+from kafka_spec.impl.broker.partition import Partition
+from kafka_spec.impl.cluster import Cluster
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.run.observer import Observer
+from kafka_spec.spec.control.state import ControllerState, Role
 
 REFRESH = 0.1
 """Real seconds between two pictures."""

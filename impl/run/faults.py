@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from spec.table import SpecError
+from kafka_spec.spec.table import SpecError
 
 LATE = (0.05, 2.0)
 """How late a delayed message is, in seconds."""

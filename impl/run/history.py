@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from impl.partitions import TopicPartition
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 ALL = -1
 """The acks of a producer that waits for the whole ISR."""

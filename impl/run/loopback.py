@@ -16,15 +16,15 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from impl.coordination.interface import Service
-from impl.run import wire
-from impl.run.chaos import Chaos
-from impl.run.conductor import Conductor
-from impl.run.options import Options
-from impl.run.outcome import Outcome
-from impl.run.tasks import Call, Sleep, Task
-from impl.run.world import World
-from impl.znodes import Endpoint
+from kafka_spec.impl.coordination.interface import Service
+from kafka_spec.impl.coordination.znodes import Endpoint
+from kafka_spec.impl.run import wire
+from kafka_spec.impl.run.chaos import Chaos
+from kafka_spec.impl.run.conductor import Conductor
+from kafka_spec.impl.run.options import Options
+from kafka_spec.impl.run.outcome import Outcome
+from kafka_spec.impl.run.tasks import Call, Sleep, Task
+from kafka_spec.impl.run.world import World
 
 HOST = "127.0.0.1"
 

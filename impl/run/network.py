@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from impl.requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
-from impl.run.faults import LATE, chance
-from impl.run.scheduler import Process, Scheduler
-from impl.run.tasks import Call
+from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from kafka_spec.impl.run.faults import LATE, chance
+from kafka_spec.impl.run.scheduler import Process, Scheduler
+from kafka_spec.impl.run.tasks import Call
 
 CONTROLLERS = (LeaderAndIsrRequest, UpdateMetadataRequest, StopReplicaRequest)
 LATENCY = (0.0002, 0.002)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from impl.broker import Broker
-from impl.coordination.interface import ConnectionLost, NodeExists, Session, SessionExpired
-from impl.data_requests import ControlledShutdownRequest, ControlledShutdownResponse
-from impl.errors import Code
-from impl.run.tasks import Call, Sleep, Task
+from kafka_spec.impl.broker.broker import Broker
+from kafka_spec.impl.coordination.interface import ConnectionLost, NodeExists, Session, SessionExpired
+from kafka_spec.impl.protocol.data_requests import ControlledShutdownRequest, ControlledShutdownResponse
+from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.run.tasks import Call, Sleep, Task
 
 STEP = 0.001
 """How long a piece of a controller's work takes, in seconds: about one operation of ZooKeeper."""

@@ -7,7 +7,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from impl.partitions import TopicPartition
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 ELECTED = re.compile(
     r"\[Controller id=\d+ epoch=(?P<controller>\d+)\] Changed partition (?P<topic>\S+)-(?P<partition>\d+) from (?P<source>\w+) "

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from impl.partitions import TopicPartition
-from impl.run.faults import USUAL
-from impl.settings import Settings
-from spec.control.eras import FIXED
-from spec.table import Spec
+from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.run.faults import USUAL
+from kafka_spec.spec.control.eras import FIXED
+from kafka_spec.spec.table import Spec
 
 TOPIC = "orders"
 SETTINGS = Settings(

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from impl import znodes
-from impl.cluster import Cluster
-from impl.partitions import TopicPartition
-from impl.run.history import ALL, History
-from impl.run.observer import WHY, Observer
-from impl.run.options import Options
-from impl.run.verdict import Verdict
+from kafka_spec.impl.cluster import Cluster
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.run.history import ALL, History
+from kafka_spec.impl.run.observer import WHY, Observer
+from kafka_spec.impl.run.options import Options
+from kafka_spec.impl.run.verdict import Verdict
 
 ACKS = {ALL: "all", 1: "1", 0: "0"}
 

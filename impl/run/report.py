@@ -6,9 +6,9 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping
 
-from impl.run.outcome import Outcome
-from impl.run.verdict import PROMISES, Broken, Lost
-from spec.control.eras import BUG
+from kafka_spec.impl.run.outcome import Outcome
+from kafka_spec.impl.run.verdict import PROMISES, Broken, Lost
+from kafka_spec.spec.control.eras import BUG
 
 SHOWN = 3
 """How many findings of one promise are told in words."""

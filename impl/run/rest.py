@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
-from impl.cluster import Cluster
-from impl.partitions import TopicPartition
-from spec.control.state import ControllerState
+from kafka_spec.impl.cluster import Cluster
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.control.state import ControllerState
 
 FEW = 3
 """How many partitions are told."""

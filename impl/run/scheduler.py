@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from impl.run.tasks import Call, Sleep, Task
+from kafka_spec.impl.run.tasks import Call, Sleep, Task
 
 Act = Callable[[], object]
 

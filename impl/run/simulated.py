@@ -7,11 +7,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from impl.coordination.memory import Ensemble
-from impl.run import scheduler
-from impl.run.network import Network
-from impl.run.options import Options
-from impl.run.world import World
+from kafka_spec.impl.coordination.memory import Ensemble
+from kafka_spec.impl.run import scheduler
+from kafka_spec.impl.run.network import Network
+from kafka_spec.impl.run.options import Options
+from kafka_spec.impl.run.world import World
 
 EPOCH = 1_600_000_000.0
 """When every simulation begins, in seconds since 1970."""

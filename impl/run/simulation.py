@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from impl.run.chaos import Storm
-from impl.run.conductor import Conductor
-from impl.run.options import Options
-from impl.run.outcome import Outcome
-from impl.run.simulated import SimulatedWorld
+from kafka_spec.impl.run.chaos import Storm
+from kafka_spec.impl.run.conductor import Conductor
+from kafka_spec.impl.run.options import Options
+from kafka_spec.impl.run.outcome import Outcome
+from kafka_spec.impl.run.simulated import SimulatedWorld
 
 
 def simulate(

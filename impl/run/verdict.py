@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from impl.broker import Broker
-from impl.cluster import Cluster
-from impl.partitions import TopicPartition
-from impl.run.history import ALL, History
-from spec.control.eras import BUGS, FIXED
-from spec.control.properties import RECOVERS, SAFETY
-from spec.control.state import Role
-from spec.table import Property, Spec
+from kafka_spec.impl.broker.broker import Broker
+from kafka_spec.impl.cluster import Cluster
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.run.history import ALL, History
+from kafka_spec.spec.control.eras import BUGS, FIXED
+from kafka_spec.spec.control.properties import RECOVERS, SAFETY
+from kafka_spec.spec.control.state import Role
+from kafka_spec.spec.table import Property, Spec
 
 PROMISES: Mapping[str, Property] = {one.name: one for one in (*SAFETY, RECOVERS)}
 CAN_BREAK: Mapping[str, tuple[str, ...]] = {

@@ -20,7 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from impl import data_requests, requests, responses
+from kafka_spec.impl.protocol import controller_requests as requests
+from kafka_spec.impl.protocol import data_requests, responses
 
 LENGTH = struct.Struct(">I")
 LARGEST = 64 << 20

@@ -12,14 +12,14 @@ from pathlib import Path
 from random import Random
 from typing import Protocol
 
-from impl.cluster import Cluster
-from impl.coordination.interface import Service, Session
-from impl.log.log import PartitionLog
-from impl.run.node import Node
-from impl.run.observer import Observer
-from impl.run.options import SETTINGS, Options
-from impl.run.tasks import Task
-from impl.znodes import Endpoint
+from kafka_spec.impl.cluster import Cluster
+from kafka_spec.impl.coordination.interface import Service, Session
+from kafka_spec.impl.coordination.znodes import Endpoint
+from kafka_spec.impl.log.log import PartitionLog
+from kafka_spec.impl.run.node import Node
+from kafka_spec.impl.run.observer import Observer
+from kafka_spec.impl.run.options import SETTINGS, Options
+from kafka_spec.impl.run.tasks import Task
 
 UNFLUSHED = 30
 """How many records of a log the system has not written to its disk, at the most."""

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-from model_check.check import Outcome
-from model_check.explain import reasons
-from model_check.report.text import ending_note, story_text, trace_text
-from spec.table import Spec
-from spec.trace import Trace
+from kafka_spec.model_check.check import Outcome
+from kafka_spec.model_check.explain import reasons
+from kafka_spec.model_check.report.text import ending_note, story_text, trace_text
+from kafka_spec.spec.table import Spec
+from kafka_spec.spec.trace import Trace
 
 Draw = Callable[[Trace, Spec], str]
 MARK = {"pass": "✅", "fail": "❌", "open": "⏳"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from model_check.check import Expectation
-from model_check.exploration import Exploration, peak_bytes
-from spec.table import Spec
-from spec.trace import Trace
+from kafka_spec.model_check.check import Expectation
+from kafka_spec.model_check.exploration import Exploration, peak_bytes
+from kafka_spec.spec.table import Spec
+from kafka_spec.spec.trace import Trace
 
 SCHEMA_VERSION = 1
 

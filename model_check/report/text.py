@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from model_check.check import Expectation
-from model_check.exploration import Exploration, peak_bytes
-from spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec
-from spec.trace import MessageItem, Step, Trace
+from kafka_spec.model_check.check import Expectation
+from kafka_spec.model_check.exploration import Exploration, peak_bytes
+from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec
+from kafka_spec.spec.trace import MessageItem, Step, Trace
 
 
 def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = False, timing: bool = True) -> str:

@@ -9,26 +9,26 @@ Source: Kafka 2.8 KafkaApis.scala, ReplicaManager.scala, Partition.scala at inte
 
 from __future__ import annotations
 
-from spec.control.decisions import BadVersion, Checked, FollowerSkip, Truncation
-from spec.control.network import (
+from kafka_spec.spec.control.decisions import BadVersion, Checked, FollowerSkip, Truncation
+from kafka_spec.spec.control.network import (
     ErrorCode,
     answer_to_fetch_epoch,
     answer_to_leader_and_isr,
     answer_to_request,
     answer_to_stop_replica,
 )
-from spec.control.state import BROKERS, NO_EPOCH, ROLE, Kind, Life, Role, Stale, World
-from spec.control.zookeeper import isr_write_succeeds, write_isr
-from spec.domain import Broker, append, contains, excluding, including, pop_first, truncate
-from spec.election import members
-from spec.log import (
+from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, ROLE, Kind, Life, Role, Stale, World
+from kafka_spec.spec.control.zookeeper import isr_write_succeeds, write_isr
+from kafka_spec.spec.domain import Broker, append, contains, excluding, including, pop_first, truncate
+from kafka_spec.spec.election import members
+from kafka_spec.spec.log import (
     divergence_offset,
     follower_high_watermark,
     high_watermark_may_pass,
     holds_same_prefix,
     may_join_isr,
 )
-from spec.table import Constants, Rule, fire
+from kafka_spec.spec.table import Constants, Rule, fire
 
 KAFKA = "Kafka 2.8"
 A_CHANNEL = {"controller": Broker(BROKERS), "broker": Broker(BROKERS)}

@@ -10,7 +10,7 @@ Source: Kafka 2.8 KafkaController.scala, PartitionStateMachine.scala, ReplicaSta
 
 from __future__ import annotations
 
-from spec.control.decisions import (
+from kafka_spec.spec.control.decisions import (
     Checked,
     ControllerElection,
     DeadReplicas,
@@ -21,15 +21,27 @@ from spec.control.decisions import (
     ShrinkRecipients,
     ShutdownRecipients,
 )
-from spec.control.network import (
+from kafka_spec.spec.control.network import (
     discard_channels,
     send_leader_and_isr,
     send_leader_and_isr_to_all,
     send_stop_replica_to,
     send_update_metadata,
 )
-from spec.control.state import ACTIVE, BROKERS, CONTROLLER, ELECTING, LOADING, NO_EPOCH, STANDBY, Life, Step, Strategy, World
-from spec.control.zookeeper import (
+from kafka_spec.spec.control.state import (
+    ACTIVE,
+    BROKERS,
+    CONTROLLER,
+    ELECTING,
+    LOADING,
+    NO_EPOCH,
+    STANDBY,
+    Life,
+    Step,
+    Strategy,
+    World,
+)
+from kafka_spec.spec.control.zookeeper import (
     create_controller_and_increment_epoch,
     create_state,
     fence_holds,
@@ -37,8 +49,8 @@ from spec.control.zookeeper import (
     register,
     write_state,
 )
-from spec.domain import NONE, Broker, contains, including, only, reset, truncate
-from spec.election import (
+from kafka_spec.spec.domain import NONE, Broker, contains, including, only, reset, truncate
+from kafka_spec.spec.election import (
     elect_controlled_shutdown,
     elect_offline,
     elect_preferred,
@@ -48,10 +60,10 @@ from spec.election import (
     members,
     unclean_election_is_permitted,
 )
-from spec.log import divergence_offset
-from spec.partition import PARTITION, PartitionState
-from spec.replica import REPLICA
-from spec.table import Constants, Rule, fire
+from kafka_spec.spec.log import divergence_offset
+from kafka_spec.spec.partition import PARTITION, PartitionState
+from kafka_spec.spec.replica import REPLICA
+from kafka_spec.spec.table import Constants, Rule, fire
 
 KAFKA = "Kafka 2.8 KafkaController"
 ANY_CONTROLLER = {"controller": Broker(BROKERS)}

@@ -5,20 +5,20 @@ Everything here is limited by a bound, but the restart of what is down.
 
 from __future__ import annotations
 
-from spec.control.broker import make_follower, make_leader, replace_alive_brokers
-from spec.control.controller import (
+from kafka_spec.spec.control.broker import make_follower, make_leader, replace_alive_brokers
+from kafka_spec.spec.control.controller import (
     become_controller,
     bring_partition_online,
     create_partition,
     forget_controller,
     take_over,
 )
-from spec.control.decisions import SuffixLoss
-from spec.control.state import BROKERS, CONTROLLER, NO_EPOCH, RECORDS, ROLE, STANDBY, Kind, Life, Role, World
-from spec.control.zookeeper import end_session, register
-from spec.domain import NONE, Broker, Range, append, contains, pop_first, truncate
-from spec.log import holds_same_prefix
-from spec.table import Constants, Rule, fire
+from kafka_spec.spec.control.decisions import SuffixLoss
+from kafka_spec.spec.control.state import BROKERS, CONTROLLER, NO_EPOCH, RECORDS, ROLE, STANDBY, Kind, Life, Role, World
+from kafka_spec.spec.control.zookeeper import end_session, register
+from kafka_spec.spec.domain import NONE, Broker, Range, append, contains, pop_first, truncate
+from kafka_spec.spec.log import holds_same_prefix
+from kafka_spec.spec.table import Constants, Rule, fire
 
 ANY_BROKER = {"broker": Broker(BROKERS)}
 

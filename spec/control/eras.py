@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from spec.bounds import CONTROL
-from spec.control import broker, controller, environment
-from spec.control.decisions import (
+from kafka_spec.spec.bounds import CONTROL
+from kafka_spec.spec.control import broker, controller, environment
+from kafka_spec.spec.control.decisions import (
     BadVersion,
     Checked,
     ControllerElection,
@@ -31,11 +31,11 @@ from spec.control.decisions import (
     SuffixLoss,
     Truncation,
 )
-from spec.control.properties import GOALS, OLD_LEADERS_STOP, RECOVERS, SAFETY
-from spec.control.state import CONTROLLER, REPLICAS, ROLE, SETTLED, UNCLEAN, World
-from spec.partition import PARTITION
-from spec.replica import REPLICA, REPLICA_0_10
-from spec.table import Abstraction, BoundSet, Decision, Machine, Rule, Spec
+from kafka_spec.spec.control.properties import GOALS, OLD_LEADERS_STOP, RECOVERS, SAFETY
+from kafka_spec.spec.control.state import CONTROLLER, REPLICAS, ROLE, SETTLED, UNCLEAN, World
+from kafka_spec.spec.partition import PARTITION
+from kafka_spec.spec.replica import REPLICA, REPLICA_0_10
+from kafka_spec.spec.table import Abstraction, BoundSet, Decision, Machine, Rule, Spec
 
 ABSTRACTIONS = (
     Abstraction(

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import enum
 
-from spec.control.decisions import StopReplicaEpoch
-from spec.control.state import Kind, World
-from spec.domain import append, contains, truncate
-from spec.table import Constants
+from kafka_spec.spec.control.decisions import StopReplicaEpoch
+from kafka_spec.spec.control.state import Kind, World
+from kafka_spec.spec.domain import append, contains, truncate
+from kafka_spec.spec.table import Constants
 
 
 class ErrorCode(enum.IntEnum):

@@ -6,14 +6,14 @@ sources are those of the list of known bugs: NOSTALE, ONEWRITER, ISRNE, ISRLIVE,
 
 from __future__ import annotations
 
-from spec.control.controller import a_topic_is_new, brokers_have_changed, controller_is_fenced, isr_has_changed
-from spec.control.state import ACTIVE, ELECTING, LOADING, NO_EPOCH, STANDBY, Life, Role, Stale, Step, World
-from spec.domain import NONE, contains
-from spec.election import members
-from spec.log import holds_same_prefix, same_entry
-from spec.partition import PartitionState
-from spec.replica import ReplicaState
-from spec.table import Constants, Property, invariant, reachable, recoverable, step_invariant
+from kafka_spec.spec.control.controller import a_topic_is_new, brokers_have_changed, controller_is_fenced, isr_has_changed
+from kafka_spec.spec.control.state import ACTIVE, ELECTING, LOADING, NO_EPOCH, STANDBY, Life, Role, Stale, Step, World
+from kafka_spec.spec.domain import NONE, contains
+from kafka_spec.spec.election import members
+from kafka_spec.spec.log import holds_same_prefix, same_entry
+from kafka_spec.spec.partition import PartitionState
+from kafka_spec.spec.replica import ReplicaState
+from kafka_spec.spec.table import Constants, Property, invariant, reachable, recoverable, step_invariant
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Epochs

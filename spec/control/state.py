@@ -14,7 +14,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from spec.domain import (
+from kafka_spec.spec.domain import (
     Assignment,
     Bound,
     Bounded,
@@ -31,9 +31,9 @@ from spec.domain import (
     message,
     tagged,
 )
-from spec.partition import PartitionState
-from spec.replica import ReplicaState
-from spec.table import Machine, Row
+from kafka_spec.spec.partition import PartitionState
+from kafka_spec.spec.replica import ReplicaState
+from kafka_spec.spec.table import Machine, Row
 
 BROKERS = Bound("brokers", 1, 4, "brokers, each of which can become the controller")
 REPLICAS = Bound("replicas", 1, 4, "brokers that hold the partition, the first ones; not more than there are brokers")

@@ -5,10 +5,10 @@ Knows who writes what, not why. Each function is one operation, atomic as ZooKee
 
 from __future__ import annotations
 
-from spec.control.decisions import Checked
-from spec.control.state import World
-from spec.domain import NONE, assign, excluding, including
-from spec.table import Constants
+from kafka_spec.spec.control.decisions import Checked
+from kafka_spec.spec.control.state import World
+from kafka_spec.spec.domain import NONE, assign, excluding, including
+from kafka_spec.spec.table import Constants
 
 
 def end_session(s: World, broker: int) -> None:

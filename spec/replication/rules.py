@@ -6,15 +6,15 @@ shows names, and weakening a rule means to leave one name out. Source of each ru
 
 from __future__ import annotations
 
-from spec.domain import NONE, append, contains, excluding, including, only, truncate
-from spec.log import (
+from kafka_spec.spec.domain import NONE, append, contains, excluding, including, only, truncate
+from kafka_spec.spec.log import (
     both_reach,
     divergence_offset,
     follower_high_watermark,
     high_watermark_may_pass,
 )
-from spec.replication.state import ANY_REPLICA, Partition
-from spec.table import Constants, ItemOf, Rule
+from kafka_spec.spec.replication.state import ANY_REPLICA, Partition
+from kafka_spec.spec.table import Constants, ItemOf, Rule
 
 MODEL = "KafkaReplication.tla (hachikuji/kafka-specification)"
 

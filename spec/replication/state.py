@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spec.domain import NONE, Bound, Bounded, Broker, BrokerOrNone, PerBroker, Range, SetOf, holds, message
+from kafka_spec.spec.domain import NONE, Bound, Bounded, Broker, BrokerOrNone, PerBroker, Range, SetOf, holds, message
 
 REPLICAS = Bound("replicas", 2, 6, "brokers that hold the partition")
 LOG_SIZE = Bound("log_size", 1, 8, "entries a log can hold")

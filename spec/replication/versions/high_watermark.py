@@ -4,11 +4,11 @@ The base of all versions. Its flaw: the high watermark of a follower is one fetc
 by the replica that leads next (KIP-101, scenario 1), or kept by one whose leader never had it (scenario 2).
 """
 
-from spec.bounds import REPLICATION
-from spec.replication.properties import PROPERTIES
-from spec.replication.rules import RULES
-from spec.replication.state import Partition
-from spec.table import Abstraction, Spec
+from kafka_spec.spec.bounds import REPLICATION
+from kafka_spec.spec.replication.properties import PROPERTIES
+from kafka_spec.spec.replication.rules import RULES
+from kafka_spec.spec.replication.state import Partition
+from kafka_spec.spec.table import Abstraction, Spec
 
 SPEC = Spec(
     name="replication/high_watermark",

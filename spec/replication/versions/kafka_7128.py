@@ -6,13 +6,13 @@ was committed until its ISR fetches, so a follower that lacks committed records 
 
 import dataclasses
 
-from spec.replication.rules import leader_does_not_count_follower, leader_is_true_leader
-from spec.replication.versions.kip_320 import (
+from kafka_spec.spec.replication.rules import leader_does_not_count_follower, leader_is_true_leader
+from kafka_spec.spec.replication.versions.kip_320 import (
     EXPAND_ISR,
     follower_has_reached_high_watermark,
     follower_is_in_leaders_epoch,
 )
-from spec.replication.versions.kip_320 import (
+from kafka_spec.spec.replication.versions.kip_320 import (
     SPEC as KIP_320,
 )
 

@@ -6,18 +6,18 @@ has not changed. If another replica led meanwhile, the old leader truncated, and
 
 import dataclasses
 
-from spec.replication.rules import (
+from kafka_spec.spec.replication.rules import (
     replica_is_not_the_leader,
     request_is_new_to_replica,
     request_names_a_leader,
     take_request,
 )
-from spec.replication.state import Partition
-from spec.replication.versions.kip_320 import (
+from kafka_spec.spec.replication.state import Partition
+from kafka_spec.spec.replication.versions.kip_320 import (
     BECOME_FENCED_FOLLOWER,
     leader_leads_at_request_epoch,
 )
-from spec.replication.versions.kip_320 import (
+from kafka_spec.spec.replication.versions.kip_320 import (
     SPEC as KIP_320,
 )
 

@@ -8,7 +8,7 @@ truncated is beyond it.
 
 import dataclasses
 
-from spec.replication.rules import (
+from kafka_spec.spec.replication.rules import (
     FOLLOWER_REPLICATE,
     LEADER_INC_HIGH_WATERMARK,
     LEADER_SHRINK_ISR,
@@ -22,14 +22,14 @@ from spec.replication.rules import (
     leader_is_true_leader,
     leader_presumes_leadership,
 )
-from spec.replication.versions.kip_320 import (
+from kafka_spec.spec.replication.versions.kip_320 import (
     EXPAND_ISR,
     follower_has_reached_high_watermark,
 )
-from spec.replication.versions.kip_320 import (
+from kafka_spec.spec.replication.versions.kip_320 import (
     SPEC as KIP_320,
 )
-from spec.replication.versions.kip_320_first_try import (
+from kafka_spec.spec.replication.versions.kip_320_first_try import (
     high_watermark_is_of_leader_epoch,
     leader_has_entry_at_high_watermark,
 )

@@ -6,8 +6,8 @@ epoch, the answer is the end of another epoch, and the follower may keep what th
 
 import dataclasses
 
-from spec.log import end_offset_for_epoch
-from spec.replication.rules import (
+from kafka_spec.spec.log import end_offset_for_epoch
+from kafka_spec.spec.replication.rules import (
     BECOME_FOLLOWER,
     replica_is_not_the_leader,
     request_is_new_to_replica,
@@ -15,8 +15,8 @@ from spec.replication.rules import (
     take_request,
     truncate_log,
 )
-from spec.replication.state import Partition
-from spec.replication.versions.high_watermark import SPEC as HIGH_WATERMARK
+from kafka_spec.spec.replication.state import Partition
+from kafka_spec.spec.replication.versions.high_watermark import SPEC as HIGH_WATERMARK
 
 
 def end_offset_at_leader(s: Partition, request: int, replica: int) -> int:

@@ -6,7 +6,7 @@ watermark, a follower that is at another epoch. With two replicas the flaw does 
 
 import dataclasses
 
-from spec.replication.rules import (
+from kafka_spec.spec.replication.rules import (
     BECOME_FOLLOWER,
     replica_is_not_the_leader,
     request_is_new_to_replica,
@@ -14,7 +14,7 @@ from spec.replication.rules import (
     take_request,
     truncate_to_divergence,
 )
-from spec.replication.versions.high_watermark import SPEC as HIGH_WATERMARK
+from kafka_spec.spec.replication.versions.high_watermark import SPEC as HIGH_WATERMARK
 
 BECOME_FOLLOWER_AT_DIVERGENCE = dataclasses.replace(
     BECOME_FOLLOWER,

@@ -6,9 +6,9 @@ leader that is in the epoch of its request. The version that keeps StrongIsr at 
 
 import dataclasses
 
-from spec.domain import contains
-from spec.log import high_watermark_may_pass, reaches_high_watermark
-from spec.replication.rules import (
+from kafka_spec.spec.domain import contains
+from kafka_spec.spec.log import high_watermark_may_pass, reaches_high_watermark
+from kafka_spec.spec.replication.rules import (
     FOLLOWER_REPLICATE,
     LEADER_EXPAND_ISR,
     LEADER_INC_HIGH_WATERMARK,
@@ -24,14 +24,14 @@ from spec.replication.rules import (
     request_is_new_to_replica,
     request_names_a_leader,
 )
-from spec.replication.state import Partition
-from spec.replication.versions.high_watermark import SPEC as HIGH_WATERMARK
-from spec.replication.versions.kip_279 import BECOME_FOLLOWER_AT_DIVERGENCE
-from spec.replication.versions.kip_320_first_try import (
+from kafka_spec.spec.replication.state import Partition
+from kafka_spec.spec.replication.versions.high_watermark import SPEC as HIGH_WATERMARK
+from kafka_spec.spec.replication.versions.kip_279 import BECOME_FOLLOWER_AT_DIVERGENCE
+from kafka_spec.spec.replication.versions.kip_320_first_try import (
     high_watermark_is_of_leader_epoch,
     leader_has_entry_at_high_watermark,
 )
-from spec.table import Constants
+from kafka_spec.spec.table import Constants
 
 MODEL = "Kip320.tla (hachikuji/kafka-specification)"
 

@@ -7,9 +7,9 @@ three replicas and epochs up to 2.
 
 import dataclasses
 
-from spec.domain import contains
-from spec.log import both_reach_in_same_epoch, divergence_offset, high_watermark_is_of_epoch, needs_truncation
-from spec.replication.rules import (
+from kafka_spec.spec.domain import contains
+from kafka_spec.spec.log import both_reach_in_same_epoch, divergence_offset, high_watermark_is_of_epoch, needs_truncation
+from kafka_spec.spec.replication.rules import (
     BECOME_FOLLOWER,
     FOLLOWER_REPLICATE,
     LEADER_EXPAND_ISR,
@@ -29,9 +29,9 @@ from spec.replication.rules import (
     take_request,
     truncate_log,
 )
-from spec.replication.state import ANY_REPLICA, Partition
-from spec.replication.versions.high_watermark import SPEC as HIGH_WATERMARK
-from spec.table import Constants, Rule
+from kafka_spec.spec.replication.state import ANY_REPLICA, Partition
+from kafka_spec.spec.replication.versions.high_watermark import SPEC as HIGH_WATERMARK
+from kafka_spec.spec.table import Constants, Rule
 
 MODEL = "Kip320FirstTry.tla (hachikuji/kafka-specification)"
 

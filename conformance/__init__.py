@@ -1,0 +1,1 @@
+"""Holds the model of spec/ and the implementation of impl/ to each other."""

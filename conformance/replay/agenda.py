@@ -1,0 +1,136 @@
+"""What is left of a controller's event: tasks on the agenda here, a step and sets of brokers in the model.
+
+`written` and `read` are each other's inverse on what stands on an agenda between two steps of the model. That the controller's own
+answers to who asked it (`tell_remaining`, `tell_elected`) are still to come means nothing there.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from kafka_spec.impl.controller.context import mask, unmask
+from kafka_spec.impl.controller.controller import ChangePartitions, ChangeReplicas, Do, Task
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.control.decisions import Checked
+from kafka_spec.spec.control.state import ControllerState, Step, Strategy
+from kafka_spec.spec.table import Constants
+
+FAIL_OVER = tuple(
+    Do(step) for step in ("delete_notifications", "read_everything", "start_replicas", "start_partitions", "end_failover")
+)
+"""What a controller does that has just been elected: the model's step READ."""
+SECOND_STEP = Do("increment_epoch")
+"""What an election of 0.10 has still to do: the model's life ELECTING."""
+SEED_PARTITIONS, END_FAIL_OVER = FAIL_OVER[-2:]
+WITHOUT_MEANING = ("elect_again", "start_partitions", "end_failover", "tell_remaining", "tell_elected", "end_preferred_election")
+"""Tasks of which the model has nothing to remember: they follow from what stands there, or answer who asked."""
+
+
+@dataclass
+class Rest:
+    """The rest of an event in the model's words, fields of spec.control.state.Controller and Context.
+
+    `registrations` are the brokers that are still to be taken for live, with what was read of them.
+    """
+
+    step: int = Step.IDLE
+    strategy: int = Strategy.OFFLINE
+    creating: int = 0
+    leaving: int = 0
+    bounced: int = 0
+    rejoining: int = 0
+    failed: int = 0
+    registrations: dict[int, tuple[znodes.Broker, int]] = field(default_factory=dict)
+
+
+def is_due(task: Task) -> bool:
+    """Whether a task is where a step of the model begins: it reads and, as the table allows, writes the state znode."""
+    if isinstance(task, Do):
+        return False
+    return task.trigger == ("online_partition" if isinstance(task, ChangePartitions) else "offline_replica")
+
+
+def written(
+    rest: Rest,
+    partition: TopicPartition,
+    replicas: Sequence[int],
+    *,
+    life: ControllerState,
+    seeded: bool,
+    leaves_alive: bool,
+    k: Constants,
+) -> list[Task]:
+    """Return the tasks of a rest, for a controller of this life.
+
+    `seeded` says, while it takes over, that the partition machine was started; `leaves_alive` that those who leave are in a
+    controlled shutdown.
+    """
+    if life == ControllerState.ELECTING:
+        return [SECOND_STEP]
+    if rest.step == Step.READ:
+        return list(FAIL_OVER)
+    tasks: list[Task] = []
+    if rest.step == Step.ELECT:
+        tasks.append(ChangePartitions("online_partition", deque([partition]), Strategy(rest.strategy)))
+    if rest.creating:
+        tasks.append(ChangeReplicas("online_replica", deque((partition, broker) for broker in replicas)))
+    if rest.leaving:
+        tasks.append(ChangeReplicas("offline_replica", deque((partition, broker) for broker in unmask(rest.leaving))))
+        if life == ControllerState.ACTIVE and not leaves_alive and k.election_after_removal == Checked.YES:
+            tasks.append(Do("elect_again"))
+    if life == ControllerState.LOADING:
+        return [*tasks, END_FAIL_OVER] if seeded else [*tasks, SEED_PARTITIONS, END_FAIL_OVER]
+    if rest.bounced:
+        tasks += [Do("fail_brokers", tuple(unmask(rest.bounced))), _start(rest, rest.bounced)]
+    if rest.rejoining:
+        tasks.append(_start(rest, rest.rejoining))
+    if rest.failed:
+        tasks.append(Do("fail_brokers", tuple(unmask(rest.failed))))
+    return tasks
+
+
+def _start(rest: Rest, brokers: int) -> Do:
+    return Do("start_brokers", {broker: rest.registrations[broker] for broker in unmask(brokers)})
+
+
+def read(agenda: Iterable[Task]) -> Rest:
+    """Return what the tasks on an agenda are in the model's words.
+
+    Raises:
+        ValueError: a step of the model has begun and not ended.
+    """
+    rest = Rest()
+    tasks = list(agenda)
+    if not tasks:
+        return rest
+    if tasks[0] == FAIL_OVER[0]:
+        return Rest(step=Step.READ)
+    if tasks[0] == SECOND_STEP:
+        return rest
+    if not is_due(tasks[0]):
+        raise ValueError(f"a controller is about to do {tasks[0]}, in the middle of a step of the model")
+    rest.step = Step.ELECT if isinstance(tasks[0], ChangePartitions) else Step.REMOVE
+    for place, task in enumerate(tasks):
+        if isinstance(task, ChangePartitions):
+            rest.strategy = task.strategy
+        elif isinstance(task, ChangeReplicas) and task.trigger == "online_replica":
+            rest.creating = 1
+        elif isinstance(task, ChangeReplicas):
+            rest.leaving = mask(broker for _, broker in task.todo)
+        elif task.step == "fail_brokers":
+            assert isinstance(task.about, tuple)
+            following = tasks[place + 1] if place + 1 < len(tasks) else None
+            if isinstance(following, Do) and following.step == "start_brokers":
+                rest.bounced = mask(task.about)
+            else:
+                rest.failed = mask(task.about)
+        elif task.step == "start_brokers":
+            assert isinstance(task.about, dict)
+            rest.registrations = task.about
+            rest.rejoining = mask(task.about) & ~rest.bounced
+        elif task.step not in WITHOUT_MEANING:
+            raise ValueError(f"{task} is still to be done, which is no beginning of a step of the model")
+    return rest

@@ -1,0 +1,133 @@
+"""Steps of controllers. One goes on up to where the controller next reads the state znode, or to the end of the event."""
+
+from __future__ import annotations
+
+from kafka_spec.conformance.replay.agenda import is_due
+from kafka_spec.conformance.replay.ensemble import ModelSession
+from kafka_spec.conformance.replay.projection import Projection
+from kafka_spec.conformance.replay.requests import P
+from kafka_spec.conformance.replay.steps import NotEnabled, Steps, controller_on, running
+from kafka_spec.impl.controller.controller import Changed, Controller, ElectPreferred, Event, ShutDown
+from kafka_spec.impl.coordination import znodes
+
+STEPS = Steps()
+
+
+def go_on(controller: Controller) -> None:
+    """Let a controller work up to its next look at the state znode, or the end of the event."""
+    while controller.agenda and not is_due(controller.agenda[0]):
+        controller.step()
+
+
+def hear(controller: Controller, event: Event) -> None:
+    """Let a controller hear of something next, and begin with it."""
+    if event in controller.events:
+        controller.events.remove(event)
+    controller.events.appendleft(event)
+    controller.step()
+
+
+def handle(controller: Controller, event: Event) -> None:
+    """Let a controller handle an event, up to its next look at the state znode."""
+    if controller.agenda:
+        raise NotEnabled(f"controller {controller.controller_id} is handling another event")
+    hear(controller, event)
+    go_on(controller)
+
+
+@STEPS.of("ElectController", "CreateControllerZnode")
+def stand_for_election(projection: Projection, controller: int) -> None:
+    """Look who is the controller: nobody is."""
+    hear(controller_on(projection, controller), Changed("controller"))
+
+
+@STEPS.of("IncrementControllerEpoch")
+def take_one_task(projection: Projection, controller: int) -> None:
+    """Do the next task, and no more."""
+    controller_on(projection, controller).step()
+
+
+@STEPS.of("TakeOver")
+def take_over(projection: Projection, controller: int) -> None:
+    """Do what fail-over does before it looks at the state znode for the first time."""
+    go_on(controller_on(projection, controller))
+
+
+@STEPS.of("ElectLeader", "TakeReplicaOffline", "ControllerMoved")
+def change_state(projection: Projection, controller: int) -> None:
+    """Do what is due at the state znode; if that is refused, the controller finds out by itself."""
+    boss = controller_on(projection, controller)
+    if not boss.agenda:
+        raise NotEnabled(f"controller {controller} has nothing to do")
+    boss.step()
+    go_on(boss)
+
+
+@STEPS.of("NoticeBrokerChange")
+def notice_brokers(projection: Projection, controller: int) -> None:
+    """Read /brokers/ids."""
+    handle(controller_on(projection, controller), Changed("brokers"))
+
+
+@STEPS.of("NoticeTopic")
+def notice_topics(projection: Projection, controller: int) -> None:
+    """Read /brokers/topics."""
+    handle(controller_on(projection, controller), Changed("topics"))
+
+
+@STEPS.of("NoticeIsrChange")
+def notice_isr_change(projection: Projection, controller: int) -> None:
+    """Read what a notification tells of: the leader that changed the ISR has written it."""
+    projection.cluster.tools.create(znodes.isr_change(), znodes.encode_partitions([P]), sequential=True)
+    handle(controller_on(projection, controller), Changed("isr changes"))
+
+
+@STEPS.of("PreferredElection")
+def ask_for_preferred_election(projection: Projection, controller: int) -> None:
+    """Ask for a preferred replica election."""
+    handle(controller_on(projection, controller), ElectPreferred((P,), lambda _: None))
+
+
+@STEPS.of("ControlledShutdown")
+def hear_of_shutdown(projection: Projection, controller: int, broker: int) -> None:
+    """Take a broker's request to shut down."""
+    node = running(projection, broker)
+    handle(controller_on(projection, controller), ShutDown(broker, node.epoch, lambda *_: None))
+
+
+@STEPS.of("Resign")
+def notice_controller(projection: Projection, controller: int) -> None:
+    """Look who is the controller: another, or nobody."""
+    boss = controller_on(projection, controller)
+    if boss.agenda:
+        raise NotEnabled(f"controller {controller} is handling another event")
+    hear(boss, Changed("controller"))
+
+
+@STEPS.of("AdoptEpoch")
+def notice_epoch(projection: Projection, controller: int) -> None:
+    """Look at /controller_epoch."""
+    boss = controller_on(projection, controller)
+    waiting = boss.agenda.copy()
+    boss.agenda.clear()
+    hear(boss, Changed("controller epoch"))
+    boss.agenda.extendleft(reversed(waiting))
+
+
+@STEPS.of("GiveUp")
+def fail_in_failover(projection: Projection, controller: int) -> None:
+    """Let the next operation on ZooKeeper meet an error, and the controller give up."""
+    boss = controller_on(projection, controller)
+    session = projection.cluster.brokers[controller].session
+    assert isinstance(session, ModelSession)
+    session.fails = True
+    boss.step()
+    while boss.agenda:
+        boss.step()
+
+
+@STEPS.of("NoticeExpiry")
+def open_another_session(projection: Projection, controller: int) -> None:
+    """Notice that the session is over, and go on under another."""
+    running(projection, controller)
+    projection.cluster.reopen(controller)

@@ -1,0 +1,274 @@
+"""What a controller knows and has to send, field by field: in the model, and here.
+
+Three things the model says otherwise, and both mean the same by them:
+
+* A batch gathers requests and sends them when its last replica is done; the model has sent them at once. What is gathered
+  counts as sent.
+* An UpdateMetadata counts where its live brokers are not those that were last told over that channel. The others, which tell of
+  partitions after each LeaderAndIsr, are no requests of the model.
+* The epoch of a broker that is still to be taken for live stands on the agenda; the model has it in the context at once. What is
+  sent to a broker before that carries its former epoch and will be refused; the model does not send it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from kafka_spec.conformance.replay import agenda
+from kafka_spec.conformance.replay.agenda import Rest
+from kafka_spec.conformance.replay.requests import P, leadership, model_leadership, model_request, real_request, registration
+from kafka_spec.conformance.replay.same import Part, Same, attribute
+from kafka_spec.impl.controller.context import ControllerContext, mask, unmask
+from kafka_spec.impl.controller.controller import Controller
+from kafka_spec.impl.protocol import controller_requests as requests
+from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from kafka_spec.spec.control import state
+from kafka_spec.spec.control.state import ControllerState
+from kafka_spec.spec.domain import contains
+from kafka_spec.spec.partition import PartitionState
+from kafka_spec.spec.replica import ReplicaState
+
+if TYPE_CHECKING:
+    from kafka_spec.conformance.replay.projection import Projection
+
+
+class ControllerView:
+    """A controller as its correspondence looks at it: itself, the rest of its event, and where the model's numbers come from."""
+
+    def __init__(self, projection: Projection, number: int, controller: Controller) -> None:
+        self.projection = projection
+        self.number = number
+        self.controller = controller
+        self.context: ControllerContext = controller.context
+        self.rest = Rest()
+        self.broker_epochs: list[int] = []
+
+    # Life and machines
+
+    @property
+    def life(self) -> int:
+        """The life of the controller."""
+        return int(self.controller.life)
+
+    @life.setter
+    def life(self, life: int) -> None:
+        self.controller.lives.load((self.number,), ControllerState(life))
+
+    @property
+    def epoch(self) -> int:
+        """The controller epoch; the version that it checks moves with it."""
+        if self.context.epoch_version != self.context.epoch:
+            raise ValueError(f"controller {self.number} has epoch {self.context.epoch} at version {self.context.epoch_version}")
+        return self.context.epoch
+
+    @epoch.setter
+    def epoch(self, epoch: int) -> None:
+        self.context.epoch = self.context.epoch_version = epoch
+
+    @property
+    def partition(self) -> int:
+        """What the controller takes the partition for."""
+        return int(self.controller.partitions.state_of(P))
+
+    @partition.setter
+    def partition(self, found: int) -> None:
+        self.controller.partitions.load((P,), PartitionState(found))
+
+    @property
+    def replicas(self) -> list[int]:
+        """What the controller takes the replica on each broker for."""
+        return [int(self.controller.replicas.state_of(P, broker)) for broker in range(self.projection.brokers)]
+
+    @replicas.setter
+    def replicas(self, found: list[int]) -> None:
+        for broker, one in enumerate(found):
+            self.controller.replicas.load((P, broker), ReplicaState(one))
+
+    # What it knows
+
+    @property
+    def live(self) -> int:
+        """The registered brokers, as last read."""
+        return mask(self.context.live)
+
+    @live.setter
+    def live(self, live: int) -> None:
+        self.context.live = {broker: registration(broker) for broker in unmask(live)}
+
+    def _known_epochs(self) -> list[int]:
+        """Return the epoch of each broker as it was last read; 0 of one that was found gone."""
+        epochs = {broker: epoch for broker, epoch in self.context.broker_epochs.items() if not contains(self.rest.failed, broker)}
+        epochs.update({broker: epoch for broker, (_, epoch) in self.rest.registrations.items()})
+        return [self.projection.epoch_of(broker, epochs.get(broker, 0)) for broker in range(self.projection.brokers)]
+
+    def put_broker_epochs(self, context: state.Context) -> None:
+        """Put the epochs: those of brokers that are still to be taken for live stand on the agenda, and an older one here."""
+        here = context.live & ~context.bounced
+        self.context.broker_epochs = {
+            broker: self.projection.creation_of(broker, context.broker_epochs[broker]) for broker in unmask(here)
+        }
+        self.context.broker_epochs.update(dict.fromkeys(unmask(context.bounced), 0))
+
+    @property
+    def stopping(self) -> int:
+        """The brokers that are shutting down."""
+        return mask(self.context.stopping)
+
+    @stopping.setter
+    def stopping(self, brokers: int) -> None:
+        self.context.stopping = set(unmask(brokers))
+
+    @property
+    def knows_topic(self) -> int:
+        """Whether it knows the topic, and with it the assignment."""
+        return int(P.topic in self.context.topics)
+
+    @knows_topic.setter
+    def knows_topic(self, known: int) -> None:
+        self.context.topics = {P.topic} if known else set()
+        self.context.assignments = {P: self.projection.assignment} if known else {}
+
+    @property
+    def leadership(self) -> state.LeaderAndIsr:
+        """The cached state of the partition."""
+        return model_leadership(self.context.leadership.get(P))
+
+    @leadership.setter
+    def leadership(self, cached: state.LeaderAndIsr) -> None:
+        held = leadership(cached)
+        self.context.leadership = {} if held is None else {P: held}
+
+    # What is left to do
+
+    def read_agenda(self) -> None:
+        """Read the rest of the event off the agenda, and with it what is known of the brokers' epochs."""
+        self.rest = agenda.read(self.controller.agenda)
+        self.broker_epochs = self._known_epochs()
+
+    def put_agenda(self, record: state.Controller) -> None:
+        """Put the rest of the event on the agenda."""
+        told = record.context
+        starting = {
+            broker: (registration(broker), self.projection.creation_of(broker, told.broker_epochs[broker]))
+            for broker in unmask(told.bounced | told.rejoining)
+        }
+        rest = Rest(record.step, told.strategy, told.creating, told.leaving, told.bounced, told.rejoining, told.failed, starting)
+        tasks = agenda.written(
+            rest,
+            P,
+            self.projection.assignment,
+            life=ControllerState(record.life),
+            seeded=record.partition != PartitionState.NON_EXISTENT,
+            leaves_alive=told.leaving & told.live != 0,
+            k=self.projection.k,
+        )
+        self.controller.agenda = deque(tasks)
+
+    # What is to be sent
+
+    @property
+    def channels(self) -> list[state.Channel]:
+        """What is to be sent to each broker."""
+        repeats, brokers = self.projection.repeats, range(self.projection.brokers)
+        return [state.Channel(self._requests(broker), int(repeats(self.number, broker))) for broker in brokers]
+
+    def _requests(self, broker: int) -> list[state.Request]:
+        queue = self.controller.channels.queues.get(broker)
+        if queue is None:
+            return []
+        told, found = self.projection.last_told(self.number, broker), []
+        for request in (*queue, *self._gathered(broker)):
+            if self.counts(broker, request, told):
+                found.append(model_request(request, self.projection.epoch_of(broker, request.broker_epoch)))
+                if isinstance(request, UpdateMetadataRequest):
+                    told = told_live(request)
+        return found
+
+    def counts(self, broker: int, request: requests.Request, told: int | None) -> bool:
+        """Whether a request is one of the model's; `told` are the live brokers that were last told over the channel."""
+        if self.projection.epoch_of(broker, request.broker_epoch) < self.broker_epochs[broker]:
+            return False
+        return not isinstance(request, UpdateMetadataRequest) or told_live(request) != told
+
+    def _gathered(self, broker: int) -> Iterable[requests.Request]:
+        """Return what has been gathered for a broker and will be sent with the rest of the batch."""
+        batch, context = self.controller.batch, self.context
+        header = self.number, context.epoch, context.broker_epochs.get(broker, 0)
+        if broker in context.live and broker in batch.leader_and_isr:
+            yield LeaderAndIsrRequest(*header, batch.leader_and_isr[broker], ())
+        if broker in context.live and broker in batch.stop_replica:
+            yield StopReplicaRequest(*header, batch.stop_replica[broker])
+
+    def put_channels(self, record: state.Controller) -> None:
+        """Open the channels, and fill them."""
+        told = record.context
+        channels = self.controller.channels
+        channels.close_all()
+        self.controller.batch.clear()
+        for broker in unmask((told.live | told.rejoining) & ~told.failed):
+            channels.open(broker)
+            for one in record.channels[broker].requests:
+                header = self.number, one.controller_epoch, self.projection.creation_of(broker, one.broker_epoch)
+                channels.send(broker, real_request(one, header, self.projection.assignment))
+            kinds = {one.kind for one in record.channels[broker].requests}
+            self.projection.note_told(self.number, broker, None if state.Kind.UPDATE_METADATA in kinds else told.live)
+            self.projection.repeated(self.number, broker)
+            if record.channels[broker].repeats:
+                self.projection.lose_next_answer(self.number, broker)
+
+
+def told_live(request: UpdateMetadataRequest) -> int:
+    """Return the live brokers that an UpdateMetadata tells of."""
+    return mask(broker.number for broker in request.live_brokers)
+
+
+def _nothing(boss: ControllerView, record: object) -> None:
+    """Put nothing: it stands on the agenda, with the step."""
+
+
+def _of_rest(field: str) -> Same:
+    """Say that a field stands on the agenda."""
+    return Same(field, lambda boss: getattr(boss.rest, field), _nothing)
+
+
+CONTEXT = Part(
+    state.Context,
+    attribute("live"),
+    Same("broker_epochs", lambda boss: boss.broker_epochs, ControllerView.put_broker_epochs),
+    attribute("stopping"),
+    attribute("knows_topic"),
+    attribute("leadership"),
+    _of_rest("strategy"),
+    _of_rest("creating"),
+    _of_rest("leaving"),
+    _of_rest("bounced"),
+    _of_rest("rejoining"),
+    _of_rest("failed"),
+)
+
+CONTROLLER = Part(
+    state.Controller,
+    attribute("life"),
+    attribute("epoch"),
+    Same("step", lambda boss: boss.rest.step, ControllerView.put_agenda),
+    attribute("partition"),
+    attribute("replicas"),
+    Same("context", CONTEXT.read, lambda boss, record: CONTEXT.put(boss, record.context)),
+    Same("channels", lambda boss: boss.channels, ControllerView.put_channels),
+)
+
+
+def read_controller(projection: Projection, number: int, controller: Controller) -> state.Controller:
+    """Return a controller in the model's words."""
+    boss = ControllerView(projection, number, controller)
+    boss.read_agenda()
+    found: state.Controller = CONTROLLER.read(boss)
+    return found
+
+
+def put_controller(projection: Projection, number: int, controller: Controller, record: state.Controller) -> None:
+    """Put a controller into a state of the model; nothing waits in its queue of events."""
+    controller.events.clear()
+    CONTROLLER.put(ControllerView(projection, number, controller), record)

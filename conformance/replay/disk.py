@@ -1,0 +1,103 @@
+"""What a replica has on disk: the model's entries as record batches in the files of a log, and where leader epochs begin."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from kafka_spec.impl.log import batches, checkpoint
+from kafka_spec.impl.log.log import PartitionLog
+from kafka_spec.spec.control import state
+from kafka_spec.spec.control.state import Role
+
+
+def entries_on(folder: str) -> tuple[tuple[int, int], ...]:
+    """Return (record, epoch) of each entry of the log in a folder, from its files."""
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".log"))  # noqa: PTH208 - hot, and no Path
+    except FileNotFoundError:
+        return ()
+    return _entries(b"".join([_content(f"{folder}/{name}") for name in names]))
+
+
+def epochs_on(folder: str) -> tuple[tuple[int, int], ...]:
+    """Return where each leader epoch begins, from the checkpoint in a log's folder."""
+    try:
+        return _epochs(_content(f"{folder}/{checkpoint.LEADER_EPOCHS}"))
+    except FileNotFoundError:
+        return ()
+
+
+@lru_cache(maxsize=1024)
+def _epochs(data: bytes) -> tuple[tuple[int, int], ...]:
+    return tuple(checkpoint.decode_epochs(data.decode().splitlines()[2:]))
+
+
+def _content(path: str) -> bytes:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(handle, 1 << 20)
+    finally:
+        os.close(handle)
+
+
+@lru_cache(maxsize=1024)
+def _entries(data: bytes) -> tuple[tuple[int, int], ...]:
+    found = []
+    for place, (batch, one) in enumerate(batches.split(data)):
+        (record,) = batches.records(one)
+        if record.offset != place or record.value is None:
+            raise ValueError(f"the log has offset {record.offset} at place {place}")
+        found.append((int(record.value), batch.epoch))
+    return tuple(found)
+
+
+@lru_cache(maxsize=64)
+def batch_of(record: int) -> bytes:
+    """Return a producer's batch with one record of the model."""
+    return bytes(batches.build([(0, None, str(record).encode())]))
+
+
+@dataclass(frozen=True)
+class Disk:
+    """What a replica has on disk: (record, epoch) of each entry, and where each leader epoch begins."""
+
+    entries: tuple[tuple[int, int], ...]
+    epochs: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, record: state.Replica) -> Disk:
+        """Return what a replica of the model has on disk; a leader has noted where its own epoch begins."""
+        entries = tuple((entry.record, entry.epoch) for entry in record.log)
+        begin: dict[int, int] = {}
+        for offset, (_, epoch) in enumerate(entries):
+            begin.setdefault(epoch, offset)
+        if record.role == Role.LEADER:
+            begin.setdefault(record.leader_epoch, record.epoch_start)
+        return cls(entries, tuple(begin.items()))
+
+    def write(self, log: PartitionLog) -> None:
+        """Have a log hold this."""
+        found = entries_on(str(log.folder))
+        common = 0
+        while common < min(len(found), len(self.entries)) and found[common] == self.entries[common]:
+            common += 1
+        log.truncate_to(common)
+        for offset in range(common, len(self.entries)):
+            record, epoch = self.entries[offset]
+            stamped = bytearray(batch_of(record))
+            batches.stamp(stamped, offset, epoch)
+            log.append_as_follower(bytes(stamped))
+        if log.epochs != self.epochs:
+            log.put_epochs(self.epochs)
+
+
+def put_disk(folder: str, wanted: Disk) -> None:
+    """Have a log that nobody has open hold this, if it does not already."""
+    if entries_on(folder) == wanted.entries and epochs_on(folder) == wanted.epochs:
+        return
+    log = PartitionLog(Path(folder))
+    wanted.write(log)
+    log.crash()

@@ -1,0 +1,89 @@
+"""Steps of operators, clients and faults."""
+
+from __future__ import annotations
+
+from random import Random
+
+from kafka_spec.conformance.replay.disk import batch_of
+from kafka_spec.conformance.replay.projection import Projection
+from kafka_spec.conformance.replay.requests import P
+from kafka_spec.conformance.replay.steps import NotEnabled, Steps, running
+from kafka_spec.impl.coordination.admin import Admin
+from kafka_spec.impl.log.log import PartitionLog
+from kafka_spec.impl.protocol.errors import KafkaError
+
+STEPS = Steps()
+
+
+@STEPS.of("CreateTopic")
+def create_topic(projection: Projection) -> None:
+    """Create the topic."""
+    admin = Admin(projection.cluster.tools, Random(0), lambda _: None)
+    admin.create_topic_with_assignment(P.topic, {P.partition: projection.assignment})
+
+
+@STEPS.of("Write")
+def write(projection: Projection, broker: int) -> None:
+    """Write the next record."""
+    projection.records += 1
+    try:
+        running(projection, broker).data.append_as_leader(P, batch_of(projection.records - 1), 1)
+    except KafkaError as error:
+        raise NotEnabled(str(error)) from error
+
+
+@STEPS.of("ShutDown")
+def begin_to_stop(projection: Projection, broker: int) -> None:
+    """Begin a controlled shutdown: whoever is the controller will hear of it."""
+    running(projection, broker).is_stopping = True
+
+
+@STEPS.of("Exit", "Crash")
+def end_process(projection: Projection, broker: int) -> None:
+    """End a process. The model takes the high watermark on disk for the oldest, so a process that exits does not write it."""
+    running(projection, broker)
+    projection.cluster.crash(broker)
+
+
+@STEPS.of("LossyCrash")
+def lose_power(projection: Projection, broker: int, end: int) -> None:
+    """End a process, and lose the end of its log."""
+    end_process(projection, broker)
+    log = PartitionLog(projection.cluster.folder / str(broker) / str(P))
+    log.truncate_to(end)
+    log.crash()
+
+
+@STEPS.of("Restart")
+def restart(projection: Projection, broker: int) -> None:
+    """Start a process."""
+    if broker in projection.cluster.brokers:
+        raise NotEnabled(f"broker {broker} runs")
+    projection.cluster.start(broker)
+
+
+@STEPS.of("Bounce")
+def bounce(projection: Projection, broker: int) -> None:
+    """End a process and start it again."""
+    running(projection, broker)
+    projection.cluster.bounce(broker)
+
+
+@STEPS.of("ExpireSession")
+def expire(projection: Projection, broker: int) -> None:
+    """Let a session expire."""
+    running(projection, broker)
+    projection.cluster.expire(broker)
+
+
+@STEPS.of("LoseConnection")
+def lose_connection(projection: Projection, controller: int, broker: int) -> None:
+    """Have the answer to the request in flight lost: it will be sent again."""
+    projection.lose_next_answer(controller, broker)
+
+
+@STEPS.of("LoseRequest")
+def lose_request(projection: Projection, controller: int, broker: int) -> None:
+    """Lose the request in flight."""
+    if not projection.cluster.lose(controller, broker):
+        raise NotEnabled(f"nothing waits in the channel from {controller} to {broker}")

@@ -1,0 +1,140 @@
+"""Steps of leaders and followers: fetching, the high watermark, the ISR, and a fetch that waits on the network."""
+
+from __future__ import annotations
+
+from kafka_spec.conformance.replay.ensemble import ModelSession
+from kafka_spec.conformance.replay.projection import Projection
+from kafka_spec.conformance.replay.requests import P
+from kafka_spec.conformance.replay.steps import LONG, NotEnabled, Steps, running
+from kafka_spec.impl.broker.broker import Broker
+from kafka_spec.impl.broker.isr import IsrWrite
+from kafka_spec.impl.coordination.memory import Loss
+from kafka_spec.impl.protocol.data_requests import Fetched, FetchRequest, OffsetsForLeaderEpochRequest
+from kafka_spec.impl.protocol.errors import Code
+
+STEPS = Steps()
+
+
+def end_of(projection: Projection, broker: int) -> int:
+    """Return where the log of a broker that runs ends."""
+    return running(projection, broker).replicas.partitions[P].opened.end_offset
+
+
+def truncate(projection: Projection, leader: Broker, follower: Broker) -> int:
+    """Let a follower ask its leader where their logs part, until it may fetch; return how often it asked."""
+    asked = 0
+    while (request := follower.data.fetchers.next_request(leader.number, projection.clock)) is not None:
+        if not isinstance(request, OffsetsForLeaderEpochRequest):
+            follower.data.fetchers.lost(leader.number, 0)
+            return asked
+        answers = leader.data.handle_offsets_for_leader_epoch(request)
+        follower.data.fetchers.take(leader.number, answers, projection.clock)
+        asked += 1
+        if answers[P].error != Code.NONE:
+            raise NotEnabled(f"broker {leader.number} answers {answers[P].error.name}")
+    raise NotEnabled(f"broker {follower.number} does not fetch from {leader.number}")
+
+
+def next_fetch(projection: Projection, leader: int, follower: int) -> FetchRequest:
+    """Return the next fetch of a follower, which has truncated its log before."""
+    truncate(projection, running(projection, leader), running(projection, follower))
+    request = running(projection, follower).data.fetchers.next_request(leader, projection.clock)
+    assert isinstance(request, FetchRequest)
+    return request
+
+
+def arrives(projection: Projection, leader: Broker, request: FetchRequest) -> Fetched:
+    """Let a fetch arrive at a leader, which notes where the follower's log ends; return what is answered."""
+    position = request.partitions[P]
+    fetched = leader.data.read(P, position, request.replica)
+    if fetched.error != Code.NONE:
+        raise NotEnabled(f"broker {leader.number} answers {fetched.error.name}")
+    leader.data.note_fetch(P, request.replica, position.offset, request.broker_epoch, projection.clock)
+    return fetched
+
+
+@STEPS.of("TruncateToLeader")
+def truncate_to_leader(projection: Projection, leader: int, follower: int) -> None:
+    """Let a follower ask its leader where their logs part, and truncate there."""
+    truncate(projection, running(projection, leader), running(projection, follower))
+
+
+@STEPS.of("Fetch")
+def fetch(projection: Projection, leader: int, follower: int) -> None:
+    """Let a follower fetch, and take the answer."""
+    request = next_fetch(projection, leader, follower)
+    fetched = arrives(projection, running(projection, leader), request)
+    running(projection, follower).data.fetchers.take(leader, {P: fetched}, projection.clock)
+
+
+def tell_end(projection: Projection, leader: int, follower: int) -> None:
+    """Let a leader learn from a follower's fetch where its log ends; the answer is lost."""
+    request = next_fetch(projection, leader, follower)
+    arrives(projection, running(projection, leader), request)
+    running(projection, follower).data.fetchers.lost(leader, 0)
+
+
+@STEPS.of("AdvanceHighWatermark")
+def advance_high_watermark(projection: Projection, leader: int) -> None:
+    """Let a leader hear of its ISR, and advance its high watermark by one."""
+    boss = running(projection, leader)
+    hosted = boss.replicas.partitions[P]
+    for member in hosted.isr:
+        if member != leader:
+            tell_end(projection, leader, member)
+    projection.clock += LONG
+    boss.data.advance_high_watermark(P, projection.clock, at_most=hosted.high_watermark + 1)
+
+
+@STEPS.of("ExpandIsr")
+def expand_isr(projection: Projection, leader: int, follower: int) -> None:
+    """Let a leader hear of a follower, and take it into the ISR."""
+    tell_end(projection, leader, follower)
+    written(running(projection, leader).data.try_expand_isr(P, follower, projection.clock))
+
+
+@STEPS.of("DropFromIsr", "ShrinkIsr")
+def shrink_isr(projection: Projection, leader: int, follower: int) -> None:
+    """Let a leader take a follower that lags out of the ISR."""
+    written(running(projection, leader).data.try_shrink_isr(P, (follower,), projection.clock))
+
+
+@STEPS.of("ShrinkIsrUnanswered")
+def shrink_isr_unanswered(projection: Projection, leader: int, follower: int) -> None:
+    """Let a leader take a follower out of the ISR; the answer is lost, and the write is tried again."""
+    boss = running(projection, leader)
+    session = boss.session
+    assert isinstance(session, ModelSession)
+    session.lose(Loss.REPLY)
+    boss.data.try_shrink_isr(P, (follower,), projection.clock)
+    boss.data.retry_isr_write(P, projection.clock)
+
+
+def written(outcome: IsrWrite) -> None:
+    """Refuse to call it a step if nothing was written."""
+    if outcome != IsrWrite.WRITTEN:
+        raise NotEnabled(outcome.value)
+
+
+@STEPS.of("SendLateFetch")
+def send_late_fetch(projection: Projection, leader: int, follower: int) -> None:
+    """Let a follower's fetch wait on the network; its sender has given it up."""
+    request = next_fetch(projection, leader, follower)
+    running(projection, follower).data.fetchers.lost(leader, 0)
+    projection.fetches.append((request, running(projection, leader).replicas.partitions[P].leader_epoch))
+
+
+@STEPS.of("LateFetchExpandsIsr")
+def late_fetch_expands_isr(projection: Projection, leader: int) -> None:
+    """Let the fetch that waited arrive, and its sender join the ISR."""
+    request, _ = projection.fetches[0]
+    boss = running(projection, leader)
+    arrives(projection, boss, request)
+    written(boss.data.try_expand_isr(P, request.replica, projection.clock))
+    projection.fetches.pop(0)
+
+
+@STEPS.of("LoseLateFetch")
+def lose_late_fetch(projection: Projection) -> None:
+    """Lose the fetch that waited."""
+    projection.fetches.pop(0)

@@ -1,0 +1,81 @@
+"""Steps of brokers that a request of a controller makes."""
+
+from __future__ import annotations
+
+from kafka_spec.conformance.replay.controllers import told_live
+from kafka_spec.conformance.replay.projection import Projection
+from kafka_spec.conformance.replay.requests import P
+from kafka_spec.conformance.replay.steps import NotEnabled, Steps, running
+from kafka_spec.impl.broker.broker import Broker
+from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, Request, StopReplicaRequest, UpdateMetadataRequest
+from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.spec.control.state import NO_EPOCH, Role, Stale
+
+STEPS = Steps()
+
+
+@STEPS.of(
+    "RefuseRequest",
+    "IgnoreLeaderAndIsr",
+    "BecomeLeader",
+    "BecomeFollower",
+    "LeaderIsUnavailable",
+    "UpdateMetadata",
+    "StopReplica",
+    "IgnoreStopReplica",
+)
+def deliver(projection: Projection, controller: int, broker: int) -> None:
+    """Hand over the request in flight; what the model does not count as a request goes before it, and after it."""
+    sender, receiver = running(projection, controller), running(projection, broker)
+    hand_over_uncounted(projection, sender, receiver)
+    request = sender.in_flight(broker)
+    if request is None:
+        raise NotEnabled(f"nothing waits in the channel from {controller} to {broker}")
+    hand_over(projection, sender, receiver, request, answered=not projection.repeats(controller, broker))
+    projection.repeated(controller, broker)
+    hand_over_uncounted(projection, sender, receiver)
+
+
+def hand_over_uncounted(projection: Projection, sender: Broker, receiver: Broker) -> None:
+    """Hand over what stands first in a channel and is no request of the model's."""
+    while (request := sender.in_flight(receiver.number)) is not None:
+        if projection.counts(sender.number, receiver.number, request):
+            return
+        hand_over(projection, sender, receiver, request, answered=True)
+
+
+def hand_over(projection: Projection, sender: Broker, receiver: Broker, request: Request, *, answered: bool) -> None:
+    """Let a broker take a request; note if it took effect though its generation was over."""
+    replicas = receiver.replicas
+    before = replicas.controller_epoch, replicas.partitions[P].leader_epoch if P in replicas.partitions else NO_EPOCH
+    answer = replicas.apply(request, 0, projection.clock)
+    code = answer.partitions.get(P, Code.NONE)
+    if answer.error == Code.NONE and code == Code.NONE and took_effect(receiver, request):
+        note_if_stale(projection, receiver, request, *before)
+    if answered:
+        if isinstance(request, UpdateMetadataRequest):
+            projection.note_told(sender.number, receiver.number, told_live(request))
+        sender.answered(receiver.number, request, answer)
+
+
+def took_effect(receiver: Broker, request: Request) -> bool:
+    """Whether a request that was not refused has changed anything, or could have."""
+    if isinstance(request, LeaderAndIsrRequest):
+        return receiver.replicas.partitions[P].leader_epoch == request.partitions[P].leadership.leader_epoch
+    return not isinstance(request, StopReplicaRequest) or receiver.replicas.role_of(P) != Role.NONE
+
+
+def note_if_stale(projection: Projection, receiver: Broker, request: Request, controller_epoch: int, leader_epoch: int) -> None:
+    """Note the first request that took effect though the broker had seen a newer generation."""
+    number = receiver.number
+    if projection.stale[number] != Stale.NOTHING:
+        return
+    if request.controller_epoch < controller_epoch:
+        projection.stale[number] = Stale.CONTROLLER_EPOCH
+    elif projection.epoch_of(number, request.broker_epoch) < projection.epoch_of(number, receiver.epoch):
+        projection.stale[number] = Stale.BROKER_EPOCH
+    elif not isinstance(request, UpdateMetadataRequest):
+        told = request.partitions[P]
+        epoch = told.leader_epoch if isinstance(request, StopReplicaRequest) else told.leadership.leader_epoch  # type: ignore[union-attr]
+        if NO_EPOCH < epoch < leader_epoch:
+            projection.stale[number] = Stale.LEADER_EPOCH

@@ -1,0 +1,48 @@
+"""The rules of the control-plane model as steps of the implementation: what is done, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kafka_spec.conformance.replay import controller_steps, environment_steps, replica_steps, request_steps
+from kafka_spec.conformance.replay.projection import Projection
+from kafka_spec.conformance.replay.replica_steps import end_of
+from kafka_spec.conformance.replay.requests import P
+from kafka_spec.conformance.replay.steps import LONG
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.spec.control.decisions import Checked
+
+STEPS = {**controller_steps.STEPS, **request_steps.STEPS, **replica_steps.STEPS, **environment_steps.STEPS}
+"""By the name of the rule."""
+
+
+def do(projection: Projection, rule: str, binding: Mapping[str, int]) -> None:
+    """Have the implementation do the step of a rule.
+
+    Raises:
+        NotEnabled: the implementation refuses to do anything of the kind.
+    """
+    projection.clock += LONG
+    STEPS[rule](projection, **binding)
+
+
+def refuses(projection: Projection, rule: str, binding: Mapping[str, int]) -> bool:
+    """Whether the implementation does not do this step of the model, since it is stricter: the two places where it is.
+
+    A follower whose session is over cannot join the ISR where the era compares the broker epoch of a fetch with the one that is
+    registered (KIP-903): there is none. The model compares it for a fetch that waited on the network alone.
+
+    A fetch from beyond the leader's log is answered OFFSET_OUT_OF_RANGE, and tells the leader nothing (Kafka's readFromLog comes
+    before updateFollowerFetchState). In an era that truncates to the high watermark the model takes any log for one that matches.
+    """
+    if rule == "ExpandIsr" and projection.k.fetch_generation_checked == Checked.YES:
+        if projection.ensemble.find(znodes.broker(binding["follower"])) is None:
+            return True
+    if rule in ("Fetch", "ExpandIsr"):
+        return end_of(projection, binding["follower"]) > end_of(projection, binding["leader"])
+    if rule == "AdvanceHighWatermark":
+        isr = projection.cluster.brokers[binding["leader"]].replicas.partitions[P].isr
+        return max(end_of(projection, member) for member in isr) > end_of(projection, binding["leader"])
+    if rule == "LateFetchExpandsIsr":
+        return projection.fetches[0][0].partitions[P].offset > end_of(projection, binding["leader"])
+    return False

@@ -1,0 +1,177 @@
+"""What the znodes hold, field by field: in the model, and here.
+
+The model counts a broker's registrations where ZooKeeper has the transaction that created its node; the projection knows which is
+which. The data version of /controller_epoch is that epoch, since nobody else writes it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from kafka_spec.conformance.replay.ensemble import Znode
+from kafka_spec.conformance.replay.requests import REGISTRATIONS, P, leadership, model_leadership, registration
+from kafka_spec.conformance.replay.same import Part, Same
+from kafka_spec.impl.controller.context import unmask, written
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.protocol.controller_requests import Leadership
+from kafka_spec.spec.control import state
+from kafka_spec.spec.domain import NONE
+
+if TYPE_CHECKING:
+    from kafka_spec.conformance.replay.projection import Projection
+
+LAST_ZXID = 1_000
+"""The transaction after which a loaded ensemble goes on: later than any registration that the model has counted."""
+
+
+TOPIC, STATE, PARENTS = znodes.topic(P.topic), znodes.state(P), znodes.partition_parents(P)
+PERSISTENT = tuple(Znode(path) for path in znodes.PERSISTENT)
+BROKERS = tuple(znodes.broker(number) for number in range(len(REGISTRATIONS)))
+
+
+class Znodes:
+    """An ensemble as its correspondence looks at it, and the nodes to put there."""
+
+    def __init__(self, projection: Projection) -> None:
+        self.projection = projection
+        self.find = projection.ensemble.find
+        self.staged: list[Znode] = []
+
+    def stage(self, path: str, data: bytes = b"", version: int = 0, czxid: int = 0, owner: int = 0) -> None:
+        """Put a node, once all are staged."""
+        self.staged.append(Znode(path, data, version, czxid, owner))
+
+
+def _controller(nodes: Znodes) -> int:
+    found = nodes.find(znodes.CONTROLLER)
+    return NONE if found is None else _holder(found.data)
+
+
+@lru_cache(maxsize=64)
+def _held_by(broker: int) -> bytes:
+    return znodes.Controller(broker, 0).encode()
+
+
+@lru_cache(maxsize=64)
+def _holder(data: bytes) -> int:
+    return znodes.Controller.decode(data).broker
+
+
+def _put_controller(nodes: Znodes, record: state.ZooKeeper) -> None:
+    if record.controller != NONE:
+        nodes.stage(znodes.CONTROLLER, _held_by(record.controller), owner=nodes.projection.session_of(record.controller))
+
+
+def _controller_epoch(nodes: Znodes) -> int:
+    found = nodes.find(znodes.CONTROLLER_EPOCH)
+    if found is None:
+        return 0
+    epoch = znodes.decode_controller_epoch(found.data)
+    if epoch != found.version:
+        raise ValueError(f"/controller_epoch holds {epoch} at version {found.version}")
+    return epoch
+
+
+def _put_controller_epoch(nodes: Znodes, record: state.ZooKeeper) -> None:
+    nodes.stage(znodes.CONTROLLER_EPOCH, znodes.encode_controller_epoch(record.controller_epoch), record.controller_epoch)
+
+
+def _registered(nodes: Znodes) -> int:
+    found = 0
+    for broker in range(nodes.projection.brokers):
+        if nodes.find(BROKERS[broker]) is not None:
+            found |= 1 << broker
+    return found
+
+
+def _put_registered(nodes: Znodes, record: state.ZooKeeper) -> None:
+    for broker in unmask(record.registered):
+        epoch = nodes.projection.creation_of(broker, record.broker_epochs[broker])
+        owner = nodes.projection.session_of(broker)
+        nodes.stage(BROKERS[broker], _content(broker), czxid=epoch, owner=owner)
+
+
+@lru_cache(maxsize=64)
+def _content(broker: int) -> bytes:
+    return registration(broker).encode()
+
+
+def _broker_epochs(nodes: Znodes) -> list[int]:
+    return [len(known) for known in nodes.projection.registrations]
+
+
+def _put_broker_epochs(nodes: Znodes, record: state.ZooKeeper) -> None:
+    """Put nothing: the registrations that were are known to the projection, and one that is stands as a node."""
+
+
+def _assignment(nodes: Znodes) -> list[int]:
+    found = nodes.find(TOPIC)
+    return [] if found is None else list(_replicas(found.data))
+
+
+@lru_cache(maxsize=64)
+def _replicas(data: bytes) -> tuple[int, ...]:
+    return znodes.Topic.decode(P.topic, data).partitions[P.partition]
+
+
+@lru_cache(maxsize=64)
+def _topic(replicas: tuple[int, ...]) -> bytes:
+    return znodes.Topic({P.partition: replicas}).encode()
+
+
+def _put_assignment(nodes: Znodes, record: state.ZooKeeper) -> None:
+    if record.assignment:
+        nodes.stage(TOPIC, _topic(tuple(record.assignment)))
+
+
+def _partition(nodes: Znodes) -> state.LeaderAndIsr:
+    found = nodes.find(STATE)
+    return model_leadership(None if found is None else written(_state(found.data), found.version))
+
+
+@lru_cache(maxsize=4096)
+def _state_of(held: Leadership) -> bytes:
+    return znodes.State(held.leader, held.leader_epoch, held.isr, held.controller_epoch).encode()
+
+
+@lru_cache(maxsize=4096)
+def _state(data: bytes) -> znodes.State:
+    return znodes.State.decode(P, data)
+
+
+def _put_partition(nodes: Znodes, record: state.ZooKeeper) -> None:
+    held = leadership(record.partition)
+    if held is not None:
+        for parent in PARENTS:
+            nodes.stage(parent)
+        nodes.stage(STATE, _state_of(held), held.version)
+
+
+ZOOKEEPER = Part(
+    state.ZooKeeper,
+    Same("controller", _controller, _put_controller),
+    Same("controller_epoch", _controller_epoch, _put_controller_epoch),
+    Same("registered", _registered, _put_registered),
+    Same("broker_epochs", _broker_epochs, _put_broker_epochs),
+    Same("assignment", _assignment, _put_assignment),
+    Same("partition", _partition, _put_partition),
+)
+
+
+def read_zookeeper(projection: Projection) -> state.ZooKeeper:
+    """Return what the znodes hold in the model's words."""
+    nodes = Znodes(projection)
+    for broker in range(projection.brokers):
+        if (found := nodes.find(BROKERS[broker])) is not None:
+            projection.note_registration(broker, found.czxid)
+    record: state.ZooKeeper = ZOOKEEPER.read(nodes)
+    return record
+
+
+def put_zookeeper(projection: Projection, record: state.ZooKeeper) -> None:
+    """Hold the znodes of a state of the model; the sessions that own them must be there."""
+    projection.registrations = [list(range(1, count + 1)) for count in record.broker_epochs]
+    nodes = Znodes(projection)
+    ZOOKEEPER.put(nodes, record)
+    projection.ensemble.put((*PERSISTENT, *nodes.staged), LAST_ZXID)

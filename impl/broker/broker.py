@@ -1,0 +1,219 @@
+"""One process of a broker, between its start and its end: a session, a registration, a controller, and replicas on a disk.
+
+Sans-IO: it does nothing by itself. Somebody steps its controller, hands it requests, and takes the answers back; what waits for
+another broker stands in `channels`. What is not in ZooKeeper or on the disk is gone with the process.
+
+Source: Kafka 2.8 KafkaServer.scala, KafkaZkClient.scala (registerBroker), RequestSendThread of ControllerChannelManager.scala.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+
+from kafka_spec.impl.broker.data_plane import DataPlane
+from kafka_spec.impl.broker.metadata import MetadataCache
+from kafka_spec.impl.broker.replica_manager import Answer, ReplicaManager
+from kafka_spec.impl.controller.context import Channels
+from kafka_spec.impl.controller.controller import Controller, ElectPreferred, LeaderAndIsrAnswer, ShutDown
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.admin import Admin
+from kafka_spec.impl.coordination.interface import NodeExists, Session
+from kafka_spec.impl.log.log import LogConfig
+from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, Request, StopReplicaRequest, UpdateMetadataRequest
+from kafka_spec.impl.protocol.data_requests import (
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+    DataRequest,
+    ElectLeadersRequest,
+    FetchRequest,
+    ListOffsetsRequest,
+    MetadataRequest,
+    OffsetsForLeaderEpochRequest,
+    ProduceRequest,
+)
+from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.responses import (
+    ElectLeadersResponse,
+    FetchResponse,
+    ListOffsetsResponse,
+    OffsetsForLeaderEpochResponse,
+    ProduceResponse,
+    Response,
+)
+from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.impl.protocol.state_change_log import StateChangeLog
+from kafka_spec.spec.table import Spec
+
+
+class Broker:
+    """A broker's process. It is not known to anybody before `register`."""
+
+    def __init__(
+        self,
+        number: int,
+        era: Spec,
+        session: Session,
+        folder: Path,
+        log: StateChangeLog,
+        clock: Callable[[], float],
+        random: Random,
+        settings: Settings | None = None,
+        config: LogConfig | None = None,
+        endpoint: znodes.Endpoint | None = None,
+    ) -> None:
+        """`folder` is the broker's disk; `clock` returns seconds since 1970; `random` draws what a topic that is created needs.
+
+        `settings` are the broker's, `config` that of its logs, `endpoint` where it listens.
+
+        Raises:
+            CheckpointError: a checkpoint of the folder cannot be read.
+            SpecError: the rows of the era's tables and the methods here do not meet.
+        """
+        settings = settings or Settings()
+        self.number = number
+        self.session = session
+        self.channels = Channels()
+        """What this broker's controller has to send."""
+        self.controller = Controller(number, era, session, self.channels, log, clock, settings.unclean_leader_election_enable)
+        self.replicas = ReplicaManager(number, era, folder, log, config, settings)
+        self.data = DataPlane(self.replicas, session)
+        self.metadata = MetadataCache(self.replicas, lambda name: self._create(name))
+        self.is_stopping = False
+        """Whether it has begun its controlled shutdown."""
+        self._clock = clock
+        self._random = random
+        self._endpoint = endpoint or znodes.Endpoint("127.0.0.1", 9092 + number)
+        self._taken = 0
+
+    @property
+    def epoch(self) -> int:
+        """The broker epoch: the creation id of the registration, -1 before there is one."""
+        return self.replicas.broker_epoch
+
+    # The session
+
+    def register(self) -> None:
+        """Register in /brokers/ids, learn the broker epoch, and stand for election as controller.
+
+        Raises:
+            NodeExists: the registration of an earlier session is still there.
+            ConnectionLost: it is unknown how far this came; it can be done again.
+            SessionExpired: the session is over.
+        """
+        self._register()
+        self.controller.start()
+
+    def _register(self) -> None:
+        for path in znodes.PERSISTENT:
+            if self.session.exists(path) is None:
+                with suppress(NodeExists):
+                    self.session.create(path)
+        path, content = znodes.broker(self.number), znodes.Broker(self.number, (self._endpoint,)).encode()
+        try:
+            _, stat = self.session.create(path, content, ephemeral=True)
+        except NodeExists:
+            found = self.session.exists(path)
+            if found is None or found.owner != self.session.id:  # not one whose reply was lost
+                raise
+            stat = found
+        self.replicas.broker_epoch = stat.czxid
+
+    @property
+    def has_session(self) -> bool:
+        """False once the broker has noticed that its session is over: then it needs another."""
+        return self.controller.has_session
+
+    def reopen(self, session: Session) -> None:
+        """Go on under a new session: resign if this was the controller, register anew, stand for election.
+
+        Raises: as of `register`; then it can be done again, with this session or another.
+        """
+        self.session = session
+        self._register()
+        self.data.session_opened(session)
+        self.controller.session_opened(session)
+
+    @property
+    def now(self) -> int:
+        """The time in milliseconds since 1970."""
+        return int(self._clock() * 1000)
+
+    # Requests of controllers
+
+    def step(self) -> bool:
+        """Do the next piece of the controller's work; return whether there was any."""
+        return self.controller.step()
+
+    def in_flight(self, receiver: int) -> Request | None:
+        """Return the request that this broker's controller is sending to another, if there is one."""
+        queue = self.channels.queues.get(receiver)
+        return queue[0] if queue else None
+
+    def take(self, request: Request) -> Answer:
+        """Take a request of a controller; return what is answered."""
+        self._taken += 1
+        answer = self.replicas.handle(request, self._taken, self.now)
+        if answer.error == Code.NONE and isinstance(request, UpdateMetadataRequest):
+            self.metadata.learn(request)
+        return answer
+
+    def answered(self, receiver: int, request: Request, answer: Answer) -> bool:
+        """Take the answer to a request of this broker's controller; return whether anybody waited for it.
+
+        Nobody does where the channel was closed meanwhile, or where the request was sent twice and this is the second answer.
+        """
+        if self.in_flight(receiver) is not request:
+            return False
+        self.channels.answered(receiver)
+        if isinstance(request, LeaderAndIsrRequest):
+            self.controller.handle(LeaderAndIsrAnswer(receiver, answer.error, answer.partitions))
+        return True
+
+    # Requests of followers and clients
+
+    def serve(self, message: Request | DataRequest, reply: Callable[[Response], object]) -> None:
+        """Take any request; its answer goes to `reply`, at once or later. Records with acks=0 have none."""
+        match message:
+            case LeaderAndIsrRequest() | UpdateMetadataRequest() | StopReplicaRequest():
+                reply(self.take(message))
+            case ProduceRequest():
+                self.data.handle_produce(message, self.now, lambda done: reply(ProduceResponse(done)))
+            case FetchRequest():
+                self.data.handle_fetch(message, self.now, lambda fetched: reply(FetchResponse(fetched)))
+            case OffsetsForLeaderEpochRequest():
+                reply(OffsetsForLeaderEpochResponse(self.data.handle_offsets_for_leader_epoch(message)))
+            case ListOffsetsRequest():
+                reply(ListOffsetsResponse(self.data.handle_list_offsets(message)))
+            case MetadataRequest():
+                reply(self.metadata.answer(message))
+            case ControlledShutdownRequest(broker, epoch):
+                event = ShutDown(broker, epoch, lambda error, left: reply(ControlledShutdownResponse(error, left)))
+                self.controller.handle(event)
+            case ElectLeadersRequest(partitions):
+                self.controller.handle(ElectPreferred(partitions, lambda codes: reply(ElectLeadersResponse(codes))))
+
+    def _create(self, topic: str) -> None:
+        """Create a topic that was asked for and is not there.
+
+        Raises:
+            KafkaError: as of `Admin.create_topic`.
+            ConnectionLost: whether it was created is unknown.
+            SessionExpired: the session is over.
+        """
+        settings = self.replicas.settings
+        admin = Admin(self.session, self._random, lambda _: None)
+        admin.create_topic(topic, settings.num_partitions, settings.default_replication_factor)
+
+    # The end
+
+    def close(self) -> None:
+        """End as a broker that shuts down: the logs are closed, then the session, and with it the registration."""
+        self.replicas.close()
+        self.session.close()
+
+    def crash(self) -> None:
+        """End as the process does: nothing more is written, and the session is left to the servers."""
+        self.replicas.crash()

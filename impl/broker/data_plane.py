@@ -1,0 +1,214 @@
+"""What followers and clients ask of a broker: produce, fetch, offsets; who is in the ISR; the high watermark.
+
+Sans-IO but for the logs and ZooKeeper: requests come in with the time, answers go to a callback, at once or later. A callback must
+not call back into the broker; it hands the answer on. Times are milliseconds of one clock that never goes back.
+
+Who runs a broker calls
+* `handle_produce`, `handle_fetch`, `handle_offsets_for_leader_epoch`, `handle_list_offsets` with what arrives, and
+  `replicas.handle` with what controllers send;
+* `fetchers` (fetcher.py) for what this broker asks of its leaders;
+* `tick(now)` when `next_tick(now)` says, or more often: delayed operations expire, slow followers leave the ISR, pending ISR writes
+  are tried again, ISR changes and failed log directories are told, high watermarks are written;
+* `session_opened` with each session of the broker, and `replicas.close` or `replicas.crash` at the end.
+
+The steps of the model are methods of their own, which the handlers compose: `note_fetch`, `try_expand_isr`, `try_shrink_isr`,
+`retry_isr_write`, `advance_high_watermark`, `read`, `append_as_leader`; those of a follower are
+`Fetchers.truncate_to_answer` and `Fetchers.append_fetched`.
+
+Source: Kafka 2.8 ReplicaManager.scala, Partition.scala, KafkaApis.scala, DelayedProduce.scala, DelayedFetch.scala.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from kafka_spec.impl.broker.delayed import DelayedFetch, DelayedProduce
+from kafka_spec.impl.broker.fetcher import Fetchers
+from kafka_spec.impl.broker.isr import PROPAGATION_CHECK_MS, IsrKeeper, IsrWrite
+from kafka_spec.impl.broker.led_partitions import ACKS_ALL, LedPartitions
+from kafka_spec.impl.broker.purgatory import Purgatory
+from kafka_spec.impl.broker.replica_manager import ReplicaManager
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.interface import ConnectionLost, Session, SessionExpired
+from kafka_spec.impl.protocol.data_requests import (
+    CONSUMER,
+    Fetched,
+    FetchPosition,
+    FetchRequest,
+    Produced,
+    ProduceRequest,
+)
+from kafka_spec.impl.protocol.errors import Code, KafkaError
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.control.decisions import Checked
+from kafka_spec.spec.control.state import Role
+
+Produces: TypeAlias = Mapping[TopicPartition, Produced]
+Fetches: TypeAlias = Mapping[TopicPartition, Fetched]
+
+
+class DataPlane(LedPartitions):
+    """The data plane of one broker."""
+
+    def __init__(self, replicas: ReplicaManager, session: Session | None = None) -> None:
+        """`replicas` are the broker's; `session` is its session with ZooKeeper, if it has one yet."""
+        super().__init__(replicas)
+        self.fetchers = Fetchers(replicas)
+        self.isr = IsrKeeper(replicas, session)
+        self.produces = Purgatory()
+        self.fetches = Purgatory()
+        self.shrink_due = self.propagation_due = self.checkpoint_due = 0
+        """When periodic work is next done."""
+        self._reported: set[TopicPartition] = set()
+        replicas.changed = self._look_again
+
+    def session_opened(self, session: Session) -> None:
+        """The broker has a session, or another one."""
+        self.isr.session = session
+
+    def _look_again(self, partition: TopicPartition) -> None:
+        """Look again at what waits for a partition: its role, its high watermark or its end has changed."""
+        self.produces.check(partition)
+        self.fetches.check(partition)
+
+    # Produce
+
+    def handle_produce(self, request: ProduceRequest, now: int, reply: Callable[[Produces], object]) -> None:
+        """Append batches; with acks -1 the answer waits for the ISR, with acks 0 there is none, and `reply` is not called."""
+        if request.acks not in (ACKS_ALL, 0, 1):
+            reply({p: Produced(Code.INVALID_REQUIRED_ACKS) for p in request.partitions})
+            return
+        done: dict[TopicPartition, Produced] = {}
+        required: dict[TopicPartition, int] = {}
+        for partition, records in request.partitions.items():
+            try:
+                self.check_named(partition)
+                first, last = self.append_as_leader(partition, records, request.acks)
+                done[partition], required[partition] = Produced(Code.NONE, first), last + 1
+            except KafkaError as error:
+                done[partition] = Produced(error.code)
+        for partition in required:
+            if not self.advance_high_watermark(partition, now):
+                self.fetches.check(partition)
+        if request.acks == ACKS_ALL and required:
+            waiting = DelayedProduce(now + request.timeout_ms, done, required, self.reached, reply)
+            self.produces.complete_or_watch(waiting, required)
+        elif request.acks != 0:
+            reply(done)
+
+    def reached(self, partition: TopicPartition, required: int) -> Code | None:
+        """Return what an acks=all produce is answered, None while it has to wait (checkEnoughReplicasReachOffset)."""
+        try:
+            hosted = self.led(partition)
+        except KafkaError as error:
+            return error.code
+        if hosted.high_watermark < required:
+            return None
+        enough = len(hosted.maximal_isr) >= self.replicas.settings.min_insync_replicas
+        return Code.NONE if enough else Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+    # Fetch
+
+    def handle_fetch(self, request: FetchRequest, now: int, reply: Callable[[Fetches], object]) -> None:
+        """Read for a follower up to the log's end, for a consumer up to the high watermark; wait while there is not enough."""
+        fetched = self.read_all(request)
+        if request.replica != CONSUMER:
+            for partition, position in request.partitions.items():
+                if fetched[partition].error == Code.NONE:
+                    self._follower_fetched(partition, position, request, now)
+        if request.max_wait_ms <= 0 or not fetched or self.has_enough(request, fetched):
+            reply(fetched)
+        else:
+            waiting = DelayedFetch(now + request.max_wait_ms, request, self.read_all, self.has_enough, reply)
+            self.fetches.complete_or_watch(waiting, request.partitions)
+
+    def read_all(self, request: FetchRequest) -> Fetches:
+        """Read what a fetch asks for; nothing is noted."""
+        return {p: self.read(p, position, request.replica) for p, position in request.partitions.items()}
+
+    def has_enough(self, request: FetchRequest, fetched: Fetches) -> bool:
+        """Whether a fetch need not wait: something is refused, there are enough bytes, or what it reads from is a full segment."""
+        if any(one.error != Code.NONE for one in fetched.values()):
+            return True
+        if sum(len(one.records) for one in fetched.values()) >= request.min_bytes:
+            return True
+        for partition, position in request.partitions.items():
+            hosted = self.replicas.partitions[partition]
+            end = hosted.high_watermark if request.replica == CONSUMER else hosted.opened.end_offset
+            if position.offset < end and not hosted.opened.same_segment(position.offset, end):
+                return True
+        return False
+
+    def _follower_fetched(self, partition: TopicPartition, position: FetchPosition, request: FetchRequest, now: int) -> None:
+        """Take a follower's fetch into account (updateFollowerFetchState)."""
+        if self.replicas.role_of(partition) != Role.LEADER or request.replica not in self.replicas.partitions[partition].followers:
+            return
+        moved = self.note_fetch(partition, request.replica, position.offset, request.broker_epoch, now)
+        self.try_expand_isr(partition, request.replica, now)
+        if moved:
+            self.advance_high_watermark(partition, now)
+
+    # The steps of a leader
+
+    def note_fetch(self, partition: TopicPartition, follower: int, offset: int, broker_epoch: int, now: int) -> bool:
+        """Note a follower's fetch position; return whether its end is another than before.
+
+        A fetch that an earlier process of the follower has sent is not noted, where the era compares broker epochs (KIP-903).
+        """
+        hosted = self.replicas.partitions[partition]
+        is_late = broker_epoch < hosted.followers[follower].broker_epoch
+        if is_late and self.replicas.k.fetch_generation_checked == Checked.YES:
+            return False
+        return hosted.note_fetch(follower, offset, broker_epoch, now)
+
+    def try_expand_isr(self, partition: TopicPartition, follower: int, now: int) -> IsrWrite:
+        """Take a follower into the ISR by a conditional write, if it may join."""
+        return self.isr.try_expand(partition, follower, now)
+
+    def try_shrink_isr(self, partition: TopicPartition, followers: tuple[int, ...], now: int) -> IsrWrite:
+        """Take followers out of the ISR by a conditional write, however they keep up."""
+        return self.isr.try_shrink(partition, followers, now)
+
+    def retry_isr_write(self, partition: TopicPartition, now: int) -> IsrWrite:
+        """Try a pending ISR write again."""
+        return self.isr.retry(partition, now)
+
+    def advance_high_watermark(self, partition: TopicPartition, now: int, at_most: int | None = None) -> bool:
+        """See `ReplicaManager.advance_high_watermark`."""
+        return self.replicas.advance_high_watermark(partition, now, at_most)
+
+    # Time
+
+    def tick(self, now: int) -> None:
+        """Do what is due."""
+        self.produces.expire(now)
+        self.fetches.expire(now)
+        if now >= self.shrink_due:
+            self.shrink_due = now + self.replicas.settings.replica_lag_time_max_ms // 2
+            self.isr.shrink_all(now)
+        if now >= self.propagation_due:
+            self.propagation_due = now + PROPAGATION_CHECK_MS
+            self.isr.retry_all(now)
+            self.isr.propagate(now)
+            self._report_failures()
+        if now >= self.checkpoint_due:
+            self.checkpoint_due = now + self.replicas.settings.replica_high_watermark_checkpoint_interval_ms
+            self.replicas.checkpoint_high_watermarks()
+
+    def next_tick(self, now: int) -> int:
+        """Return when `tick` has something to do next; `now` if it has already."""
+        deadlines = [self.shrink_due, self.propagation_due, self.checkpoint_due]
+        deadlines += [d for d in (self.produces.next_deadline(), self.fetches.next_deadline()) if d is not None]
+        return max(now, min(deadlines))
+
+    def _report_failures(self) -> None:
+        """Tell the controller of log directories that have failed, so that it asks which replicas are offline."""
+        unreported = [p for p in self.replicas.failures if p not in self._reported]
+        if not unreported or self.isr.session is None:
+            return
+        try:
+            self.isr.session.create(znodes.log_dir_event(), znodes.encode_log_dir_event(self.replicas.number), sequential=True)
+        except (ConnectionLost, SessionExpired):
+            return  # told at the next check; one notification too many does no harm
+        self._reported.update(unreported)

@@ -1,0 +1,65 @@
+"""The two operations that wait at a broker: a produce with acks=all, and a fetch.
+
+Source: Kafka 2.8 DelayedProduce.scala, DelayedFetch.scala.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from kafka_spec.impl.protocol.data_requests import Fetched, FetchRequest, Produced
+from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+
+
+@dataclass
+class DelayedProduce:
+    """A produce that waits until the high watermark has reached the `required` offset of each partition.
+
+    `done` is what is answered as far as it is known; `reached` tells what a partition is answered, None while it has to wait.
+    """
+
+    deadline: int
+    done: dict[TopicPartition, Produced]
+    required: dict[TopicPartition, int]
+    reached: Callable[[TopicPartition, int], Code | None]
+    reply: Callable[[Mapping[TopicPartition, Produced]], object]
+
+    def is_ready(self) -> bool:
+        """Return whether nothing is left to wait for; what a partition is answered once it stays (tryComplete)."""
+        for partition, offset in list(self.required.items()):
+            code = self.reached(partition, offset)
+            if code is not None:
+                del self.required[partition]
+                if code != Code.NONE:
+                    self.done[partition] = Produced(code)
+        return not self.required
+
+    def complete(self) -> None:
+        """Answer; what still waits has timed out."""
+        for partition in self.required:
+            self.done[partition] = Produced(Code.REQUEST_TIMED_OUT)
+        self.reply(self.done)
+
+
+@dataclass
+class DelayedFetch:
+    """A fetch that waits until there is enough to read, or until it is refused.
+
+    `read` reads, and notes nothing; `enough` tells whether what was read has to be answered.
+    """
+
+    deadline: int
+    request: FetchRequest
+    read: Callable[[FetchRequest], Mapping[TopicPartition, Fetched]]
+    enough: Callable[[FetchRequest, Mapping[TopicPartition, Fetched]], bool]
+    reply: Callable[[Mapping[TopicPartition, Fetched]], object]
+
+    def is_ready(self) -> bool:
+        """Return whether there is enough, or anything is wrong (tryComplete)."""
+        return self.enough(self.request, self.read(self.request))
+
+    def complete(self) -> None:
+        """Answer with what there is now."""
+        self.reply(self.read(self.request))

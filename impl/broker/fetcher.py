@@ -1,0 +1,198 @@
+"""What a follower asks of its leaders, and what it makes of their answers: truncating first, then fetching.
+
+Sans-IO: `next_request` gives the next request to one leader, at most one at a time; its answer, or the loss of the connection,
+comes back through `take` or `lost`. Who sends calls `leaders` and `next_request` whenever a controller's request was handled, an
+answer was taken, and at `next_due`. Times are milliseconds of the caller's clock.
+
+Source: Kafka 2.8 AbstractFetcherThread.scala, ReplicaFetcherThread.scala at inter.broker.protocol 2.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from kafka_spec.impl.broker.partition import FetchState, Phase
+from kafka_spec.impl.broker.replica_manager import ReplicaManager
+from kafka_spec.impl.log.batches import Corrupt
+from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
+from kafka_spec.impl.protocol.data_requests import (
+    EARLIEST,
+    LATEST,
+    EpochEnd,
+    EpochPosition,
+    Fetched,
+    FetchPosition,
+    FetchRequest,
+    ListedOffset,
+    ListOffsetsRequest,
+    OffsetQuery,
+    OffsetsForLeaderEpochRequest,
+)
+from kafka_spec.impl.protocol.errors import Code, KafkaError
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.control.decisions import Checked
+from kafka_spec.spec.log import truncation_after_answer
+
+FollowersRequest: TypeAlias = FetchRequest | OffsetsForLeaderEpochRequest | ListOffsetsRequest
+Answer: TypeAlias = Fetched | EpochEnd | ListedOffset
+SEEKING = {Phase.SEEKING_END: LATEST, Phase.SEEKING_START: EARLIEST}
+
+
+@dataclass(frozen=True)
+class InFlight:
+    """A request whose answer has not come, with each partition's state when it was made."""
+
+    request: FollowersRequest
+    asked: Mapping[TopicPartition, FetchState]
+
+
+class Fetchers:
+    """The fetchers of one broker, one for each leader; what each partition fetches stands in `replicas.fetchers`."""
+
+    def __init__(self, replicas: ReplicaManager) -> None:
+        self.in_flight: dict[int, InFlight] = {}
+        """By leader."""
+        self._replicas = replicas
+        self._states = replicas.fetchers
+
+    # Asking
+
+    def leaders(self) -> tuple[int, ...]:
+        """Return the brokers that this one follows, in ascending order."""
+        return tuple(sorted({state.leader for state in self._states.values()}))
+
+    def next_due(self, leader: int) -> int | None:
+        """Return when there may be something to ask of a leader: a time that has come means now; None if there is nothing."""
+        if leader in self.in_flight:
+            return None
+        return min((state.delayed_until for state in self._states.values() if state.leader == leader), default=None)
+
+    def next_request(self, leader: int, now: int) -> FollowersRequest | None:
+        """Return what to ask of a leader now, None if there is nothing or an answer is still to come.
+
+        Partitions that have to be truncated come first; those whose log knows no epoch are cut at the high watermark at once.
+        """
+        if leader in self.in_flight:
+            return None
+        ready = {p: s for p, s in self._states.items() if s.leader == leader and s.delayed_until <= now}
+        for partition, state in ready.items():
+            if state.phase == Phase.TRUNCATING and self._replicas.partitions[partition].opened.latest_epoch == NO_EPOCH:
+                with suppress(KafkaError):  # the replica is offline now, and fetches no more
+                    self.truncate_to_answer(partition, EpochEnd(Code.NONE))
+        ready = {p: s for p, s in ready.items() if p in self._states}
+        request = self._request(list(ready.items()))
+        if request is not None:
+            self.in_flight[leader] = InFlight(request, {p: replace(ready[p]) for p in request.partitions})
+        return request
+
+    def _request(self, ready: list[tuple[TopicPartition, FetchState]]) -> FollowersRequest | None:
+        replicas = self._replicas
+        truncating = {
+            p: EpochPosition(self._epoch(s), replicas.partitions[p].opened.latest_epoch)
+            for p, s in ready
+            if s.phase == Phase.TRUNCATING
+        }
+        if truncating:
+            return OffsetsForLeaderEpochRequest(replicas.number, truncating)
+        seeking = {p: OffsetQuery(SEEKING[s.phase], self._epoch(s)) for p, s in ready if s.phase in SEEKING}
+        if seeking:
+            return ListOffsetsRequest(replicas.number, seeking)
+        settings = replicas.settings
+        fetching = {p: FetchPosition(s.offset, self._epoch(s), settings.replica_fetch_max_bytes) for p, s in ready}
+        if not fetching:
+            return None
+        wait, size = settings.replica_fetch_wait_max_ms, settings.replica_fetch_min_bytes
+        return FetchRequest(replicas.number, replicas.broker_epoch, fetching, wait, size)
+
+    def _epoch(self, state: FetchState) -> int:
+        return state.leader_epoch if self._replicas.k.fetches_fenced == Checked.YES else NO_EPOCH
+
+    # Answers
+
+    def take(self, leader: int, answers: Mapping[TopicPartition, Answer], now: int) -> None:
+        """Take a leader's answer to the request in flight; partitions that no longer ask for it ignore it."""
+        asked = self.in_flight.pop(leader, None)
+        if asked is None:
+            return
+        for partition, answer in answers.items():
+            state = self._states.get(partition)
+            if state is None or state != asked.asked.get(partition):
+                continue
+            with suppress(KafkaError):  # the replica is offline now, and fetches no more
+                self._take_one(partition, state, answer, now)
+
+    def lost(self, leader: int, now: int) -> None:
+        """Take note that the connection to a leader was lost, or could not be made: its partitions wait before they ask again."""
+        asked = self.in_flight.pop(leader, None)
+        for partition, state in self._states.items():
+            if asked is not None and state == asked.asked.get(partition):
+                self._wait(state, now)
+
+    def _wait(self, state: FetchState, now: int) -> None:
+        state.delayed_until = now + self._replicas.settings.replica_fetch_backoff_ms
+
+    def _take_one(self, partition: TopicPartition, state: FetchState, answer: Answer, now: int) -> None:
+        if answer.error == Code.FENCED_LEADER_EPOCH:
+            del self._states[partition]  # until a controller tells of another leader epoch
+        elif answer.error == Code.OFFSET_OUT_OF_RANGE and isinstance(answer, Fetched):
+            state.phase = Phase.SEEKING_END
+        elif answer.error != Code.NONE:
+            self._wait(state, now)
+        elif isinstance(answer, EpochEnd):
+            self.truncate_to_answer(partition, answer)
+        elif isinstance(answer, ListedOffset):
+            self._go_on_from(partition, state, answer.offset)
+        else:
+            try:
+                self.append_fetched(partition, answer)
+            except Corrupt:
+                self._wait(state, now)
+            except ValueError:
+                del self._states[partition]  # as FENCED: its log does not go on where the leader's does
+
+    def truncate_to_answer(self, partition: TopicPartition, answer: EpochEnd) -> bool:
+        """Truncate a follower to what its leader answers; return whether it may fetch, or has to ask once more (KIP-279).
+
+        Raises:
+            KafkaError: KAFKA_STORAGE_ERROR.
+        """
+        state = self._states[partition]
+        with self._replicas.storage(partition) as hosted:
+            log = hosted.opened
+            own, own_end = log.end_offset_for_epoch(answer.leader_epoch)
+            offset, done = truncation_after_answer(
+                answer.leader_epoch, answer.end_offset, own, own_end, log.end_offset, hosted.high_watermark
+            )
+            hosted.truncate_to(offset)
+            state.offset = log.end_offset
+        if done:
+            state.phase = Phase.FETCHING
+        return bool(done)
+
+    def append_fetched(self, partition: TopicPartition, fetched: Fetched) -> None:
+        """Append what was fetched, and take the high watermark.
+
+        Raises:
+            KafkaError: KAFKA_STORAGE_ERROR.
+            Corrupt: what was fetched is no whole and sound batch.
+            ValueError: it does not go on where the log ends.
+        """
+        with self._replicas.storage(partition) as hosted:
+            hosted.append_fetched(fetched.records, fetched.high_watermark)
+            self._states[partition].offset = hosted.opened.end_offset
+
+    def _go_on_from(self, partition: TopicPartition, state: FetchState, offset: int) -> None:
+        """Fetch from a place that the leader has (fetchOffsetAndTruncate): its end if that is nearer, or else its start."""
+        with self._replicas.storage(partition) as hosted:
+            end = hosted.opened.end_offset
+            if state.phase == Phase.SEEKING_END and offset >= end:
+                state.phase = Phase.SEEKING_START
+                return
+            if state.phase == Phase.SEEKING_END:
+                hosted.truncate_to(offset)
+            elif offset > end:
+                hosted.truncate_fully(offset)
+            state.offset, state.phase = hosted.opened.end_offset, Phase.FETCHING

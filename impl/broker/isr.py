@@ -1,0 +1,167 @@
+"""Who is in the ISR of a leader: what it writes into the state znode, conditionally, and how the controller hears of it.
+
+A write has the version that the leader knows of the znode. Where the answer is lost, the ISR stays *pending*, and the same write is
+tried again until it is answered: then another version may mean that the first try took effect.
+
+Source: Kafka 2.8 at inter.broker.protocol 2.6: ZkIsrManager.scala, ReplicationUtils.scala, ReplicaManager.scala:303-336.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Container
+
+from kafka_spec.impl.broker.replica_manager import ReplicaManager
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.interface import BadVersion, ConnectionLost, NoNode, Session, SessionExpired
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.control import decisions
+from kafka_spec.spec.control.decisions import Checked
+from kafka_spec.spec.control.state import Role
+
+PROPAGATION_CHECK_MS = 2_500
+QUIET_MS = 5_000
+"""Changes are told when there was none for so long,"""
+PROPAGATION_MAX_MS = 60_000
+"""or when the last telling is so long ago."""
+
+
+class IsrWrite(enum.Enum):
+    """What came of an attempt to change the ISR."""
+
+    NOT_NEEDED = "nothing to change, or a change is pending"
+    WRITTEN = "the znode and the leader have it"
+    SKIPPED = "the znode has another version; nothing changes (cached zkVersion not equal, skip)"
+    UNANSWERED = "the connection or the session was lost; the change is pending"
+
+
+class IsrKeeper:
+    """Keeps the ISRs of the partitions that a broker leads.
+
+    `session` may be replaced when the broker has another one; it is None while there is none.
+    """
+
+    def __init__(self, replicas: ReplicaManager, session: Session | None = None) -> None:
+        self.session = session
+        self.changed: list[TopicPartition] = []
+        """Partitions whose ISR has changed, and the controller was not told yet."""
+        self.changed_at = 0
+        self.told_at: int | None = None
+        """When the controller was last told, or when it was first looked whether there is something to tell."""
+        self._replicas = replicas
+        self._k = replicas.k
+
+    # Who is in
+
+    def try_expand(self, partition: TopicPartition, follower: int, now: int) -> IsrWrite:
+        """Take a follower into the ISR, if it may join (maybeExpandIsr).
+
+        It has caught up, is alive where the era looks, and its last fetch came from the process that is registered now where
+        the era compares broker epochs.
+        """
+        hosted, k = self._replicas.partitions[partition], self._k
+        if follower in hosted.maximal_isr or follower not in hosted.followers:
+            return IsrWrite.NOT_NEEDED
+        if not hosted.has_caught_up(follower, needs_epoch_start=k.join_needs_epoch_start == Checked.YES):
+            return IsrWrite.NOT_NEEDED
+        if k.isr_candidates_alive == Checked.YES and follower not in self._replicas.alive:
+            return IsrWrite.NOT_NEEDED
+        if k.fetch_generation_checked == Checked.YES and not self._is_registered(follower, hosted.followers[follower].broker_epoch):
+            return IsrWrite.NOT_NEEDED
+        return self._write(partition, (*hosted.isr, follower), now)
+
+    def try_shrink(self, partition: TopicPartition, followers: Container[int], now: int) -> IsrWrite:
+        """Take followers out of the ISR, however they keep up."""
+        hosted = self._replicas.partitions[partition]
+        left = tuple(broker for broker in hosted.isr if broker not in followers)
+        return IsrWrite.NOT_NEEDED if left == hosted.isr else self._write(partition, left, now)
+
+    def shrink_all(self, now: int) -> None:
+        """Take followers that have lagged too long out of the ISRs of all partitions that this broker leads (maybeShrinkIsr)."""
+        for partition in list(self._replicas.partitions):
+            if self._replicas.role_of(partition) == Role.LEADER:
+                hosted = self._replicas.partitions[partition]
+                lagging = hosted.out_of_sync(now, self._replicas.settings.replica_lag_time_max_ms)
+                if lagging and self.try_shrink(partition, lagging, now) == IsrWrite.WRITTEN:
+                    self._replicas.advance_high_watermark(partition, now)
+
+    def _is_registered(self, broker: int, broker_epoch: int) -> bool:
+        """Whether a broker is registered in ZooKeeper under this very broker epoch, as far as that can be known now."""
+        if self.session is None:
+            return False
+        try:
+            stat = self.session.exists(znodes.broker(broker))
+        except (ConnectionLost, SessionExpired):
+            return False
+        return stat is not None and stat.czxid == broker_epoch
+
+    # Writing
+
+    def _write(self, partition: TopicPartition, isr: tuple[int, ...], now: int) -> IsrWrite:
+        hosted = self._replicas.partitions[partition]
+        if hosted.pending_isr is not None:
+            return IsrWrite.NOT_NEEDED
+        hosted.pending_isr = isr
+        return self.retry(partition, now)
+
+    def retry_all(self, now: int) -> None:
+        """Try all pending writes again."""
+        for partition, hosted in list(self._replicas.partitions.items()):
+            if hosted.pending_isr is not None and self.retry(partition, now) == IsrWrite.WRITTEN:
+                self._replicas.advance_high_watermark(partition, now)
+
+    def retry(self, partition: TopicPartition, now: int) -> IsrWrite:
+        """Try a pending write, for the first time or again; while there is no session it stays pending."""
+        hosted = self._replicas.partitions[partition]
+        if hosted.pending_isr is None:
+            return IsrWrite.NOT_NEEDED
+        wanted = znodes.State(self._replicas.number, hosted.leader_epoch, hosted.pending_isr, hosted.controller_epoch)
+        try:
+            version = self._set(partition, wanted, hosted.version)
+        except (ConnectionLost, SessionExpired):
+            return IsrWrite.UNANSWERED
+        hosted.pending_isr = None
+        if version is None:
+            return IsrWrite.SKIPPED
+        hosted.isr, hosted.version = wanted.isr, version
+        if partition not in self.changed:
+            self.changed.append(partition)
+        self.changed_at = now
+        return IsrWrite.WRITTEN
+
+    def _set(self, partition: TopicPartition, wanted: znodes.State, version: int) -> int | None:
+        """Return the version that the znode has with what was wanted, None if it holds something else."""
+        if self.session is None:
+            raise SessionExpired("the broker has no session")
+        path = znodes.state(partition)
+        try:
+            return self.session.set(path, wanted.encode(), version).version
+        except NoNode:
+            return None
+        except BadVersion:
+            if self._k.bad_version == decisions.BadVersion.SKIPPED:
+                return None
+        try:
+            data, stat = self.session.get(path)
+        except NoNode:
+            return None
+        return stat.version if znodes.State.decode(partition, data) == wanted else None
+
+    # Telling the controller
+
+    def propagate(self, now: int) -> bool:
+        """Tell the controller of changed ISRs by one notification, if it is time; return whether it was told.
+
+        A notification whose answer is lost is written again: one too many does no harm (maybePropagateIsrChanges).
+        """
+        self.told_at = now if self.told_at is None else self.told_at
+        due = self.changed_at + QUIET_MS < now or self.told_at + PROPAGATION_MAX_MS < now
+        if not self.changed or not due or self.session is None:
+            return False
+        try:
+            self.session.create(znodes.isr_change(), znodes.encode_partitions(self.changed), sequential=True)
+        except (ConnectionLost, SessionExpired):
+            return False
+        self.changed.clear()
+        self.told_at = now
+        return True

@@ -1,0 +1,144 @@
+"""What a broker answers about the partitions that it leads, at once: gates, appending, reading, offsets.
+
+Knows nothing that waits, and no time.
+
+Source: Kafka 2.8 Partition.scala, ReplicaManager.scala, KafkaApis.scala.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.impl.broker.partition import Partition
+from kafka_spec.impl.broker.replica_manager import ReplicaManager
+from kafka_spec.impl.log.batches import Corrupt
+from kafka_spec.impl.log.log import OffsetOutOfRange
+from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
+from kafka_spec.impl.protocol.data_requests import (
+    CONSUMER,
+    EARLIEST,
+    LATEST,
+    EpochEnd,
+    EpochPosition,
+    Fetched,
+    FetchPosition,
+    ListedOffset,
+    ListOffsetsRequest,
+    OffsetQuery,
+    OffsetsForLeaderEpochRequest,
+)
+from kafka_spec.impl.protocol.errors import Code, KafkaError
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.control.network import answer_to_fetch_epoch
+from kafka_spec.spec.control.state import Role
+
+ACKS_ALL = -1
+
+
+class LedPartitions:
+    """The partitions that one broker leads."""
+
+    def __init__(self, replicas: ReplicaManager) -> None:
+        """`replicas` are all that the broker hosts."""
+        self.replicas = replicas
+
+    def led(self, partition: TopicPartition, epoch: int = NO_EPOCH) -> Partition:
+        """Return a partition that this broker leads; `epoch` is the leader epoch that the asker is in.
+
+        Raises:
+            KafkaError: KAFKA_STORAGE_ERROR, UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH,
+                NOT_LEADER_OR_FOLLOWER, in this order.
+        """
+        role, hosted = self.replicas.role_of(partition), self.replicas.partitions.get(partition)
+        if role == Role.OFFLINE:
+            raise KafkaError(Code.KAFKA_STORAGE_ERROR, f"the log directory of {partition} has failed")
+        if hosted is None:
+            known = partition in self.replicas.metadata
+            code = Code.NOT_LEADER_OR_FOLLOWER if known else Code.UNKNOWN_TOPIC_OR_PARTITION
+            raise KafkaError(code, f"{partition} is not hosted")
+        code = Code(answer_to_fetch_epoch(epoch, hosted.leader_epoch, int(self.replicas.k.fetches_fenced)))
+        if code != Code.NONE:
+            raise KafkaError(code, f"{partition} is in leader epoch {hosted.leader_epoch}, not {epoch}")
+        if role != Role.LEADER:
+            raise KafkaError(Code.NOT_LEADER_OR_FOLLOWER, f"{partition} is led by broker {hosted.leader}")
+        return hosted
+
+    def check_named(self, partition: TopicPartition) -> None:
+        """Refuse a request for a partition that the metadata cache has not got (KafkaApis).
+
+        Raises:
+            KafkaError: UNKNOWN_TOPIC_OR_PARTITION.
+        """
+        if partition not in self.replicas.metadata:
+            raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"{partition} is not in the metadata cache")
+
+    # Records
+
+    def append_as_leader(self, partition: TopicPartition, records: bytes, acks: int) -> tuple[int, int]:
+        """Append to a partition that this broker leads; return the offsets of the first and the last record.
+
+        Raises:
+            KafkaError: as of `led`; NOT_ENOUGH_REPLICAS if acks is -1 and the ISR too small; CORRUPT_MESSAGE,
+                INVALID_RECORD; KAFKA_STORAGE_ERROR.
+        """
+        hosted = self.led(partition)
+        if acks == ACKS_ALL and len(hosted.isr) < self.replicas.settings.min_insync_replicas:
+            raise KafkaError(Code.NOT_ENOUGH_REPLICAS, f"the ISR of {partition} is {hosted.isr}")
+        try:
+            with self.replicas.storage(partition):
+                return hosted.opened.append_as_leader(records, hosted.leader_epoch)
+        except Corrupt as error:
+            raise KafkaError(Code.CORRUPT_MESSAGE, str(error)) from error
+        except ValueError as error:
+            raise KafkaError(Code.INVALID_RECORD, str(error)) from error
+
+    def read(self, partition: TopicPartition, position: FetchPosition, replica: int) -> Fetched:
+        """Return what a replica, or CONSUMER, may read from a position, or why not; nothing is noted."""
+        try:
+            self.check_named(partition)
+            hosted = self.led(partition, position.leader_epoch)
+            if replica != CONSUMER and replica not in hosted.followers:
+                return Fetched(Code.NONE, hosted.high_watermark, hosted.opened.start_offset)
+            end = hosted.high_watermark if replica == CONSUMER else None
+            return self._read(partition, hosted, position, end)
+        except KafkaError as error:
+            return Fetched(error.code)
+
+    def _read(self, partition: TopicPartition, hosted: Partition, position: FetchPosition, end: int | None) -> Fetched:
+        try:
+            with self.replicas.storage(partition):
+                records = hosted.opened.read(position.offset, position.max_bytes, end)
+        except OffsetOutOfRange as error:
+            raise KafkaError(Code.OFFSET_OUT_OF_RANGE, str(error)) from error
+        return Fetched(Code.NONE, hosted.high_watermark, hosted.opened.start_offset, records)
+
+    # Offsets
+
+    def handle_offsets_for_leader_epoch(self, request: OffsetsForLeaderEpochRequest) -> dict[TopicPartition, EpochEnd]:
+        """Tell where leader epochs end in the logs that this broker leads."""
+        return {p: self._epoch_end(p, position) for p, position in request.partitions.items()}
+
+    def _epoch_end(self, partition: TopicPartition, position: EpochPosition) -> EpochEnd:
+        try:
+            hosted = self.led(partition, position.current_epoch)
+        except KafkaError as error:
+            return EpochEnd(error.code)
+        return EpochEnd(Code.NONE, *hosted.opened.end_offset_for_epoch(position.leader_epoch))
+
+    def handle_list_offsets(self, request: ListOffsetsRequest) -> dict[TopicPartition, ListedOffset]:
+        """Tell offsets of the logs that this broker leads."""
+        return {p: self._offset(p, query, request.replica) for p, query in request.partitions.items()}
+
+    def _offset(self, partition: TopicPartition, query: OffsetQuery, replica: int) -> ListedOffset:
+        try:
+            hosted = self.led(partition, query.current_epoch)
+            if query.timestamp == EARLIEST:
+                return ListedOffset(Code.NONE, hosted.opened.start_offset)
+            end = hosted.high_watermark if replica == CONSUMER else hosted.opened.end_offset
+            if end < hosted.epoch_start:
+                return ListedOffset(Code.OFFSET_NOT_AVAILABLE)
+            if query.timestamp == LATEST:
+                return ListedOffset(Code.NONE, end)
+            with self.replicas.storage(partition):
+                found = hosted.opened.offset_for_timestamp(query.timestamp)
+        except KafkaError as error:
+            return ListedOffset(error.code)
+        return ListedOffset(Code.NONE, found) if found is not None and found < end else ListedOffset(Code.NONE)

@@ -1,0 +1,201 @@
+"""One partition on its broker: the log with its high watermark, what a leader knows of its followers, and each step on them alone.
+
+Knows no request, no ZooKeeper and no other partition. Every attribute is plain, and may be set: so a test puts a partition into
+any state. Times are milliseconds of the caller's clock.
+
+Source: Kafka 2.8 Partition.scala, Replica.scala.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Container
+from dataclasses import dataclass, field
+
+from kafka_spec.impl.log.log import PartitionLog
+from kafka_spec.impl.protocol.controller_requests import NO_EPOCH, NO_LEADER, LeaderAndIsrState
+from kafka_spec.spec.log import follower_high_watermark, high_watermark_may_pass, may_join_isr
+
+UNKNOWN_END = -1
+"""The end offset of a follower that has not fetched from this leader yet."""
+NEVER = -(1 << 62)
+"""A time before all others."""
+
+
+@dataclass
+class Follower:
+    """What a leader knows of a follower, from its fetches.
+
+    `end` is where its log ends, as its last fetch told. `caught_up_at` is when it last had all that the leader had
+    (lastCaughtUpTimeMs); `leader_end` and `fetched_at` are where the leader's log ended, and when, at its last fetch;
+    `broker_epoch` is that of its last fetch.
+    """
+
+    end: int = UNKNOWN_END
+    caught_up_at: int = NEVER
+    leader_end: int = 0
+    fetched_at: int = NEVER
+    broker_epoch: int = NO_EPOCH
+
+
+class Phase(enum.Enum):
+    """What a fetcher does for a partition."""
+
+    TRUNCATING = "it asks the leader where their logs part, and truncates there"
+    FETCHING = "it fetches from where the log ends"
+    SEEKING_END = "what it fetches is out of range: it asks where the leader's log ends"
+    SEEKING_START = "it asks where the leader's log starts"
+
+
+@dataclass
+class FetchState:
+    """What a follower fetches: from whom, in which leader epoch, from where, and not before when (PartitionFetchState)."""
+
+    leader: int
+    leader_epoch: int
+    offset: int
+    phase: Phase = Phase.FETCHING
+    delayed_until: int = NEVER
+
+
+@dataclass
+class Partition:
+    """A partition that the broker hosts; its log is None until it leads or follows, and after its log directory has failed.
+
+    `isr` and `followers` are a leader's; `pending_isr` is an ISR that it has written without learning whether it took effect;
+    `epoch_start` is where its log ended when it became the leader (leaderEpochStartOffset). `version` is that of the state
+    znode, `controller_epoch` that of who wrote it.
+    """
+
+    leader_epoch: int = NO_EPOCH
+    leader: int = NO_LEADER
+    controller_epoch: int = 0
+    version: int = 0
+    replicas: tuple[int, ...] = ()
+    isr: tuple[int, ...] = ()
+    pending_isr: tuple[int, ...] | None = None
+    log: PartitionLog | None = None
+    high_watermark: int = 0
+    epoch_start: int = 0
+    followers: dict[int, Follower] = field(default_factory=dict)
+
+    @property
+    def opened(self) -> PartitionLog:
+        """The log, of a partition that leads or follows.
+
+        Raises:
+            ValueError: it does neither.
+        """
+        if self.log is None:
+            raise ValueError("a partition without a log can neither lead nor follow")
+        return self.log
+
+    @property
+    def maximal_isr(self) -> tuple[int, ...]:
+        """Everybody who may be in the ISR, while it is unknown whether the last change took effect (maximalIsr)."""
+        return (*self.isr, *(broker for broker in self.pending_isr or () if broker not in self.isr))
+
+    # Becoming leader or follower
+
+    def adopt(self, state: LeaderAndIsrState) -> None:
+        """Take leader, leader epoch, version and replicas as a controller tells them; a change of the ISR is no longer pending."""
+        told = state.leadership
+        self.leader, self.leader_epoch = told.leader, told.leader_epoch
+        self.version, self.controller_epoch, self.replicas = told.version, told.controller_epoch, state.replicas
+        self.isr, self.pending_isr = told.isr, None
+
+    def start_to_lead(self, state: LeaderAndIsrState, led_before: bool, now: int) -> None:
+        """Lead: the epoch begins at the end of the log; where followers end is unknown, unless this led before (makeLeader).
+
+        Raises:
+            OSError: the leader epoch cannot be written; the partition is as before.
+        """
+        end = self.opened.end_offset
+        self.opened.assign_epoch(state.leadership.leader_epoch)
+        self.adopt(state)
+        self.epoch_start = end
+        known = self.followers if led_before else {}
+        self.followers = {broker: known.get(broker, Follower()) for broker in self.replicas if broker != self.leader}
+        for broker, follower in self.followers.items():
+            follower.caught_up_at = now if broker in self.isr else NEVER
+            follower.leader_end, follower.fetched_at = end, now
+
+    def start_to_follow(self, state: LeaderAndIsrState) -> None:
+        """Follow: only a leader has an ISR, and knows of followers (makeFollower)."""
+        self.adopt(state)
+        self.isr, self.followers = (), {}
+
+    # Leading: followers and the high watermark
+
+    def note_fetch(self, broker: int, offset: int, broker_epoch: int, now: int) -> bool:
+        """Note that a follower fetches from an offset: it has all before; return whether that is news (updateFetchState)."""
+        follower, end = self.followers[broker], self.opened.end_offset
+        if offset >= end:
+            follower.caught_up_at = max(follower.caught_up_at, now)
+        elif offset >= follower.leader_end:
+            follower.caught_up_at = max(follower.caught_up_at, follower.fetched_at)
+        moved = follower.end != offset
+        follower.end, follower.leader_end, follower.fetched_at, follower.broker_epoch = offset, end, now, broker_epoch
+        return moved
+
+    def has_caught_up(self, broker: int, *, needs_epoch_start: bool) -> bool:
+        """Whether a follower may join the ISR, as far as its end tells."""
+        start = self.epoch_start if needs_epoch_start else 0
+        return may_join_isr(self.followers[broker].end, self.high_watermark, start)
+
+    def out_of_sync(self, now: int, lag_max_ms: int) -> tuple[int, ...]:
+        """Return the members of the ISR that have not got all of the log, and have not for too long (getOutOfSyncReplicas)."""
+        end = self.opened.end_offset
+        return tuple(
+            broker
+            for broker in self.isr
+            if (follower := self.followers.get(broker)) is not None
+            and follower.end != end
+            and now - follower.caught_up_at > lag_max_ms
+        )
+
+    def high_watermark_candidate(self, now: int, lag_max_ms: int, eligible: Container[int]) -> int:
+        """Return how far the ISR holds the log, UNKNOWN_END if a member has not fetched yet (maybeIncrementLeaderHW).
+
+        Followers outside the ISR that are `eligible` and were caught up a moment ago count too: they are about to join.
+        """
+        held = self.opened.end_offset
+        for broker in self.maximal_isr:
+            if broker != self.leader and broker not in self.followers:
+                return UNKNOWN_END
+        for broker, follower in self.followers.items():
+            recent = broker in eligible and now - follower.caught_up_at <= lag_max_ms
+            if follower.end < held and (recent or broker in self.maximal_isr):
+                held = follower.end
+        return held
+
+    def raise_high_watermark(self, held: int) -> bool:
+        """Raise a leader's high watermark to what is held by all who count; return whether it moved."""
+        if not high_watermark_may_pass(self.high_watermark, held):
+            return False
+        self.high_watermark = held
+        return True
+
+    # Following
+
+    def truncate_to(self, offset: int) -> None:
+        """Cut the log; the high watermark goes down with it."""
+        self.opened.truncate_to(offset)
+        self.high_watermark = min(self.high_watermark, self.opened.end_offset)
+
+    def truncate_fully(self, start: int) -> None:
+        """Drop the log, and go on at an offset that the leader still has."""
+        self.opened.truncate_fully(start)
+        self.high_watermark = start
+
+    def append_fetched(self, records: bytes, leader_high_watermark: int) -> None:
+        """Append what was fetched, and take the leader's high watermark as far as the log reaches.
+
+        Raises:
+            Corrupt: what was fetched is no whole and sound batch; nothing is appended.
+            ValueError: it does not go on where the log ends.
+        """
+        if records:
+            self.opened.append_as_follower(records)
+        reached = follower_high_watermark(leader_high_watermark, self.opened.end_offset)
+        self.high_watermark = max(self.high_watermark, reached)

@@ -1,0 +1,317 @@
+"""The broker's side of the controller's requests: gates, roles, partitions with their logs, and what fails with a log directory.
+
+A request is taken or refused by the gates of spec/control/network.py, partition by partition, with Kafka's error codes. What
+clients and followers ask is another's work (data_plane.py), and so is fetching (fetcher.py): `fetchers` says from whom, under which
+epoch, and from where.
+
+Source: Kafka 2.8 ReplicaManager.scala:350-492, 1298-1726, KafkaApis.scala:241-365.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from kafka_spec.impl.broker.partition import FetchState, Partition, Phase
+from kafka_spec.impl.broker.state_change_lines import BrokerLog
+from kafka_spec.impl.log.log import LogConfig
+from kafka_spec.impl.log.manager import LogManager
+from kafka_spec.impl.machine import Attempt, build
+from kafka_spec.impl.protocol.controller_requests import (
+    LeaderAndIsrRequest,
+    LeaderAndIsrState,
+    Request,
+    StopReplicaRequest,
+    StopReplicaState,
+    UpdateMetadataState,
+)
+from kafka_spec.impl.protocol.errors import Code, KafkaError
+from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.impl.protocol.state_change_log import StateChangeLog
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.control.decisions import Checked, FollowerSkip, Truncation
+from kafka_spec.spec.control.network import answer_to_leader_and_isr, answer_to_request, answer_to_stop_replica
+from kafka_spec.spec.control.state import Role
+from kafka_spec.spec.table import Spec, SpecError
+
+GROUP_METADATA_TOPIC = "__consumer_offsets"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a broker answers: an error for the whole request, or a code for each partition."""
+
+    error: Code
+    partitions: Mapping[TopicPartition, Code] = field(default_factory=dict)
+
+
+class GroupCoordinator(Protocol):
+    """Who keeps the groups of the partitions of __consumer_offsets that this broker leads; told once the roles have changed."""
+
+    def on_election(self, partition: int, leader_epoch: int) -> None:
+        """Load the groups of a partition: this broker leads it, and did not before."""
+
+    def on_resignation(self, partition: int, leader_epoch: int) -> None:
+        """Unload the groups of a partition: this broker follows."""
+
+
+class ReplicaManager:
+    """All partitions of one broker, in one data folder. What is not on disk is gone with the process.
+
+    `changed` is called with a partition whenever its role or its high watermark has changed, so that whoever waits looks again.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        era: Spec,
+        folder: Path,
+        log: StateChangeLog,
+        config: LogConfig | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        """`number` is the broker's; `era` one of spec/control/eras.py; `config` that of its logs.
+
+        Raises:
+            CheckpointError: a checkpoint of the folder cannot be read.
+        """
+        self.number = number
+        self.settings = settings or Settings()
+        self.k = era.constants({})
+        self.broker_epoch = -1
+        """The creation id of the registration, -1 until it is known."""
+        self.controller_epoch = 0
+        """The largest that a request has had: a broker that starts believes the first it meets."""
+        self.alive: frozenset[int] = frozenset()
+        self.metadata: dict[TopicPartition, UpdateMetadataState] = {}
+        self.partitions: dict[TopicPartition, Partition] = {}
+        self.fetchers: dict[TopicPartition, FetchState] = {}
+        self.coordinator: GroupCoordinator | None = None
+        self.changed: Callable[[TopicPartition], object] = lambda _: None
+        self.failures: dict[TopicPartition, OSError] = {}
+        """Why replicas are offline."""
+        self._log = BrokerLog(number, log)
+        self.logs = LogManager(folder, config)
+        (role,) = (machine for machine in era.machines if machine.name == "Role")
+        self.roles = build(self, {role: ("partition",)}, self, ahead=("log_directory_fails",))["Role"]
+
+    def attempted(self, attempt: Attempt) -> None:
+        """See `machine.Log`: a change of role that the table does not know is a mistake of this module.
+
+        Raises:
+            SpecError: so it was.
+        """
+        if attempt.target is None:
+            raise SpecError(f"a replica in {attempt.source.name} cannot {attempt.trigger}")
+
+    def role_of(self, partition: TopicPartition) -> Role:
+        """Return what the broker's replica is."""
+        return Role(self.roles.state_of(partition))
+
+    # Requests
+
+    def handle(self, request: Request, correlation: int = 0, now: int = 0) -> Answer:
+        """Take a request of a controller, or refuse it; `now` is the time in milliseconds.
+
+        A leader whose ISR has all of its log has committed it (the last step of makeLeader).
+        """
+        answer = self.apply(request, correlation, now)
+        if isinstance(request, LeaderAndIsrRequest):
+            for partition, code in answer.partitions.items():
+                if code == Code.NONE and self.role_of(partition) == Role.LEADER:
+                    self.advance_high_watermark(partition, now)
+        return answer
+
+    def apply(self, request: Request, correlation: int = 0, now: int = 0) -> Answer:
+        """Take a request of a controller, or refuse it; high watermarks stay where they are."""
+        refusal = Code(
+            answer_to_request(
+                request.controller_epoch,
+                self.controller_epoch,
+                int(self.k.controller_epoch_checked),
+                request.broker_epoch,
+                self.broker_epoch,
+                int(self.k.broker_epoch_checked),
+            )
+        )
+        if refusal == Code.STALE_CONTROLLER_EPOCH:
+            self._log.old_controller(request, correlation, self.controller_epoch)
+        if refusal != Code.NONE:
+            return Answer(refusal)
+        self.controller_epoch = max(self.controller_epoch, request.controller_epoch)
+        self._log.received(request, correlation, self.controller_epoch)
+        if isinstance(request, LeaderAndIsrRequest):
+            return Answer(Code.NONE, self._lead_or_follow(request.partitions, now))
+        if isinstance(request, StopReplicaRequest):
+            return Answer(Code.NONE, {p: self._stop(p, state) for p, state in request.partitions.items()})
+        self.alive = frozenset(broker.number for broker in request.live_brokers)
+        self.metadata.update(request.partitions)
+        return Answer(Code.NONE)
+
+    def _lead_or_follow(self, states: Mapping[TopicPartition, LeaderAndIsrState], now: int) -> dict[TopicPartition, Code]:
+        """Take each partition that is news; leaders first, and who coordinates groups hears last (becomeLeaderOrFollower)."""
+        codes = {p: self._answer(p, state) for p, state in states.items()}
+        taken = [p for p in states if codes[p] == Code.NONE]
+        leading = [p for p in taken if states[p].leadership.leader == self.number]
+        following = [p for p in taken if p not in leading]
+        changed: dict[TopicPartition, bool] = {}
+        for partition in (*leading, *following):
+            make = self._make_leader if partition in leading else self._make_follower
+            try:
+                changed[partition] = make(partition, states[partition], now)
+            except KafkaError as error:
+                codes[partition] = error.code
+        self._tell_coordinator([p for p in leading if changed.get(p)], [p for p in following if changed.get(p)])
+        return codes
+
+    def _tell_coordinator(self, elected: Iterable[TopicPartition], resigned: Iterable[TopicPartition]) -> None:
+        if self.coordinator is not None:
+            for partition in elected:
+                if partition.topic == GROUP_METADATA_TOPIC:
+                    self.coordinator.on_election(partition.partition, self.partitions[partition].leader_epoch)
+            for partition in resigned:
+                if partition.topic == GROUP_METADATA_TOPIC:
+                    self.coordinator.on_resignation(partition.partition, self.partitions[partition].leader_epoch)
+
+    def _answer(self, partition: TopicPartition, state: LeaderAndIsrState) -> Code:
+        """Return whether one partition of a LeaderAndIsr is news; it is hosted from now on, whatever the answer."""
+        hosted = self.partitions.setdefault(partition, Partition())
+        if self.role_of(partition) == Role.OFFLINE:
+            self._log.offline_for_leader_and_isr(partition)
+            return Code.KAFKA_STORAGE_ERROR
+        assigned = int(self.number in state.replicas)
+        code = Code(answer_to_leader_and_isr(state.leadership.leader_epoch, hosted.leader_epoch, assigned))
+        if code != Code.NONE:
+            self._log.ignored_leader_and_isr(partition, state, hosted.leader_epoch)
+        return code
+
+    def _make_leader(self, partition: TopicPartition, state: LeaderAndIsrState, now: int) -> bool:
+        """Lead, and return whether that is new."""
+        self.fetchers.pop(partition, None)
+        led_before = self.role_of(partition) == Role.LEADER
+        with self.storage(partition) as hosted:
+            previous = hosted.leader_epoch
+            self._open(partition, hosted)
+            hosted.start_to_lead(state, led_before, now)
+        self.roles.fire("become_leader", partition)
+        self._log.leads(partition, hosted, previous)
+        self.changed(partition)
+        if led_before:
+            self._log.leads_already(partition, hosted)
+        return not led_before
+
+    def _make_follower(self, partition: TopicPartition, state: LeaderAndIsrState, _: int) -> bool:
+        """Follow a leader that is alive, and return whether that changes anything.
+
+        Where the leader is not alive only the log is opened, and the leader epoch stays.
+        """
+        leader = state.leadership.leader
+        with self.storage(partition) as hosted:
+            self._open(partition, hosted)
+        if leader not in self.alive:
+            self._log.leader_is_unavailable(partition, state)
+            return False
+        previous, same_leader = hosted.leader_epoch, hosted.leader == leader and self.role_of(partition) == Role.FOLLOWER
+        hosted.start_to_follow(state)
+        self.roles.fire("become_follower", partition)
+        if same_leader and self.k.follower_skip == FollowerSkip.SAME_LEADER:
+            self._log.follows_already(partition, hosted)
+            return False
+        self.fetchers.pop(partition, None)
+        self._begin_to_fetch(partition)
+        self.changed(partition)
+        self._log.follows(partition, hosted, previous)
+        return True
+
+    def _begin_to_fetch(self, partition: TopicPartition) -> None:
+        """Fetch from the end where the era truncates to the high watermark; else truncate first, beginning there."""
+        by_epoch = self.k.truncation == Truncation.DIVERGENCE
+        with self.storage(partition) as hosted:
+            if not by_epoch:
+                hosted.truncate_to(hosted.high_watermark)
+            offset = hosted.high_watermark if by_epoch else hosted.opened.end_offset
+        phase = Phase.TRUNCATING if by_epoch else Phase.FETCHING
+        self.fetchers[partition] = FetchState(hosted.leader, hosted.leader_epoch, offset, phase)
+
+    def _stop(self, partition: TopicPartition, state: StopReplicaState) -> Code:
+        """Stop fetching, if the leader epoch is not too old as the era reckons (stopReplicas).
+
+        Raises:
+            SpecError: the replica should be deleted, which the table has not got yet.
+        """
+        hosted = self.partitions.get(partition)
+        if hosted is None:
+            return Code.NONE
+        if self.role_of(partition) == Role.OFFLINE:
+            self._log.offline_for_stop_replica(partition, state)
+            return Code.KAFKA_STORAGE_ERROR
+        code = Code(answer_to_stop_replica(state.leader_epoch, hosted.leader_epoch, int(self.k.stop_replica_epoch)))
+        if code != Code.NONE:
+            self._log.ignored_stop_replica(partition, state, hosted.leader_epoch)
+            return code
+        self.fetchers.pop(partition, None)
+        if state.delete:
+            self.roles.fire("delete_replica", partition)
+        self.changed(partition)
+        return code
+
+    # High watermarks
+
+    def advance_high_watermark(self, partition: TopicPartition, now: int, at_most: int | None = None) -> bool:
+        """Advance a leader's high watermark to what the ISR holds, or `at_most` to there; return whether it moved."""
+        hosted = self.partitions[partition]
+        eligible = self.alive if self.k.isr_candidates_alive == Checked.YES else hosted.replicas
+        held = hosted.high_watermark_candidate(now, self.settings.replica_lag_time_max_ms, eligible)
+        moved = hosted.raise_high_watermark(held if at_most is None else min(held, at_most))
+        if moved:
+            self.changed(partition)
+        return moved
+
+    def checkpoint_high_watermarks(self) -> None:
+        """Write replication-offset-checkpoint; if that fails, so has the log directory of all replicas."""
+        opened = {p: hosted.high_watermark for p, hosted in self.partitions.items() if hosted.log is not None}
+        try:
+            self.logs.checkpoint_high_watermarks(opened)
+        except OSError as error:
+            for partition in opened:
+                self._fail(partition, error)
+
+    # Logs
+
+    def _open(self, partition: TopicPartition, hosted: Partition) -> None:
+        if hosted.log is None:
+            hosted.log, hosted.high_watermark = self.logs.open(partition)
+
+    @contextmanager
+    def storage(self, partition: TopicPartition) -> Iterator[Partition]:
+        """Work on a partition's log; an OSError takes the replica offline, for the rest of the process's life.
+
+        Raises:
+            KafkaError: KAFKA_STORAGE_ERROR, in place of the OSError.
+        """
+        try:
+            yield self.partitions[partition]
+        except OSError as error:
+            self._fail(partition, error)
+            raise KafkaError(Code.KAFKA_STORAGE_ERROR, f"log directory of {partition}: {error}") from error
+
+    def _fail(self, partition: TopicPartition, error: OSError) -> None:
+        hosted = self.partitions[partition]
+        self.logs.abandon(partition)
+        self.fetchers.pop(partition, None)
+        hosted.log, hosted.isr, hosted.pending_isr, hosted.followers = None, (), None, {}
+        self.roles.fire("log_directory_fails", partition)
+        self.failures[partition] = error
+        self.changed(partition)
+
+    def close(self) -> None:
+        """Close as a broker that shuts down: the next start trusts the logs up to here."""
+        self.checkpoint_high_watermarks()
+        self.logs.close()
+
+    def crash(self) -> None:
+        """Close the files as the end of the process does."""
+        self.logs.crash()

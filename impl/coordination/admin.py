@@ -1,0 +1,334 @@
+"""Creating topics and adding partitions: what Kafka's tools write into ZooKeeper, and everything they refuse.
+
+The controller learns of a topic from its znode; who leads is not decided here, and no broker of a manual assignment needs to live.
+
+Source: Kafka 2.8 AdminZkClient.scala, AdminUtils.scala, TopicCommand.scala.
+"""
+
+from __future__ import annotations
+
+import base64
+import enum
+import re
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.interface import BadVersion, NodeExists, NoNode, Session
+from kafka_spec.impl.protocol.errors import Code, KafkaError
+from kafka_spec.spec.assignment import assign_rack_aware, assign_rack_unaware, start_for_new_partitions
+
+COLLISION_WARNING = (
+    "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') could collide. "
+    "To avoid issues it is best to use either, but not both."
+)
+LONGEST_NAME = 249
+"""A topic's folder has the partition number behind the name, and file names end at 255."""
+
+CONFIGS: Mapping[str, Callable[[str], bool]] = {
+    "min.insync.replicas": lambda value: int(value) >= 1,
+    "unclean.leader.election.enable": lambda value: value in ("true", "false"),
+    "segment.bytes": lambda value: int(value) >= 14,
+    "segment.ms": lambda value: int(value) >= 1,
+    "segment.index.bytes": lambda value: int(value) >= 4,
+    "index.interval.bytes": lambda value: int(value) >= 0,
+}
+"""What a topic may be configured with, and what values it takes."""
+
+
+class RackMode(enum.Enum):
+    """What is done with racks when replicas are assigned."""
+
+    ENFORCED = "all brokers have a rack, or none: otherwise it is an error"
+    SAFE = "racks count if all brokers have one"
+    DISABLED = "racks do not count"
+
+
+def parse_assignment(text: str) -> dict[int, tuple[int, ...]]:
+    """Return the replicas of each partition that a text such as `1:2,3:4` assigns: partition 0 to 1 and 2, partition 1 to 3 and 4.
+
+    Raises:
+        KafkaError: something is no broker number; a partition names a broker twice; lists have different lengths.
+    """
+    assignment: dict[int, tuple[int, ...]] = {}
+    for partition, listed in enumerate(text.split(",")):
+        parts = [part.strip() for part in listed.split(":")]
+        if not all(re.fullmatch(r"[0-9]+", part) for part in parts):
+            raise KafkaError(
+                Code.UNKNOWN_SERVER_ERROR, f"{listed!r} is no list of brokers for partition {partition}; write 1:2,3:4"
+            )
+        replicas = tuple(map(int, parts))
+        if twice := sorted({broker for broker in replicas if replicas.count(broker) > 1}):
+            named = ",".join(map(str, twice))
+            raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"Partition replica lists may not contain duplicate entries: {named}")
+        assignment[partition] = replicas
+        if len(replicas) != len(assignment[0]):
+            raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"Partition {partition} has different replication factor: {listed}")
+    return assignment
+
+
+def assign(
+    racks: Mapping[int, str | None], partitions: int, replication_factor: int, start: int, shift: int, first_partition: int = 0
+) -> dict[int, tuple[int, ...]]:
+    """Assign partitions to brokers, with regard to racks if all have one; `racks` has each broker's.
+
+    Raises:
+        KafkaError: fewer than one partition or replica; more replicas than brokers; some brokers have racks and some have none.
+    """
+    if partitions <= 0:
+        raise KafkaError(Code.INVALID_PARTITIONS, "Number of partitions must be larger than 0.")
+    if replication_factor <= 0:
+        raise KafkaError(Code.INVALID_REPLICATION_FACTOR, "Replication factor must be larger than 0.")
+    if replication_factor > len(racks):
+        raise KafkaError(
+            Code.INVALID_REPLICATION_FACTOR,
+            f"Replication factor: {replication_factor} larger than available brokers: {len(racks)}.",
+        )
+    known = {broker: rack for broker, rack in racks.items() if rack is not None}
+    if known and len(known) < len(racks):
+        raise KafkaError(Code.UNKNOWN_SERVER_ERROR, "Not all brokers have rack information for replica rack aware assignment.")
+    if known:
+        lists = assign_rack_aware(known, partitions, replication_factor, start, shift, first_partition)
+    else:
+        lists = assign_rack_unaware(sorted(racks), partitions, replication_factor, start, shift, first_partition)
+    return dict(enumerate(lists, first_partition))
+
+
+class Admin:
+    """The tools, on a session; `random` draws where assignments start, and topic ids; `warn` takes warnings."""
+
+    def __init__(self, session: Session, random: Random, warn: Callable[[str], object], topic_version: int = 3) -> None:
+        """`topic_version` is that of the topic znodes: 3 since 2.8, 2 since 2.4, 1 before."""
+        self._session = session
+        self._random = random
+        self._warn = warn
+        self._version = topic_version
+
+    def racks(self, mode: RackMode = RackMode.ENFORCED) -> dict[int, str | None]:
+        """Return the registered brokers in order, with their racks as far as the mode lets them count.
+
+        Raises:
+            KafkaError: racks are enforced, and only some brokers have one.
+        """
+        racks: dict[int, str | None] = {}
+        for number in sorted(map(int, self._session.children(znodes.BROKER_IDS))):
+            try:
+                racks[number] = znodes.Broker.decode(number, self._session.get(znodes.broker(number))[0]).rack
+            except NoNode:
+                continue  # gone since the list was read
+        some = any(rack is not None for rack in racks.values())
+        every = all(rack is not None for rack in racks.values())
+        if some and not every and mode == RackMode.ENFORCED:
+            raise KafkaError(
+                Code.UNKNOWN_SERVER_ERROR,
+                "Not all brokers have rack information. Add --disable-rack-aware in command line to make replica assignment "
+                "without rack information.",
+            )
+        if mode == RackMode.DISABLED or not every:
+            return dict.fromkeys(racks)
+        return racks
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        replication_factor: int = 1,
+        config: Mapping[str, str] | None = None,
+        mode: RackMode = RackMode.ENFORCED,
+        if_not_exists: bool = False,
+    ) -> bool:
+        """Create a topic with an automatic assignment; return whether it is new.
+
+        Raises:
+            KafkaError: as of `assign` and `create_topic_with_assignment`.
+        """
+        racks = self.racks(mode)
+        start, shift = (self._random.randrange(len(racks)), self._random.randrange(len(racks))) if racks else (0, 0)
+        assignment = assign(racks, partitions, replication_factor, start, shift)
+        return self.create_topic_with_assignment(name, assignment, config, if_not_exists)
+
+    def create_topic_with_assignment(
+        self,
+        name: str,
+        assignment: Mapping[int, Sequence[int]],
+        config: Mapping[str, str] | None = None,
+        if_not_exists: bool = False,
+    ) -> bool:
+        """Create a topic with these replicas; return whether it is new. Its configuration is written first.
+
+        Raises:
+            KafkaError: the name is illegal, or collides with that of a topic where dots and underscores are the same; the topic
+                exists; the assignment or the configuration is invalid.
+        """
+        if "." in name or "_" in name:
+            self._warn(COLLISION_WARNING)
+        try:
+            self._validate(name, assignment, config or {})
+            self._write_config(name, config or {})
+            replicas = {partition: tuple(assignment[partition]) for partition in assignment}
+            content = znodes.Topic(replicas, topic_id=self._topic_id(), version=self._version)
+            try:
+                self._session.create(znodes.topic(name), content.encode())
+            except NodeExists:
+                raise _exists(name) from None
+        except KafkaError as error:
+            if error.code == Code.TOPIC_ALREADY_EXISTS and if_not_exists:
+                return False
+            raise
+        return True
+
+    def add_partitions(
+        self,
+        name: str,
+        total: int,
+        assignment: Mapping[int, Sequence[int]] | None = None,
+        mode: RackMode = RackMode.ENFORCED,
+    ) -> dict[int, tuple[int, ...]]:
+        """Let a topic have `total` partitions; return the replicas of the new ones, those given or automatic ones.
+
+        Raises:
+            KafkaError: there is no such topic, or it has no partition 0; it does not grow; the replicas given are none, double,
+                unknown, of another number than those of partition 0, or for other partitions; the topic was changed meanwhile.
+        """
+        try:
+            data, stat = self._session.get(znodes.topic(name))
+        except NoNode:
+            raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.") from None
+        topic = znodes.Topic.decode(name, data)
+        if 0 not in topic.partitions:
+            raise KafkaError(
+                Code.UNKNOWN_SERVER_ERROR,
+                f"Unexpected existing replica assignment for topic '{name}', partition id 0 is missing. "
+                f"Assignment: {dict(topic.partitions)}",
+            )
+        first, count = topic.partitions[0], len(topic.partitions)
+        if total <= count:
+            raise KafkaError(
+                Code.INVALID_PARTITIONS,
+                "The number of partitions for a topic can only be increased. "
+                f"Topic {name} currently has {count} partitions, {total} would not be an increase.",
+            )
+        racks = self.racks(mode)
+        if assignment is None:
+            start = start_for_new_partitions(sorted(racks), first[0])
+            new = assign(racks, total - count, len(first), start, start, count)
+        else:
+            new = {partition: tuple(assignment[partition]) for partition in sorted(assignment)}
+            _validate_new(new, range(count, total), len(first), racks)
+        grown = znodes.Topic({**topic.partitions, **new}, topic.adding, topic.removing, topic.topic_id, topic.version)
+        try:
+            self._session.set(znodes.topic(name), grown.encode(), stat.version)
+        except BadVersion:
+            raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"The topic '{name}' was changed meanwhile; try again.") from None
+        return new
+
+    def _validate(self, name: str, assignment: Mapping[int, Sequence[int]], config: Mapping[str, str]) -> None:
+        validate_name(name)
+        topics = self._session.children(znodes.TOPICS)
+        if name in topics:
+            raise _exists(name)
+        if collides := [other for other in topics if other.replace(".", "_") == name.replace(".", "_")]:
+            raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topics: {', '.join(collides)}")
+        if not assignment:
+            raise KafkaError(Code.INVALID_REPLICA_ASSIGNMENT, "There is no partition.")
+        if len({len(replicas) for replicas in assignment.values()}) != 1:
+            raise KafkaError(Code.INVALID_REPLICA_ASSIGNMENT, "All partitions should have the same number of replicas")
+        for partition in sorted(assignment):
+            _validate_list(partition, assignment[partition])
+        if sorted(assignment) != list(range(len(assignment))):
+            raise KafkaError(
+                Code.INVALID_REPLICA_ASSIGNMENT,
+                f"Partitions should be a consecutive 0-based integer sequence, but they are {sorted(assignment)}",
+            )
+        validate_config(config)
+
+    def _write_config(self, name: str, config: Mapping[str, str]) -> None:
+        path, data = znodes.topic_config(name), znodes.encode_config(config)
+        try:
+            self._session.create(path, data)
+        except NodeExists:
+            self._session.set(path, data)
+
+    def _topic_id(self) -> str | None:
+        """Return a new topic id as Kafka writes it, if the znodes have one."""
+        if self._version < 3:
+            return None
+        drawn = uuid.UUID(int=self._random.getrandbits(128), version=4)
+        return base64.urlsafe_b64encode(drawn.bytes).decode().rstrip("=")
+
+
+def validate_name(name: str) -> None:
+    """Refuse an illegal name of a topic.
+
+    Raises:
+        KafkaError: it is empty, `.` or `..`, too long, or has a character beyond letters, digits, dots, underscores and hyphens.
+    """
+    if name == "":
+        reason = "it can't be empty"
+    elif name in (".", ".."):
+        reason = "it can't be '.' or '..'"
+    elif len(name) > LONGEST_NAME:
+        reason = f"it can't be longer than {LONGEST_NAME} characters"
+    elif not re.fullmatch(r"[a-zA-Z0-9._-]+", name):
+        reason = "it contains a character other than ASCII alphanumerics, '.', '_' and '-'"
+    else:
+        return
+    raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"Topic name {name!r} is illegal, {reason}")
+
+
+def validate_config(config: Mapping[str, str]) -> None:
+    """Refuse a configuration of a topic that is unknown, or has an impossible value.
+
+    Raises:
+        KafkaError: so it is; the message names what there is.
+    """
+    for name, value in config.items():
+        if name not in CONFIGS:
+            raise KafkaError(Code.INVALID_CONFIG, f"Unknown topic config name: {name}; there are {', '.join(CONFIGS)}")
+        try:
+            good = CONFIGS[name](value)
+        except ValueError:
+            good = False
+        if not good:
+            raise KafkaError(Code.INVALID_CONFIG, f"Invalid value {value} for configuration {name}")
+
+
+def _exists(name: str) -> KafkaError:
+    return KafkaError(Code.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+
+
+def _validate_list(partition: int, replicas: Sequence[int]) -> None:
+    if not replicas:
+        raise KafkaError(Code.INVALID_REPLICA_ASSIGNMENT, f"Cannot have replication factor of 0 for partition id {partition}.")
+    if len(set(replicas)) != len(replicas):
+        listed = ", ".join(map(str, replicas))
+        raise KafkaError(Code.INVALID_REPLICA_ASSIGNMENT, f"Duplicate brokers not allowed in replica assignment: {listed}")
+    if min(replicas) < 0:
+        raise KafkaError(
+            Code.INVALID_REPLICA_ASSIGNMENT, f"Partition {partition} names broker {min(replicas)}, and none is negative"
+        )
+
+
+def _validate_new(
+    assignment: Mapping[int, Sequence[int]], wanted: range, replication_factor: int, brokers: Mapping[int, str | None]
+) -> None:
+    """Refuse a manual assignment of partitions that are added."""
+    for partition in assignment:
+        _validate_list(partition, assignment[partition])
+        if unknown := sorted(set(assignment[partition]) - set(brokers)):
+            raise KafkaError(
+                Code.BROKER_NOT_AVAILABLE,
+                f"Some brokers specified for partition {partition} are not available: {', '.join(map(str, unknown))}",
+            )
+        if len(assignment[partition]) != replication_factor:
+            raise KafkaError(
+                Code.INVALID_REPLICA_ASSIGNMENT,
+                f"Inconsistent replication factor between partitions: partition 0 has {replication_factor}, "
+                f"partition {partition} has {len(assignment[partition])}",
+            )
+    if list(assignment) != list(wanted):
+        raise KafkaError(
+            Code.INVALID_REPLICA_ASSIGNMENT,
+            f"Partitions should be {wanted.start} to {wanted.stop - 1}, but they are {list(assignment)}",
+        )

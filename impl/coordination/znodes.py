@@ -1,0 +1,368 @@
+"""The znodes of Kafka's control plane: paths and contents, as Kafka's own tools write and read them.
+
+A content is a dataclass with `encode` and `decode`; `decode` takes every version that Kafka has written. JSON is written without
+blanks, keys in Kafka's order. A content that is none raises `Undecodable`, which names the path.
+
+Source: Kafka 2.8 ZkData.scala.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+
+CONTROLLER = "/controller"
+CONTROLLER_EPOCH = "/controller_epoch"
+BROKER_IDS = "/brokers/ids"
+TOPICS = "/brokers/topics"
+CONFIG = "/config"
+CONFIG_CHANGES = "/config/changes"
+ISR_CHANGE_NOTIFICATION = "/isr_change_notification"
+LOG_DIR_EVENT_NOTIFICATION = "/log_dir_event_notification"
+DELETE_TOPICS = "/admin/delete_topics"
+REASSIGN_PARTITIONS = "/admin/reassign_partitions"
+PREFERRED_REPLICA_ELECTION = "/admin/preferred_replica_election"
+
+PERSISTENT = (
+    "/brokers",
+    BROKER_IDS,
+    TOPICS,
+    CONFIG,
+    CONFIG_CHANGES,
+    "/config/topics",
+    "/config/brokers",
+    "/config/clients",
+    "/config/users",
+    "/admin",
+    DELETE_TOPICS,
+    ISR_CHANGE_NOTIFICATION,
+    LOG_DIR_EVENT_NOTIFICATION,
+)
+"""What a broker makes sure of when it starts, parents first."""
+
+LOG_DIR_FAILURE = 1
+"""The only event that a log_dir_event tells of."""
+
+
+class Undecodable(ValueError):  # noqa: N818 - says what is wrong
+    """A znode holds what Kafka never writes there."""
+
+
+def broker(number: int) -> str:
+    """Return the path of a broker's registration."""
+    return f"{BROKER_IDS}/{number}"
+
+
+def topic(name: str) -> str:
+    """Return the path of a topic's assignment."""
+    return f"{TOPICS}/{name}"
+
+
+def partition_parents(partition: TopicPartition) -> tuple[str, str]:
+    """Return the paths above a partition's state, outer first."""
+    return f"{topic(partition.topic)}/partitions", f"{topic(partition.topic)}/partitions/{partition.partition}"
+
+
+def state(partition: TopicPartition) -> str:
+    """Return the path of a partition's state."""
+    return f"{topic(partition.topic)}/partitions/{partition.partition}/state"
+
+
+def topic_config(name: str) -> str:
+    """Return the path of a topic's configuration."""
+    return f"{CONFIG}/topics/{name}"
+
+
+def broker_config(number: int) -> str:
+    """Return the path of a broker's dynamic configuration."""
+    return f"{CONFIG}/brokers/{number}"
+
+
+def isr_change() -> str:
+    """Return the path to which ZooKeeper appends a number."""
+    return f"{ISR_CHANGE_NOTIFICATION}/isr_change_"
+
+
+def log_dir_event() -> str:
+    """Return the path to which ZooKeeper appends a number."""
+    return f"{LOG_DIR_EVENT_NOTIFICATION}/log_dir_event_"
+
+
+def config_change() -> str:
+    """Return the path to which ZooKeeper appends a number."""
+    return f"{CONFIG_CHANGES}/config_change_"
+
+
+def deletion_of(name: str) -> str:
+    """Return the path of the wish to delete a topic; the node is empty."""
+    return f"{DELETE_TOPICS}/{name}"
+
+
+@dataclass(frozen=True)
+class Controller:
+    """/controller: who is the controller, since when (milliseconds since 1970)."""
+
+    broker: int
+    timestamp: int
+
+    def encode(self) -> bytes:
+        """Return the content."""
+        return _json({"version": 1, "brokerid": self.broker, "timestamp": str(self.timestamp)})
+
+    @classmethod
+    def decode(cls, data: bytes) -> Controller:
+        """Return what a content says."""
+        with _Content(CONTROLLER, data) as content:
+            return cls(_number(content["brokerid"]), int(content["timestamp"]))
+
+
+def encode_controller_epoch(epoch: int) -> bytes:
+    """Return the content of /controller_epoch."""
+    return str(epoch).encode()
+
+
+def decode_controller_epoch(data: bytes) -> int:
+    """Return what a content of /controller_epoch says."""
+    try:
+        return int(data.decode())
+    except ValueError:
+        raise Undecodable(f"{CONTROLLER_EPOCH} holds {data!r}, which is no number") from None
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where a broker listens: host and port of a listener, with its security protocol."""
+
+    host: str
+    port: int
+    listener: str = "PLAINTEXT"
+    protocol: str = "PLAINTEXT"
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.listener}://{host}:{self.port}"
+
+
+@dataclass(frozen=True)
+class Broker:
+    """/brokers/ids/N: a broker's registration. Its creation id (czxid) is the broker epoch; 2.8 writes version 5.
+
+    Host and port on their own are those of the plain listener, and null and -1 where there is none, for clients older than 0.9.
+    Racks are there from version 3, protocols from 4, features from 5.
+    """
+
+    number: int
+    endpoints: tuple[Endpoint, ...]
+    rack: str | None = None
+    jmx_port: int = -1
+    timestamp: int = 0
+    features: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    version: int = 5
+
+    def encode(self) -> bytes:
+        """Return the content in the broker's version, 2 to 5."""
+        plain = next((e for e in self.endpoints if e.protocol == "PLAINTEXT"), None)
+        content: dict[str, Any] = {
+            "version": self.version,
+            "host": plain.host if plain else None,
+            "port": plain.port if plain else -1,
+            "endpoints": [str(endpoint) for endpoint in self.endpoints],
+            "jmx_port": self.jmx_port,
+            "timestamp": str(self.timestamp),
+        }
+        if self.version >= 3 and self.rack is not None:
+            content["rack"] = self.rack
+        if self.version >= 4:
+            content["listener_security_protocol_map"] = {e.listener: e.protocol for e in self.endpoints}
+        if self.version >= 5:
+            content["features"] = {name: dict(levels) for name, levels in self.features.items()}
+        return _json(content)
+
+    @classmethod
+    def decode(cls, number: int, data: bytes) -> Broker:
+        """Return what a content says; version 1 has one plain endpoint."""
+        with _Content(broker(number), data) as content:
+            version = _number(content["version"])
+            protocols = content.get("listener_security_protocol_map") or {}
+            if version == 1:
+                endpoints = [Endpoint(str(content["host"]), _number(content["port"]))]
+            else:
+                endpoints = [_endpoint(text, protocols) for text in content["endpoints"]]
+            return cls(
+                number,
+                tuple(endpoints),
+                content.get("rack"),
+                _number(content["jmx_port"]),
+                int(content.get("timestamp", 0)),
+                content.get("features") or {},
+                version,
+            )
+
+
+def _endpoint(text: str, protocols: Mapping[str, str]) -> Endpoint:
+    listener, separator, address = text.partition("://")
+    host, colon, port = address.rpartition(":")
+    if not separator or not colon:
+        raise ValueError(text)
+    return Endpoint(host.removeprefix("[").removesuffix("]"), int(port), listener, protocols.get(listener, listener))
+
+
+@dataclass(frozen=True)
+class Topic:
+    """/brokers/topics/T: the ordered replicas of each partition, and which are being added and removed.
+
+    2.8 writes version 3, with a topic id; 2.4 to 2.7 wrote version 2, older ones version 1 with the replicas alone.
+    """
+
+    partitions: Mapping[int, tuple[int, ...]]
+    adding: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    removing: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    topic_id: str | None = None
+    version: int = 3
+
+    def encode(self) -> bytes:
+        """Return the content in the topic's version."""
+        content: dict[str, Any] = {"version": self.version}
+        if self.version >= 3 and self.topic_id is not None:
+            content["topic_id"] = self.topic_id
+        content["partitions"] = _lists(self.partitions)
+        if self.version >= 2:
+            content["adding_replicas"] = _lists(self.adding)
+            content["removing_replicas"] = _lists(self.removing)
+        return _json(content)
+
+    @classmethod
+    def decode(cls, name: str, data: bytes) -> Topic:
+        """Return what a content says."""
+        with _Content(topic(name), data) as content:
+            return cls(
+                _replicas(content["partitions"]),
+                _replicas(content.get("adding_replicas", {})),
+                _replicas(content.get("removing_replicas", {})),
+                content.get("topic_id"),
+                _number(content["version"]),
+            )
+
+
+def _lists(replicas: Mapping[int, Sequence[int]]) -> dict[str, list[int]]:
+    return {str(partition): list(replicas[partition]) for partition in sorted(replicas)}
+
+
+def _replicas(content: Mapping[str, Sequence[Any]]) -> dict[int, tuple[int, ...]]:
+    return {int(partition): tuple(map(_number, replicas)) for partition, replicas in content.items()}
+
+
+@dataclass(frozen=True)
+class State:
+    """A partition's state znode: leader, ISR in Kafka's order, leader epoch, and the epoch of the controller who wrote it."""
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    controller_epoch: int
+
+    def encode(self) -> bytes:
+        """Return the content."""
+        return _json(
+            {
+                "controller_epoch": self.controller_epoch,
+                "leader": self.leader,
+                "version": 1,
+                "leader_epoch": self.leader_epoch,
+                "isr": list(self.isr),
+            }
+        )
+
+    @classmethod
+    def decode(cls, partition: TopicPartition, data: bytes) -> State:
+        """Return what a content says."""
+        with _Content(state(partition), data) as content:
+            isr = tuple(map(_number, content["isr"]))
+            return cls(_number(content["leader"]), _number(content["leader_epoch"]), isr, _number(content["controller_epoch"]))
+
+
+def encode_config(config: Mapping[str, str]) -> bytes:
+    """Return the content of a configuration."""
+    return _json({"version": 1, "config": dict(config)})
+
+
+def decode_config(path: str, data: bytes) -> dict[str, str]:
+    """Return what the content of a configuration says."""
+    with _Content(path, data) as content:
+        return {str(name): str(value) for name, value in dict(content["config"]).items()}
+
+
+def encode_partitions(partitions: Sequence[TopicPartition]) -> bytes:
+    """Return the content of an ISR change notification, or of /admin/preferred_replica_election: partitions alone."""
+    return _json({"version": 1, "partitions": [{"topic": p.topic, "partition": p.partition} for p in partitions]})
+
+
+def decode_partitions(path: str, data: bytes) -> tuple[TopicPartition, ...]:
+    """Return the partitions that such a content names."""
+    with _Content(path, data) as content:
+        return tuple(TopicPartition(str(p["topic"]), _number(p["partition"])) for p in content["partitions"])
+
+
+def encode_log_dir_event(number: int) -> bytes:
+    """Return the content that tells of a failed log directory of a broker."""
+    return _json({"version": 1, "broker": number, "event": LOG_DIR_FAILURE})
+
+
+def decode_log_dir_event(path: str, data: bytes) -> int:
+    """Return the broker whose log directory has failed."""
+    with _Content(path, data) as content:
+        if content["event"] != LOG_DIR_FAILURE:
+            raise ValueError(f"event {content['event']}")
+        return _number(content["broker"])
+
+
+def encode_reassignment(targets: Mapping[TopicPartition, Sequence[int]]) -> bytes:
+    """Return the content of /admin/reassign_partitions."""
+    listed = [{"topic": p.topic, "partition": p.partition, "replicas": list(replicas)} for p, replicas in targets.items()]
+    return _json({"version": 1, "partitions": listed})
+
+
+def decode_reassignment(data: bytes) -> dict[TopicPartition, tuple[int, ...]]:
+    """Return the target replicas that /admin/reassign_partitions names."""
+    with _Content(REASSIGN_PARTITIONS, data) as content:
+        return {
+            TopicPartition(str(p["topic"]), _number(p["partition"])): tuple(map(_number, p["replicas"]))
+            for p in content["partitions"]
+        }
+
+
+def _json(content: Mapping[str, Any]) -> bytes:
+    return json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _number(value: Any) -> int:
+    if type(value) is not int:
+        raise TypeError(f"{value!r} is no number")
+    return value
+
+
+class _Content:
+    """The content of a path as JSON, while it is taken apart; what goes wrong is told with the path."""
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self._path = path
+        self._data = data
+
+    def __enter__(self) -> dict[str, Any]:
+        try:
+            content = json.loads(self._data)
+        except ValueError as error:
+            raise Undecodable(f"{self._path} holds no JSON: {error}") from None
+        if not isinstance(content, dict):
+            raise Undecodable(f"{self._path} holds {content!r}, which is no object")
+        return content
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, KeyError):
+            raise Undecodable(f"{self._path} says nothing of {error.args[0]!r}: {self._data!r}") from None
+        if isinstance(error, (TypeError, ValueError, AttributeError)):
+            raise Undecodable(f"{self._path} holds what is not meant there ({error}): {self._data!r}") from None

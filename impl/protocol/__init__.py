@@ -1,0 +1,1 @@
+"""What controllers, brokers and clients say to each other, as data: names, requests, answers, errors, settings, log lines."""

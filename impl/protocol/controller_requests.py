@@ -1,0 +1,88 @@
+"""What a controller asks of brokers: Kafka's three requests, as data.
+
+Source: Kafka 2.8 LeaderAndIsrRequest, UpdateMetadataRequest, StopReplicaRequest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+
+NO_LEADER = -1
+NO_EPOCH = -1
+
+
+@dataclass(frozen=True)
+class Leadership:
+    """Leader and ISR of a partition as of its state znode, with the version of that, and the controller epoch that wrote it."""
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    version: int
+    controller_epoch: int
+
+
+@dataclass(frozen=True)
+class LeaderAndIsrState:
+    """What a LeaderAndIsr says of one partition."""
+
+    leadership: Leadership
+    replicas: tuple[int, ...]
+    is_new: bool
+
+
+@dataclass(frozen=True)
+class UpdateMetadataState:
+    """What an UpdateMetadata says of one partition."""
+
+    leadership: Leadership
+    replicas: tuple[int, ...]
+    offline_replicas: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class StopReplicaState:
+    """What a StopReplica says of one partition; `leader_epoch` is NO_EPOCH where the controller knows none."""
+
+    leader_epoch: int
+    delete: bool
+
+
+@dataclass(frozen=True)
+class LeaderAndIsrRequest:
+    """Lead or follow these partitions; `live_leaders` are the brokers that lead them."""
+
+    controller: int
+    controller_epoch: int
+    broker_epoch: int
+    partitions: Mapping[TopicPartition, LeaderAndIsrState]
+    live_leaders: tuple[znodes.Broker, ...]
+
+
+@dataclass(frozen=True)
+class UpdateMetadataRequest:
+    """Know these brokers for the live ones, and this of these partitions."""
+
+    controller: int
+    controller_epoch: int
+    broker_epoch: int
+    partitions: Mapping[TopicPartition, UpdateMetadataState]
+    live_brokers: tuple[znodes.Broker, ...]
+
+
+@dataclass(frozen=True)
+class StopReplicaRequest:
+    """Stop the replicas of these partitions."""
+
+    controller: int
+    controller_epoch: int
+    broker_epoch: int
+    partitions: Mapping[TopicPartition, StopReplicaState]
+
+
+Request: TypeAlias = LeaderAndIsrRequest | UpdateMetadataRequest | StopReplicaRequest

@@ -1,0 +1,181 @@
+"""What followers and clients ask of a broker: Kafka's requests about records and metadata, as data.
+
+A follower's and a consumer's fetch are one request; a consumer is replica -1. An epoch of NO_EPOCH is none, and is not compared.
+
+Source: Kafka 2.8 FetchRequest, OffsetsForLeaderEpochRequest, ListOffsetsRequest, ProduceRequest, MetadataRequest,
+ControlledShutdownRequest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.protocol.controller_requests import NO_EPOCH, Leadership
+from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+
+CONSUMER = -1
+LATEST = -1
+EARLIEST = -2
+UNKNOWN_OFFSET = -1
+
+
+@dataclass(frozen=True)
+class FetchPosition:
+    """From where a partition is fetched; `leader_epoch` is the one that the fetcher is in."""
+
+    offset: int
+    leader_epoch: int = NO_EPOCH
+    max_bytes: int = 1 << 20
+
+
+@dataclass(frozen=True)
+class FetchRequest:
+    """Fetch records. `broker_epoch` is the fetching broker's registration (KIP-903), NO_EPOCH for a consumer."""
+
+    replica: int
+    broker_epoch: int
+    partitions: Mapping[TopicPartition, FetchPosition]
+    max_wait_ms: int = 500
+    min_bytes: int = 1
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What was fetched of a partition: whole record batches, and what the leader knows."""
+
+    error: Code
+    high_watermark: int = UNKNOWN_OFFSET
+    start_offset: int = UNKNOWN_OFFSET
+    records: bytes = b""
+
+
+@dataclass(frozen=True)
+class EpochPosition:
+    """Which leader epoch's end is asked for; `current_epoch` is the one that the asker is in."""
+
+    current_epoch: int
+    leader_epoch: int
+
+
+@dataclass(frozen=True)
+class OffsetsForLeaderEpochRequest:
+    """Ask a leader where leader epochs end in its log (KIP-101, KIP-279)."""
+
+    replica: int
+    partitions: Mapping[TopicPartition, EpochPosition]
+
+
+@dataclass(frozen=True)
+class EpochEnd:
+    """The largest leader epoch up to the one asked for, and where it ends; NO_EPOCH and UNKNOWN_OFFSET if there is none."""
+
+    error: Code
+    leader_epoch: int = NO_EPOCH
+    end_offset: int = UNKNOWN_OFFSET
+
+
+@dataclass(frozen=True)
+class OffsetQuery:
+    """Which offset is asked for: LATEST, EARLIEST, or that of the first record with a timestamp or a later one."""
+
+    timestamp: int
+    current_epoch: int = NO_EPOCH
+
+
+@dataclass(frozen=True)
+class ListOffsetsRequest:
+    """Ask a leader for offsets; the latest is its log's end for a follower, and the high watermark for a consumer."""
+
+    replica: int
+    partitions: Mapping[TopicPartition, OffsetQuery]
+
+
+@dataclass(frozen=True)
+class ListedOffset:
+    """The offset that was asked for, UNKNOWN_OFFSET if there is none."""
+
+    error: Code
+    offset: int = UNKNOWN_OFFSET
+
+
+@dataclass(frozen=True)
+class ProduceRequest:
+    """Append record batches. `acks` is 0, 1, or -1 for all of the ISR; times are in milliseconds."""
+
+    acks: int
+    partitions: Mapping[TopicPartition, bytes]
+    timeout_ms: int = 30_000
+
+
+@dataclass(frozen=True)
+class Produced:
+    """What came of the batches of a partition, and the offset of the first record."""
+
+    error: Code
+    base_offset: int = UNKNOWN_OFFSET
+
+
+@dataclass(frozen=True)
+class MetadataRequest:
+    """Ask for topics, all if none are named; those that are missing are created where both sides allow it."""
+
+    topics: tuple[str, ...] | None = None
+    allow_auto_topic_creation: bool = True
+
+
+@dataclass(frozen=True)
+class PartitionMetadata:
+    """What the metadata cache says of a partition; LEADER_NOT_AVAILABLE if its leader is not alive."""
+
+    error: Code
+    leadership: Leadership
+    replicas: tuple[int, ...]
+    offline_replicas: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """Brokers and topics as a broker's cache has them; `errors` are of topics that it cannot tell anything of."""
+
+    brokers: tuple[znodes.Broker, ...]
+    controller: int
+    partitions: Mapping[TopicPartition, PartitionMetadata]
+    errors: Mapping[str, Code]
+
+
+@dataclass(frozen=True)
+class ControlledShutdownRequest:
+    """Ask the controller to move leadership away from a broker that wants to stop."""
+
+    broker: int
+    broker_epoch: int
+
+
+@dataclass(frozen=True)
+class ControlledShutdownResponse:
+    """What came of it: an error, or the partitions that the broker still leads."""
+
+    error: Code
+    remaining: tuple[TopicPartition, ...] = ()
+
+
+@dataclass(frozen=True)
+class ElectLeadersRequest:
+    """Have preferred leaders elected, of all partitions if none is named."""
+
+    partitions: tuple[TopicPartition, ...] | None = None
+
+
+DataRequest: TypeAlias = (
+    FetchRequest
+    | OffsetsForLeaderEpochRequest
+    | ListOffsetsRequest
+    | ProduceRequest
+    | MetadataRequest
+    | ControlledShutdownRequest
+    | ElectLeadersRequest
+)

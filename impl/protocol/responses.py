@@ -1,0 +1,62 @@
+"""What a broker answers to followers and clients, as data; what it answers to controllers is `Answer`.
+
+Source: Kafka 2.8 ProduceResponse, FetchResponse, OffsetsForLeaderEpochResponse, ListOffsetsResponse, ElectLeadersResponse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from kafka_spec.impl.broker.replica_manager import Answer
+from kafka_spec.impl.protocol.data_requests import ControlledShutdownResponse, EpochEnd, Fetched, ListedOffset, Metadata, Produced
+from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+
+
+@dataclass(frozen=True)
+class ProduceResponse:
+    """What came of each partition's batches."""
+
+    partitions: Mapping[TopicPartition, Produced]
+
+
+@dataclass(frozen=True)
+class FetchResponse:
+    """What was fetched of each partition."""
+
+    partitions: Mapping[TopicPartition, Fetched]
+
+
+@dataclass(frozen=True)
+class OffsetsForLeaderEpochResponse:
+    """Where the leader epochs end."""
+
+    partitions: Mapping[TopicPartition, EpochEnd]
+
+
+@dataclass(frozen=True)
+class ListOffsetsResponse:
+    """The offsets that were asked for."""
+
+    partitions: Mapping[TopicPartition, ListedOffset]
+
+
+@dataclass(frozen=True)
+class ElectLeadersResponse:
+    """What came of each partition's election."""
+
+    partitions: Mapping[TopicPartition, Code]
+
+
+Response: TypeAlias = (
+    Answer
+    | ProduceResponse
+    | FetchResponse
+    | OffsetsForLeaderEpochResponse
+    | ListOffsetsResponse
+    | Metadata
+    | ControlledShutdownResponse
+    | ElectLeadersResponse
+)

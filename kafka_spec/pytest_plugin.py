@@ -1,0 +1,28 @@
+"""The pytest plugin: registers what collects the manifest's checks, and holds no logic.
+
+Loaded by pytest wherever kafka-spec is installed, so it imports the checker only where there is a manifest to run.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect the named checks of a pyproject.toml that has any."""
+    if file_path.name != "pyproject.toml":
+        return None
+    try:
+        content = tomllib.loads(file_path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if "kafka-spec" not in content.get("tool", {}):
+        return None
+    from kafka_spec.model_check.pytest_items import Manifest
+    from kafka_spec.spec.models import MODELS
+
+    manifest: pytest.Collector = Manifest.from_parent(parent, path=file_path, catalogue=MODELS)
+    return manifest
