@@ -368,14 +368,14 @@ def test_a_worker_without_a_library(spark: SparkSession) -> None:
 def test_another_version_on_a_worker(tmp_path: Path) -> None:
     """Where the Python workers find another version of the package first, the run is refused and not wrong."""
     elsewhere = tmp_path / "elsewhere"
-    for package in ("model_check", "spec"):
-        shutil.copytree(ROOT / package, elsewhere / package, ignore=shutil.ignore_patterns("__pycache__"))
-    with (elsewhere / "model_check" / "worker.py").open("a") as file:
+    shutil.copytree(ROOT / "kafka_spec", elsewhere / "kafka_spec", ignore=shutil.ignore_patterns("__pycache__"))
+    with (elsewhere / "kafka_spec" / "model_check" / "worker.py").open("a") as file:
         file.write("# changed\n")
-    # started by its file, the command has its own folder in front; the workers, started by module, have this one
+    # the installed command does not look into the folder it is started in; the workers, started by module, do
+    command = str(Path(sys.executable).parent / "kafka-spec")
     run = subprocess.run(
-        [sys.executable, "-m", "kafka_spec", "check", "replication/kip_320", "--engine", "spark", "--master", "local[1]",
-         "--bounds", "small",         "--handover", "100", "--state-dir", str(tmp_path / "states")],
+        [command, "check", "replication/kip_320", "--engine", "spark", "--master", "local[1]", "--bounds", "small",
+         "--handover", "100", "--state-dir", str(tmp_path / "states")],
         cwd=elsewhere, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
 
