@@ -15,10 +15,11 @@ from typing import Any
 from llvmlite import ir
 
 from kafka_spec.model_check import kernel
-from kafka_spec.model_check.emit import FAULT_KINDS, I8, I64, ONE, POINTER, ZERO, Emitter, Fault, K, Ref, Value
 from kafka_spec.model_check.fingerprint import SECRET, mix
 from kafka_spec.model_check.layout import Actions, Layout, Packed
-from kafka_spec.model_check.lowering import Compiler
+from kafka_spec.model_check.lowering.compiler import Compiler
+from kafka_spec.model_check.lowering.emit import Emitter
+from kafka_spec.model_check.lowering.values import FAULT_KINDS, I8, I64, ONE, POINTER, ZERO, Fault, K, Ref, Value
 from kafka_spec.model_check.machine_code import load
 from kafka_spec.spec.domain import Array, Scalar
 from kafka_spec.spec.domain import Sequence as Sequence_

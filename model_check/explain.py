@@ -1,26 +1,23 @@
 """Which part of a property fails at the end of a trace: the condition that decided, and the numbers it saw.
 
-Theory of operation. The trace is replayed in plain Python, and the predicate is called once more under the interpreter's own
-tracing: each function of the specification that it calls notes the line where it ended and its local names. From the outermost
-inwards, the call that was made last and answered *no* is the reason of the one around it. Nothing is known of the property but
-its source.
+Theory of operation. The trace is replayed in plain Python, and the predicate is evaluated once more from its source (evaluate.py),
+which notes for each call where it ended and its local names; its answer must be Python's. From the outermost inwards, the call that
+was made last and answered *no* is the reason of the one around it. Nothing is known of the property but its source.
 """
 
 from __future__ import annotations
 
 import ast
-import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import CodeType, FrameType
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
+from kafka_spec.model_check.evaluate import Call, evaluate
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import World
-from kafka_spec.spec import domain
 from kafka_spec.spec.domain import OutOfDomain
-from kafka_spec.spec.lint import Function, Source, source_of
+from kafka_spec.spec.lint import source_of
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, call
 from kafka_spec.spec.trace import Trace
 
@@ -53,10 +50,11 @@ def reasons(trace: Trace, spec: Spec) -> tuple[Reason, ...]:
     predicate = spec.property(trace.shows).predicate
     world = World(spec, dict(trace.bounds))
     before, after = last_states(trace, world)
-    watch = _Watch(predicate)
-    if watch.run({"s": after, "before": before, "after": after, "k": world.k}):
-        return ()
-    return tuple(watch.reasons())
+    scope = {"s": after, "before": before, "after": after, "k": world.k}
+    made = evaluate(predicate, tuple(scope[name] for name in source_of(predicate).parameters))
+    if bool(made.answer) != bool(call(predicate, scope)):
+        raise EngineError(f"{trace.shows}: {predicate.__name__} answers {made.answer} here, and Python says otherwise")
+    return tuple(_chain(made))
 
 
 def last_states(trace: Trace, world: World) -> tuple[Any, Any]:
@@ -75,105 +73,35 @@ def last_states(trace: Trace, world: World) -> tuple[Any, Any]:
     return before, state
 
 
-@dataclass
-class _Call:
-    """One call of a function: the line where it ended, its names and its answer then, and the calls it made."""
-
-    frame: FrameType
-    source: Source
-    calls: list[_Call] = field(default_factory=list)
-    line: int = 0
-    names: Mapping[str, Any] = field(default_factory=dict)
-    answer: Any = None
+def _chain(made: Call | None) -> Iterator[Reason]:
+    """Yield the reason of each call that answered no: from the outermost inwards the one that was made last."""
+    while made is not None and not made.answer:
+        yield _reason(made)
+        made = made.calls[-1] if made.calls else None
 
 
-class _Watch:
-    """Watches the calls that a predicate makes to functions of the specification."""
-
-    def __init__(self, predicate: Function) -> None:
-        self.predicate = predicate
-        self.sources: dict[CodeType, Source] = {}
-        self.learn(predicate)
-        self.open: list[_Call] = []
-        self.outermost: _Call | None = None
-
-    def learn(self, function: Function) -> None:
-        """Know a function and all it calls; the helpers of the vocabulary explain nothing."""
-        if function.__module__ != domain.__name__ and function.__code__ not in self.sources:
-            self.sources[function.__code__] = source_of(function)
-            for callee in source_of(function).calls:
-                self.learn(callee)
-
-    def run(self, scope: Mapping[str, Any]) -> bool:
-        """Call the predicate and return its answer."""
-        before = sys.gettrace()
-        sys.settrace(self.enter)
-        try:
-            return bool(call(self.predicate, scope))
-        finally:
-            sys.settrace(before)
-
-    def enter(self, frame: FrameType, event: str, value: Any) -> Any:
-        source = self.sources.get(frame.f_code)
-        if source is None:
-            return None
-        made = _Call(frame, source)
-        if self.open:
-            self.open[-1].calls.append(made)
-        self.outermost = self.outermost or made
-        self.open.append(made)
-        return self.inside
-
-    def inside(self, frame: FrameType, event: str, value: Any) -> Any:
-        if event == "return":
-            done = self.open.pop()
-            done.line, done.names, done.answer = frame.f_lineno, dict(frame.f_locals), value
-        return self.inside
-
-    def reasons(self) -> list[Reason]:
-        """Return the chain of calls that answered no."""
-        found: list[Reason] = []
-        made = self.outermost
-        while made is not None and not made.answer:
-            found.append(_reason(made))
-            made = made.calls[-1] if made.calls else None
-        return found
-
-
-def _reason(made: _Call) -> Reason:
-    source = made.source
-    line = made.line - source.function.__code__.co_firstlineno + 1
-    names = {name: int(value) for name, value in made.names.items() if isinstance(value, int)}
+def _reason(made: Call) -> Reason:
+    function = made.source.function
+    line = function.__code__.co_firstlineno + (made.end.lineno - 1 if made.end is not None else 0)
+    order = [name for name in function.__code__.co_varnames if name in made.names]
     return Reason(
-        function=source.function.__name__,
-        says=(source.function.__doc__ or "").strip().partition("\n")[0],
-        place=f"{source.function.__module__.replace('.', '/')}.py:{made.line}",
-        because=_decided(source, line, {**source.function.__globals__, **made.names}),
-        values=tuple(names.items()),
+        function=function.__name__,
+        says=(function.__doc__ or "").strip().partition("\n")[0],
+        place=f"{function.__module__.replace('.', '/')}.py:{line}",
+        because=_decided(made),
+        values=tuple((name, int(made.names[name])) for name in order if isinstance(made.names[name], int)),
     )
 
 
-def _decided(source: Source, line: int, names: dict[str, Any]) -> str:
-    """Return the condition that made a function end on a line: of its return, or of the `if` around it."""
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Return) and node.lineno <= line <= (node.end_lineno or line):
-            if node.value is not None and not isinstance(node.value, ast.Constant):
-                return ast.unparse(ast.UnaryOp(ast.Not(), _deciding(node.value, False, names)))
-    around = [node for node in ast.walk(source.tree) if isinstance(node, ast.If) and _stands_in(node.body, line)]
-    return ast.unparse(_deciding(around[-1].test, True, names)) if around else "nothing in it made it true"
+def _decided(made: Call) -> str:
+    """Return the condition that made a call answer no: of its return, or of the `if` around it."""
+    if made.end is not None and made.end.value is not None and not isinstance(made.end.value, ast.Constant):
+        return ast.unparse(ast.UnaryOp(ast.Not(), _deciding(made, made.end.value, False)))
+    return ast.unparse(_deciding(made, made.tests[-1], True)) if made.tests else "nothing in it made it true"
 
 
-def _deciding(test: ast.expr, answer: bool, names: dict[str, Any]) -> ast.expr:
+def _deciding(made: Call, test: ast.expr, answer: bool) -> ast.expr:
     """Return the part that made a test come out so: the first true one of `or`, the first false one of `and`, or all of it."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or if answer else ast.And):
-        return next((_deciding(part, answer, names) for part in test.values if _value(part, names) == answer), test)
+        return next((_deciding(made, part, answer) for part in test.values if bool(made.value(part)) == answer), test)
     return test
-
-
-def _stands_in(body: list[ast.stmt], line: int) -> bool:
-    return body[0].lineno <= line <= (body[-1].end_lineno or line)
-
-
-def _value(part: ast.expr, names: dict[str, Any]) -> bool:
-    """Evaluate a conjunct of the specification's own source once more, on the names it saw."""
-    return bool(eval(compile(ast.fix_missing_locations(ast.Expression(part)), "<property>", "eval"), names))

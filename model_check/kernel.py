@@ -1,7 +1,7 @@
 """The set of seen fingerprints, as compiled code: the only functions of the engine that are neither Python nor generated.
 
 Written in the language of specs with what an engine needs besides (arrays, `while`, arithmetic that wraps); compiled by
-lowering.py into each module, beside the spec's own code. Knows fingerprints and records, no states.
+lowering/ into each module, beside the spec's own code. Knows fingerprints and records, no states.
 
 A set is an open-addressing table of 64-bit fingerprints, a power of two long, probed linearly from the low bits; 0 is a free slot.
 The high bits say which shard a fingerprint belongs to.

@@ -16,9 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from llvmlite import ir
 
-from kafka_spec.model_check.emit import I64, POINTER, ZERO, Emitter, Fault, K, Ref
+from kafka_spec.model_check.evaluate import evaluate
 from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.lowering import Compiler
+from kafka_spec.model_check.lowering.compiler import Compiler
+from kafka_spec.model_check.lowering.emit import Emitter
+from kafka_spec.model_check.lowering.values import I64, POINTER, ZERO, Fault, K, Ref
 from kafka_spec.model_check.machine_code import load
 from kafka_spec.spec.domain import (
     Assignment,
@@ -501,6 +503,15 @@ STATEFUL: tuple[Function, ...] = (
 VALUES = (*range(-9, 10), 31, 62, 1000, -1000, 123456789, -987654321)
 
 
+def evaluated(function: Function, arguments: Sequence[int]) -> Any:
+    """Return what the evaluation of the function's source gives."""
+    numbers = iter(arguments)
+    scope = {"s": None, "k": Constants(K_VALUES)}
+    made = evaluate(function, tuple(scope[n] if n in scope else next(numbers) for n in source_of(function).parameters))
+    answer = made.answer
+    return tuple(int(value) for value in answer) if isinstance(answer, tuple) else int(answer)
+
+
 @pytest.fixture(scope="module")
 def native() -> Native:
     """All functions of this file, compiled once."""
@@ -528,6 +539,15 @@ def test_numbers(native: Native, function: Function) -> None:
         else:
             assert fault is not None and fault.kind == kind == "error", arguments
     assert sound > 50
+
+
+@pytest.mark.parametrize("function", PURE, ids=lambda function: function.__name__)
+def test_numbers_evaluated_from_the_source(function: Function) -> None:
+    """A function that is evaluated from its source, as explanations do, gives what it gives in Python."""
+    for arguments in itertools.product((-9, -1, 0, 1, 2, 5), repeat=2):
+        expected, kind = in_python(function, arguments)
+        if not kind:
+            assert evaluated(function, arguments) == expected, arguments
 
 
 @pytest.mark.parametrize("function", OVERFLOWING, ids=lambda function: function.__name__)
@@ -859,7 +879,7 @@ COUNTER = itertools.count()
 @settings(max_examples=30, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_random_functions(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    """Random functions give compiled what they give in Python, for every pair of many values, or both are at fault."""
+    """Random functions give compiled, and evaluated from their source, what they give in Python, or all are at fault."""
     name = f"written_{next(COUNTER)}"
     path: Path = tmp_path_factory.mktemp("written") / f"{name}.py"
     path.write_text(text, encoding="utf-8")
@@ -875,6 +895,7 @@ def test_random_functions(tmp_path_factory: pytest.TempPathFactory, text: str) -
             result, _, fault = native(function, arguments)
             assert (fault is not None) == bool(kind), (function.__name__, arguments, fault)
             assert kind or result == expected, (function.__name__, arguments)
+            assert kind or evaluated(function, arguments) == expected, (function.__name__, arguments)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

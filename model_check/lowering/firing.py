@@ -5,23 +5,20 @@ Knows tables and packed states. A refusal changes nothing and is returned as 0; 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from llvmlite import ir
 
-from kafka_spec.model_check.emit import I1, I64, ZERO, Buffer, Compiled, Emitter, K, Ref, Shape, Value, reshaped
+from kafka_spec.model_check.lowering.emit import Emitter
+from kafka_spec.model_check.lowering.unit import Unit
+from kafka_spec.model_check.lowering.values import I1, I64, ZERO, Buffer, Compiled, K, Ref, Shape, Value, reshaped
 from kafka_spec.spec.domain import Record, machine_paths
 from kafka_spec.spec.table import Machine, Row
-
-if TYPE_CHECKING:
-    from kafka_spec.model_check.lowering import Compiler
 
 
 class Firing(Emitter):
     """Compiles one trigger of a machine: the table picks the row, as `spec.table.fire` does."""
 
-    def __init__(self, compiler: Compiler, machine: Machine, trigger: str, compiled: Compiled, shapes: tuple[Shape, ...]) -> None:
-        super().__init__(compiler, compiled.code, compiled.code.args[-1])
+    def __init__(self, unit: Unit, machine: Machine, trigger: str, compiled: Compiled, shapes: tuple[Shape, ...]) -> None:
+        super().__init__(unit, compiled.code, compiled.code.args[-1])
         self.machine, self.trigger = machine, trigger
         values = [reshaped(shape, argument) for shape, argument in zip(shapes, compiled.code.args, strict=False)]
         self.scope: dict[str, Value] = dict(zip(("s", "k", *machine.entity), values, strict=True))

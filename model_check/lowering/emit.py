@@ -10,108 +10,22 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 from llvmlite import ir
 
 from kafka_spec.model_check.layout import Packed
+from kafka_spec.model_check.lowering.unit import Unit
+from kafka_spec.model_check.lowering.values import I1, I8, I64, ONE, POINTER, ZERO, Buffer, Compiled, K, Ref, Value, shape_of
 from kafka_spec.spec import lint
 from kafka_spec.spec.domain import Array, Scalar
-
-if TYPE_CHECKING:
-    from kafka_spec.model_check.lowering import Compiler
-
-
-I1, I8, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(64)
-POINTER = I8.as_pointer()
-ZERO, ONE = I64(0), I64(1)
-FAULT_KINDS = {"bound": 0, "domain": 1, "error": 2}
-
-
-@dataclass(frozen=True)
-class Fault:
-    """A check that failed: `kind` is bound, domain or error; `place` is the source line; `message` says what."""
-
-    kind: str
-    place: str
-    message: str
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Values
-
-
-@dataclass(frozen=True)
-class Ref:
-    """A reference to packed bytes."""
-
-    packed: Packed
-    pointer: ir.Value
-    moving: bool = False
-    """Whether it stands in an item of a sequence, and so may be moved or dropped."""
-
-
-@dataclass(frozen=True)
-class Buffer:
-    """An array of the engine: integers of `bits` bits."""
-
-    bits: int
-    pointer: ir.Value
-
-
-@dataclass(frozen=True)
-class K:
-    """The constants: an array of 64-bit integers, in the order of the compiler's names."""
-
-    pointer: ir.Value
-
-
-Value: TypeAlias = ir.Value | Ref | Buffer | K
-Shape: TypeAlias = Packed | int | str
-"""What makes two calls the same: how a reference is packed, the bits of a buffer, "int" or "k"."""
-
-
-def shape_of(value: Value) -> Shape:
-    """Return the shape of a value."""
-    if isinstance(value, Ref):
-        return value.packed
-    if isinstance(value, Buffer):
-        return value.bits
-    return "k" if isinstance(value, K) else "int"
-
-
-def reshaped(shape: Shape, argument: ir.Value) -> Value:
-    """Return an LLVM argument as a value of the shape."""
-    if isinstance(shape, Packed):
-        return Ref(shape, argument)
-    if isinstance(shape, int):
-        return Buffer(shape, argument)
-    return K(argument) if shape == "k" else argument
-
-
-def llvm_type(shape: Shape) -> ir.Type:
-    """Return the LLVM type of an argument of the shape."""
-    if isinstance(shape, int):
-        return ir.IntType(shape).as_pointer()
-    if isinstance(shape, Packed):
-        return POINTER
-    return I64.as_pointer() if shape == "k" else I64
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """A function in LLVM: `results` is how many integers it returns."""
-
-    code: ir.Function
-    results: int
 
 
 class Emitter:
     """An LLVM function under construction, with the checked operations on packed bytes."""
 
-    def __init__(self, compiler: Compiler, code: ir.Function, fault: ir.Value) -> None:
-        self.compiler = compiler
+    def __init__(self, unit: Unit, code: ir.Function, fault: ir.Value) -> None:
+        self.unit = unit
         self.code = code
         self.entry = code.append_basic_block("entry")
         self.b = ir.IRBuilder(self.entry)
@@ -135,9 +49,9 @@ class Emitter:
 
     def check(self, ok: ir.Value, kind: str, place: str, message: str) -> contextlib.AbstractContextManager[None]:
         """Return a context for what happens if the check holds; otherwise the fault is noted and it is left out."""
-        if not self.compiler.checked:
+        if not self.unit.checked:
             return contextlib.nullcontext()
-        code = I64(self.compiler.fault_code(kind, place, message))
+        code = I64(self.unit.fault_code(kind, place, message))
         good, bad, on = (self.code.append_basic_block(name) for name in ("good", "bad", "on"))
         branch = self.b.cbranch(ok, good, bad)
         branch.set_weights([2000, 1])
@@ -183,11 +97,11 @@ class Emitter:
 
         The successor function keeps `k` behind its fault, so that whoever can note a fault can read it.
         """
-        if type_.bound is None or type_.bound not in self.compiler.constants:
+        if type_.bound is None or type_.bound not in self.unit.constants:
             return I64(type_.high)
-        names = list(self.compiler.constants)
+        names = list(self.unit.constants)
         bound = self.b.load(self.b.gep(self.fault, [I64(1 + names.index(type_.bound))]))
-        return self.b.add(bound, I64(type_.high - self.compiler.constants[type_.bound]))
+        return self.b.add(bound, I64(type_.high - self.unit.constants[type_.bound]))
 
     def length(self, ref: Ref) -> ir.Value:
         """Return the number of items."""
@@ -219,22 +133,22 @@ class Emitter:
 
     def move(self, target: ir.Value, source: ir.Value, size: int | ir.Value) -> None:
         """Copy bytes; the two places may overlap."""
-        move = self.compiler.intrinsic("llvm.memmove.p0.p0.i64", ir.VoidType(), [POINTER, POINTER, I64, I1])
+        move = self.unit.intrinsic("llvm.memmove.p0.p0.i64", ir.VoidType(), [POINTER, POINTER, I64, I1])
         self.b.call(move, [target, source, I64(size) if isinstance(size, int) else size, I1(0)])
 
     def copy(self, target: ir.Value, source: ir.Value, size: int) -> None:
         """Copy bytes between places that do not overlap."""
-        copy = self.compiler.intrinsic("llvm.memcpy.p0.p0.i64", ir.VoidType(), [POINTER, POINTER, I64, I1])
+        copy = self.unit.intrinsic("llvm.memcpy.p0.p0.i64", ir.VoidType(), [POINTER, POINTER, I64, I1])
         self.b.call(copy, [target, source, I64(size), I1(0)])
 
     def clear(self, target: ir.Value, size: ir.Value) -> None:
         """Fill bytes with zeros."""
-        fill = self.compiler.intrinsic("llvm.memset.p0.i64", ir.VoidType(), [POINTER, I8, I64, I1])
+        fill = self.unit.intrinsic("llvm.memset.p0.i64", ir.VoidType(), [POINTER, I8, I64, I1])
         self.b.call(fill, [target, I8(0), size, I1(0)])
 
     def refresh(self, ref: Ref) -> None:
         """Write the bytes of a fresh record."""
-        self.copy(ref.pointer, self.b.bitcast(self.compiler.template(ref.packed), POINTER), ref.packed.size)
+        self.copy(ref.pointer, self.b.bitcast(self.unit.template(ref.packed), POINTER), ref.packed.size)
 
     def invoke(self, compiled: Compiled, arguments: Sequence[Value]) -> list[ir.Value]:
         """Call a compiled function; return the integers it returns."""
@@ -247,14 +161,14 @@ class Emitter:
     def predicate(self, function: Callable[..., Any], scope: dict[str, Value]) -> ir.Value:
         """Call a predicate with what its parameters name; return whether it is true."""
         arguments = [scope[name] for name in lint.source_of(function).parameters]
-        compiled = self.compiler.function(function, tuple(shape_of(value) for value in arguments))
+        compiled = self.unit.function(function, tuple(shape_of(value) for value in arguments))
         (result,) = self.invoke(compiled, arguments)
         return self.b.icmp_signed("!=", result, ZERO)
 
     def effect(self, function: Callable[..., Any], scope: dict[str, Value]) -> None:
         """Call an effect with what its parameters name."""
         arguments = [scope[name] for name in lint.source_of(function).parameters]
-        self.invoke(self.compiler.function(function, tuple(shape_of(value) for value in arguments)), arguments)
+        self.invoke(self.unit.function(function, tuple(shape_of(value) for value in arguments)), arguments)
 
     def loop(
         self,

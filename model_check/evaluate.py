@@ -1,0 +1,207 @@
+"""A predicate of a spec, evaluated from its parsed source: its answer, and for each call which return gave it, on what numbers.
+
+Knows the language of spec/lint.py, states as plain Python holds them, and no property. What it tells is checked against Python
+by whoever asks (explain.py): here nothing is judged.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kafka_spec.spec import domain, lint
+from kafka_spec.spec.lint import Function, Source, source_of
+
+_OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Invert: operator.invert,
+    ast.Not: operator.not_,
+}
+
+
+class _Jump(Exception):  # noqa: N818 - control flow: how a loop or a function ends
+    pass
+
+
+class _Break(_Jump):
+    pass
+
+
+class _Continue(_Jump):
+    pass
+
+
+class _Return(_Jump):
+    pass
+
+
+@dataclass
+class Call:
+    """One call of a function: its answer, the return that gave it inside which tests, its names then, and the calls it made."""
+
+    source: Source
+    names: dict[str, Any]
+    answer: Any = None
+    end: ast.Return | None = None
+    tests: tuple[ast.expr, ...] = ()
+    """The tests of the `if` statements in whose bodies the return stands, the outermost first."""
+    calls: list[Call] = field(default_factory=list)
+
+    def value(self, node: ast.expr) -> Any:
+        """Evaluate an expression of the function on the names it has now; what that calls is not noted."""
+        return _Evaluator(Call(self.source, self.names)).value(node)
+
+
+def evaluate(function: Function, arguments: tuple[Any, ...]) -> Call:
+    """Call a function of the language that changes nothing; return what happened in the call."""
+    source = source_of(function)
+    call = Call(source, dict(zip(source.parameters, arguments, strict=True)))
+    _Evaluator(call).run()
+    return call
+
+
+class _Evaluator:
+    """Evaluates the body of one call."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.names = call.names
+        self.tests: tuple[ast.expr, ...] = ()
+
+    def run(self) -> None:
+        with contextlib.suppress(_Return):
+            self.block(self.call.source.tree.body)
+
+    # statements
+
+    def block(self, statements: list[ast.stmt]) -> None:
+        for statement in statements:
+            self.statement(statement)
+
+    def statement(self, node: ast.stmt) -> None:
+        match node:
+            case ast.Assign(targets=[target], value=value):
+                self.assign(target, self.value(value))
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                self.assign(target, self.value(value))
+            case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
+                self.names[name] = _OPERATORS[type(op)](self.names[name], self.value(value))
+            case ast.If(test=test, body=body, orelse=orelse):
+                if not self.value(test):
+                    self.block(orelse)
+                    return
+                around, self.tests = self.tests, (*self.tests, test)
+                self.block(body)
+                self.tests = around
+            case ast.For(target=ast.Name() as target, iter=ast.Call(args=limits), body=body):
+                self.loop(target, range(*(self.value(limit) for limit in limits)), body)
+            case ast.Return(value=value):
+                self.call.answer = self.value(value) if value is not None else None
+                self.call.end, self.call.tests = node, self.tests
+                raise _Return
+            case ast.Break():
+                raise _Break
+            case ast.Continue():
+                raise _Continue
+            case ast.Expr(value=ast.Constant()) | ast.Pass():
+                pass
+            case _:
+                raise TypeError(f"{ast.unparse(node)} is no part of a predicate")
+
+    def loop(self, target: ast.Name, numbers: range, body: list[ast.stmt]) -> None:
+        around = self.tests
+        for number in numbers:
+            self.names[target.id] = number
+            try:
+                self.block(body)
+            except _Continue:
+                pass
+            except _Break:
+                break
+            finally:
+                self.tests = around
+
+    def assign(self, target: ast.expr, value: Any) -> None:
+        match target:
+            case ast.Name(id=name):
+                self.names[name] = value
+            case ast.Tuple(elts=parts):
+                for part, item in zip(parts, value, strict=True):
+                    self.assign(part, item)
+            case _:
+                raise TypeError(f"{ast.unparse(target)} is assigned to in a predicate")
+
+    # expressions
+
+    def value(self, node: ast.expr) -> Any:
+        match node:
+            case ast.Constant(value=constant):
+                return constant
+            case ast.Name(id=name):
+                return self.names[name] if name in self.names else lint.resolve(self.call.source.function, name)
+            case ast.Attribute(value=of, attr=attr):
+                return getattr(self.value(of), attr)
+            case ast.Subscript(value=of, slice=index):
+                return self.value(of)[self.value(index)]
+            case ast.BinOp(left=left, op=op, right=right):
+                return _OPERATORS[type(op)](self.value(left), self.value(right))
+            case ast.UnaryOp(op=op, operand=operand):
+                return _OPERATORS[type(op)](self.value(operand))
+            case ast.BoolOp(op=op, values=values):
+                return self.decide(isinstance(op, ast.And), values)
+            case ast.Compare(left=left, ops=ops, comparators=comparators):
+                return self.compare(self.value(left), ops, comparators)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return self.value(body if self.value(test) else orelse)
+            case ast.Tuple(elts=parts):
+                return tuple(self.value(part) for part in parts)
+            case ast.Call(func=ast.Name(id=name), args=arguments):
+                callee = lint.resolve(self.call.source.function, name)
+                return self.called(callee, tuple(self.value(argument) for argument in arguments))
+        raise TypeError(f"{ast.unparse(node)} is no part of a predicate")
+
+    def decide(self, every: bool, values: list[ast.expr]) -> Any:
+        """`a and b`, `a or b`: the operand that decides."""
+        result: Any = every
+        for value in values:
+            result = self.value(value)
+            if bool(result) != every:
+                break
+        return result
+
+    def compare(self, left: Any, ops: list[ast.cmpop], comparators: list[ast.expr]) -> bool:
+        for op, comparator in zip(ops, comparators, strict=True):
+            right = self.value(comparator)
+            if not _OPERATORS[type(op)](left, right):
+                return False
+            left = right
+        return True
+
+    def called(self, callee: Function, arguments: tuple[Any, ...]) -> Any:
+        """Call a function; the helpers of the vocabulary and what is built in explain nothing, and are not noted."""
+        if callee in lint.BUILTINS or callee.__module__ == domain.__name__:
+            return callee(*arguments)
+        made = evaluate(callee, arguments)
+        self.call.calls.append(made)
+        return made.answer

@@ -1,0 +1,1 @@
+"""From the functions of a spec to the text of an LLVM module."""

@@ -1,0 +1,90 @@
+"""Numbers of the language as checked machine code: what leaves 64 bits is a fault, never wraps.
+
+Knows operators and where they stand in the source, not where numbers come from.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import NoReturn
+
+from llvmlite import ir
+
+from kafka_spec.model_check.lowering.emit import Emitter
+from kafka_spec.model_check.lowering.unit import Unit
+from kafka_spec.model_check.lowering.values import I64, ONE, ZERO, Compiled
+from kafka_spec.spec import lint
+from kafka_spec.spec.table import SpecError
+
+
+class Arithmetic(Emitter):
+    """The operators, in the function of a source; `trusted` functions wrap and are not checked."""
+
+    def __init__(self, unit: Unit, source: lint.Source, compiled: Compiled, trusted: bool) -> None:
+        super().__init__(unit, compiled.code, compiled.code.args[-1])
+        self.source = source
+        self.compiled = compiled
+        self.trusted = trusted
+
+    def place(self, node: ast.AST) -> str:
+        """Return the file and line of a node."""
+        file, _, line = self.source.place.rpartition(":")
+        return f"{file}:{int(line) + getattr(node, 'lineno', 1) - 1}" if file else self.source.place
+
+    def refuse(self, node: ast.AST, message: str) -> NoReturn:
+        """Raise what the compiler does not take, with its place."""
+        raise SpecError(f"{self.place(node)}: in {self.source.function.__name__}: {message}")
+
+    def arithmetic(self, node: ast.AST, op: ast.operator, left: ir.Value, right: ir.Value) -> ir.Value:
+        """Return the result of an operator, or note a fault and return some number."""
+        b = self.b
+        if isinstance(op, ast.FloorDiv | ast.Mod):
+            return self.division(node, isinstance(op, ast.Mod), left, right)
+        if isinstance(op, ast.LShift | ast.RShift):
+            return self.shift(node, isinstance(op, ast.LShift), left, right)
+        plain = {ast.Add: b.add, ast.Sub: b.sub, ast.Mult: b.mul, ast.BitAnd: b.and_, ast.BitOr: b.or_, ast.BitXor: b.xor}
+        if self.trusted or isinstance(op, ast.BitAnd | ast.BitOr | ast.BitXor):
+            return plain[type(op)](left, right)
+        safe = {ast.Add: b.sadd_with_overflow, ast.Sub: b.ssub_with_overflow, ast.Mult: b.smul_with_overflow}
+        both = safe[type(op)](left, right)
+        self.note(b.not_(b.extract_value(both, 1)), node, "a number leaves 64 bits")
+        return b.extract_value(both, 0)
+
+    def note(self, ok: ir.Value, node: ast.AST, message: str) -> None:
+        """Record a fault if the check fails, and go on."""
+        with self.check(ok, "error", self.place(node), message):
+            pass
+
+    def shift(self, node: ast.AST, left_shift: bool, value: ir.Value, by: ir.Value) -> ir.Value:
+        """Return a shift by 0 to 62."""
+        if self.trusted:
+            return self.b.shl(value, by) if left_shift else self.b.lshr(value, by)
+        self.note(self.b.icmp_unsigned("<", by, I64(63)), node, "a shift by less than 0 or more than 62")
+        by = self.b.and_(by, I64(63))
+        if not left_shift:
+            return self.b.ashr(value, by)
+        shifted = self.b.shl(value, by)
+        self.note(self.b.icmp_signed("==", self.b.ashr(shifted, by), value), node, "a number leaves 64 bits")
+        return shifted
+
+    def division(self, node: ast.AST, remainder: bool, left: ir.Value, right: ir.Value) -> ir.Value:
+        """Return a quotient or a remainder, rounded down as in Python."""
+        if self.trusted:
+            return self.b.urem(left, right) if remainder else self.b.udiv(left, right)
+        zero = self.b.icmp_signed("==", right, ZERO)
+        self.note(self.b.not_(zero), node, "a division by zero")
+        too_large = self.b.and_(self.b.icmp_signed("==", left, I64(-1 << 63)), self.b.icmp_signed("==", right, I64(-1)))
+        self.note(self.b.not_(too_large), node, "a number leaves 64 bits")
+        right = self.b.select(self.b.or_(zero, too_large), ONE, right)
+        quotient, rest = self.b.sdiv(left, right), self.b.srem(left, right)
+        uneven = self.b.icmp_signed("!=", rest, ZERO)
+        apart = self.b.icmp_signed("<", self.b.xor(rest, right), ZERO)
+        floor = self.b.and_(uneven, apart)
+        if remainder:
+            return self.b.select(floor, self.b.add(rest, right), rest)
+        return self.b.select(floor, self.b.sub(quotient, ONE), quotient)
+
+    def comparison(self, op: ast.cmpop, left: ir.Value, right: ir.Value) -> ir.Value:
+        """Return whether a comparison holds."""
+        symbols = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+        return self.b.icmp_signed(symbols[type(op)], left, right)

@@ -1,0 +1,75 @@
+"""From the functions of a spec to machine code, through LLVM.
+
+Knows the language of spec/lint.py, the packed form of states, and no protocol. The same source that the oracle runs as Python
+becomes native code in which every integer has 64 bits, every index and every store is checked (emit.py): nothing
+is ever truncated, wrapped or read out of range in silence.
+
+Theory of operation. A function is compiled once for each way its arguments are packed, a trigger of a machine once for a model.
+`trusted` functions (model_check/kernel.py) are the engine's own: they also have arrays, `while` loops and arithmetic that
+wraps, and are not checked. What a body is made of is parted by kind, each part a class on top of the one before:
+arithmetic, expressions, writers, calls, statements.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+from kafka_spec.model_check.layout import Packed
+from kafka_spec.model_check.lowering.firing import Firing
+from kafka_spec.model_check.lowering.statements import Body
+from kafka_spec.model_check.lowering.unit import Unit
+from kafka_spec.model_check.lowering.values import Compiled, Shape
+from kafka_spec.spec import lint
+from kafka_spec.spec.table import Machine, SpecError
+
+
+class Compiler(Unit):
+    """Compiles the functions of one module as they are asked for, each once for each shape of its arguments."""
+
+    def function(self, function: Callable[..., Any], shapes: tuple[Shape, ...], trusted: bool = False) -> Compiled:
+        """Return the function compiled for arguments of these shapes."""
+        key = (function, tuple(id(shape) if isinstance(shape, Packed) else shape for shape in shapes))
+        if key not in self.functions:
+            source = trusted_source(function) if trusted else lint.source_of(function)
+            results = _results(source)
+            self.functions[key] = compiled = self.declare(function.__name__, shapes, results, inline=not source.writes)
+            body = Body(self, source, compiled, shapes, trusted)
+            body.compile()
+        return self.functions[key]
+
+    def fire(self, machine: Machine, trigger: str, s: Packed, entity: int) -> Compiled:
+        """Return the function that lets a machine's table pick and run the row of a trigger."""
+        machine = self.machines.get(machine.name, machine)
+        key = ("fire", machine.name, trigger)
+        if key not in self.functions:
+            shapes: tuple[Shape, ...] = (s, "k", *["int"] * entity)
+            self.functions[key] = compiled = self.declare(f"fire.{machine.name}.{trigger}", shapes, 1, inline=False)
+            Firing(self, machine, trigger, compiled, shapes).compile()
+        return self.functions[key]
+
+
+def _results(source: lint.Source) -> int:
+    """Return how many integers a function returns."""
+    counts = {
+        len(node.value.elts) if isinstance(node.value, ast.Tuple) else 0 if node.value is None else 1
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Return)
+    }
+    if len(counts) > 1:
+        raise SpecError(f"{source.place}: {source.function.__name__} returns now {min(counts)}, now {max(counts)} values")
+    return counts.pop() if counts else 0
+
+
+@functools.cache
+def trusted_source(function: Callable[..., Any]) -> lint.Source:
+    """Return the source of one of the engine's own functions, unchecked."""
+    text = textwrap.dedent(inspect.getsource(function))
+    tree = ast.parse(text).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    parameters = tuple(argument.arg for argument in tree.args.args)
+    return lint.Source(function, tree, text, function.__code__.co_filename, parameters, (), True, ())

@@ -1,0 +1,209 @@
+"""Expressions of the language as machine code: names, fields and items, conditions.
+
+Knows expressions, no statements; what a call means is the subclass's (calls.py).
+"""
+
+from __future__ import annotations
+
+import abc
+import ast
+from collections.abc import Sequence
+
+from llvmlite import ir
+
+from kafka_spec.model_check.lowering.arithmetic import Arithmetic
+from kafka_spec.model_check.lowering.unit import Unit
+from kafka_spec.model_check.lowering.values import I1, I64, ZERO, Buffer, Compiled, K, Ref, Shape, Value, reshaped
+from kafka_spec.spec import lint
+from kafka_spec.spec.domain import Scalar
+
+
+class Expressions(Arithmetic, abc.ABC):
+    """The values of expressions, in a function whose parameters are packed in these shapes."""
+
+    def __init__(self, unit: Unit, source: lint.Source, compiled: Compiled, shapes: tuple[Shape, ...], trusted: bool) -> None:
+        super().__init__(unit, source, compiled, trusted)
+        self.names: dict[str, Value] = {}
+        """Parameters that are references, and local names for references."""
+        self.stale: set[str] = set()
+        """Names for items that may have moved since."""
+        self.slots: dict[str, ir.Value] = {}
+        """Local variables that hold integers."""
+        for name, shape, argument in zip(source.parameters, shapes, compiled.code.args, strict=False):
+            value = reshaped(shape, argument)
+            if isinstance(value, Ref) and value.packed is not unit.root:
+                value = Ref(value.packed, value.pointer, moving=True)
+            if isinstance(value, Ref | Buffer | K):
+                self.names[name] = value
+            else:
+                self.slots[name] = self.slot(I64, value)
+
+    @abc.abstractmethod
+    def call(self, node: ast.Call) -> Sequence[ir.Value]:
+        """Call what a call names; return the integers it returns."""
+
+    def integer(self, node: ast.AST, value: Value) -> ir.Value:
+        """Return a value that must be a number."""
+        if isinstance(value, Ref | Buffer | K):
+            self.refuse(node, "a number is needed here, and this is a record or a sequence")
+        return value
+
+    def number(self, node: ast.expr) -> ir.Value:
+        """Return the value of an expression that must be a number."""
+        return self.integer(node, self.value(node))
+
+    def named_number(self, node: ast.Name) -> ir.Value:
+        """Return the value of a name that must be a number."""
+        return self.integer(node, self.named(node, node.id))
+
+    def value(self, node: ast.expr) -> Value:
+        """Return the value of an expression."""
+        match node:
+            case ast.Constant(value=int() as number):
+                return I64(int(number))
+            case ast.Name(id=name):
+                return self.named(node, name)
+            case ast.Attribute(value=ast.Name(id=name), attr=attr) if isinstance(self.names.get(name), K):
+                return self.constant(node, self.names[name], attr)
+            case ast.Attribute(value=ast.Name(id=name), attr=attr) if name not in self.names and name not in self.slots:
+                return I64(int(lint.resolve(self.source.function, name)[attr]))
+            case ast.Subscript(value=of, slice=index) if self.trusted and isinstance(buffer := self.value(of), Buffer):
+                raw = self.b.load(self.b.gep(buffer.pointer, [self.number(index)]))
+                return raw if buffer.bits == 64 else self.b.zext(raw, I64)
+            case ast.Attribute() | ast.Subscript():
+                ref = self.reference(node)
+                return self.load(ref.packed, ref.pointer) if isinstance(ref.packed.type, Scalar) else ref
+            case ast.BinOp(left=left, op=op, right=right):
+                return self.arithmetic(node, op, self.number(left), self.number(right))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return self.arithmetic(node, ast.Sub(), ZERO, self.number(operand))
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self.number(operand)
+            case ast.UnaryOp(op=ast.Invert(), operand=operand):
+                return self.b.not_(self.number(operand))
+            case ast.UnaryOp(op=ast.Not()) | ast.Compare():
+                return self.b.zext(self.test(node), I64)
+            case ast.BoolOp(op=op, values=values):
+                return self.either(isinstance(op, ast.And), values)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return self.choice(self.test(test), body, orelse)
+            case ast.Call():
+                results = self.call(node)
+                if len(results) != 1:
+                    self.refuse(node, f"one value is needed here, and the function returns {len(results)}")
+                return results[0]
+        self.refuse(node, f"{type(node).__name__} cannot be compiled")
+
+    def named(self, node: ast.AST, name: str) -> Value:
+        """Return what a local or a global name stands for."""
+        if name in self.slots:
+            return self.b.load(self.slots[name])
+        if name in self.stale:
+            self.refuse(node, f"items may have moved since {name} was named; name it after that, or read what you need before")
+        if name in self.names:
+            return self.names[name]
+        if self.trusted and name in self.unit.literals:
+            return I64(self.unit.literals[name])
+        value = lint.resolve(self.source.function, name)
+        if not isinstance(value, int):
+            self.refuse(node, f"{name} is no number")
+        return I64(int(value))
+
+    def constant(self, node: ast.AST, k: Value, name: str) -> ir.Value:
+        """Return a bound or a decision, read at run time."""
+        assert isinstance(k, K)
+        if name not in self.unit.constants:
+            known = ", ".join(self.unit.constants)
+            self.refuse(node, f"k.{name} is neither a bound nor a decision of this spec; it has {known}")
+        return self.b.load(self.b.gep(k.pointer, [I64(list(self.unit.constants).index(name))]))
+
+    def reference(self, node: ast.expr) -> Ref:
+        """Return where a field or an item stands."""
+        match node:
+            case ast.Attribute(value=of, attr=attr):
+                ref = self.value(of)
+                if not isinstance(ref, Ref) or ref.packed.fields is None or attr not in ref.packed.fields:
+                    fields = ", ".join(ref.packed.fields) if isinstance(ref, Ref) and ref.packed.fields else "no fields"
+                    self.refuse(node, f"{ast.unparse(of)} has no field {attr}; it has {fields}")
+                offset, packed = ref.packed.fields[attr]
+                return Ref(packed, self.at(ref.pointer, offset), ref.moving)
+            case ast.Subscript(value=of, slice=index):
+                ref = self.value(of)
+                if not isinstance(ref, Ref) or ref.packed.item is None:
+                    self.refuse(node, f"{ast.unparse(of)} has no items")
+                return self.checked_item(ref, self.number(index), self.place(node))
+        self.refuse(node, f"{ast.unparse(node)} is no field and no item")
+
+    def test(self, node: ast.expr) -> ir.Value:
+        """Return whether an expression is true, as one bit."""
+        match node:
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return self.b.not_(self.test(operand))
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                return self.comparison(op, self.number(left), self.number(right))
+            case ast.Compare(left=left, ops=ops, comparators=comparators):
+                return self.chain(self.number(left), list(zip(ops, comparators, strict=True)))
+            case ast.BoolOp(op=op, values=values):
+                return self.short_circuit(isinstance(op, ast.And), values)
+        return self.b.icmp_signed("!=", self.number(node), ZERO)
+
+    def chain(self, left: ir.Value, rest: list[tuple[ast.cmpop, ast.expr]]) -> ir.Value:
+        """`a < b < c`: each operand evaluated once, and only while the ones before hold."""
+        result = self.slot(I1, I1(0))
+        out = self.code.append_basic_block("compared")
+        for index, (op, operand) in enumerate(rest):
+            right = self.number(operand)
+            true = self.comparison(op, left, right)
+            if index == len(rest) - 1:
+                self.b.store(true, result)
+                self.b.branch(out)
+            else:
+                on = self.code.append_basic_block("compare")
+                self.b.cbranch(true, on, out)
+                self.b.position_at_end(on)
+            left = right
+        self.b.position_at_end(out)
+        return self.b.load(result)
+
+    def short_circuit(self, every: bool, values: list[ast.expr]) -> ir.Value:
+        """`a and b`, `a or b` as a condition."""
+        result = self.slot(I1, I1(0 if every else 1))
+        out = self.code.append_basic_block("decided")
+        for index, value in enumerate(values):
+            true = self.test(value)
+            if index == len(values) - 1:
+                self.b.store(true, result)
+                self.b.branch(out)
+            else:
+                on = self.code.append_basic_block("undecided")
+                self.b.cbranch(true, *((on, out) if every else (out, on)))
+                self.b.position_at_end(on)
+        self.b.position_at_end(out)
+        return self.b.load(result)
+
+    def either(self, every: bool, values: list[ast.expr]) -> ir.Value:
+        """`a and b`, `a or b` as values: the operand that decides."""
+        result = self.slot(I64)
+        out = self.code.append_basic_block("decided")
+        for index, value in enumerate(values):
+            number = self.number(value)
+            self.b.store(number, result)
+            if index == len(values) - 1:
+                self.b.branch(out)
+            else:
+                on = self.code.append_basic_block("undecided")
+                true = self.b.icmp_signed("!=", number, ZERO)
+                self.b.cbranch(true, *((on, out) if every else (out, on)))
+                self.b.position_at_end(on)
+        self.b.position_at_end(out)
+        return self.b.load(result)
+
+    def choice(self, test: ir.Value, body: ast.expr, orelse: ast.expr) -> ir.Value:
+        """`body if test else orelse`."""
+        result = self.slot(I64)
+        with self.b.if_else(test) as (yes, no):
+            with yes:
+                self.b.store(self.number(body), result)
+            with no:
+                self.b.store(self.number(orelse), result)
+        return self.b.load(result)

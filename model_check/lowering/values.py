@@ -1,0 +1,92 @@
+"""What compiled code works on: integers, references to packed bytes, and the faults it can note.
+
+Knows the packed form of states and LLVM's types, neither the language nor any protocol.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from llvmlite import ir
+
+from kafka_spec.model_check.layout import Packed
+
+I1, I8, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(64)
+POINTER = I8.as_pointer()
+ZERO, ONE = I64(0), I64(1)
+FAULT_KINDS = {"bound": 0, "domain": 1, "error": 2}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A check that failed: `kind` is bound, domain or error; `place` is the source line; `message` says what."""
+
+    kind: str
+    place: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Ref:
+    """A reference to packed bytes."""
+
+    packed: Packed
+    pointer: ir.Value
+    moving: bool = False
+    """Whether it stands in an item of a sequence, and so may be moved or dropped."""
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """An array of the engine: integers of `bits` bits."""
+
+    bits: int
+    pointer: ir.Value
+
+
+@dataclass(frozen=True)
+class K:
+    """The constants: an array of 64-bit integers, in the order of the compiler's names."""
+
+    pointer: ir.Value
+
+
+Value: TypeAlias = ir.Value | Ref | Buffer | K
+Shape: TypeAlias = Packed | int | str
+"""What makes two calls the same: how a reference is packed, the bits of a buffer, "int" or "k"."""
+
+
+def shape_of(value: Value) -> Shape:
+    """Return the shape of a value."""
+    if isinstance(value, Ref):
+        return value.packed
+    if isinstance(value, Buffer):
+        return value.bits
+    return "k" if isinstance(value, K) else "int"
+
+
+def reshaped(shape: Shape, argument: ir.Value) -> Value:
+    """Return an LLVM argument as a value of the shape."""
+    if isinstance(shape, Packed):
+        return Ref(shape, argument)
+    if isinstance(shape, int):
+        return Buffer(shape, argument)
+    return K(argument) if shape == "k" else argument
+
+
+def llvm_type(shape: Shape) -> ir.Type:
+    """Return the LLVM type of an argument of the shape."""
+    if isinstance(shape, int):
+        return ir.IntType(shape).as_pointer()
+    if isinstance(shape, Packed):
+        return POINTER
+    return I64.as_pointer() if shape == "k" else I64
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A function in LLVM: `results` is how many integers it returns."""
+
+    code: ir.Function
+    results: int

@@ -1,0 +1,62 @@
+"""No module imports, through others, itself: what a module knows can be told from the modules below it."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import networkx as nx
+from conftest import ROOT
+
+REPLAY = "kafka_spec.conformance.replay"
+OPEN = ({f"{REPLAY}.{name}" for name in ("brokers", "controllers", "projection", "zookeeper")},)
+"""Circles that still stand, each to be ended where it is."""
+
+
+def modules() -> dict[str, Path]:
+    """Return the modules of the package, with what its links lead to."""
+    files = [Path(folder) / name for folder, _, names in os.walk(ROOT / "kafka_spec", followlinks=True) for name in names]
+    dotted = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in files if file.suffix == ".py"}
+    return {name.removesuffix(".__init__"): file for name, file in dotted.items()}
+
+
+def imports(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield the imports of a module that stand outside its functions, those for type checkers included."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from imports(node)
+
+
+def circles(texts: Mapping[str, str]) -> list[set[str]]:
+    """Return the sets of modules that import each other, directly or through others."""
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    for name, text in texts.items():
+        for node in imports(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                targets = [alias.name for alias in node.names]
+            else:
+                inner = [f"{node.module}.{alias.name}" for alias in node.names]
+                targets = [full if full in texts else str(node.module) for full in inner]
+            graph.add_edges_from((name, target) for target in targets if target in texts)
+    found = [set(part) for part in nx.strongly_connected_components(graph) if len(part) > 1]
+    return sorted([*found, *({name} for name in nx.nodes_with_selfloops(graph))], key=sorted)
+
+
+def test_circles_are_seen() -> None:
+    """A circle is seen through `from package import module`, for type checkers alone, and over three modules."""
+    assert circles({"p": "", "p.a": "from p import b", "p.b": "import p.a"}) == [{"p.a", "p.b"}]
+    checking = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from p.b import x\n"
+    assert circles({"p.a": checking, "p.b": "from p.c import y", "p.c": "import p.a"}) == [{"p.a", "p.b", "p.c"}]
+    assert circles({"p.a": "def later():\n    import p.b\n", "p.b": "import p.a"}) == []
+
+
+def test_no_import_circles() -> None:
+    """Over the whole package no module imports itself through others."""
+    texts = {name: file.read_text(encoding="utf-8") for name, file in modules().items()}
+
+    assert len(texts) > 100
+    assert [circle for circle in circles(texts) if circle not in OPEN] == []
