@@ -5,14 +5,12 @@ Everything here is limited by a bound, but the restart of what is down.
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.broker import make_follower, make_leader, replace_alive_brokers
-from kafka_spec.spec.control.controller import (
-    become_controller,
-    bring_partition_online,
-    create_partition,
-    forget_controller,
-    take_over,
-)
+from kafka_spec.spec.control.broker.leader_and_isr import make_follower, make_leader
+from kafka_spec.spec.control.broker.requests import replace_alive_brokers
+from kafka_spec.spec.control.controller.failover import become_controller, take_over
+from kafka_spec.spec.control.controller.resignation import forget_controller
+from kafka_spec.spec.control.controller.steps import bring_partition_online
+from kafka_spec.spec.control.controller.topics import create_partition
 from kafka_spec.spec.control.decisions import SuffixLoss
 from kafka_spec.spec.control.state import BROKERS, CONTROLLER, NO_EPOCH, RECORDS, ROLE, STANDBY, Kind, Life, Role, World
 from kafka_spec.spec.control.zookeeper import end_session, register

@@ -15,6 +15,7 @@ from typing import Any
 
 from kafka_spec.spec.bounds import CONTROL
 from kafka_spec.spec.control import broker, controller, environment
+from kafka_spec.spec.control.controller import knowledge, partition_rows, replica_rows
 from kafka_spec.spec.control.decisions import (
     BadVersion,
     Checked,
@@ -85,7 +86,8 @@ ABSTRACTIONS = (
 
 def bound_to(machine: Machine) -> Machine:
     """Return a table with its guards and effects bound to the controller's functions of those names."""
-    functions: dict[str, Callable[..., Any]] = {n: f for n, f in vars(controller).items() if callable(f)}
+    modules = (knowledge, partition_rows, replica_rows)
+    functions: dict[str, Callable[..., Any]] = {n: f for module in modules for n, f in vars(module).items() if callable(f)}
     return machine.bind(functions)
 
 

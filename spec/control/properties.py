@@ -6,7 +6,9 @@ sources are those of the list of known bugs: NOSTALE, ONEWRITER, ISRNE, ISRLIVE,
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.controller import a_topic_is_new, brokers_have_changed, controller_is_fenced, isr_has_changed
+from kafka_spec.spec.control.controller.broker_changes import brokers_have_changed
+from kafka_spec.spec.control.controller.steps import controller_is_fenced
+from kafka_spec.spec.control.controller.topics import a_topic_is_new, isr_has_changed
 from kafka_spec.spec.control.state import ACTIVE, ELECTING, LOADING, NO_EPOCH, STANDBY, Life, Role, Stale, Step, World
 from kafka_spec.spec.domain import NONE, contains
 from kafka_spec.spec.election import members

@@ -1,0 +1,42 @@
+"""The broker: requests of controllers, becoming leader and follower, fetching, the high watermark, and the ISR.
+
+Knows its own replica, its metadata cache and ZooKeeper, not the controllers' internal state. Every request that a broker takes
+leaves its channel, unless the connection is lost before the answer.
+
+Source: Kafka 2.8 KafkaApis.scala, ReplicaManager.scala, Partition.scala at inter.broker.protocol 2.6 (ISR through ZooKeeper).
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.control.broker.fetching import ADVANCE_HIGH_WATERMARK, FETCH, TRUNCATE_TO_LEADER
+from kafka_spec.spec.control.broker.isr import DROP_FROM_ISR, EXPAND_ISR, SHRINK_ISR, SHRINK_ISR_UNANSWERED
+from kafka_spec.spec.control.broker.late_fetch import LATE_FETCH_EXPANDS_ISR, LOSE_LATE_FETCH, SEND_LATE_FETCH
+from kafka_spec.spec.control.broker.leader_and_isr import (
+    BECOME_FOLLOWER,
+    BECOME_LEADER,
+    IGNORE_LEADER_AND_ISR,
+    LEADER_IS_UNAVAILABLE,
+)
+from kafka_spec.spec.control.broker.requests import IGNORE_STOP_REPLICA, REFUSE_REQUEST, STOP_REPLICA, UPDATE_METADATA
+
+RULES = (
+    REFUSE_REQUEST,
+    IGNORE_LEADER_AND_ISR,
+    BECOME_LEADER,
+    BECOME_FOLLOWER,
+    LEADER_IS_UNAVAILABLE,
+    UPDATE_METADATA,
+    STOP_REPLICA,
+    IGNORE_STOP_REPLICA,
+    TRUNCATE_TO_LEADER,
+    FETCH,
+    ADVANCE_HIGH_WATERMARK,
+    EXPAND_ISR,
+    DROP_FROM_ISR,
+    LATE_FETCH_EXPANDS_ISR,
+    LOSE_LATE_FETCH,
+    SHRINK_ISR,
+    SHRINK_ISR_UNANSWERED,
+    SEND_LATE_FETCH,
+)
+"""The rules of brokers."""

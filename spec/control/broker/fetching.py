@@ -1,0 +1,129 @@
+"""Fetching: a follower truncates to its leader's log, appends, and the leader's high watermark advances.
+
+A fetch is one step of leader and follower, which must be in the same leader epoch; what a leader knows of a follower's log it
+learns there, so it is read there.
+
+Source: Kafka 2.8 AbstractFetcherThread.scala, ReplicaFetcherThread.scala, Partition.scala.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.control.broker.requests import KAFKA
+from kafka_spec.spec.control.decisions import Checked, Truncation
+from kafka_spec.spec.control.state import BROKERS, Life, Role, World
+from kafka_spec.spec.domain import Broker, append, contains, truncate
+from kafka_spec.spec.log import divergence_offset, follower_high_watermark, high_watermark_may_pass, holds_same_prefix
+from kafka_spec.spec.table import Constants, Rule
+
+LEADER_AND_FOLLOWER = {"leader": Broker(BROKERS), "follower": Broker(BROKERS)}
+
+
+A_LEADER = {"leader": Broker(BROKERS)}
+
+
+def leader_leads(s: World, leader: int) -> bool:
+    """The broker runs, and believes that it leads."""
+    return s.brokers[leader].life != Life.DOWN and s.brokers[leader].replica.role == Role.LEADER
+
+
+def follower_follows(s: World, k: Constants, leader: int, follower: int) -> bool:
+    """The follower runs and fetches from this leader, and both are in one leader epoch, if the era compares it."""
+    following = s.brokers[follower].replica
+    if s.brokers[follower].life == Life.DOWN or following.role != Role.FOLLOWER:
+        return False
+    if following.leader != leader or following.fetching == 0:
+        return False
+    return k.fetches_fenced == Checked.NO or following.leader_epoch == s.brokers[leader].replica.leader_epoch
+
+
+def log_matches(s: World, k: Constants, leader: int, follower: int) -> bool:
+    """The follower's log is a prefix of the leader's: nothing is left to truncate; an old era does not look."""
+    if k.truncation == Truncation.HIGH_WATERMARK:
+        return True
+    return holds_same_prefix(s.brokers[leader].replica.log, s.brokers[follower].replica.log, len(s.brokers[follower].replica.log))
+
+
+def log_does_not_match(s: World, k: Constants, leader: int, follower: int) -> bool:
+    """The follower's log parts from the leader's."""
+    return not log_matches(s, k, leader, follower)
+
+
+def truncate_to_leader(s: World, leader: int, follower: int) -> None:
+    """Drop what the leader has not; the high watermark goes down with the log."""
+    offset = divergence_offset(s.brokers[leader].replica.log, s.brokers[follower].replica.log)
+    s.brokers[follower].replica.high_watermark = min(offset, s.brokers[follower].replica.high_watermark)
+    truncate(s.brokers[follower].replica.log, offset)
+
+
+TRUNCATE_TO_LEADER = Rule(
+    "TruncateToLeader",
+    actor="{follower}",
+    params=LEADER_AND_FOLLOWER,
+    guards=(leader_leads, follower_follows, log_does_not_match),
+    effects=(truncate_to_leader,),
+    says="{follower} asks {leader} where their logs part, and truncates there",
+    cites=f"{KAFKA} AbstractFetcherThread.truncateToEpochEndOffsets (KIP-279)",
+)
+
+
+def there_is_something_to_fetch(s: World, leader: int, follower: int) -> bool:
+    """The leader has more records, or a larger high watermark that the follower can take."""
+    leading = s.brokers[leader].replica
+    following = s.brokers[follower].replica
+    return len(following.log) < len(leading.log) or following.high_watermark < min(leading.high_watermark, len(following.log))
+
+
+def fetch(s: World, leader: int, follower: int) -> None:
+    """Append the next record, if there is one, and take the leader's high watermark as far as the log reaches."""
+    leading = s.brokers[leader].replica
+    following = s.brokers[follower].replica
+    end = len(following.log)
+    if end < len(leading.log):
+        append(s.brokers[follower].replica.log, record=leading.log[end].record, epoch=leading.log[end].epoch)
+    reached = follower_high_watermark(leading.high_watermark, len(following.log))
+    following.high_watermark = max(following.high_watermark, reached)
+
+
+FETCH = Rule(
+    "Fetch",
+    actor="{follower}",
+    params=LEADER_AND_FOLLOWER,
+    guards=(leader_leads, follower_follows, log_matches, there_is_something_to_fetch),
+    effects=(fetch,),
+    says="{follower} fetches from {leader}",
+    cites=f"{KAFKA} ReplicaFetcherThread.processPartitionData, Partition.updateFollowerFetchState",
+)
+
+
+def isr_holds_next_record(s: World, k: Constants, leader: int) -> bool:
+    """Every member of the leader's ISR holds the record at the high watermark, as its fetches tell."""
+    leading = s.brokers[leader].replica
+    if not high_watermark_may_pass(leading.high_watermark, len(leading.log)):
+        return False
+    for member in range(k.brokers):
+        if contains(leading.isr, member) == 1 and member != leader:
+            if not (follower_follows(s, k, leader, member) and log_matches(s, k, leader, member)):
+                return False
+            if not high_watermark_may_pass(leading.high_watermark, len(s.brokers[member].replica.log)):
+                return False
+    return True
+
+
+def advance_high_watermark(s: World, leader: int) -> None:
+    """Advance the high watermark by one; what is below it is committed, and is noted for the properties."""
+    leading = s.brokers[leader].replica
+    leading.high_watermark += 1
+    if leading.leader_epoch >= s.notes.unclean_epoch:
+        for offset in range(len(s.notes.committed), leading.high_watermark):
+            append(s.notes.committed, record=leading.log[offset].record, epoch=leading.log[offset].epoch)
+
+
+ADVANCE_HIGH_WATERMARK = Rule(
+    "AdvanceHighWatermark",
+    actor="{leader}",
+    params=A_LEADER,
+    guards=(leader_leads, isr_holds_next_record),
+    effects=(advance_high_watermark,),
+    says="{leader} advances its high watermark: all its ISR holds the next record, which is now committed",
+    cites=f"{KAFKA} Partition.maybeIncrementLeaderHW",
+)

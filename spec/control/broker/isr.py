@@ -1,0 +1,154 @@
+"""The ISR, which its leader writes into ZooKeeper.
+
+Source: Kafka 2.8 Partition.scala and ReplicationUtils.scala at inter.broker.protocol 2.6.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.control.broker.fetching import LEADER_AND_FOLLOWER, follower_follows, leader_leads, log_matches
+from kafka_spec.spec.control.broker.requests import KAFKA
+from kafka_spec.spec.control.decisions import BadVersion, Checked
+from kafka_spec.spec.control.state import Life, Role, World
+from kafka_spec.spec.control.zookeeper import isr_write_succeeds, write_isr
+from kafka_spec.spec.domain import contains, excluding, including
+from kafka_spec.spec.log import may_join_isr
+from kafka_spec.spec.table import Constants, Rule
+
+
+def follower_is_in_isr(s: World, leader: int, follower: int) -> bool:
+    """The leader's ISR holds the follower, which is another broker."""
+    return leader != follower and contains(s.brokers[leader].replica.isr, follower) == 1
+
+
+def follower_is_not_in_isr(s: World, leader: int, follower: int) -> bool:
+    """The leader's ISR does not hold the follower."""
+    return contains(s.brokers[leader].replica.isr, follower) == 0
+
+
+def follower_lags(s: World, k: Constants, leader: int, follower: int) -> bool:
+    """The follower does not fetch from this leader, or has not got all of its log."""
+    if not (follower_follows(s, k, leader, follower) and log_matches(s, k, leader, follower)):
+        return True
+    return len(s.brokers[follower].replica.log) < len(s.brokers[leader].replica.log)
+
+
+def adopt_isr(s: World, leader: int) -> None:
+    """Take ISR and version as written."""
+    s.brokers[leader].replica.isr = s.zookeeper.partition.isr
+    s.brokers[leader].replica.version = s.zookeeper.partition.version
+
+
+def follower_has_stopped(s: World, leader: int, follower: int) -> bool:
+    """The follower's process does not run, or its fetcher does not."""
+    node = s.brokers[follower]
+    return node.life == Life.DOWN or (node.replica.role == Role.FOLLOWER and node.replica.fetching == 0)
+
+
+def drop_from_isr(s: World, leader: int, follower: int) -> None:
+    """Write the ISR without the follower; the leader knows the new version."""
+    write_isr(s, leader, excluding(s.brokers[leader].replica.isr, follower))
+    adopt_isr(s, leader)
+
+
+DROP_FROM_ISR = Rule(
+    "DropFromIsr",
+    actor="{leader}",
+    params=LEADER_AND_FOLLOWER,
+    guards=(leader_leads, isr_write_succeeds, follower_is_in_isr, follower_has_stopped),
+    effects=(drop_from_isr,),
+    says="{leader} hears no more of {follower}, and takes it out of the ISR by a conditional write",
+    cites=f"{KAFKA} Partition.maybeShrinkIsr, shrinkIsrWithZk",
+)
+
+
+def an_isr_shrink_is_left(s: World, k: Constants) -> bool:
+    """The bound on slow followers allows one more."""
+    return s.spent.isr_shrinks < k.isr_shrinks
+
+
+def shrink_isr(s: World, leader: int, follower: int) -> None:
+    """Write the ISR without the follower; the leader knows the new version."""
+    s.spent.isr_shrinks += 1
+    drop_from_isr(s, leader, follower)
+
+
+SHRINK_ISR = Rule(
+    "ShrinkIsr",
+    actor="{leader}",
+    kind="fault",
+    params=LEADER_AND_FOLLOWER,
+    guards=(leader_leads, isr_write_succeeds, follower_is_in_isr, follower_lags),
+    within=(an_isr_shrink_is_left,),
+    effects=(shrink_isr,),
+    says="{leader} finds {follower} slow, and takes it out of the ISR by a conditional write",
+    cites=f"{KAFKA} Partition.maybeShrinkIsr, shrinkIsrWithZk",
+)
+
+
+def follower_has_caught_up(s: World, k: Constants, leader: int, follower: int) -> bool:
+    """The follower has reached the high watermark and, since 2.0.1, the start of the leader epoch."""
+    return end_is_far_enough(s, k, leader, len(s.brokers[follower].replica.log))
+
+
+def end_is_far_enough(s: World, k: Constants, leader: int, end: int) -> bool:
+    """A follower whose log ends here may join the leader's ISR."""
+    leading = s.brokers[leader].replica
+    start = leading.epoch_start if k.join_needs_epoch_start == Checked.YES else 0
+    return may_join_isr(end, leading.high_watermark, start)
+
+
+def follower_is_alive_in_cache(s: World, k: Constants, leader: int, follower: int) -> bool:
+    """The leader's metadata cache holds the follower for alive, if the era looks."""
+    return k.isr_candidates_alive == Checked.NO or contains(s.brokers[leader].alive, follower) == 1
+
+
+def expand_isr(s: World, leader: int, follower: int) -> None:
+    """Write the ISR with the follower; the leader knows the new version."""
+    write_isr(s, leader, including(s.brokers[leader].replica.isr, follower))
+    adopt_isr(s, leader)
+
+
+EXPAND_ISR = Rule(
+    "ExpandIsr",
+    actor="{leader}",
+    params=LEADER_AND_FOLLOWER,
+    guards=(
+        leader_leads,
+        isr_write_succeeds,
+        follower_is_not_in_isr,
+        follower_follows,
+        log_matches,
+        follower_has_caught_up,
+        follower_is_alive_in_cache,
+    ),
+    effects=(expand_isr,),
+    says="{leader} finds {follower} caught up, and takes it into the ISR by a conditional write",
+    cites=f"{KAFKA} Partition.maybeExpandIsr, expandIsrWithZk",
+)
+
+
+def a_lost_reply_is_left(s: World, k: Constants) -> bool:
+    """The bound on lost replies allows one more."""
+    return s.spent.lost_replies < k.lost_replies
+
+
+def shrink_isr_unanswered(s: World, k: Constants, leader: int, follower: int) -> None:
+    """Write the ISR without the follower; the answer is lost, and the client library's second try meets another version."""
+    s.spent.isr_shrinks += 1
+    s.spent.lost_replies += 1
+    write_isr(s, leader, excluding(s.brokers[leader].replica.isr, follower))
+    if k.bad_version == BadVersion.READ_BACK:
+        adopt_isr(s, leader)
+
+
+SHRINK_ISR_UNANSWERED = Rule(
+    "ShrinkIsrUnanswered",
+    actor="{leader}",
+    kind="fault",
+    params=LEADER_AND_FOLLOWER,
+    guards=(leader_leads, isr_write_succeeds, follower_is_in_isr, follower_lags),
+    within=(an_isr_shrink_is_left, a_lost_reply_is_left),
+    effects=(shrink_isr_unanswered,),
+    says="{leader} takes slow {follower} out of the ISR; ZooKeeper's answer is lost, and the write sent again meets BADVERSION",
+    cites=f"{KAFKA} ReplicationUtils.updateLeaderAndIsr, checkLeaderAndIsrZkData (KAFKA-1382)",
+)

@@ -1,0 +1,119 @@
+"""A fetch that waits on the network, and may outlive the process that sent it.
+
+Source: Kafka 2.8 Partition.updateFollowerFetchState; KIP-903.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.control.broker.fetching import A_LEADER, LEADER_AND_FOLLOWER, follower_follows, leader_leads, log_matches
+from kafka_spec.spec.control.broker.isr import adopt_isr, end_is_far_enough, follower_is_alive_in_cache, follower_is_not_in_isr
+from kafka_spec.spec.control.broker.requests import KAFKA
+from kafka_spec.spec.control.decisions import Checked
+from kafka_spec.spec.control.network import ErrorCode, answer_to_fetch_epoch
+from kafka_spec.spec.control.state import World
+from kafka_spec.spec.control.zookeeper import isr_write_succeeds, write_isr
+from kafka_spec.spec.domain import append, contains, including, pop_first
+from kafka_spec.spec.table import Constants, Rule
+
+
+def a_late_fetch_is_left(s: World, k: Constants) -> bool:
+    """The bound on fetches that wait on the network allows one more."""
+    return s.spent.late_fetches < k.late_fetches
+
+
+def send_late_fetch(s: World, leader: int, follower: int) -> None:
+    """Send a fetch that will be processed later, perhaps after its sender's process has ended."""
+    s.spent.late_fetches += 1
+    append(
+        s.fetches,
+        follower=follower,
+        end=len(s.brokers[follower].replica.log),
+        leader_epoch=s.brokers[leader].replica.leader_epoch,
+        broker_epoch=s.brokers[follower].broker_epoch,
+    )
+
+
+SEND_LATE_FETCH = Rule(
+    "SendLateFetch",
+    actor="{follower}",
+    kind="fault",
+    params=LEADER_AND_FOLLOWER,
+    guards=(leader_leads, follower_follows, log_matches),
+    within=(a_late_fetch_is_left,),
+    effects=(send_late_fetch,),
+    says="{follower} sends {leader} a fetch that waits on the network",
+    cites="KIP-903",
+)
+
+
+def a_fetch_waits(s: World) -> bool:
+    """A fetch waits on the network."""
+    return len(s.fetches) > 0
+
+
+def fetch_is_of_leaders_epoch(s: World, k: Constants, leader: int) -> bool:
+    """The fetch is of the leader epoch that the leader is in, if the era compares it."""
+    answer = answer_to_fetch_epoch(s.fetches[0].leader_epoch, s.brokers[leader].replica.leader_epoch, k.fetches_fenced)
+    return answer == ErrorCode.NONE
+
+
+def fetch_is_of_this_generation(s: World, k: Constants) -> bool:
+    """The fetch carries the broker epoch under which its sender is registered, if the era compares it."""
+    if k.fetch_generation_checked == Checked.NO:
+        return True
+    sender = s.fetches[0].follower
+    return contains(s.zookeeper.registered, sender) == 1 and s.fetches[0].broker_epoch == s.zookeeper.broker_epochs[sender]
+
+
+def sender_is_alive_in_cache(s: World, k: Constants, leader: int) -> bool:
+    """The leader's metadata cache holds the sender for alive, if the era looks."""
+    return follower_is_alive_in_cache(s, k, leader, s.fetches[0].follower)
+
+
+def sender_could_join(s: World, k: Constants, leader: int) -> bool:
+    """The sender is not in the leader's ISR, and the fetch offset is far enough for it."""
+    if s.fetches[0].follower == leader or not follower_is_not_in_isr(s, leader, s.fetches[0].follower):
+        return False
+    return end_is_far_enough(s, k, leader, s.fetches[0].end)
+
+
+def expand_isr_by_late_fetch(s: World, leader: int) -> None:
+    """Write the ISR with the sender of the fetch, as the offset in it allows."""
+    write_isr(s, leader, including(s.brokers[leader].replica.isr, s.fetches[0].follower))
+    adopt_isr(s, leader)
+
+
+def drop_fetch(s: World) -> None:
+    """The fetch is done with."""
+    pop_first(s.fetches)
+
+
+LATE_FETCH_EXPANDS_ISR = Rule(
+    "LateFetchExpandsIsr",
+    actor="{leader}",
+    params=A_LEADER,
+    guards=(
+        a_fetch_waits,
+        fetch_is_of_this_generation,
+        leader_leads,
+        isr_write_succeeds,
+        fetch_is_of_leaders_epoch,
+        sender_could_join,
+        sender_is_alive_in_cache,
+    ),
+    receives="fetches",
+    effects=(expand_isr_by_late_fetch, drop_fetch),
+    says="{leader} processes the fetch that waited, finds its sender caught up, and takes it into the ISR",
+    cites=f"{KAFKA} Partition.updateFollowerFetchState, maybeExpandIsr (KAFKA-14617)",
+)
+
+
+LOSE_LATE_FETCH = Rule(
+    "LoseLateFetch",
+    actor="network",
+    guards=(a_fetch_waits,),
+    receives="fetches",
+    effects=(drop_fetch,),
+    says="the fetch that waited is refused, changes nothing, or is lost",
+    cites="KIP-903",
+)

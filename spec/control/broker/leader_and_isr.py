@@ -1,0 +1,156 @@
+"""A LeaderAndIsr arrives: the broker becomes leader or follower, or ignores it.
+
+Source: Kafka 2.8 ReplicaManager.becomeLeaderOrFollower, Partition.makeLeader, makeFollower.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.control.broker.requests import (
+    A_CHANNEL,
+    KAFKA,
+    THE_REQUEST,
+    a_request_arrives,
+    answer_request,
+    note_if_stale,
+    request_is_taken,
+    see_controller_epoch,
+)
+from kafka_spec.spec.control.decisions import FollowerSkip, Truncation
+from kafka_spec.spec.control.network import ErrorCode, answer_to_leader_and_isr
+from kafka_spec.spec.control.state import ROLE, Kind, Role, World
+from kafka_spec.spec.domain import contains, truncate
+from kafka_spec.spec.election import members
+from kafka_spec.spec.table import Constants, Rule, fire
+
+
+def request_is_leader_and_isr(s: World, controller: int, broker: int) -> bool:
+    """The request is a LeaderAndIsr."""
+    return s.controllers[controller].channels[broker].requests[0].kind == Kind.LEADER_AND_ISR
+
+
+def leader_and_isr_is_news(s: World, controller: int, broker: int) -> bool:
+    """The request has a larger leader epoch than the replica, and the broker is assigned."""
+    request = s.controllers[controller].channels[broker].requests[0]
+    is_assigned = contains(members(s.zookeeper.assignment), broker)
+    return answer_to_leader_and_isr(request.leader_epoch, s.brokers[broker].replica.leader_epoch, is_assigned) == ErrorCode.NONE
+
+
+def leader_and_isr_is_old(s: World, controller: int, broker: int) -> bool:
+    """The replica knows this leader epoch, or a larger one: STALE_CONTROLLER_EPOCH for the partition."""
+    return not leader_and_isr_is_news(s, controller, broker)
+
+
+def broker_is_named_leader(s: World, controller: int, broker: int) -> bool:
+    """The request names this broker as the leader."""
+    return s.controllers[controller].channels[broker].requests[0].leader == broker
+
+
+def another_is_named_leader(s: World, controller: int, broker: int) -> bool:
+    """The request names another broker as the leader, or none."""
+    return s.controllers[controller].channels[broker].requests[0].leader != broker
+
+
+def named_leader_is_alive(s: World, controller: int, broker: int) -> bool:
+    """The named leader is among the alive brokers of the metadata cache."""
+    leader = s.controllers[controller].channels[broker].requests[0].leader
+    return leader >= 0 and contains(s.brokers[broker].alive, leader) == 1
+
+
+def named_leader_is_not_alive(s: World, controller: int, broker: int) -> bool:
+    """The named leader, or the lack of one, is nothing that the metadata cache holds for alive."""
+    return not named_leader_is_alive(s, controller, broker)
+
+
+IGNORE_LEADER_AND_ISR = Rule(
+    "IgnoreLeaderAndIsr",
+    actor="{broker}",
+    params=A_CHANNEL,
+    receives=THE_REQUEST,
+    guards=(a_request_arrives, request_is_leader_and_isr, request_is_taken, leader_and_isr_is_old),
+    effects=(see_controller_epoch, answer_request),
+    says="{broker} ignores a LeaderAndIsr of the controller on {controller}: its leader epoch is not larger than the replica's",
+    cites=f"{KAFKA} ReplicaManager.becomeLeaderOrFollower",
+)
+
+
+def make_leader(s: World, k: Constants, controller: int, broker: int) -> None:
+    """Lead under the request's leader epoch, with its ISR and version (Partition.makeLeader)."""
+    request = s.controllers[controller].channels[broker].requests[0]
+    replica = s.brokers[broker].replica
+    replica.leader_epoch = request.leader_epoch
+    replica.leader = broker
+    replica.isr = request.isr
+    replica.version = request.version
+    replica.state_epoch = request.state_epoch
+    replica.epoch_start = len(replica.log)
+    replica.fetching = 0
+    fire(s, k, ROLE, (broker,), "become_leader")
+
+
+BECOME_LEADER = Rule(
+    "BecomeLeader",
+    actor="{broker}",
+    params=A_CHANNEL,
+    receives=THE_REQUEST,
+    guards=(a_request_arrives, request_is_leader_and_isr, request_is_taken, leader_and_isr_is_news, broker_is_named_leader),
+    effects=(note_if_stale, see_controller_epoch, make_leader, answer_request),
+    says="{broker} takes a LeaderAndIsr of the controller on {controller}, and leads",
+    cites=f"{KAFKA} ReplicaManager.makeLeaders, Partition.makeLeader",
+)
+
+
+def make_follower(s: World, k: Constants, controller: int, broker: int) -> None:
+    """Follow the named leader under the request's leader epoch (Partition.makeFollower)."""
+    request = s.controllers[controller].channels[broker].requests[0]
+    replica = s.brokers[broker].replica
+    skipped = k.follower_skip == FollowerSkip.SAME_LEADER and replica.role == Role.FOLLOWER and replica.leader == request.leader
+    replica.leader_epoch = request.leader_epoch
+    replica.leader = request.leader
+    replica.isr = 0
+    replica.version = 0
+    replica.state_epoch = 0
+    replica.epoch_start = 0
+    fire(s, k, ROLE, (broker,), "become_follower")
+    if not skipped:
+        replica.fetching = 1
+        if k.truncation == Truncation.HIGH_WATERMARK:
+            truncate(s.brokers[broker].replica.log, s.brokers[broker].replica.high_watermark)
+
+
+BECOME_FOLLOWER = Rule(
+    "BecomeFollower",
+    actor="{broker}",
+    params=A_CHANNEL,
+    receives=THE_REQUEST,
+    guards=(
+        a_request_arrives,
+        request_is_leader_and_isr,
+        request_is_taken,
+        leader_and_isr_is_news,
+        another_is_named_leader,
+        named_leader_is_alive,
+    ),
+    effects=(note_if_stale, see_controller_epoch, make_follower, answer_request),
+    says="{broker} takes a LeaderAndIsr of the controller on {controller}, and follows",
+    cites=f"{KAFKA} ReplicaManager.makeFollowers, Partition.makeFollower",
+)
+
+
+LEADER_IS_UNAVAILABLE = Rule(
+    "LeaderIsUnavailable",
+    actor="{broker}",
+    params=A_CHANNEL,
+    receives=THE_REQUEST,
+    guards=(
+        a_request_arrives,
+        request_is_leader_and_isr,
+        request_is_taken,
+        leader_and_isr_is_news,
+        another_is_named_leader,
+        named_leader_is_not_alive,
+    ),
+    effects=(see_controller_epoch, answer_request),
+    says="{broker} cannot follow: the leader that the controller on {controller} names is not alive in its metadata cache; "
+    "it keeps its leader epoch and answers NONE",
+    cites=f"{KAFKA} ReplicaManager.makeFollowers: the new leader is unavailable",
+)

@@ -1,0 +1,154 @@
+"""A request of a controller arrives: what all kinds have in common, UpdateMetadata and StopReplica.
+
+Source: Kafka 2.8 KafkaApis.scala, ReplicaManager.scala, MetadataCache.scala.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.control.network import ErrorCode, answer_to_request, answer_to_stop_replica
+from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, Kind, Life, Role, Stale, World
+from kafka_spec.spec.domain import Broker, pop_first
+from kafka_spec.spec.table import Constants, Rule
+
+KAFKA = "Kafka 2.8"
+
+
+A_CHANNEL = {"controller": Broker(BROKERS), "broker": Broker(BROKERS)}
+
+
+THE_REQUEST = "controllers[{controller}].channels[{broker}].requests"
+
+
+def a_request_arrives(s: World, controller: int, broker: int) -> bool:
+    """Something waits in the channel, and the broker's process runs."""
+    return len(s.controllers[controller].channels[broker].requests) > 0 and s.brokers[broker].life != Life.DOWN
+
+
+def request_is_refused(s: World, k: Constants, controller: int, broker: int) -> bool:
+    """The broker refuses the request as a whole: STALE_BROKER_EPOCH or STALE_CONTROLLER_EPOCH."""
+    request = s.controllers[controller].channels[broker].requests[0]
+    node = s.brokers[broker]
+    answer = answer_to_request(
+        request.controller_epoch,
+        node.controller_epoch,
+        k.controller_epoch_checked,
+        request.broker_epoch,
+        node.broker_epoch,
+        k.broker_epoch_checked,
+    )
+    return answer != ErrorCode.NONE
+
+
+def request_is_taken(s: World, k: Constants, controller: int, broker: int) -> bool:
+    """The broker takes the request and looks inside."""
+    return not request_is_refused(s, k, controller, broker)
+
+
+def answer_request(s: World, controller: int, broker: int) -> None:
+    """Take the request out of the channel, or leave it there where the answer is lost and it will be sent again."""
+    if s.controllers[controller].channels[broker].repeats == 1:
+        s.controllers[controller].channels[broker].repeats = 0
+    else:
+        pop_first(s.controllers[controller].channels[broker].requests)
+
+
+REFUSE_REQUEST = Rule(
+    "RefuseRequest",
+    actor="{broker}",
+    params=A_CHANNEL,
+    receives=THE_REQUEST,
+    guards=(a_request_arrives, request_is_refused),
+    effects=(answer_request,),
+    says="{broker} refuses a request of the controller on {controller}: its controller epoch or its broker epoch is stale",
+    cites=f"{KAFKA} KafkaApis.isBrokerEpochStale, ReplicaManager: stale controller epoch",
+)
+
+
+def see_controller_epoch(s: World, controller: int, broker: int) -> None:
+    """Remember the newest controller epoch; note for the properties if an older one is believed."""
+    request = s.controllers[controller].channels[broker].requests[0]
+    node = s.brokers[broker]
+    node.controller_epoch = max(node.controller_epoch, request.controller_epoch)
+
+
+def note_if_stale(s: World, controller: int, broker: int) -> None:
+    """Note for the properties that a request takes effect here though its generation is over."""
+    request = s.controllers[controller].channels[broker].requests[0]
+    node = s.brokers[broker]
+    if node.stale == Stale.NOTHING:
+        if request.controller_epoch < node.controller_epoch:
+            node.stale = Stale.CONTROLLER_EPOCH
+        elif request.broker_epoch < node.broker_epoch:
+            node.stale = Stale.BROKER_EPOCH
+        elif request.kind != Kind.UPDATE_METADATA and NO_EPOCH < request.leader_epoch < node.replica.leader_epoch:
+            node.stale = Stale.LEADER_EPOCH
+
+
+def request_is_update_metadata(s: World, controller: int, broker: int) -> bool:
+    """The request is an UpdateMetadata."""
+    return s.controllers[controller].channels[broker].requests[0].kind == Kind.UPDATE_METADATA
+
+
+def replace_alive_brokers(s: World, controller: int, broker: int) -> None:
+    """Take the request's live brokers for alive."""
+    s.brokers[broker].alive = s.controllers[controller].channels[broker].requests[0].live
+
+
+UPDATE_METADATA = Rule(
+    "UpdateMetadata",
+    actor="{broker}",
+    params=A_CHANNEL,
+    receives=THE_REQUEST,
+    guards=(a_request_arrives, request_is_update_metadata, request_is_taken),
+    effects=(note_if_stale, see_controller_epoch, replace_alive_brokers, answer_request),
+    says="{broker} learns from the controller on {controller} which brokers are alive",
+    cites=f"{KAFKA} MetadataCache.updateMetadata",
+)
+
+
+def request_is_stop_replica(s: World, controller: int, broker: int) -> bool:
+    """The request is a StopReplica."""
+    return s.controllers[controller].channels[broker].requests[0].kind == Kind.STOP_REPLICA
+
+
+def replica_may_be_stopped(s: World, k: Constants, controller: int, broker: int) -> bool:
+    """The replica is hosted, and the request's leader epoch is not older, as the era reckons."""
+    request = s.controllers[controller].channels[broker].requests[0]
+    replica = s.brokers[broker].replica
+    if replica.role == Role.NONE:
+        return False
+    return answer_to_stop_replica(request.leader_epoch, replica.leader_epoch, k.stop_replica_epoch) == ErrorCode.NONE
+
+
+def replica_may_not_be_stopped(s: World, k: Constants, controller: int, broker: int) -> bool:
+    """The replica is not hosted, or the request's leader epoch is older: FENCED_LEADER_EPOCH."""
+    return not replica_may_be_stopped(s, k, controller, broker)
+
+
+def stop_fetching(s: World, broker: int) -> None:
+    """Stop the replica's fetcher; leadership and leader epoch stay as they were."""
+    s.brokers[broker].replica.fetching = 0
+
+
+STOP_REPLICA = Rule(
+    "StopReplica",
+    actor="{broker}",
+    params=A_CHANNEL,
+    receives=THE_REQUEST,
+    guards=(a_request_arrives, request_is_stop_replica, request_is_taken, replica_may_be_stopped),
+    effects=(note_if_stale, see_controller_epoch, stop_fetching, answer_request),
+    says="{broker} stops its replica, as the controller on {controller} asks",
+    cites=f"{KAFKA} ReplicaManager.stopReplicas",
+)
+
+
+IGNORE_STOP_REPLICA = Rule(
+    "IgnoreStopReplica",
+    actor="{broker}",
+    params=A_CHANNEL,
+    receives=THE_REQUEST,
+    guards=(a_request_arrives, request_is_stop_replica, request_is_taken, replica_may_not_be_stopped),
+    effects=(see_controller_epoch, answer_request),
+    says="{broker} does not stop its replica for the controller on {controller}: the leader epoch is older, or there is no replica",
+    cites=f"{KAFKA} ReplicaManager.stopReplicas: FENCED_LEADER_EPOCH",
+)

@@ -1,0 +1,43 @@
+"""The controller: one module for each kind of event, and the functions of the rows of both tables.
+
+An event is handled in steps with at most one ZooKeeper operation each; between them other brokers, ZooKeeper and faults have
+their turn. What is left of an event is data: `step` and the sets in `context`. Requests are put into channels in the step of the
+write that they tell of: until they arrive they are lost with their controller anyway. The two tables decide what becomes of
+partition and replicas.
+
+Source: Kafka 2.8 KafkaController.scala, PartitionStateMachine.scala, ReplicaStateMachine.scala.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.control.controller.broker_changes import NOTICE_BROKER_CHANGE
+from kafka_spec.spec.control.controller.failover import (
+    CREATE_CONTROLLER_ZNODE,
+    ELECT_CONTROLLER,
+    INCREMENT_CONTROLLER_EPOCH,
+    TAKE_OVER,
+)
+from kafka_spec.spec.control.controller.requested import CONTROLLED_SHUTDOWN, PREFERRED_ELECTION
+from kafka_spec.spec.control.controller.resignation import ADOPT_EPOCH, CONTROLLER_MOVED, GIVE_UP, NOTICE_EXPIRY, RESIGN
+from kafka_spec.spec.control.controller.steps import ELECT_LEADER, TAKE_REPLICA_OFFLINE
+from kafka_spec.spec.control.controller.topics import NOTICE_ISR_CHANGE, NOTICE_TOPIC
+
+RULES = (
+    ELECT_CONTROLLER,
+    CREATE_CONTROLLER_ZNODE,
+    INCREMENT_CONTROLLER_EPOCH,
+    TAKE_OVER,
+    NOTICE_BROKER_CHANGE,
+    NOTICE_TOPIC,
+    NOTICE_ISR_CHANGE,
+    CONTROLLED_SHUTDOWN,
+    ELECT_LEADER,
+    TAKE_REPLICA_OFFLINE,
+    CONTROLLER_MOVED,
+    RESIGN,
+    NOTICE_EXPIRY,
+    ADOPT_EPOCH,
+    PREFERRED_ELECTION,
+    GIVE_UP,
+)
+"""The rules of controllers, those of single eras among them."""

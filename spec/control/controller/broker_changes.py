@@ -1,0 +1,70 @@
+"""Brokers that come, go, or bounce. An event begins with a read of ZooKeeper; one that has begun goes on without a session.
+
+Source: Kafka 2.8 KafkaController.processBrokerChange.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, is_handling_no_event
+from kafka_spec.spec.control.controller.stages import go_on, start_brokers
+from kafka_spec.spec.control.decisions import Checked
+from kafka_spec.spec.control.network import discard_channels
+from kafka_spec.spec.control.state import Step, World
+from kafka_spec.spec.domain import contains, including
+from kafka_spec.spec.table import Constants, Rule
+
+
+def zookeeper_can_be_read(s: World, k: Constants, controller: int) -> bool:
+    """The broker's session lives, or the era's client library opens a new one and tries again, whoever asks."""
+    return s.brokers[controller].has_session == 1 or k.expired_sessions_read == Checked.YES
+
+
+def brokers_have_changed(s: World, k: Constants, controller: int) -> bool:
+    """The registered brokers differ from those that the controller knows, or one of them has registered anew."""
+    context = s.controllers[controller].context
+    return s.zookeeper.registered != context.live or bounced_brokers(s, k, controller) != 0
+
+
+def bounced_brokers(s: World, k: Constants, controller: int) -> int:
+    """Return the brokers that the controller takes for live and that have registered anew since, if the era looks."""
+    if k.bounces_noticed == Checked.NO:
+        return 0
+    context = s.controllers[controller].context
+    bounced = 0
+    for broker in range(k.brokers):
+        if contains(s.zookeeper.registered & context.live, broker) == 1:
+            if s.zookeeper.broker_epochs[broker] > context.broker_epochs[broker]:
+                bounced = including(bounced, broker)
+    return bounced
+
+
+def notice_broker_change(s: World, k: Constants, controller: int) -> None:
+    """Compare the registered brokers with those known; open and close channels; start new ones, then fail and start others."""
+    live = s.controllers[controller].context.live
+    bounced = bounced_brokers(s, k, controller)
+    dead = live & ~s.zookeeper.registered
+    new = s.zookeeper.registered & ~live
+    discard_channels(s, k, controller, bounced | dead)
+    for broker in range(k.brokers):
+        if contains(new | bounced, broker) == 1:
+            s.controllers[controller].context.broker_epochs[broker] = s.zookeeper.broker_epochs[broker]
+        if contains(dead, broker) == 1:
+            s.controllers[controller].context.broker_epochs[broker] = 0
+    s.controllers[controller].context.bounced = bounced
+    s.controllers[controller].context.failed = dead
+    if new != 0:
+        start_brokers(s, k, controller, new)
+    else:
+        s.controllers[controller].step = Step.REMOVE
+    go_on(s, k, controller)
+
+
+NOTICE_BROKER_CHANGE = Rule(
+    "NoticeBrokerChange",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(is_handling_no_event, zookeeper_can_be_read, brokers_have_changed),
+    effects=(notice_broker_change,),
+    says="the controller on {controller} reads /brokers/ids and handles brokers that came, went, or bounced",
+    cites=f"{KAFKA}.processBrokerChange, onBrokerStartup, onBrokerFailure",
+)

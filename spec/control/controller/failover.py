@@ -1,0 +1,139 @@
+"""The election of a controller, and its fail-over.
+
+Source: Kafka 2.8 KafkaController.scala, elect and onControllerFailover; Kafka 0.10 ZookeeperLeaderElector.scala.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, assigned_replicas
+from kafka_spec.spec.control.controller.stages import go_on, put_replicas_online
+from kafka_spec.spec.control.decisions import ControllerElection, DeadReplicas
+from kafka_spec.spec.control.network import send_update_metadata
+from kafka_spec.spec.control.state import CONTROLLER, ELECTING, STANDBY, Life, Step, World
+from kafka_spec.spec.control.zookeeper import create_controller_and_increment_epoch, read_state
+from kafka_spec.spec.domain import NONE, contains
+from kafka_spec.spec.replica import REPLICA
+from kafka_spec.spec.table import Constants, Rule, fire
+
+
+def nobody_is_controller(s: World) -> bool:
+    """/controller does not exist."""
+    return s.zookeeper.controller == NONE
+
+
+def broker_can_be_controller(s: World, controller: int) -> bool:
+    """The broker is up, in a session that lives as far as ZooKeeper knows, and no controller yet."""
+    node = s.brokers[controller]
+    return node.life == Life.UP and node.has_session == 1 and s.controllers[controller].life == STANDBY
+
+
+def election_is_one_multi(k: Constants) -> bool:
+    """The era elects with one multi."""
+    return k.controller_election == ControllerElection.ONE_MULTI
+
+
+def election_takes_two_steps(k: Constants) -> bool:
+    """The era creates /controller first."""
+    return k.controller_election == ControllerElection.TWO_STEPS
+
+
+def become_controller(s: World, k: Constants, controller: int) -> None:
+    """Create /controller and its epoch in one multi; begin the fail-over."""
+    create_controller_and_increment_epoch(s, controller)
+    s.controllers[controller].epoch = s.zookeeper.controller_epoch
+    s.controllers[controller].step = Step.READ
+    fire(s, k, CONTROLLER, (controller,), "elect")
+
+
+ELECT_CONTROLLER = Rule(
+    "ElectController",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(election_is_one_multi, nobody_is_controller, broker_can_be_controller),
+    effects=(become_controller,),
+    says="{controller} creates /controller and the next controller epoch in one multi, and is the controller",
+    cites=f"{KAFKA}.elect, KafkaZkClient.registerControllerAndIncrementControllerEpoch (KAFKA-6082)",
+)
+
+
+def create_controller_znode(s: World, k: Constants, controller: int) -> None:
+    """Create /controller, and nothing else."""
+    s.zookeeper.controller = controller
+    fire(s, k, CONTROLLER, (controller,), "create_controller_znode")
+
+
+CREATE_CONTROLLER_ZNODE = Rule(
+    "CreateControllerZnode",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(election_takes_two_steps, nobody_is_controller, broker_can_be_controller),
+    effects=(create_controller_znode,),
+    says="{controller} creates /controller; its epoch is still to come",
+    cites="Kafka 0.10 ZookeeperLeaderElector.elect",
+)
+
+
+def controller_has_no_epoch_yet(s: World, controller: int) -> bool:
+    """The broker has created /controller, and not yet its epoch."""
+    return s.controllers[controller].life == ELECTING
+
+
+def increment_controller_epoch(s: World, k: Constants, controller: int) -> None:
+    """Read /controller_epoch and write the next one, whoever has written it meanwhile; begin the fail-over."""
+    s.zookeeper.controller_epoch = s.zookeeper.controller_epoch + 1
+    s.controllers[controller].epoch = s.zookeeper.controller_epoch
+    s.controllers[controller].step = Step.READ
+    fire(s, k, CONTROLLER, (controller,), "increment_epoch")
+
+
+INCREMENT_CONTROLLER_EPOCH = Rule(
+    "IncrementControllerEpoch",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(controller_has_no_epoch_yet,),
+    effects=(increment_controller_epoch,),
+    says="{controller} reads /controller_epoch, increments it, and is the controller under that epoch",
+    cites="Kafka 0.10 KafkaController.incrementControllerEpoch",
+)
+
+
+def fail_over_reads(s: World, controller: int) -> bool:
+    """The controller is about to read what it takes over."""
+    return s.controllers[controller].step == Step.READ
+
+
+def take_over(s: World, k: Constants, controller: int) -> None:
+    """Read brokers, topic and state; tell all brokers who is alive; start the replicas; then dead ones go offline.
+
+    The order of 2.8's onControllerFailover: UpdateMetadata without partitions, the replica machine, the partition machine.
+    """
+    context = s.controllers[controller].context
+    context.live = s.zookeeper.registered
+    for broker in range(k.brokers):
+        if contains(context.live, broker) == 1:
+            context.broker_epochs[broker] = s.zookeeper.broker_epochs[broker]
+    context.knows_topic = 1 if len(s.zookeeper.assignment) > 0 else 0
+    read_state(s, controller)
+    live = s.controllers[controller].context.live
+    send_update_metadata(s, k, controller, live)
+    replicas = assigned_replicas(s, controller)
+    for replica in range(k.brokers):
+        if contains(replicas, replica) == 1:
+            fire(s, k, REPLICA, (controller, replica), "startup")
+    put_replicas_online(s, k, controller, replicas & live)
+    if k.dead_replicas == DeadReplicas.TAKEN_OFFLINE:
+        s.controllers[controller].context.leaving = replicas & ~live
+    s.controllers[controller].step = Step.REMOVE
+    go_on(s, k, controller)
+
+
+TAKE_OVER = Rule(
+    "TakeOver",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(fail_over_reads,),
+    effects=(take_over,),
+    says="the controller on {controller} reads brokers, topic and partition state, tells the brokers who is alive, "
+    "and sends the live replicas their LeaderAndIsr again",
+    cites=f"{KAFKA}.onControllerFailover, ReplicaStateMachine.startup",
+)

@@ -1,0 +1,53 @@
+"""What a controller knows of brokers and of the partition: its own memory, never ZooKeeper.
+
+Source: Kafka 2.8 ControllerContext.scala.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.control.state import ACTIVE, BROKERS, NO_EPOCH, Step, World
+from kafka_spec.spec.domain import NONE, Broker, contains
+from kafka_spec.spec.election import members
+
+KAFKA = "Kafka 2.8 KafkaController"
+
+
+ANY_CONTROLLER = {"controller": Broker(BROKERS)}
+
+
+def live_brokers(s: World, controller: int) -> int:
+    """Return the brokers that can lead, as far as the controller knows: registered, and not shutting down."""
+    return s.controllers[controller].context.live & ~s.controllers[controller].context.stopping
+
+
+def assigned_replicas(s: World, controller: int) -> int:
+    """Return the replicas of the partition, once the controller knows the topic."""
+    if s.controllers[controller].context.knows_topic == 0:
+        return 0
+    return members(s.zookeeper.assignment)
+
+
+def leadership_is_known(s: World, controller: int) -> bool:
+    """The controller has leader and ISR of the partition in its cache."""
+    return s.controllers[controller].context.leadership.leader_epoch != NO_EPOCH
+
+
+def leadership_is_unknown(s: World, controller: int) -> bool:
+    """The controller knows no leader and ISR of the partition: it never had any."""
+    return s.controllers[controller].context.leadership.leader_epoch == NO_EPOCH
+
+
+def cached_leader_is_live(s: World, controller: int) -> bool:
+    """The cached leader is a live broker."""
+    leader = s.controllers[controller].context.leadership.leader
+    return leader != NONE and contains(live_brokers(s, controller), leader) == 1
+
+
+def cached_leader_is_not_live(s: World, controller: int) -> bool:
+    """The cached leader is dead, shutting down, or nobody."""
+    return not cached_leader_is_live(s, controller)
+
+
+def is_handling_no_event(s: World, controller: int) -> bool:
+    """The controller is active, and between two events."""
+    return s.controllers[controller].life == ACTIVE and s.controllers[controller].step == Step.IDLE

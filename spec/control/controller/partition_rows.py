@@ -1,0 +1,95 @@
+"""The guards and effects of the partition table, on the model's state.
+
+Source: Kafka 2.8 PartitionStateMachine.scala.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.control.controller.knowledge import live_brokers
+from kafka_spec.spec.control.decisions import OfflineRecipients, ShutdownRecipients
+from kafka_spec.spec.control.network import send_leader_and_isr_to_all
+from kafka_spec.spec.control.state import NO_EPOCH, Strategy, World
+from kafka_spec.spec.control.zookeeper import create_state, write_state
+from kafka_spec.spec.domain import NONE, contains, truncate
+from kafka_spec.spec.election import (
+    elect_controlled_shutdown,
+    elect_offline,
+    elect_preferred,
+    first_leader_and_isr,
+    members,
+    unclean_election_is_permitted,
+)
+from kafka_spec.spec.log import divergence_offset
+from kafka_spec.spec.table import Constants
+
+
+def an_assigned_replica_is_live(s: World, controller: int) -> bool:
+    """Some assigned replica is on a live broker."""
+    return members(s.zookeeper.assignment) & live_brokers(s, controller) != 0
+
+
+def state_znode_is_absent(s: World) -> bool:
+    """ZooKeeper holds no state of the partition yet: otherwise the creation answers NODEEXISTS, and the partition stays new."""
+    return s.zookeeper.partition.leader_epoch == NO_EPOCH
+
+
+def create_state_znode(s: World, controller: int) -> None:
+    """Create the state znode: the first live replica leads, all live ones are in sync."""
+    leader, isr, _ = first_leader_and_isr(s.zookeeper.assignment, live_brokers(s, controller))
+    create_state(s, controller, leader, isr)
+
+
+def send_leader_and_isr_to_first_isr(s: World, k: Constants, controller: int) -> None:
+    """Send LeaderAndIsr to the members of the first ISR, and to nobody else."""
+    send_leader_and_isr_to_all(s, k, controller, s.controllers[controller].context.leadership.isr)
+
+
+def no_newer_controller_wrote(s: World, controller: int) -> bool:
+    """The state znode was not written under a newer controller epoch; it exists."""
+    state = s.zookeeper.partition
+    return state.leader_epoch != NO_EPOCH and state.controller_epoch <= s.controllers[controller].epoch
+
+
+def elected(s: World, k: Constants, controller: int) -> tuple[int, int, int]:
+    """Return leader, ISR and recipients as the strategy at hand elects them from the state znode."""
+    context = s.controllers[controller].context
+    live = live_brokers(s, controller)
+    isr = s.zookeeper.partition.isr
+    if context.strategy == Strategy.PREFERRED:
+        leader, left, told = elect_preferred(s.zookeeper.assignment, live, isr)
+    elif context.strategy == Strategy.CONTROLLED_SHUTDOWN:
+        leader, left, told = elect_controlled_shutdown(s.zookeeper.assignment, live, context.stopping, isr)
+        if k.shutdown_recipients == ShutdownRecipients.LIVE:
+            told = told & ~context.stopping
+    else:
+        unclean = unclean_election_is_permitted(isr, live, 0, k.unclean)
+        leader, left, told = elect_offline(s.zookeeper.assignment, live, isr, unclean)
+        if k.offline_recipients == OfflineRecipients.LIVE_OR_STOPPING:
+            told = told | (members(s.zookeeper.assignment) & context.stopping)
+    return leader, left, told
+
+
+def a_leader_can_be_elected(s: World, k: Constants, controller: int) -> bool:
+    """The strategy at hand finds a leader."""
+    leader, _, _ = elected(s, k, controller)
+    return leader != NONE
+
+
+def write_elected_leader_and_isr(s: World, k: Constants, controller: int) -> None:
+    """Write the elected leader and ISR with the next leader epoch, even where both stay."""
+    leader, isr, _ = elected(s, k, controller)
+    if contains(s.zookeeper.partition.isr, leader) == 0:
+        note_unclean_election(s, leader)
+    write_state(s, controller, leader, isr)
+
+
+def note_unclean_election(s: World, leader: int) -> None:
+    """Note for the properties that what the leader has not is committed no more, nor what older leaders still commit."""
+    s.notes.unclean_epoch = s.zookeeper.partition.leader_epoch + 1
+    truncate(s.notes.committed, divergence_offset(s.notes.committed, s.brokers[leader].replica.log))
+
+
+def send_leader_and_isr_to_recipients(s: World, k: Constants, controller: int) -> None:
+    """Send LeaderAndIsr to whom the strategy tells."""
+    _, _, told = elected(s, k, controller)
+    send_leader_and_isr_to_all(s, k, controller, told)

@@ -1,0 +1,84 @@
+"""What others ask of a controller: preferred elections and controlled shutdowns.
+
+Source: Kafka 2.8 KafkaController.processReplicaLeaderElection, doControlledShutdown.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.control.controller.knowledge import (
+    ANY_CONTROLLER,
+    KAFKA,
+    assigned_replicas,
+    is_handling_no_event,
+    leadership_is_known,
+)
+from kafka_spec.spec.control.controller.stages import go_on
+from kafka_spec.spec.control.network import send_stop_replica_to
+from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, Life, Step, Strategy, World
+from kafka_spec.spec.domain import Broker, contains, including, only
+from kafka_spec.spec.table import Constants, Rule
+
+
+def preferred_leader_does_not_lead(s: World, controller: int) -> bool:
+    """The partition has a leader that is not the first assigned replica."""
+    cached = s.controllers[controller].context.leadership
+    return cached.leader_epoch != NO_EPOCH and cached.leader != s.zookeeper.assignment[0]
+
+
+def a_preferred_election_is_left(s: World, k: Constants) -> bool:
+    """The bound on preferred elections allows one more."""
+    return s.spent.preferred_elections < k.preferred_elections
+
+
+def ask_for_preferred_election(s: World, controller: int) -> None:
+    """Have the preferred leader elected, if it is live and in sync."""
+    s.spent.preferred_elections += 1
+    s.controllers[controller].context.strategy = Strategy.PREFERRED
+    s.controllers[controller].step = Step.ELECT
+
+
+PREFERRED_ELECTION = Rule(
+    "PreferredElection",
+    actor="operator",
+    kind="operator",
+    params=ANY_CONTROLLER,
+    guards=(is_handling_no_event, preferred_leader_does_not_lead),
+    within=(a_preferred_election_is_left,),
+    effects=(ask_for_preferred_election,),
+    says="an operator asks the controller on {controller} for a preferred replica election",
+    cites=f"{KAFKA}.processReplicaLeaderElection",
+)
+
+
+def broker_asks_to_shut_down(s: World, controller: int, broker: int) -> bool:
+    """The broker wants to shut down, under the registration that the controller knows, and has not been heard yet."""
+    context = s.controllers[controller].context
+    if s.brokers[broker].life != Life.STOPPING or contains(context.live & ~context.stopping, broker) == 0:
+        return False
+    return s.brokers[broker].broker_epoch == context.broker_epochs[broker]
+
+
+def shut_broker_down(s: World, k: Constants, controller: int, broker: int) -> None:
+    """Take the broker for one that shuts down: move its leadership, or stop its replica and take it out of the ISR."""
+    context = s.controllers[controller].context
+    context.stopping = including(context.stopping, broker)
+    s.controllers[controller].step = Step.REMOVE
+    if leadership_is_known(s, controller) and len(s.zookeeper.assignment) > 1:
+        if context.leadership.leader == broker:
+            context.strategy = Strategy.CONTROLLED_SHUTDOWN
+            s.controllers[controller].step = Step.ELECT
+        elif contains(assigned_replicas(s, controller), broker) == 1:
+            send_stop_replica_to(s, controller, broker)
+            context.leaving = only(broker)
+    go_on(s, k, controller)
+
+
+CONTROLLED_SHUTDOWN = Rule(
+    "ControlledShutdown",
+    actor="controller on {controller}",
+    params={**ANY_CONTROLLER, "broker": Broker(BROKERS)},
+    guards=(is_handling_no_event, broker_asks_to_shut_down),
+    effects=(shut_broker_down,),
+    says="the controller on {controller} hears that {broker} shuts down",
+    cites=f"{KAFKA}.doControlledShutdown",
+)

@@ -1,0 +1,146 @@
+"""The end of a controller: it is fenced, replaced, meets an error, or its session is over.
+
+Source: Kafka 2.8 KafkaController.onControllerResignation, triggerControllerMove.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, is_handling_no_event
+from kafka_spec.spec.control.controller.steps import controller_is_fenced
+from kafka_spec.spec.control.decisions import EpochWatch, GivingUp
+from kafka_spec.spec.control.network import discard_channels
+from kafka_spec.spec.control.state import ACTIVE, CONTROLLER, ELECTING, LOADING, STANDBY, Life, Step, World
+from kafka_spec.spec.control.zookeeper import register
+from kafka_spec.spec.domain import NONE, reset
+from kafka_spec.spec.partition import PARTITION
+from kafka_spec.spec.replica import REPLICA
+from kafka_spec.spec.table import Constants, Rule, fire
+
+
+def resign(s: World, k: Constants, controller: int) -> None:
+    """Stop being the controller: forget everything, close all channels (onControllerResignation)."""
+    fire(s, k, CONTROLLER, (controller,), "resign")
+    forget_controller(s, k, controller)
+
+
+def forget_controller(s: World, k: Constants, controller: int) -> None:
+    """Shut the machines down, clear the context, and drop what waits in the channels."""
+    fire(s, k, PARTITION, (controller,), "shutdown")
+    for replica in range(k.brokers):
+        fire(s, k, REPLICA, (controller, replica), "shutdown")
+    s.controllers[controller].epoch = 0
+    s.controllers[controller].step = Step.IDLE
+    reset(s.controllers[controller].context)
+    discard_channels(s, k, controller, (1 << k.brokers) - 1)
+
+
+CONTROLLER_MOVED = Rule(
+    "ControllerMoved",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(controller_is_fenced,),
+    effects=(resign,),
+    says="the controller on {controller} finds its write refused, since /controller_epoch has moved, and resigns",
+    cites=f"{KAFKA}.maybeResign, ControllerMovedException",
+)
+
+
+def another_is_controller(s: World, controller: int) -> bool:
+    """/controller names another broker, or is gone."""
+    return s.zookeeper.controller != controller
+
+
+RESIGN = Rule(
+    "Resign",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(is_handling_no_event, another_is_controller),
+    effects=(resign,),
+    says="the controller on {controller} sees that /controller is not its own, and resigns",
+    cites=f"{KAFKA}.processControllerChange, maybeResign",
+)
+
+
+def controller_is_loading(s: World, controller: int) -> bool:
+    """The controller is in its fail-over."""
+    return s.controllers[controller].life == LOADING
+
+
+def a_failed_failover_is_left(s: World, k: Constants) -> bool:
+    """The bound on fail-overs that end with an error allows one more."""
+    return s.spent.failed_failovers < k.failed_failovers
+
+
+def give_up(s: World, k: Constants, controller: int) -> None:
+    """Resign and delete /controller, so that another is elected (triggerControllerMove)."""
+    s.spent.failed_failovers += 1
+    if k.giving_up == GivingUp.UNCONDITIONAL or s.zookeeper.controller_epoch == s.controllers[controller].epoch:
+        s.zookeeper.controller = NONE
+    resign(s, k, controller)
+
+
+GIVE_UP = Rule(
+    "GiveUp",
+    actor="controller on {controller}",
+    kind="fault",
+    params=ANY_CONTROLLER,
+    guards=(controller_is_loading,),
+    within=(a_failed_failover_is_left,),
+    effects=(give_up,),
+    says="the controller on {controller} meets an error in its fail-over, resigns, and deletes /controller",
+    cites=f"{KAFKA}.triggerControllerMove",
+)
+
+
+def era_adopts_epochs(k: Constants) -> bool:
+    """The era copies a changed /controller_epoch into the controller's context."""
+    return k.epoch_watch == EpochWatch.ADOPTED
+
+
+def controller_epoch_has_moved(s: World, controller: int) -> bool:
+    """The controller is active under an epoch that is not the newest."""
+    return s.controllers[controller].life == ACTIVE and s.controllers[controller].epoch < s.zookeeper.controller_epoch
+
+
+def adopt_epoch(s: World, controller: int) -> None:
+    """Go on under the newest epoch."""
+    s.controllers[controller].epoch = s.zookeeper.controller_epoch
+
+
+ADOPT_EPOCH = Rule(
+    "AdoptEpoch",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(era_adopts_epochs, controller_epoch_has_moved),
+    effects=(adopt_epoch,),
+    says="the old controller on {controller} sees /controller_epoch change, and takes the new epoch for its own",
+    cites="Kafka 0.8.1 ControllerEpochListener (KAFKA-1096)",
+)
+
+
+def session_is_over(s: World, controller: int) -> bool:
+    """The broker runs, and its session has expired."""
+    return s.brokers[controller].life != Life.DOWN and s.brokers[controller].has_session == 0
+
+
+def no_event_is_being_handled(s: World, controller: int) -> bool:
+    """No event is being handled on the broker: it is no controller, or an idle one."""
+    return s.controllers[controller].step == Step.IDLE and s.controllers[controller].life != ELECTING
+
+
+def open_new_session(s: World, k: Constants, controller: int) -> None:
+    """Resign if this was the controller, open a new session, and register anew."""
+    if s.controllers[controller].life != STANDBY:
+        resign(s, k, controller)
+    register(s, controller)
+
+
+NOTICE_EXPIRY = Rule(
+    "NoticeExpiry",
+    actor="{controller}",
+    params=ANY_CONTROLLER,
+    guards=(session_is_over, no_event_is_being_handled),
+    effects=(open_new_session,),
+    says="{controller} notices that its session has expired, opens a new one, and registers anew",
+    cites=f"{KAFKA}: Expire, RegisterBrokerAndReelect",
+)

@@ -1,0 +1,99 @@
+"""How an event goes on from one ZooKeeper operation to the next, and how it ends.
+
+What is left of an event is data: `step` and the sets in `context`. Others have their turn between two steps.
+
+Source: Kafka 2.8 KafkaController.scala.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.control.controller.knowledge import assigned_replicas, cached_leader_is_not_live, leadership_is_known
+from kafka_spec.spec.control.network import send_update_metadata
+from kafka_spec.spec.control.state import CONTROLLER, LOADING, Step, Strategy, World
+from kafka_spec.spec.domain import contains
+from kafka_spec.spec.partition import PARTITION, PartitionState
+from kafka_spec.spec.replica import REPLICA
+from kafka_spec.spec.table import Constants, fire
+
+
+def an_election_is_due(s: World, controller: int) -> bool:
+    """The step is an election, and the partition is new or offline, or an election was asked for."""
+    own = s.controllers[controller]
+    if own.context.strategy != Strategy.OFFLINE:
+        return True
+    return own.partition == PartitionState.NEW or own.partition == PartitionState.OFFLINE
+
+
+def go_on(s: World, k: Constants, controller: int) -> None:
+    """Go on to the next ZooKeeper operation of the event, through all that needs none, or end the event.
+
+    A bounced broker is first failed and then started, and dead ones are failed after that: four stages at the most, each with
+    an election and removals that may have nothing to do.
+    """
+    for _ in range(6):
+        if s.controllers[controller].step == Step.ELECT and not an_election_is_due(s, controller):
+            end_election(s, k, controller)
+        if s.controllers[controller].step == Step.REMOVE and s.controllers[controller].context.leaving == 0:
+            begin_next_stage(s, k, controller)
+
+
+def end_election(s: World, k: Constants, controller: int) -> None:
+    """Go on from an election; the replicas of a partition that was just created go online."""
+    s.controllers[controller].context.strategy = Strategy.OFFLINE
+    s.controllers[controller].step = Step.REMOVE
+    if s.controllers[controller].context.creating == 1:
+        s.controllers[controller].context.creating = 0
+        put_replicas_online(s, k, controller, assigned_replicas(s, controller))
+
+
+def begin_next_stage(s: World, k: Constants, controller: int) -> None:
+    """Begin the next stage of the event, or end it."""
+    own = s.controllers[controller]
+    if own.life == LOADING and own.context.knows_topic == 1 and own.partition == PartitionState.NON_EXISTENT:
+        fire(s, k, PARTITION, (controller,), "startup")
+        own.step = Step.ELECT
+    elif own.life == LOADING:
+        fire(s, k, CONTROLLER, (controller,), "failover")
+        own.step = Step.IDLE
+    elif own.context.bounced != 0:
+        own.context.rejoining = own.context.bounced
+        own.context.bounced = 0
+        fail_brokers(s, k, controller, own.context.rejoining)
+    elif own.context.rejoining != 0:
+        rejoining = own.context.rejoining
+        own.context.rejoining = 0
+        start_brokers(s, k, controller, rejoining)
+    elif own.context.failed != 0:
+        failed = own.context.failed
+        own.context.failed = 0
+        fail_brokers(s, k, controller, failed)
+    else:
+        own.step = Step.IDLE
+
+
+def put_replicas_online(s: World, k: Constants, controller: int, replicas: int) -> None:
+    """Ask the table to put each replica of the set online."""
+    for replica in range(k.brokers):
+        if contains(replicas, replica) == 1:
+            fire(s, k, REPLICA, (controller, replica), "online_replica")
+
+
+def start_brokers(s: World, k: Constants, controller: int, brokers: int) -> None:
+    """Take the brokers for live: tell everybody, put their replicas online, then try to elect (onBrokerStartup)."""
+    context = s.controllers[controller].context
+    context.live = context.live | brokers
+    send_update_metadata(s, k, controller, context.live)
+    put_replicas_online(s, k, controller, brokers & assigned_replicas(s, controller))
+    s.controllers[controller].step = Step.ELECT
+
+
+def fail_brokers(s: World, k: Constants, controller: int, brokers: int) -> None:
+    """Take the brokers for dead: what they led is offline, an election is tried, their replicas leave (onBrokerFailure)."""
+    context = s.controllers[controller].context
+    context.live = context.live & ~brokers
+    context.stopping = context.stopping & ~brokers
+    send_update_metadata(s, k, controller, context.live)
+    if leadership_is_known(s, controller) and cached_leader_is_not_live(s, controller):
+        fire(s, k, PARTITION, (controller,), "offline_partition")
+    s.controllers[controller].context.leaving = brokers & assigned_replicas(s, controller)
+    s.controllers[controller].step = Step.ELECT

@@ -1,0 +1,115 @@
+"""The two steps of every event that write the partition's state: an election, and a replica that goes offline.
+
+Source: Kafka 2.8 PartitionStateMachine.scala, ReplicaStateMachine.scala, doHandleStateChanges of both.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, leadership_is_known, live_brokers
+from kafka_spec.spec.control.controller.partition_rows import (
+    a_leader_can_be_elected,
+    an_assigned_replica_is_live,
+    no_newer_controller_wrote,
+)
+from kafka_spec.spec.control.controller.replica_rows import isr_contains_replica
+from kafka_spec.spec.control.controller.stages import end_election, go_on
+from kafka_spec.spec.control.decisions import Checked
+from kafka_spec.spec.control.network import send_stop_replica_to
+from kafka_spec.spec.control.state import Step, World
+from kafka_spec.spec.control.zookeeper import fence_holds
+from kafka_spec.spec.domain import contains, only
+from kafka_spec.spec.partition import PARTITION, PartitionState
+from kafka_spec.spec.replica import REPLICA
+from kafka_spec.spec.table import Constants, Rule, fire
+
+
+def write_is_due(s: World, k: Constants, controller: int) -> bool:
+    """The next step writes to ZooKeeper, unless something there refuses it."""
+    own = s.controllers[controller]
+    if own.step == Step.ELECT and own.partition == PartitionState.NEW:
+        return an_assigned_replica_is_live(s, controller)
+    if own.step == Step.ELECT:
+        return no_newer_controller_wrote(s, controller) and a_leader_can_be_elected(s, k, controller)
+    if own.step == Step.REMOVE:
+        return (
+            leadership_is_known(s, controller)
+            and no_newer_controller_wrote(s, controller)
+            and isr_contains_replica(s, lowest(own.context.leaving, k.brokers))
+        )
+    return False
+
+
+def lowest(brokers: int, count: int) -> int:
+    """Return the lowest broker of a set that has one, of so many brokers."""
+    for broker in range(count):
+        if contains(brokers, broker) == 1:
+            return broker
+    return 0
+
+
+def controller_is_not_fenced(s: World, k: Constants, controller: int) -> bool:
+    """The next step writes nothing, or the check of /controller_epoch in its multi holds."""
+    return fence_holds(s, k, controller) or not write_is_due(s, k, controller)
+
+
+def controller_is_fenced(s: World, k: Constants, controller: int) -> bool:
+    """The next step writes, and the check of /controller_epoch in its multi fails: another controller was elected."""
+    return not controller_is_not_fenced(s, k, controller)
+
+
+def step_is_election(s: World, controller: int) -> bool:
+    """The next step brings the partition online."""
+    return s.controllers[controller].step == Step.ELECT
+
+
+def bring_partition_online(s: World, k: Constants, controller: int) -> None:
+    """Ask the table to bring the partition online; where it refuses, the event goes on all the same."""
+    fire(s, k, PARTITION, (controller,), "online_partition")
+    end_election(s, k, controller)
+    go_on(s, k, controller)
+
+
+ELECT_LEADER = Rule(
+    "ElectLeader",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(step_is_election, controller_is_not_fenced),
+    effects=(bring_partition_online,),
+    says="the controller on {controller} brings the partition online: it writes leader and ISR, and tells the replicas",
+    cites="Kafka 2.8 PartitionStateMachine.doHandleStateChanges: case OnlinePartition",
+)
+
+
+def step_is_removal(s: World, controller: int) -> bool:
+    """The next step takes a replica offline."""
+    return s.controllers[controller].step == Step.REMOVE
+
+
+def isr_has_grown_meanwhile(s: World, controller: int) -> bool:
+    """All have left that had to, the partition is offline, and its ISR has a live member, which it had not at the election."""
+    own = s.controllers[controller]
+    if own.context.leaving != 0 or own.partition != PartitionState.OFFLINE:
+        return False
+    return own.context.leadership.isr & live_brokers(s, controller) != 0
+
+
+def take_replica_offline(s: World, k: Constants, controller: int) -> None:
+    """Ask the table to take the next replica offline; where it refuses, StopReplica is sent all the same."""
+    replica = lowest(s.controllers[controller].context.leaving, k.brokers)
+    if not fire(s, k, REPLICA, (controller, replica), "offline_replica"):
+        send_stop_replica_to(s, controller, replica)
+    s.controllers[controller].context.leaving = s.controllers[controller].context.leaving & ~only(replica)
+    if k.election_after_removal == Checked.YES and isr_has_grown_meanwhile(s, controller):
+        s.controllers[controller].step = Step.ELECT
+    go_on(s, k, controller)
+
+
+TAKE_REPLICA_OFFLINE = Rule(
+    "TakeReplicaOffline",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(step_is_removal, controller_is_not_fenced),
+    effects=(take_replica_offline,),
+    says="the controller on {controller} takes the next replica offline: it leaves the ISR, and the others are told",
+    cites="Kafka 2.8 ReplicaStateMachine.doHandleStateChanges: case OfflineReplica",
+)

@@ -1,0 +1,64 @@
+"""A topic that is created, and an ISR that its leader has changed.
+
+Source: Kafka 2.8 KafkaController.processTopicChange, processIsrChangeNotification.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.control.controller.broker_changes import zookeeper_can_be_read
+from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, assigned_replicas, is_handling_no_event
+from kafka_spec.spec.control.state import NO_EPOCH, Step, World
+from kafka_spec.spec.control.zookeeper import read_state
+from kafka_spec.spec.domain import contains
+from kafka_spec.spec.partition import PARTITION
+from kafka_spec.spec.replica import REPLICA
+from kafka_spec.spec.table import Constants, Rule, fire
+
+
+def a_topic_is_new(s: World, controller: int) -> bool:
+    """The topic exists, and the controller does not know it."""
+    return s.controllers[controller].context.knows_topic == 0 and len(s.zookeeper.assignment) > 0
+
+
+def create_partition(s: World, k: Constants, controller: int) -> None:
+    """Take partition and replicas for new, and go on to bring the partition online (onNewPartitionCreation)."""
+    s.controllers[controller].context.knows_topic = 1
+    s.controllers[controller].context.creating = 1
+    fire(s, k, PARTITION, (controller,), "new_partition")
+    for replica in range(k.brokers):
+        if contains(assigned_replicas(s, controller), replica) == 1:
+            fire(s, k, REPLICA, (controller, replica), "new_replica")
+    s.controllers[controller].step = Step.ELECT
+
+
+NOTICE_TOPIC = Rule(
+    "NoticeTopic",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(is_handling_no_event, zookeeper_can_be_read, a_topic_is_new),
+    effects=(create_partition,),
+    says="the controller on {controller} reads the new topic; its partition and replicas are new",
+    cites=f"{KAFKA}.processTopicChange, onNewPartitionCreation",
+)
+
+
+def isr_has_changed(s: World, controller: int) -> bool:
+    """A leader has changed the ISR since the controller read it."""
+    cached = s.controllers[controller].context.leadership
+    return cached.leader_epoch != NO_EPOCH and cached.version != s.zookeeper.partition.version
+
+
+def learn_isr(s: World, controller: int) -> None:
+    """Read the changed state into the cache."""
+    read_state(s, controller)
+
+
+NOTICE_ISR_CHANGE = Rule(
+    "NoticeIsrChange",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(is_handling_no_event, zookeeper_can_be_read, isr_has_changed),
+    effects=(learn_isr,),
+    says="the controller on {controller} is notified of a changed ISR, and reads it",
+    cites=f"{KAFKA}.processIsrChangeNotification",
+)
