@@ -13,7 +13,8 @@ from types import TracebackType
 from typing import Self
 
 from kafka_spec.impl.broker.broker import Broker
-from kafka_spec.impl.controller.controller import Controller, ShutDown
+from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
+from kafka_spec.impl.controller.controller import Controller
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import NoNode, Service, Session
 from kafka_spec.impl.log.log import LogConfig
@@ -153,10 +154,10 @@ class Cluster:
     def shut_down(
         self, number: int, controller: int, reply: Callable[[Code, tuple[TopicPartition, ...]], object] = lambda *_: None
     ) -> None:
-        """Begin a broker's controlled shutdown: it asks this controller, in whose queue that waits; `reply` as of `ShutDown`."""
+        """Begin a broker's controlled shutdown: the event waits in the queue of this controller, with its `reply`."""
         broker = self.brokers[number]
         broker.is_stopping = True
-        self.brokers[controller].controller.handle(ShutDown(number, broker.epoch, reply))
+        self.brokers[controller].controller.handle(ControlledShutdown(number, broker.epoch, reply))
 
     def rest(self, steps: int = 1_000_000) -> None:
         """Go on, with every answer, until no controller has anything to do and no request waits for a broker that runs.

@@ -5,6 +5,9 @@ on an actor (a controller, a broker), which does the real thing. Methods that ro
 without such a method, or such a method that no row of any era uses, is an error when the machine is built: table and actor cannot
 drift apart.
 
+What a row function sees beside its actor is passed to it: the parts of the entity that its parameters name and, in a parameter
+called `inputs`, what was handed to `fire`, an object of the type that the machines are built for.
+
 One `Running` holds the states of all entities of one kind that an actor knows: all partitions, all replicas. Only `fire` changes
 one, as in the model. What `transitions` does silently is told here: see `fire`.
 """
@@ -16,14 +19,17 @@ import functools
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, get_type_hints, overload
 
 import transitions
 
 from kafka_spec.spec.table import Machine, Overlap, Row, SpecError, name_of
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+Inputs = TypeVar("Inputs")
 Entity: TypeAlias = tuple[Hashable, ...]
+INPUTS = "inputs"
+"""The parameter of a row function that sees what was handed to `fire`."""
 
 
 def guard(method: Method) -> Method:
@@ -75,11 +81,12 @@ class _Model:
     entity: Entity
     state: enum.IntEnum
     methods: Mapping[str, Callable[..., Any]]
+    inputs: object = None
     busy: bool = False
     false: list[str] = field(default_factory=list)
 
 
-class Running:
+class Running(Generic[Inputs]):
     """A machine that runs, for all entities of one actor; `build` makes it."""
 
     def __init__(
@@ -106,8 +113,8 @@ class Running:
         """Put an entity into a state, without rows: for states that are read from elsewhere, never for a step of the protocol."""
         self._models[entity] = _Model(entity, self.machine.states(state), self._methods)
 
-    def fire(self, trigger: str, *entity: Hashable) -> bool:
-        """Let the table change the state of one entity; return whether a row was found.
+    def fire(self, trigger: str, *entity: Hashable, inputs: Inputs | None = None) -> bool:
+        """Let the table change the state of one entity; return whether a row was found. `inputs` is what row functions see.
 
         Guards of the rows of that trigger and of the current state are evaluated; the row whose guards hold runs its effects, in
         order, and then its target is entered. An exception in an effect leaves the old state. Where no row is found the state
@@ -116,7 +123,8 @@ class Running:
         Raises:
             Overlap: two rows could fire; `transitions` would take the first.
             SpecError: there is no such trigger; an entity has another length; the row waits for something that is not built;
-                the entity is in the middle of another row; an initialisation was refused, which no log of Kafka has words for.
+                the entity is in the middle of another row; a row function sees `inputs`, and there are none; an initialisation
+                was refused, which no log of Kafka has words for.
         """
         machine = self.machine
         if trigger not in machine.triggers:
@@ -133,11 +141,11 @@ class Running:
             )
         source = model.state
         model.false.clear()
-        model.busy = True
+        model.busy, model.inputs = True, inputs
         try:
             found = (trigger, source) in self._known and self._engine.events[trigger].trigger(model)
         finally:
-            model.busy = False
+            model.busy, model.inputs = False, None
         rows = machine.rows_of(trigger)
         wanted = rows[0].target
         if found:
@@ -189,12 +197,18 @@ class _Rows:
         }
 
     def _call(self, name: str) -> Callable[[transitions.EventData], Any]:
-        """Return a call of the actor's method with those parts of the entity that its parameters name."""
-        places = [self._names.index(parameter) for parameter in _parameters(self._actor, name)]
+        """Return a call of the actor's method with the inputs, and those parts of the entity that its parameters name."""
+        parameters = _parameters(self._actor, name)
+        places = [None if parameter == INPUTS else self._names.index(parameter) for parameter in parameters]
 
         def call(event: transitions.EventData) -> Any:
             model: Any = event.model
-            return model.methods[name](*[model.entity[place] for place in places])
+            if None in places and model.inputs is None:
+                raise SpecError(
+                    f"machine {self._machine.name}: {self._actor.__name__}.{name} takes inputs, and {event.event.name} was fired "
+                    "without; hand them to fire"
+                )
+            return model.methods[name](*[model.inputs if place is None else model.entity[place] for place in places])
 
         return call
 
@@ -240,36 +254,62 @@ def _parameters(actor: type, method: str) -> list[str]:
     return list(inspect.signature(getattr(actor, method)).parameters)[1:]
 
 
+@overload
 def build(
     actor: object,
     machines: Mapping[Machine, tuple[str, ...]],
     log: Log,
     every_era: Iterable[Machine] = (),
     ahead: Iterable[str] = (),
-) -> dict[str, Running]:
+) -> dict[str, Running[None]]: ...
+
+
+@overload
+def build(
+    actor: object,
+    machines: Mapping[Machine, tuple[str, ...]],
+    log: Log,
+    every_era: Iterable[Machine] = (),
+    ahead: Iterable[str] = (),
+    *,
+    inputs: type[Inputs],
+) -> dict[str, Running[Inputs]]: ...
+
+
+def build(
+    actor: object,
+    machines: Mapping[Machine, tuple[str, ...]],
+    log: Log,
+    every_era: Iterable[Machine] = (),
+    ahead: Iterable[str] = (),
+    inputs: Any = None,
+) -> dict[str, Running[Any]]:
     """Build the machines that an actor runs, by their names.
 
     `machines` maps each machine to the names of the parts of its entity, such as ("partition", "replica"), by which guards and
     effects take them; `every_era` are the machines of all eras that such an actor may run. `ahead` are the triggers of rows that
-    wait for something in the model, and that this actor runs already.
+    wait for something in the model, and that this actor runs already. `inputs` is the type of what `fire` hands to row functions.
 
     Raises:
         SpecError: a guard or an effect of a row has no method, or one with another mark; a marked method is used by no row of any
-            era; a method takes what is no part of the entity. Effects of rows that wait for something need no method yet.
+            era; a method takes what is no part of the entity, or inputs of another type. Effects of rows that wait for something
+            need no method yet.
     """
     kind: Any = type(actor)
     running = {_running_ahead(machine, tuple(ahead)): names for machine, names in machines.items()}
-    methods = {name: getattr(actor, name) for name in _marked(kind, tuple(running.items()), tuple(every_era))}
+    methods = {name: getattr(actor, name) for name in _marked(kind, tuple(running.items()), tuple(every_era), inputs)}
     return {machine.name: Running(machine, kind, names, methods, log) for machine, names in running.items()}
 
 
 @functools.lru_cache(maxsize=64)
-def _marked(actor: type, machines: tuple[tuple[Machine, tuple[str, ...]], ...], every_era: tuple[Machine, ...]) -> tuple[str, ...]:
+def _marked(
+    actor: type, machines: tuple[tuple[Machine, tuple[str, ...]], ...], every_era: tuple[Machine, ...], inputs: type | None
+) -> tuple[str, ...]:
     """Return the names of an actor's marked methods; see `build` for what is refused."""
     marked = {n: m for n in dir(actor) if hasattr(m := getattr(actor, n), "__row_function__")}
     for machine, names in machines:
         for row in machine.rows:
-            _check_row(actor, marked, machine, row, names)
+            _check_row(actor, marked, machine, row, names, inputs)
     named = {
         name_of(function)
         for machine in (*(machine for machine, _ in machines), *every_era)
@@ -292,7 +332,9 @@ def _running_ahead(machine: Machine, ahead: tuple[str, ...]) -> Machine:
     return replace(machine, rows=tuple(replace(row, waits_for="") if row.trigger in ahead else row for row in machine.rows))
 
 
-def _check_row(actor: type, marked: Mapping[str, Any], machine: Machine, row: Row, names: tuple[str, ...]) -> None:
+def _check_row(
+    actor: type, marked: Mapping[str, Any], machine: Machine, row: Row, names: tuple[str, ...], inputs: type | None
+) -> None:
     """Refuse a row whose guards and effects the actor cannot run."""
     where = f"machine {machine.name}, row {row.label!r}"
     needed = [(name_of(g), "guard") for g in row.guards]
@@ -305,7 +347,18 @@ def _check_row(actor: type, marked: Mapping[str, Any], machine: Machine, row: Ro
         if marked[name].__row_function__ != mark:
             raise SpecError(f"{where}: {actor.__name__}.{name} is marked as {marked[name].__row_function__}, and used as {mark}")
         for parameter in _parameters(actor, name):
-            if parameter not in names:
+            if parameter == INPUTS:
+                _check_inputs(where, actor, name, inputs)
+            elif parameter not in names:
                 raise SpecError(
                     f"{where}: {actor.__name__}.{name} takes {parameter}, which is no part of the entity ({', '.join(names)})"
                 )
+
+
+def _check_inputs(where: str, actor: type, method: str, inputs: type | None) -> None:
+    """Refuse a row function whose inputs are of another type than those that `fire` hands to it."""
+    wanted = get_type_hints(getattr(actor, method)).get(INPUTS)
+    if inputs is None or wanted is None or not issubclass(inputs, wanted):
+        given = "none" if inputs is None else inputs.__name__
+        wants = "of no type" if wanted is None else wanted.__name__
+        raise SpecError(f"{where}: {actor.__name__}.{method} takes inputs ({wants}), and the machine is built for {given}")

@@ -20,8 +20,14 @@ from test_log import MEMORY
 
 from kafka_spec.impl import cluster as impl_cluster
 from kafka_spec.impl.broker.broker import Broker
-from kafka_spec.impl.controller.context import Channels, ControllerContext, RequestBatch
-from kafka_spec.impl.controller.controller import Changed, ChangeReplicas, ElectPreferred, LeaderAndIsrAnswer, ShutDown
+from kafka_spec.impl.controller.broker_changes import BrokerChange, LeaderAndIsrResponseReceived
+from kafka_spec.impl.controller.channels import Channels
+from kafka_spec.impl.controller.context import ControllerContext
+from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
+from kafka_spec.impl.controller.controller_election import ControllerChange
+from kafka_spec.impl.controller.preferred_election import PreferredElection
+from kafka_spec.impl.controller.request_batch import RequestBatch
+from kafka_spec.impl.controller.state_changes import ChangeReplicas
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.admin import Admin
 from kafka_spec.impl.coordination.memory import Ensemble, Loss, MemorySession
@@ -293,14 +299,14 @@ def test_fencing(era: Spec, fenced: bool) -> None:
     cluster = Cluster(4, era).settle().create((1, 2, 3))
     old = cluster.active
     cluster.tools.delete(znodes.CONTROLLER)
-    cluster.brokers[1].controller.events.append(Changed("controller"))
+    cluster.brokers[1].controller.events.append(ControllerChange())
     while cluster.brokers[1].controller.step():
         pass
     assert cluster.tools.get(znodes.CONTROLLER_EPOCH)[0] == b"2"
     before = cluster.state()
-    old._session.events()  # the old one hears nothing of it
+    old.session.events()  # the old one hears nothing of it
     cluster.kill(3)
-    old.handle(Changed("brokers"))
+    old.handle(BrokerChange())
     for _ in range(6):
         old.step()
 
@@ -313,7 +319,7 @@ def test_a_newer_controllers_state_is_left_alone() -> None:
     cluster = Cluster(3, ERA_0_10).settle().create((1, 2)).forget()
     state = znodes.State(1, 5, (1, 2), 9)
     cluster.tools.set(znodes.state(P), state.encode())
-    cluster.active.handle(ShutDown(2, 1 << 60, lambda *_: None))
+    cluster.active.handle(ControlledShutdown(2, 1 << 60, lambda *_: None))
     cluster.settle()
 
     assert cluster.state() == (1, 5, (1, 2), 9)
@@ -378,13 +384,13 @@ def test_preferred_elections() -> None:
     assert cluster.tools.exists(path) is None
     answers: list[Any] = []
     unknown = TopicPartition("other", 0)
-    cluster.active.handle(ElectPreferred((P, Q, unknown), answers.append))
+    cluster.active.handle(PreferredElection((P, Q, unknown), answers.append))
     cluster.settle()
 
     assert answers == [{unknown: Code.UNKNOWN_TOPIC_OR_PARTITION, Q: Code.ELECTION_NOT_NEEDED, P: Code.NONE}]
     assert cluster.state()[:3] == (1, 2, (2, 1))
     cluster.kill(2).settle()
-    cluster.active.handle(ElectPreferred(None, answers.append))
+    cluster.active.handle(PreferredElection(None, answers.append))
     cluster.settle()
     assert answers[1] == {
         P: Code.ELECTION_NOT_NEEDED,
@@ -412,7 +418,7 @@ def test_a_broker_shuts_down() -> None:
     cluster.tools.set(znodes.state(R), znodes.State(1, 0, (1,), 1).encode())
     answers: list[Any] = []
     epoch = cluster.active.context.broker_epochs[1]
-    cluster.active.handle(ShutDown(1, epoch, lambda *answer: answers.append(answer)))
+    cluster.active.handle(ControlledShutdown(1, epoch, lambda *answer: answers.append(answer)))
     cluster.settle()
 
     assert (cluster.state(P)[:3], cluster.state(Q)[:3], cluster.state(R)[:3]) == ((2, 1, (2,)), (2, 1, (2,)), (1, 0, (1,)))
@@ -427,12 +433,12 @@ def test_shutdowns_that_are_refused() -> None:
     cluster = Cluster(3).settle()
     answers: list[Any] = []
     for event in (
-        ShutDown(1, 0, lambda *answer: answers.append(answer)),
-        ShutDown(9, 0, lambda *answer: answers.append(answer)),
+        ControlledShutdown(1, 0, lambda *answer: answers.append(answer)),
+        ControlledShutdown(9, 0, lambda *answer: answers.append(answer)),
     ):
         cluster.active.handle(event)
-    cluster.brokers[1].controller.handle(ShutDown(1, 0, lambda *answer: answers.append(answer)))
-    cluster.brokers[1].controller.handle(ElectPreferred((P,), answers.append))
+    cluster.brokers[1].controller.handle(ControlledShutdown(1, 0, lambda *answer: answers.append(answer)))
+    cluster.brokers[1].controller.handle(PreferredElection((P,), answers.append))
     cluster.settle()
 
     assert answers == [
@@ -449,8 +455,8 @@ def test_who_asked_a_controller_that_ends_hears_it() -> None:
     answers: list[Any] = []
     controller = cluster.active
     for _ in range(2):
-        controller.handle(ShutDown(1, controller.context.broker_epochs[1], lambda *answer: answers.append(answer)))
-    controller.handle(ElectPreferred((P,), answers.append))
+        controller.handle(ControlledShutdown(1, controller.context.broker_epochs[1], lambda *answer: answers.append(answer)))
+    controller.handle(PreferredElection((P,), answers.append))
     controller.step()
     controller.step()
     cluster.kill(0)
@@ -461,14 +467,14 @@ def test_who_asked_a_controller_that_ends_hears_it() -> None:
 def test_a_lost_log_directory() -> None:
     """A replica whose broker answers with a storage error leaves as if its broker had died; one without an error is back."""
     cluster = Cluster(3).settle().create((1, 2), (2, 1)).forget()
-    cluster.active.handle(LeaderAndIsrAnswer(1, Code.STALE_CONTROLLER_EPOCH, {P: Code.KAFKA_STORAGE_ERROR}))
+    cluster.active.handle(LeaderAndIsrResponseReceived(1, Code.STALE_CONTROLLER_EPOCH, {P: Code.KAFKA_STORAGE_ERROR}))
     cluster.settle()
     assert cluster.state()[:3] == (1, 0, (1, 2))
     assert "Received error STALE_CONTROLLER_EPOCH in LeaderAndIsr response from broker 1" in cluster.lines[-1]
-    cluster.active.handle(LeaderAndIsrAnswer(1, Code.NONE, {P: Code.KAFKA_STORAGE_ERROR, Q: Code.NONE}))
+    cluster.active.handle(LeaderAndIsrResponseReceived(1, Code.NONE, {P: Code.KAFKA_STORAGE_ERROR, Q: Code.NONE}))
     cluster.settle()
     assert (cluster.state(P)[:3], cluster.state(Q)[:3]) == ((2, 1, (2,)), (2, 0, (2, 1)))
-    cluster.active.handle(LeaderAndIsrAnswer(1, Code.NONE, {P: Code.NONE}))
+    cluster.active.handle(LeaderAndIsrResponseReceived(1, Code.NONE, {P: Code.NONE}))
     cluster.settle()
     assert cluster.active.context.is_online(1, P)
 
@@ -600,7 +606,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, 2))
     def prefer(self, number: int) -> None:
-        self.cluster.brokers[number].controller.handle(ElectPreferred(None, lambda _: None))
+        self.cluster.brokers[number].controller.handle(PreferredElection(None, lambda _: None))
 
     @rule()
     def come_to_rest(self) -> None:
@@ -741,7 +747,7 @@ def test_fail_over_with_real_zookeeper(tmp_path: Path) -> None:
         settle(others, lambda: len(active(others)) == 1 and first.number not in leaders())
         assert -1 not in leaders()
         assert active(others)[0].controller.context.epoch == 2
-        first.controller.handle(Changed("brokers"))
+        first.controller.handle(BrokerChange())
         while first.step():
             pass
         assert first.controller.life == ControllerState.STANDBY

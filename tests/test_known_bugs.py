@@ -9,7 +9,9 @@ import pytest
 from test_controller import Cluster, P
 from test_replica_manager import Replicas
 
-from kafka_spec.impl.controller.controller import Changed, Controller
+from kafka_spec.impl.controller.broker_changes import BrokerChange
+from kafka_spec.impl.controller.controller import Controller
+from kafka_spec.impl.controller.controller_election import ControllerChange
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.spec.control.eras import BUG, FIXED
 from kafka_spec.spec.control.state import ControllerState, Role
@@ -107,13 +109,13 @@ def unfenced_write(era: Spec) -> bool:
     cluster = Cluster(4, era).settle().create((1, 2, 3))
     old, new = cluster.active, cluster.brokers[1].controller
     cluster.tools.delete(znodes.CONTROLLER)
-    new.handle(Changed("controller"))
+    new.handle(ControllerChange())
     work(new)
-    old._session.events()  # what tells it of the new controller is late
+    old.session.events()  # what tells it of the new controller is late
     before = cluster.state()
     cluster.expire(3)
-    old._session.events()
-    old.handle(Changed("brokers"))
+    old.session.events()
+    old.handle(BrokerChange())
     while old.events or old.agenda:
         old.step()
     return cluster.state() == before
@@ -128,7 +130,7 @@ def two_step_election(era: Spec) -> bool:
     second.start()
     while second.life != ControllerState.ACTIVE:
         second.step()
-    first._session.events()  # what tells it of the new controller is late
+    first.session.events()  # what tells it of the new controller is late
     for _ in range(2):
         first.step()
     return second.context.epoch == int(cluster.tools.get(znodes.CONTROLLER_EPOCH)[0])
@@ -148,7 +150,7 @@ def unconditional_delete(era: Spec) -> bool:
         second.step()
     mine = cluster.tools.exists(znodes.CONTROLLER)
     cluster.tools.set(znodes.topic("orders"), b"nonsense")
-    first._session.events()
+    first.session.events()
     while first.life == ControllerState.LOADING or first.agenda:
         first.step()
     return cluster.tools.exists(znodes.CONTROLLER) == mine

@@ -13,7 +13,7 @@ from test_data_plane import Brokers, P, Start, brokers
 from test_log import batch
 from test_replica_manager import Replicas
 
-from kafka_spec.impl.controller.controller import Changed
+from kafka_spec.impl.controller.broker_changes import LogDirEventNotification
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.memory import Loss
 from kafka_spec.impl.log import checkpoint
@@ -214,7 +214,7 @@ def test_the_controller_acts(monkeypatch: pytest.MonkeyPatch, failed: int) -> No
         assert cluster.state(others)[0::2] == (failed, (failed, 0))
         assert cluster.managers[failed].role_of(others) == Role.LEADER
         assert cluster.tools.children(znodes.LOG_DIR_EVENT_NOTIFICATION) == []
-        cluster.brokers[0].controller.handle(Changed("log directories"))
+        cluster.brokers[0].controller.handle(LogDirEventNotification())
         cluster.rest()
         assert cluster.active.replicas.state_of(P, failed) == ReplicaState.OFFLINE
 

@@ -81,7 +81,7 @@ class House:
         return self.wrong or not self.keys & 6
 
 
-def door_of(house: House, machine: Machine = DOOR) -> Running:
+def door_of(house: House, machine: Machine = DOOR) -> Running[None]:
     """Return the running machine of a house."""
     return build(house, {machine: ("door",)}, house, every_era=(DOOR,))[machine.name]
 
@@ -194,6 +194,56 @@ def test_no_row_within_a_row() -> None:
 
     house.again = lambda: door.fire("open", "back")
     assert door.fire("shut", "front")
+
+
+@dataclass(frozen=True)
+class Ring:
+    """What a key ring hands to the rows of one attempt."""
+
+    keys: int
+
+
+class Keyed(House):
+    """An actor whose guards see the keys of the attempt, and none of its own."""
+
+    @guard
+    def key_fits(self, inputs: Ring) -> int:  # type: ignore[override]
+        return inputs.keys & 6
+
+    @guard
+    def key_is_wrong(self, inputs: Ring) -> bool:  # type: ignore[override]
+        return not inputs.keys & 6
+
+
+class Locksmith(House):
+    """An actor whose guard asks for inputs of another type than the machine is built for."""
+
+    @guard
+    def key_fits(self, inputs: House) -> int:  # type: ignore[override]
+        return inputs.keys
+
+
+def test_row_functions_see_the_inputs_of_their_attempt() -> None:
+    """What is handed to `fire` reaches the guards and effects that take `inputs`, of that attempt alone."""
+    door = build(Keyed(), {DOOR: ("door",)}, House(), inputs=Ring)["Door"]
+    door.fire("shut", "front")
+
+    assert door.fire("lock", "front", inputs=Ring(1))
+    assert door.state_of("front") == SHUT
+    assert door.fire("lock", "front", inputs=Ring(2))
+    assert door.state_of("front") == LOCKED
+    door.fire("shut", "back")
+    with pytest.raises(SpecError, match=r"takes inputs, and lock was fired without; hand them to fire"):
+        door.fire("lock", "back")
+    assert door.state_of("back") == SHUT
+
+
+def test_inputs_have_their_type() -> None:
+    """A row function that takes inputs of another type, or a machine that is built for none, is refused when it is built."""
+    with pytest.raises(SpecError, match=r"Locksmith.key_fits takes inputs \(House\), and the machine is built for Ring"):
+        build(Locksmith(), {DOOR: ("door",)}, House(), inputs=Ring)
+    with pytest.raises(SpecError, match=r"Keyed.key_fits takes inputs \(Ring\), and the machine is built for none"):
+        build(Keyed(), {DOOR: ("door",)}, House())
 
 
 def test_entity_has_its_length() -> None:
@@ -339,7 +389,7 @@ class Context:
         return Leadership()
 
 
-def kafka(lines: list[str], level: Level = Level.TRACE, replicas: Machine = REPLICA) -> tuple[Facts, Running, Running]:
+def kafka(lines: list[str], level: Level = Level.TRACE, replicas: Machine = REPLICA) -> tuple[Facts, Running[Any], Running[Any]]:
     """Return an actor with Kafka's two machines, which log into `lines`."""
     log = StateChangeLog(lines.append, lambda: 1610000000.0426, level)
     facts = Facts()

@@ -18,9 +18,9 @@ from kafka_spec.conformance.replay.rules import STEPS
 from kafka_spec.impl.broker.isr import IsrKeeper
 from kafka_spec.impl.broker.partition import Partition
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
-from kafka_spec.impl.controller import controller as controller_module
-from kafka_spec.impl.controller.context import RequestBatch
-from kafka_spec.impl.controller.controller import Controller
+from kafka_spec.impl.controller import zk_client
+from kafka_spec.impl.controller.request_batch import RequestBatch
+from kafka_spec.impl.controller.zk_client import ControllerZkClient
 from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.spec.bounds import CONTROL, HAPPENINGS
 from kafka_spec.spec.control.eras import BUGS, ERA_0_10, ERA_2_8, FIXED
@@ -125,7 +125,7 @@ def same_epoch(patch: pytest.MonkeyPatch) -> None:
     def following(held: Leadership, leader: int, isr: tuple[int, ...]) -> Leadership:
         return replace(held, leader=leader, isr=isr)
 
-    patch.setattr(controller_module, "following", following)
+    patch.setattr(zk_client, "following", following)
 
 
 def leader_only(patch: pytest.MonkeyPatch) -> None:
@@ -157,16 +157,16 @@ def keeps_its_log(patch: pytest.MonkeyPatch) -> None:
 
 def unfenced(patch: pytest.MonkeyPatch) -> None:
     """A controller does not check /controller_epoch when it writes."""
-    fenced = Controller._fenced
+    write = ControllerZkClient.write
 
-    def written(controller: Controller, *operations: Any) -> Any:
-        controller.context.epoch_version = controller._session.get("/controller_epoch")[1].version
+    def written(zk: ControllerZkClient, *operations: Any) -> Any:
+        zk._context.epoch_version = zk.session.get("/controller_epoch")[1].version
         try:
-            return fenced(controller, *operations)
+            return write(zk, *operations)
         finally:
-            controller.context.epoch_version = controller.context.epoch
+            zk._context.epoch_version = zk._context.epoch
 
-    patch.setattr(Controller, "_fenced", written)
+    patch.setattr(ControllerZkClient, "write", written)
 
 
 def takes_former_requests(patch: pytest.MonkeyPatch) -> None:

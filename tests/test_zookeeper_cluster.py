@@ -14,7 +14,7 @@ import pytest
 from conftest import Command
 from test_log import MEMORY
 
-from kafka_spec.impl.controller.controller import ShutDown
+from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.admin import Admin
 from kafka_spec.impl.coordination.server import ZooKeeperServer
@@ -100,7 +100,7 @@ async def fence(world: LoopbackWorld) -> None:
     before = [world.cluster.leadership(partition) for partition in PARTITIONS]
     broker.session.events()  # what tells it of the new controller is late
     answers: list[Any] = []
-    broker.controller.handle(ShutDown(victim, world.nodes[victim].broker.epoch, lambda *answer: answers.append(answer)))
+    broker.controller.handle(ControlledShutdown(victim, world.nodes[victim].broker.epoch, lambda *answer: answers.append(answer)))
     while broker.controller.life == ControllerState.ACTIVE:
         assert broker.step()
 

@@ -1,7 +1,7 @@
 """What is left of a controller's event: tasks on the agenda here, a step and sets of brokers in the model.
 
 `written` and `read` are each other's inverse on what stands on an agenda between two steps of the model. That the controller's own
-answers to who asked it (`tell_remaining`, `tell_elected`) are still to come means nothing there.
+answers to who asked it (`AnswerShutdown`, `AnswerElection`) are still to come means nothing there.
 """
 
 from __future__ import annotations
@@ -10,22 +10,21 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from kafka_spec.impl.controller.broker_changes import FailBrokers, StartBrokers
 from kafka_spec.impl.controller.context import mask, unmask
-from kafka_spec.impl.controller.controller import ChangePartitions, ChangeReplicas, Do, Task
+from kafka_spec.impl.controller.controlled_shutdown import AnswerShutdown
+from kafka_spec.impl.controller.controller_election import IncrementEpoch
+from kafka_spec.impl.controller.core import Task
+from kafka_spec.impl.controller.failover import FAIL_OVER, DeleteNotifications, EndFailover, StartPartitionMachine
+from kafka_spec.impl.controller.preferred_election import AnswerElection, EndPreferredElection
+from kafka_spec.impl.controller.state_changes import ChangePartitions, ChangeReplicas, ElectAgain
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.decisions import Checked
 from kafka_spec.spec.control.state import ControllerState, Step, Strategy
 from kafka_spec.spec.table import Constants
 
-FAIL_OVER = tuple(
-    Do(step) for step in ("delete_notifications", "read_everything", "start_replicas", "start_partitions", "end_failover")
-)
-"""What a controller does that has just been elected: the model's step READ."""
-SECOND_STEP = Do("increment_epoch")
-"""What an election of 0.10 has still to do: the model's life ELECTING."""
-SEED_PARTITIONS, END_FAIL_OVER = FAIL_OVER[-2:]
-WITHOUT_MEANING = ("elect_again", "start_partitions", "end_failover", "tell_remaining", "tell_elected", "end_preferred_election")
+WITHOUT_MEANING = (ElectAgain, StartPartitionMachine, EndFailover, AnswerShutdown, AnswerElection, EndPreferredElection)
 """Tasks of which the model has nothing to remember: they follow from what stands there, or answer who asked."""
 
 
@@ -48,9 +47,9 @@ class Rest:
 
 def is_due(task: Task) -> bool:
     """Whether a task is where a step of the model begins: it reads and, as the table allows, writes the state znode."""
-    if isinstance(task, Do):
-        return False
-    return task.trigger == ("online_partition" if isinstance(task, ChangePartitions) else "offline_replica")
+    if isinstance(task, ChangePartitions):
+        return task.trigger == "online_partition"
+    return isinstance(task, ChangeReplicas) and task.trigger == "offline_replica"
 
 
 def written(
@@ -69,7 +68,7 @@ def written(
     controlled shutdown.
     """
     if life == ControllerState.ELECTING:
-        return [SECOND_STEP]
+        return [IncrementEpoch()]
     if rest.step == Step.READ:
         return list(FAIL_OVER)
     tasks: list[Task] = []
@@ -80,20 +79,20 @@ def written(
     if rest.leaving:
         tasks.append(ChangeReplicas("offline_replica", deque((partition, broker) for broker in unmask(rest.leaving))))
         if life == ControllerState.ACTIVE and not leaves_alive and k.election_after_removal == Checked.YES:
-            tasks.append(Do("elect_again"))
+            tasks.append(ElectAgain())
     if life == ControllerState.LOADING:
-        return [*tasks, END_FAIL_OVER] if seeded else [*tasks, SEED_PARTITIONS, END_FAIL_OVER]
+        return [*tasks, EndFailover()] if seeded else [*tasks, StartPartitionMachine(), EndFailover()]
     if rest.bounced:
-        tasks += [Do("fail_brokers", tuple(unmask(rest.bounced))), _start(rest, rest.bounced)]
+        tasks += [FailBrokers(tuple(unmask(rest.bounced))), _start(rest, rest.bounced)]
     if rest.rejoining:
         tasks.append(_start(rest, rest.rejoining))
     if rest.failed:
-        tasks.append(Do("fail_brokers", tuple(unmask(rest.failed))))
+        tasks.append(FailBrokers(tuple(unmask(rest.failed))))
     return tasks
 
 
-def _start(rest: Rest, brokers: int) -> Do:
-    return Do("start_brokers", {broker: rest.registrations[broker] for broker in unmask(brokers)})
+def _start(rest: Rest, brokers: int) -> StartBrokers:
+    return StartBrokers({broker: rest.registrations[broker] for broker in unmask(brokers)})
 
 
 def read(agenda: Iterable[Task]) -> Rest:
@@ -106,9 +105,9 @@ def read(agenda: Iterable[Task]) -> Rest:
     tasks = list(agenda)
     if not tasks:
         return rest
-    if tasks[0] == FAIL_OVER[0]:
+    if isinstance(tasks[0], DeleteNotifications):
         return Rest(step=Step.READ)
-    if tasks[0] == SECOND_STEP:
+    if isinstance(tasks[0], IncrementEpoch):
         return rest
     if not is_due(tasks[0]):
         raise ValueError(f"a controller is about to do {tasks[0]}, in the middle of a step of the model")
@@ -120,17 +119,15 @@ def read(agenda: Iterable[Task]) -> Rest:
             rest.creating = 1
         elif isinstance(task, ChangeReplicas):
             rest.leaving = mask(broker for _, broker in task.todo)
-        elif task.step == "fail_brokers":
-            assert isinstance(task.about, tuple)
+        elif isinstance(task, FailBrokers):
             following = tasks[place + 1] if place + 1 < len(tasks) else None
-            if isinstance(following, Do) and following.step == "start_brokers":
-                rest.bounced = mask(task.about)
+            if isinstance(following, StartBrokers):
+                rest.bounced = mask(task.brokers)
             else:
-                rest.failed = mask(task.about)
-        elif task.step == "start_brokers":
-            assert isinstance(task.about, dict)
-            rest.registrations = task.about
-            rest.rejoining = mask(task.about) & ~rest.bounced
-        elif task.step not in WITHOUT_MEANING:
+                rest.failed = mask(task.brokers)
+        elif isinstance(task, StartBrokers):
+            rest.registrations = dict(task.registrations)
+            rest.rejoining = mask(task.registrations) & ~rest.bounced
+        elif not isinstance(task, WITHOUT_MEANING):
             raise ValueError(f"{task} is still to be done, which is no beginning of a step of the model")
     return rest

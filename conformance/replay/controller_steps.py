@@ -7,7 +7,13 @@ from kafka_spec.conformance.replay.ensemble import ModelSession
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.requests import P
 from kafka_spec.conformance.replay.steps import NotEnabled, Steps, controller_on, running
-from kafka_spec.impl.controller.controller import Changed, Controller, ElectPreferred, Event, ShutDown
+from kafka_spec.impl.controller.broker_changes import BrokerChange
+from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
+from kafka_spec.impl.controller.controller import Controller
+from kafka_spec.impl.controller.controller_election import ControllerChange, ControllerEpochChange
+from kafka_spec.impl.controller.core import Event
+from kafka_spec.impl.controller.preferred_election import PreferredElection
+from kafka_spec.impl.controller.topic_changes import IsrChangeNotification, TopicChange
 from kafka_spec.impl.coordination import znodes
 
 STEPS = Steps()
@@ -38,7 +44,7 @@ def handle(controller: Controller, event: Event) -> None:
 @STEPS.of("ElectController", "CreateControllerZnode")
 def stand_for_election(projection: Projection, controller: int) -> None:
     """Look who is the controller: nobody is."""
-    hear(controller_on(projection, controller), Changed("controller"))
+    hear(controller_on(projection, controller), ControllerChange())
 
 
 @STEPS.of("IncrementControllerEpoch")
@@ -66,33 +72,33 @@ def change_state(projection: Projection, controller: int) -> None:
 @STEPS.of("NoticeBrokerChange")
 def notice_brokers(projection: Projection, controller: int) -> None:
     """Read /brokers/ids."""
-    handle(controller_on(projection, controller), Changed("brokers"))
+    handle(controller_on(projection, controller), BrokerChange())
 
 
 @STEPS.of("NoticeTopic")
 def notice_topics(projection: Projection, controller: int) -> None:
     """Read /brokers/topics."""
-    handle(controller_on(projection, controller), Changed("topics"))
+    handle(controller_on(projection, controller), TopicChange())
 
 
 @STEPS.of("NoticeIsrChange")
 def notice_isr_change(projection: Projection, controller: int) -> None:
     """Read what a notification tells of: the leader that changed the ISR has written it."""
     projection.cluster.tools.create(znodes.isr_change(), znodes.encode_partitions([P]), sequential=True)
-    handle(controller_on(projection, controller), Changed("isr changes"))
+    handle(controller_on(projection, controller), IsrChangeNotification())
 
 
 @STEPS.of("PreferredElection")
 def ask_for_preferred_election(projection: Projection, controller: int) -> None:
     """Ask for a preferred replica election."""
-    handle(controller_on(projection, controller), ElectPreferred((P,), lambda _: None))
+    handle(controller_on(projection, controller), PreferredElection((P,), lambda _: None))
 
 
 @STEPS.of("ControlledShutdown")
 def hear_of_shutdown(projection: Projection, controller: int, broker: int) -> None:
     """Take a broker's request to shut down."""
     node = running(projection, broker)
-    handle(controller_on(projection, controller), ShutDown(broker, node.epoch, lambda *_: None))
+    handle(controller_on(projection, controller), ControlledShutdown(broker, node.epoch, lambda *_: None))
 
 
 @STEPS.of("Resign")
@@ -101,7 +107,7 @@ def notice_controller(projection: Projection, controller: int) -> None:
     boss = controller_on(projection, controller)
     if boss.agenda:
         raise NotEnabled(f"controller {controller} is handling another event")
-    hear(boss, Changed("controller"))
+    hear(boss, ControllerChange())
 
 
 @STEPS.of("AdoptEpoch")
@@ -110,7 +116,7 @@ def notice_epoch(projection: Projection, controller: int) -> None:
     boss = controller_on(projection, controller)
     waiting = boss.agenda.copy()
     boss.agenda.clear()
-    hear(boss, Changed("controller epoch"))
+    hear(boss, ControllerEpochChange())
     boss.agenda.extendleft(reversed(waiting))
 
 

@@ -12,7 +12,6 @@ Three things the model says otherwise, and both mean the same by them:
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -164,7 +163,8 @@ class ControllerView:
             leaves_alive=told.leaving & told.live != 0,
             k=self.projection.k,
         )
-        self.controller.agenda = deque(tasks)
+        self.controller.agenda.clear()
+        self.controller.agenda.extend(tasks)
 
     # What is to be sent
 

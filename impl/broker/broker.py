@@ -16,8 +16,11 @@ from random import Random
 from kafka_spec.impl.broker.data_plane import DataPlane
 from kafka_spec.impl.broker.metadata import MetadataCache
 from kafka_spec.impl.broker.replica_manager import Answer, ReplicaManager
-from kafka_spec.impl.controller.context import Channels
-from kafka_spec.impl.controller.controller import Controller, ElectPreferred, LeaderAndIsrAnswer, ShutDown
+from kafka_spec.impl.controller.broker_changes import LeaderAndIsrResponseReceived
+from kafka_spec.impl.controller.channels import Channels
+from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
+from kafka_spec.impl.controller.controller import Controller
+from kafka_spec.impl.controller.preferred_election import PreferredElection
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.admin import Admin
 from kafka_spec.impl.coordination.interface import NodeExists, Session
@@ -169,7 +172,7 @@ class Broker:
             return False
         self.channels.answered(receiver)
         if isinstance(request, LeaderAndIsrRequest):
-            self.controller.handle(LeaderAndIsrAnswer(receiver, answer.error, answer.partitions))
+            self.controller.handle(LeaderAndIsrResponseReceived(receiver, answer.error, answer.partitions))
         return True
 
     # Requests of followers and clients
@@ -190,10 +193,10 @@ class Broker:
             case MetadataRequest():
                 reply(self.metadata.answer(message))
             case ControlledShutdownRequest(broker, epoch):
-                event = ShutDown(broker, epoch, lambda error, left: reply(ControlledShutdownResponse(error, left)))
+                event = ControlledShutdown(broker, epoch, lambda error, left: reply(ControlledShutdownResponse(error, left)))
                 self.controller.handle(event)
             case ElectLeadersRequest(partitions):
-                self.controller.handle(ElectPreferred(partitions, lambda codes: reply(ElectLeadersResponse(codes))))
+                self.controller.handle(PreferredElection(partitions, lambda codes: reply(ElectLeadersResponse(codes))))
 
     def _create(self, topic: str) -> None:
         """Create a topic that was asked for and is not there.

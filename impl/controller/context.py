@@ -1,27 +1,15 @@
-"""What a controller knows, and what it is about to send.
+"""What a controller knows.
 
-Source: Kafka 2.8 ControllerContext.scala, ControllerChannelManager.scala.
+Source: Kafka 2.8 ControllerContext.scala.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.protocol.controller_requests import (
-    NO_EPOCH,
-    LeaderAndIsrRequest,
-    LeaderAndIsrState,
-    Leadership,
-    Request,
-    StopReplicaRequest,
-    StopReplicaState,
-    UpdateMetadataRequest,
-    UpdateMetadataState,
-)
-from kafka_spec.impl.protocol.state_change_log import Level, StateChangeLog
+from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 
@@ -42,6 +30,10 @@ class ControllerContext:
     assignments: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
     leadership: dict[TopicPartition, Leadership] = field(default_factory=dict)
     offline_dirs: dict[int, set[TopicPartition]] = field(default_factory=dict)
+
+    def reset(self) -> None:
+        """Forget everything: the broker is no controller any more (resetContext)."""
+        vars(self).update(vars(ControllerContext()))
 
     def is_online(self, broker: int, partition: TopicPartition) -> bool:
         """Whether a replica can lead: its broker is live and does not shut down, and its log directory is not lost."""
@@ -71,127 +63,6 @@ def mask(brokers: Iterable[int]) -> int:
 def unmask(brokers: int) -> list[int]:
     """Return the brokers of a set, ascending."""
     return [broker for broker in range(brokers.bit_length()) if brokers >> broker & 1]
-
-
-class Channels:
-    """One queue of requests for each broker that the controller has a connection to, in order.
-
-    The first request is in flight, and is sent again until it is answered; with the channel goes everything that waits in it.
-    """
-
-    def __init__(self) -> None:
-        self.queues: dict[int, deque[Request]] = {}
-
-    def open(self, broker: int) -> None:
-        """Open a channel; one that was there is closed first."""
-        self.queues[broker] = deque()
-
-    def close(self, broker: int) -> None:
-        """Close a channel."""
-        self.queues.pop(broker, None)
-
-    def close_all(self) -> None:
-        """Close all channels."""
-        self.queues.clear()
-
-    def send(self, broker: int, request: Request) -> None:
-        """Put a request into the broker's queue, if there is a channel."""
-        if broker in self.queues:
-            self.queues[broker].append(request)
-
-    def answered(self, broker: int) -> Request:
-        """Take the request in flight out: its answer has come."""
-        return self.queues[broker].popleft()
-
-
-class RequestBatch:
-    """Gathers what one change of states sends, merges it, and sends it in Kafka's order.
-
-    The last LeaderAndIsr of a partition wins, but it stays new once it was; the last leader epoch of a StopReplica wins, but it
-    stays a deletion. A LeaderAndIsr implies an UpdateMetadata of the partition to all brokers, with what is cached when added.
-    """
-
-    def __init__(self, number: int, context: ControllerContext, channels: Channels, log: StateChangeLog) -> None:
-        """`number` is the controller's broker."""
-        self._number = number
-        self._context = context
-        self._channels = channels
-        self._log = log
-        self.clear()
-
-    def clear(self) -> None:
-        """Forget what was gathered."""
-        self.leader_and_isr: dict[int, dict[TopicPartition, LeaderAndIsrState]] = {}
-        self.stop_replica: dict[int, dict[TopicPartition, StopReplicaState]] = {}
-        self._metadata_to: set[int] = set()
-        self._metadata: dict[TopicPartition, UpdateMetadataState] = {}
-
-    def begin(self) -> None:
-        """Begin a batch.
-
-        Raises:
-            RuntimeError: one that was begun before has not been sent.
-        """
-        if self.leader_and_isr or self.stop_replica or self._metadata_to:
-            raise RuntimeError("requests of an earlier batch were never sent; send or clear it before another is begun")
-
-    def add_leader_and_isr(self, brokers: Iterable[int], partition: TopicPartition, is_new: bool) -> None:
-        """Tell brokers the cached leadership of a partition."""
-        held, replicas = self._context.leadership[partition], self._context.assignments[partition]
-        for broker in brokers:
-            told = self.leader_and_isr.setdefault(broker, {})
-            was_new = partition in told and told[partition].is_new
-            told[partition] = LeaderAndIsrState(held, replicas, is_new or was_new)
-        self.add_update_metadata(self._context.live, [partition])
-
-    def add_stop_replica(self, broker: int, partition: TopicPartition, delete: bool = False) -> None:
-        """Ask a broker to stop a replica, under the leader epoch that is cached now."""
-        held = self._context.leadership.get(partition)
-        told = self.stop_replica.setdefault(broker, {})
-        deletes = delete or (partition in told and told[partition].delete)
-        told[partition] = StopReplicaState(NO_EPOCH if held is None else held.leader_epoch, deletes)
-
-    def add_update_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
-        """Tell brokers who is live, and what is cached of some partitions; those without leadership are left out."""
-        self._metadata_to.update(brokers)
-        for partition in partitions:
-            held = self._context.leadership.get(partition)
-            if held is not None:
-                replicas = self._context.assignments[partition]
-                offline = tuple(broker for broker in replicas if not self._context.is_online(broker, partition))
-                self._metadata[partition] = UpdateMetadataState(held, replicas, offline)
-
-    def send(self) -> None:
-        """Put everything into the channels of the registered brokers: LeaderAndIsr, UpdateMetadata, StopReplica."""
-        context = self._context
-        for broker, states in sorted(self.leader_and_isr.items()):
-            if broker in context.live:
-                leading = sum(state.leadership.leader == broker for state in states.values())
-                self._note(
-                    f"Sending LeaderAndIsr request to broker {broker} with {leading} become-leader and "
-                    f"{len(states) - leading} become-follower partitions"
-                )
-                leaders = {state.leadership.leader for state in states.values()}
-                live = tuple(context.live[leader] for leader in sorted(leaders) if leader in context.live)
-                self._channels.send(broker, LeaderAndIsrRequest(*self._header(broker), states, live))
-        receivers = sorted(self._metadata_to & set(context.live))
-        if self._metadata_to:
-            named = ", ".join(map(str, receivers))
-            self._note(f"Sending UpdateMetadata request to brokers Set({named}) for {len(self._metadata)} partitions")
-        live = tuple(context.live[number] for number in sorted(context.live))
-        for broker in receivers:
-            self._channels.send(broker, UpdateMetadataRequest(*self._header(broker), dict(self._metadata), live))
-        for broker, stops in sorted(self.stop_replica.items()):
-            if broker in context.live:
-                self._note(f"Sending StopReplica request for {len(stops)} replicas to broker {broker}")
-                self._channels.send(broker, StopReplicaRequest(*self._header(broker), stops))
-        self.clear()
-
-    def _header(self, broker: int) -> tuple[int, int, int]:
-        return self._number, self._context.epoch, self._context.broker_epochs[broker]
-
-    def _note(self, message: str) -> None:
-        self._log.line(Level.INFO, f"[Controller id={self._number} epoch={self._context.epoch}] {message}")
 
 
 def written(state: znodes.State, version: int) -> Leadership:

@@ -1,0 +1,140 @@
+"""Brokers come, go and bounce; log directories fail.
+
+Source: Kafka 2.8 KafkaController.scala (processBrokerChange, onBrokerStartup, onBrokerFailure, onReplicasBecomeOffline,
+processLogDirEventNotification, processLeaderAndIsrResponseReceived).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kafka_spec.impl.controller.core import ControllerCore, Event, Task
+from kafka_spec.impl.controller.state_changes import ElectAgain, ElectOfflinePartitions, change_partitions, change_replicas
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.state_change_log import Level
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.control.decisions import Checked
+from kafka_spec.spec.partition import PartitionState
+
+
+@dataclass(frozen=True)
+class BrokerChange(Event):
+    """/brokers/ids may have changed: compare it with the brokers known, for new, gone and bounced ones."""
+
+    def handle(self, core: ControllerCore) -> Sequence[Task]:
+        """See the class."""
+        brokers, context = core.zk.read_brokers(), core.context
+        new = {n: b for n, b in brokers.items() if n not in context.live}
+        bounced = {n: b for n, b in brokers.items() if n in context.live and b[1] > context.broker_epochs[n]}
+        if core.k.bounces_noticed == Checked.NO:
+            bounced = {}
+        dead = sorted(set(context.live) - set(brokers))
+        for number in (*new, *bounced):
+            core.channels.open(number)
+        for number in dead:
+            core.channels.close(number)
+        tasks: list[Task] = []
+        if new:
+            tasks.append(StartBrokers(new))
+        if bounced:
+            tasks += [FailBrokers(tuple(bounced)), StartBrokers(bounced)]
+        if dead:
+            tasks.append(FailBrokers(tuple(dead)))
+        return tasks
+
+
+@dataclass(frozen=True)
+class StartBrokers(Task):
+    """Take brokers for live: send to everybody, put their replicas online, then try to elect (onBrokerStartup).
+
+    `registrations` are the brokers by number, each with its epoch.
+    """
+
+    registrations: Mapping[int, tuple[znodes.Broker, int]]
+
+    def run(self, core: ControllerCore) -> Sequence[Task]:
+        """See the class."""
+        context, before = core.context, list(core.context.live)
+        for number, (broker, epoch) in self.registrations.items():
+            context.live[number], context.broker_epochs[number] = broker, epoch
+            context.offline_dirs.pop(number, None)
+        core.send_metadata(before, [])
+        core.send_metadata(self.registrations, context.leadership)
+        return [*change_replicas("online_replica", context.replicas_on(self.registrations)), ElectOfflinePartitions()]
+
+
+@dataclass(frozen=True)
+class FailBrokers(Task):
+    """Take brokers for dead (onBrokerFailure)."""
+
+    brokers: tuple[int, ...]
+
+    def run(self, core: ControllerCore) -> Sequence[Task]:
+        """See the class."""
+        for number in self.brokers:
+            core.context.live.pop(number, None)
+            core.context.broker_epochs.pop(number, None)
+            core.context.offline_dirs.pop(number, None)
+            core.context.stopping.discard(number)
+        return _replicas_gone(core, core.context.replicas_on(self.brokers))
+
+
+def _replicas_gone(core: ControllerCore, replicas: Sequence[tuple[TopicPartition, int]]) -> Sequence[Task]:
+    """Partitions that lost their leader go offline, an election is tried, then the replicas leave (onReplicasBecomeOffline).
+
+    First all brokers are sent who is live, as in the model. Kafka sends it with the LeaderAndIsr requests that follow, and in a
+    request of its own only at the end, where there was no partition to elect for.
+    """
+    unled = [p for p in core.context.led_by_none() if core.partitions.state_of(p) != PartitionState.NON_EXISTENT]
+    core.send_metadata(core.context.live, [])
+    tasks = [
+        *change_partitions("offline_partition", unled),
+        ElectOfflinePartitions(),
+        *change_replicas("offline_replica", replicas),
+    ]
+    return [*tasks, ElectAgain()] if core.k.election_after_removal == Checked.YES else tasks
+
+
+@dataclass(frozen=True)
+class LeaderAndIsrResponseReceived(Event):
+    """A broker has answered a LeaderAndIsr: an error for all, or one for each partition.
+
+    Replicas whose log directory is lost count as gone, and those that answer without an error as there again.
+    """
+
+    broker: int
+    error: Code
+    partitions: Mapping[TopicPartition, Code]
+
+    def handle(self, core: ControllerCore) -> Sequence[Task]:
+        """See the class."""
+        if self.error != Code.NONE:
+            core.note(Level.ERROR, f"Received error {self.error.name} in LeaderAndIsr response from broker {self.broker}")
+            return []
+        known = core.context.offline_dirs.setdefault(self.broker, set())
+        lost = [p for p, code in self.partitions.items() if code == Code.KAFKA_STORAGE_ERROR and p not in known]
+        known.difference_update(p for p, code in self.partitions.items() if code == Code.NONE)
+        known.update(lost)
+        if not lost:
+            return []
+        core.note(Level.INFO, f"Mark replicas {','.join(map(str, lost))} on broker {self.broker} as offline")
+        return _replicas_gone(core, [(p, self.broker) for p in lost])
+
+
+@dataclass(frozen=True)
+class LogDirEventNotification(Event):
+    """Brokers may have lost log directories: ask those for all their replicas; the answer says which are gone.
+
+    Replicas that are known to be gone are left alone, where Kafka would take them for online until they are asked for again.
+    """
+
+    def handle(self, core: ControllerCore) -> Sequence[Task]:
+        """See the class."""
+        context = core.context
+        notifications = core.zk.read_notifications(znodes.LOG_DIR_EVENT_NOTIFICATION, znodes.decode_log_dir_event)
+        brokers = dict.fromkeys(broker for broker in notifications.values() if broker in context.live)
+        replicas = [(p, b) for b in brokers for p, assigned in context.assignments.items() if b in assigned]
+        core.zk.delete_all(notifications)
+        return change_replicas("online_replica", [(p, b) for p, b in replicas if p not in context.offline_dirs.get(b, ())])

@@ -1,0 +1,81 @@
+"""Controlled shutdown: a broker wants to stop, and its leadership moves first.
+
+Source: Kafka 2.8 KafkaController.scala (doControlledShutdown).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kafka_spec.impl.controller.core import ControllerCore, Event, Task
+from kafka_spec.impl.controller.state_changes import change_partitions, change_replicas
+from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.control.state import Strategy
+
+
+@dataclass(frozen=True)
+class ControlledShutdown(Event):
+    """A broker wants to stop; `reply` is given an error, or the partitions that it still leads."""
+
+    broker: int
+    broker_epoch: int
+    reply: Callable[[Code, tuple[TopicPartition, ...]], object]
+
+    def handle(self, core: ControllerCore) -> Sequence[Task]:
+        """Move the broker's leadership, and take its other replicas offline."""
+        context, broker = core.context, self.broker
+        if self.broker_epoch < context.broker_epochs.get(broker, self.broker_epoch):
+            self.reply(Code.STALE_BROKER_EPOCH, ())
+            return []
+        if broker not in context.live:
+            self.reply(Code.BROKER_NOT_AVAILABLE, ())
+            return []
+        context.stopping.add(broker)
+        held = [
+            p for p, replicas in context.assignments.items() if broker in replicas and len(replicas) > 1 and p in context.leadership
+        ]
+        led = [p for p in held if context.leadership[p].leader == broker]
+        followed = [(p, broker) for p in held if p not in led]
+        tasks = change_partitions("online_partition", led, Strategy.CONTROLLED_SHUTDOWN)
+        if followed:
+            tasks += [StopFollowers(tuple(followed)), *change_replicas("offline_replica", followed)]
+        return [*tasks, AnswerShutdown(self)]
+
+    def refuse(self) -> None:
+        """See `Event.refuse`."""
+        self.reply(Code.NOT_CONTROLLER, ())
+
+
+@dataclass(frozen=True)
+class StopFollowers(Task):
+    """Ask a broker that shuts down to stop what it follows, before the ISRs shrink."""
+
+    replicas: tuple[tuple[TopicPartition, int], ...]
+
+    def run(self, core: ControllerCore) -> Sequence[Task]:
+        """See the class."""
+        core.batch.begin()
+        for partition, replica in self.replicas:
+            core.batch.add_stop_replica(replica, partition)
+        core.batch.send()
+        return []
+
+
+@dataclass(frozen=True)
+class AnswerShutdown(Task):
+    """Answer what the broker still leads, of partitions that have other replicas."""
+
+    event: ControlledShutdown
+
+    def run(self, core: ControllerCore) -> Sequence[Task]:
+        """See the class."""
+        context, broker = core.context, self.event.broker
+        led = (p for p, held in context.leadership.items() if held.leader == broker and len(context.assignments[p]) > 1)
+        self.event.reply(Code.NONE, tuple(led))
+        return []
+
+    def refuse(self) -> None:
+        """See `Task.refuse`."""
+        self.event.refuse()

@@ -1,0 +1,139 @@
+"""Who is the controller: /controller, /controller_epoch, standing for election, and giving up.
+
+Source: Kafka 2.8 KafkaController.scala (elect, maybeResign, triggerControllerMove), KafkaZkClient.scala
+(registerControllerAndIncrementControllerEpoch).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from kafka_spec.impl.controller.core import ControllerCore, Event, Task
+from kafka_spec.impl.controller.failover import FAIL_OVER
+from kafka_spec.impl.controller.zk_client import ControllerMoved
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.interface import BadVersion, Check, Create, Delete, MultiRefused, NodeExists, NoNode, Set, Stat
+from kafka_spec.spec.control.decisions import ControllerElection, EpochWatch, GivingUp
+from kafka_spec.spec.control.state import ControllerState
+
+
+@dataclass(frozen=True)
+class ControllerChange(Event):
+    """/controller may have changed: resign if it is not this any more, and look again; stand for election if it is nobody."""
+
+    def handle(self, core: ControllerCore) -> Sequence[Task]:
+        """See the class."""
+        while True:
+            stat = core.session.exists(znodes.CONTROLLER, watch=True)
+            mine = stat is not None and stat.owner == core.session.id
+            if not mine and core.life != ControllerState.STANDBY:
+                core.resign()
+                core.events.append(ControllerChange())
+                return []
+            if stat is not None and not (mine and core.life == ControllerState.STANDBY):
+                return []
+            tasks = _elect(core, already=mine)
+            if tasks is not None:
+                return tasks
+
+
+@dataclass(frozen=True)
+class ControllerEpochChange(Event):
+    """/controller_epoch may have changed: an era takes the newest one for its own (KAFKA-1096)."""
+
+    def handle(self, core: ControllerCore) -> Sequence[Task]:
+        """See the class."""
+        if core.k.epoch_watch == EpochWatch.ADOPTED:
+            data, stat = core.session.get(znodes.CONTROLLER_EPOCH, watch=True)
+            core.context.epoch, core.context.epoch_version = znodes.decode_controller_epoch(data), stat.version
+        return []
+
+
+@dataclass(frozen=True)
+class IncrementEpoch(Task):
+    """Read /controller_epoch and write the next one: 0.10's second step, whoever has written it meanwhile."""
+
+    def run(self, core: ControllerCore) -> Sequence[Task]:
+        """See the class.
+
+        Raises:
+            ControllerMoved: another has written it between the read and the write.
+        """
+        session = core.session
+        data, stat = session.get(znodes.CONTROLLER_EPOCH)
+        epoch = znodes.decode_controller_epoch(data) + 1
+        try:
+            stat = session.set(znodes.CONTROLLER_EPOCH, znodes.encode_controller_epoch(epoch), stat.version)
+        except BadVersion:
+            raise ControllerMoved(znodes.CONTROLLER_EPOCH) from None
+        return _take_over(core, epoch, stat.version, "increment_epoch")
+
+
+@dataclass(frozen=True)
+class GiveUp(Task):
+    """Delete /controller, so that another is elected: the last step of a fail-over that failed (triggerControllerMove).
+
+    `epoch_version` is that of the /controller_epoch under which it was elected.
+    """
+
+    epoch_version: int
+
+    def run(self, core: ControllerCore) -> Sequence[Task]:
+        """See the class."""
+        session = core.session
+        if core.k.giving_up == GivingUp.UNCONDITIONAL:  # whoever it belongs to by now
+            with suppress(NoNode):
+                session.delete(znodes.CONTROLLER)
+        elif (stat := session.exists(znodes.CONTROLLER)) is not None and stat.owner == session.id:
+            with suppress(MultiRefused):
+                session.multi([Check(znodes.CONTROLLER_EPOCH, self.epoch_version), Delete(znodes.CONTROLLER)])
+        core.events.append(ControllerChange())
+        return []
+
+
+def _elect(core: ControllerCore, already: bool) -> Sequence[Task] | None:
+    """Become the controller; return what is to be done then, None if another was faster.
+
+    `already` says that /controller is this session's: the reply was lost.
+    """
+    session = core.session
+    try:
+        data, stat = session.get(znodes.CONTROLLER_EPOCH)
+    except NoNode:
+        with suppress(NodeExists):
+            session.create(znodes.CONTROLLER_EPOCH, znodes.encode_controller_epoch(0))
+        data, stat = session.get(znodes.CONTROLLER_EPOCH)
+    epoch = znodes.decode_controller_epoch(data)
+    own = znodes.Controller(core.controller_id, int(core.clock() * 1000)).encode()
+    if core.k.controller_election == ControllerElection.TWO_STEPS:
+        if not already:
+            try:
+                session.create(znodes.CONTROLLER, own, ephemeral=True)
+            except NodeExists:
+                return None
+        core.lives.fire("create_controller_znode", core.controller_id)
+        return [IncrementEpoch()]
+    if already:
+        return _take_over(core, epoch, stat.version)
+    try:
+        _, set_stat = session.multi(
+            [
+                Create(znodes.CONTROLLER, own, ephemeral=True),
+                Set(znodes.CONTROLLER_EPOCH, znodes.encode_controller_epoch(epoch + 1), stat.version),
+            ]
+        )
+    except MultiRefused:
+        return None
+    assert isinstance(set_stat, Stat)
+    return _take_over(core, epoch + 1, set_stat.version)
+
+
+def _take_over(core: ControllerCore, epoch: int, version: int, trigger: str = "elect") -> Sequence[Task]:
+    """Begin the fail-over under an epoch."""
+    core.context.epoch, core.context.epoch_version = epoch, version
+    if core.k.epoch_watch == EpochWatch.ADOPTED:
+        core.session.exists(znodes.CONTROLLER_EPOCH, watch=True)
+    core.lives.fire(trigger, core.controller_id)
+    return FAIL_OVER

@@ -1,0 +1,96 @@
+"""Fail-over: what a controller that has just been elected does before it is active.
+
+Source: Kafka 2.8 KafkaController.scala (onControllerFailover, initializeControllerContext).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kafka_spec.impl.controller.core import ControllerCore, Task
+from kafka_spec.impl.controller.preferred_election import PreferredElectionZnodeChange
+from kafka_spec.impl.controller.state_changes import ElectOfflinePartitions, change_replicas
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.spec.control.decisions import DeadReplicas
+from kafka_spec.spec.replica import ReplicaState
+
+
+@dataclass(frozen=True)
+class DeleteNotifications(Task):
+    """Delete notifications that are older than this controller: it reads everything anyway, and asks all brokers."""
+
+    def run(self, core: ControllerCore) -> Sequence[Task]:
+        """See the class."""
+        for folder in (znodes.LOG_DIR_EVENT_NOTIFICATION, znodes.ISR_CHANGE_NOTIFICATION):
+            core.zk.delete_all(f"{folder}/{name}" for name in core.session.children(folder, watch=True))
+        return []
+
+
+@dataclass(frozen=True)
+class ReadEverything(Task):
+    """Read brokers, topics and leadership; open channels; send all brokers who is live."""
+
+    def run(self, core: ControllerCore) -> Sequence[Task]:
+        """See the class."""
+        context, zk = core.context, core.zk
+        brokers = zk.read_brokers()
+        topics = zk.session.children(znodes.TOPICS, watch=True)
+        assignments = {p: replicas for topic in topics for p, replicas in zk.read_topic(topic).items()}
+        leadership = {p: state for p in assignments if (state := zk.read_state(p)) is not None}
+        context.live = {number: broker for number, (broker, _) in brokers.items()}
+        context.broker_epochs = {number: epoch for number, (_, epoch) in brokers.items()}
+        context.topics, context.assignments, context.leadership = set(topics), assignments, leadership
+        for number in brokers:
+            core.channels.open(number)
+        core.send_metadata(context.live, [])
+        return []
+
+
+@dataclass(frozen=True)
+class StartReplicaMachine(Task):
+    """Seed the replica machine; live ones go online, dead ones offline (ReplicaStateMachine.startup)."""
+
+    def run(self, core: ControllerCore) -> Sequence[Task]:
+        """See the class."""
+        seeded = [(p, broker) for p, replicas in core.context.assignments.items() for broker in replicas]
+        for partition, replica in seeded:
+            core.replicas.fire("startup", partition, replica)
+        live = [one for one in seeded if core.replicas.state_of(*one) == ReplicaState.ONLINE]
+        dead = [one for one in seeded if core.replicas.state_of(*one) != ReplicaState.ONLINE]
+        tasks = change_replicas("online_replica", live)
+        if core.k.dead_replicas == DeadReplicas.TAKEN_OFFLINE:
+            tasks += change_replicas("offline_replica", dead)
+        return tasks
+
+
+@dataclass(frozen=True)
+class StartPartitionMachine(Task):
+    """Seed the partition machine, and elect where there is no live leader (PartitionStateMachine.startup)."""
+
+    def run(self, core: ControllerCore) -> Sequence[Task]:
+        """See the class."""
+        for partition in core.context.assignments:
+            core.partitions.fire("startup", partition)
+        return [ElectOfflinePartitions()]
+
+
+@dataclass(frozen=True)
+class EndFailover(Task):
+    """Be active, and look at what was asked for meanwhile."""
+
+    def run(self, core: ControllerCore) -> Sequence[Task]:
+        """See the class."""
+        core.lives.fire("failover", core.controller_id)
+        core.events.append(PreferredElectionZnodeChange())
+        return []
+
+
+FAIL_OVER: tuple[Task, ...] = (
+    DeleteNotifications(),
+    ReadEverything(),
+    StartReplicaMachine(),
+    StartPartitionMachine(),
+    EndFailover(),
+)
+"""What a controller does that has just been elected, in Kafka's order."""

@@ -1,0 +1,30 @@
+"""Guards that rows of both tables name: whether leadership is cached, and who wrote the state znode."""
+
+from __future__ import annotations
+
+from kafka_spec.impl.controller.context import ControllerContext
+from kafka_spec.impl.controller.elections import StateZnode
+from kafka_spec.impl.machine import guard
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+
+
+class LeadershipGuards:
+    """The guards that PARTITION and REPLICA share."""
+
+    def __init__(self, context: ControllerContext) -> None:
+        self._context = context
+
+    @guard
+    def leadership_is_known(self, partition: TopicPartition) -> bool:
+        """Leader and ISR are cached."""
+        return partition in self._context.leadership
+
+    @guard
+    def leadership_is_unknown(self, partition: TopicPartition) -> bool:
+        """Leader and ISR are not cached: there never were any."""
+        return partition not in self._context.leadership
+
+    @guard
+    def no_newer_controller_wrote(self, inputs: StateZnode) -> bool:
+        """There is a state znode, and no newer controller has written it."""
+        return inputs.read is not None and inputs.read.controller_epoch <= self._context.epoch

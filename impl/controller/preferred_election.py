@@ -1,0 +1,99 @@
+"""Preferred replica elections that were asked for, by a request or in /admin/preferred_replica_election.
+
+Source: Kafka 2.8 KafkaController.scala (processReplicaLeaderElection).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from kafka_spec.impl.controller.core import ControllerCore, Event, Task
+from kafka_spec.impl.controller.state_changes import ChangePartitions
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.interface import Delete, NoNode
+from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.control.state import Strategy
+
+
+@dataclass(frozen=True)
+class PreferredElection(Event):
+    """Have preferred leaders elected, of all partitions if none is named; `reply` is given what came of each."""
+
+    partitions: tuple[TopicPartition, ...] | None
+    reply: Callable[[Mapping[TopicPartition, Code]], object]
+
+    def handle(self, core: ControllerCore) -> Sequence[Task]:
+        """Elect preferred leaders where they do not lead; the others need no election."""
+        context = core.context
+        asked = list(context.assignments) if self.partitions is None else list(dict.fromkeys(self.partitions))
+        answers = {p: Code.UNKNOWN_TOPIC_OR_PARTITION for p in asked if p not in context.assignments}
+        needed = []
+        for partition in [p for p in asked if p not in answers]:
+            held = context.leadership.get(partition)
+            if held is not None and held.leader == context.assignments[partition][0]:
+                answers[partition] = Code.ELECTION_NOT_NEEDED
+            else:
+                needed.append(partition)
+        event = PreferredElection(tuple(asked), self.reply)
+        if not needed:
+            return [AnswerElection(event, answers)]
+        change = ChangePartitions("online_partition", deque(needed), Strategy.PREFERRED)
+        return [change, AnswerElection(event, answers, change)]
+
+    def refuse(self) -> None:
+        """See `Event.refuse`."""
+        self.reply(dict.fromkeys(self.partitions or (), Code.NOT_CONTROLLER))
+
+
+@dataclass(frozen=True)
+class AnswerElection(Task):
+    """Answer what came of each partition: `answers` are known already, the others depend on the change."""
+
+    event: PreferredElection
+    answers: Mapping[TopicPartition, Code]
+    change: ChangePartitions | None = None
+
+    def run(self, core: ControllerCore) -> Sequence[Task]:
+        """See the class."""
+        answers = dict(self.answers)
+        for partition in self.event.partitions or ():
+            failed = self.change is not None and partition in self.change.failed
+            answers.setdefault(partition, Code.PREFERRED_LEADER_NOT_AVAILABLE if failed else Code.NONE)
+        self.event.reply(answers)
+        return []
+
+    def refuse(self) -> None:
+        """See `Task.refuse`."""
+        self.event.refuse()
+
+
+@dataclass(frozen=True)
+class PreferredElectionZnodeChange(Event):
+    """/admin/preferred_replica_election may be there: elect what it names, and delete it."""
+
+    def handle(self, core: ControllerCore) -> Sequence[Task]:
+        """See the class."""
+        session = core.session
+        session.exists(znodes.PREFERRED_REPLICA_ELECTION, watch=True)
+        try:
+            data, _ = session.get(znodes.PREFERRED_REPLICA_ELECTION)
+        except NoNode:
+            return []
+        named = znodes.decode_partitions(znodes.PREFERRED_REPLICA_ELECTION, data)
+        return [*PreferredElection(named, lambda _: None).handle(core), EndPreferredElection()]
+
+
+@dataclass(frozen=True)
+class EndPreferredElection(Task):
+    """Delete the znode, and look whether another one has been written meanwhile."""
+
+    def run(self, core: ControllerCore) -> Sequence[Task]:
+        """See the class."""
+        with suppress(NoNode):
+            core.zk.write(Delete(znodes.PREFERRED_REPLICA_ELECTION))
+        core.events.append(PreferredElectionZnodeChange())
+        return []

@@ -1,0 +1,127 @@
+"""The row functions of REPLICA: what its guards look at, and what its effects do.
+
+Which row a change takes is the table's to say (spec/replica.py); what a removal leaves is that of spec/election.py.
+
+Source: Kafka 2.8 ReplicaStateMachine.scala.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kafka_spec.impl.controller.context import ControllerContext, mask, unmask
+from kafka_spec.impl.controller.elections import StateZnode
+from kafka_spec.impl.controller.leadership_guards import LeadershipGuards
+from kafka_spec.impl.controller.request_batch import RequestBatch
+from kafka_spec.impl.controller.zk_client import ControllerZkClient
+from kafka_spec.impl.machine import effect, guard
+from kafka_spec.impl.protocol.controller_requests import NO_LEADER
+from kafka_spec.impl.protocol.state_change_log import Level
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.control.decisions import LastIsrMember, ShrinkRecipients
+from kafka_spec.spec.domain import contains, only
+from kafka_spec.spec.election import isr_without, leader_without
+from kafka_spec.spec.table import Constants
+
+
+class ReplicaRows(LeadershipGuards):
+    """Guards and effects on one controller's context, ZooKeeper and batch."""
+
+    def __init__(
+        self,
+        context: ControllerContext,
+        zk: ControllerZkClient,
+        batch: RequestBatch,
+        k: Constants,
+        note: Callable[[Level, str], object],
+    ) -> None:
+        """`note` writes a line into the state-change log."""
+        super().__init__(context)
+        self._zk = zk
+        self._batch = batch
+        self._k = k
+        self._note = note
+
+    @guard
+    def replica_is_live(self, partition: TopicPartition, replica: int) -> bool:
+        """The replica's broker is live, and its log directory is there."""
+        return self._context.is_online(replica, partition)
+
+    @guard
+    def replica_is_not_live(self, partition: TopicPartition, replica: int) -> bool:
+        """The replica's broker is dead or shutting down, or its log directory is lost."""
+        return not self._context.is_online(replica, partition)
+
+    @guard
+    def replica_is_not_cached_leader(self, partition: TopicPartition, replica: int) -> bool:
+        """Another broker is the cached leader."""
+        return self._context.leadership[partition].leader != replica
+
+    @guard
+    def replica_is_assigned(self, partition: TopicPartition, replica: int) -> bool:
+        """The replica is part of the assignment."""
+        return replica in self._context.assignments[partition]
+
+    @guard
+    def replica_is_not_assigned(self, partition: TopicPartition, replica: int) -> bool:
+        """The replica is missing from the assignment."""
+        return replica not in self._context.assignments[partition]
+
+    @guard
+    def isr_contains_replica(self, replica: int, inputs: StateZnode) -> bool:
+        """The state znode's ISR holds the replica."""
+        return inputs.read is not None and replica in inputs.read.isr
+
+    @guard
+    def isr_does_not_contain_replica(self, replica: int, inputs: StateZnode) -> bool:
+        """The state znode's ISR does not hold the replica: nothing to write, and no new leader epoch."""
+        return inputs.read is not None and replica not in inputs.read.isr
+
+    @effect
+    def send_leader_and_isr_to_replica(self, partition: TopicPartition, replica: int) -> None:
+        """Send the replica's broker the cached leader and ISR; the leader epoch is not a new one."""
+        self._batch.add_leader_and_isr([replica], partition, is_new=False)
+
+    @effect
+    def send_stop_replica(self, partition: TopicPartition, replica: int) -> None:
+        """Ask the replica's broker to stop it, with the leader epoch from before the ISR shrinks."""
+        self._batch.add_stop_replica(replica, partition)
+
+    @effect
+    def write_isr_without_replica(self, partition: TopicPartition, replica: int, inputs: StateZnode) -> None:
+        """Write the ISR without the replica, nobody leading if it led, with the next leader epoch."""
+        held = inputs.held
+        keeps = self._k.last_isr_member == LastIsrMember.KEPT
+        if self._k.last_isr_member == LastIsrMember.DROPPED_IF_UNCLEAN:
+            keeps = not self._zk.unclean_is_enabled(partition)
+        left = isr_without(mask(held.isr), replica, int(keeps))
+        leader = leader_without(held.leader, replica)
+        if self._k.last_isr_member == LastIsrMember.DROPPED and left == 0:
+            leader = replica
+        self._zk.write_state(partition, held, leader, tuple(broker for broker in held.isr if contains(left, broker)))
+        self._note_removal(partition, replica)
+
+    @effect
+    def refresh_leadership(self, partition: TopicPartition, replica: int, inputs: StateZnode) -> None:
+        """Take leader and ISR from the state znode into the cache."""
+        self._context.leadership[partition] = inputs.held
+        self._note_removal(partition, replica)
+
+    @effect
+    def send_leader_and_isr_to_other_replicas(self, partition: TopicPartition, replica: int) -> None:
+        """Send LeaderAndIsr to all assigned replicas but this one."""
+        others = mask(self._context.assignments[partition]) & ~only(replica)
+        if self._k.shrink_recipients == ShrinkRecipients.LEADER_ONLY:
+            leader = self._context.leadership[partition].leader
+            others = others & only(leader) if leader != NO_LEADER else 0
+        self._batch.add_leader_and_isr(unmask(others), partition, is_new=False)
+
+    def _note_removal(self, partition: TopicPartition, replica: int) -> None:
+        held = self._context.leadership[partition]
+        isr = ",".join(map(str, held.isr))
+        self._note(
+            Level.INFO,
+            f"Partition {partition} state changed to (Leader:{held.leader},ISR:{isr},LeaderEpoch:{held.leader_epoch},"
+            f"ZkVersion:{held.version},ControllerEpoch:{held.controller_epoch}) after removing replica {replica} from the ISR "
+            "as part of transition to OfflineReplica",
+        )

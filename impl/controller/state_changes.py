@@ -1,0 +1,145 @@
+"""Changes of state: tasks that ask a table for one entity after the other, and then send what was gathered.
+
+Source: Kafka 2.8 PartitionStateMachine.scala and ReplicaStateMachine.scala (handleStateChanges).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kafka_spec.impl.controller.context import mask
+from kafka_spec.impl.controller.core import ControllerCore, Task
+from kafka_spec.impl.controller.elections import ElectionInputs, StateZnode
+from kafka_spec.impl.controller.zk_client import StateZnodeChanged
+from kafka_spec.impl.coordination.interface import NodeExists, NoNode
+from kafka_spec.impl.protocol.state_change_log import Level
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.control.state import Strategy
+from kafka_spec.spec.partition import PartitionState
+
+
+@dataclass
+class ChangePartitions(Task):
+    """Ask the partition table for a change, partition after partition; then send. `failed` are those it was refused for."""
+
+    trigger: str
+    todo: deque[TopicPartition]
+    strategy: Strategy = Strategy.OFFLINE
+    begun: bool = False
+    failed: list[TopicPartition] = field(default_factory=list)
+
+    def run(self, core: ControllerCore) -> Sequence[Task]:
+        """Change one partition."""
+        if not self.begun:
+            core.batch.begin()
+            self.begun = True
+        if self.todo:
+            self._change(core, self.todo[0])
+            self.todo.popleft()
+        if self.todo:
+            return [self]
+        core.batch.send()
+        return []
+
+    def _change(self, core: ControllerCore, partition: TopicPartition) -> None:
+        """Ask the table for one partition: read what its guards look at, fire, and again if the znode was written meanwhile."""
+        while True:
+            inputs = self._read(core, partition) if self.trigger == "online_partition" else None
+            try:
+                if not core.partitions.fire(self.trigger, partition, inputs=inputs):
+                    self.failed.append(partition)
+                return
+            except StateZnodeChanged:
+                continue
+            except (NodeExists, NoNode) as error:  # the znode came, or went, between the read and the write
+                self.failed.append(partition)
+                core.note(Level.ERROR, f"{self.trigger} of partition {partition} failed: {error!r}")
+                return
+
+    def _read(self, core: ControllerCore, partition: TopicPartition) -> ElectionInputs:
+        """Read the state znode, and the topic's configuration where an unclean election may be needed.
+
+        Where the znode is there already, Kafka would try to create it for a new partition, without looking, and so find out that
+        there is a newer controller.
+        """
+        online = core.context.online(partition)
+        read, unclean = core.zk.read_state(partition), False
+        if read is not None and mask(read.isr) & online == 0:
+            unclean = core.zk.unclean_is_enabled(partition)
+        if read is not None and core.partitions.state_of(partition) == PartitionState.NEW and online != 0:
+            core.zk.write()
+        return ElectionInputs(read, self.strategy, unclean)
+
+
+@dataclass
+class ChangeReplicas(Task):
+    """Ask the replica table for a change, replica after replica; then send."""
+
+    trigger: str
+    todo: deque[tuple[TopicPartition, int]]
+    begun: bool = False
+
+    def run(self, core: ControllerCore) -> Sequence[Task]:
+        """Change one replica."""
+        if not self.begun:
+            core.batch.begin()
+            self.begun = True
+        if self.todo:
+            self._change(core, *self.todo[0])
+            self.todo.popleft()
+        if self.todo:
+            return [self]
+        core.batch.send()
+        return []
+
+    def _change(self, core: ControllerCore, partition: TopicPartition, replica: int) -> None:
+        """Ask the table for one replica; where it refuses to take one offline, StopReplica is sent all the same."""
+        goes_offline = self.trigger == "offline_replica"
+        while True:
+            inputs = StateZnode(core.zk.read_state(partition)) if goes_offline else None
+            try:
+                if not core.replicas.fire(self.trigger, partition, replica, inputs=inputs) and goes_offline:
+                    core.batch.add_stop_replica(replica, partition)
+                return
+            except StateZnodeChanged:
+                continue
+
+
+def change_partitions(trigger: str, todo: Sequence[TopicPartition], strategy: Strategy = Strategy.OFFLINE) -> list[Task]:
+    """Return the change as a task, none if there is nothing to change: Kafka then sends nothing."""
+    return [ChangePartitions(trigger, deque(todo), strategy)] if todo else []
+
+
+def change_replicas(trigger: str, todo: Sequence[tuple[TopicPartition, int]]) -> list[Task]:
+    """Return the change as a task, none if there is nothing to change: Kafka then sends nothing."""
+    return [ChangeReplicas(trigger, deque(todo))] if todo else []
+
+
+@dataclass(frozen=True)
+class ElectOfflinePartitions(Task):
+    """Try to bring every new and every offline partition online (triggerOnlinePartitionStateChange)."""
+
+    def run(self, core: ControllerCore) -> Sequence[Task]:
+        """See the class."""
+        waiting = (PartitionState.NEW, PartitionState.OFFLINE)
+        return change_partitions(
+            "online_partition", [p for p in core.context.assignments if core.partitions.state_of(p) in waiting]
+        )
+
+
+@dataclass(frozen=True)
+class ElectAgain(Task):
+    """Elect where the partition is offline and its ISR has a live member: one that joined between election and removal."""
+
+    def run(self, core: ControllerCore) -> Sequence[Task]:
+        """See the class."""
+        return change_partitions(
+            "online_partition",
+            [
+                p
+                for p, held in core.context.leadership.items()
+                if core.partitions.state_of(p) == PartitionState.OFFLINE and mask(held.isr) & core.context.online(p) != 0
+            ],
+        )
