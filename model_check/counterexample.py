@@ -13,7 +13,6 @@ from typing import Any
 from kafka_spec.model_check.exploration import EngineError, Exploration, Finding
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import World
-from kafka_spec.spec import table
 from kafka_spec.spec.domain import (
     Change,
     OutOfDomain,
@@ -128,7 +127,7 @@ class Replay:
             written=tuple(_field_change(change) for change in begun if change.kept_by),
             fired=tuple(
                 Firing(a.machine, a.entity, a.trigger, a.source.name, a.target.name if a.target is not None else None)
-                for a in (table.attempts if rule is not None else ())
+                for a in (self.world.attempts if rule is not None else ())
             ),
             changed=tuple(_field_change(change) for change in changes),
             state=tuple((show_path(c.path), show_value(c.type, c.after)) for c in self.world.space.fields(after)),

@@ -16,7 +16,7 @@ from kafka_spec.model_check.layout import Actions, Layout
 from kafka_spec.spec import table
 from kafka_spec.spec.domain import OutOfBound, OutOfDomain, Space
 from kafka_spec.spec.lint import source_of
-from kafka_spec.spec.table import ItemOf, Property, Rule, Spec, SpecError
+from kafka_spec.spec.table import Attempt, ItemOf, Property, Rule, Spec, SpecError
 
 Binding = tuple[int, ...]
 Key = tuple[Any, ...]
@@ -36,9 +36,10 @@ class World:
         self.spec = spec
         self.bounds = bounds
         self.space = Space(spec.state, bounds)
-        table.use_machines(self.space, spec.machines)
         self.actions = Actions(spec, self.space, bounds)
-        self.k = spec.constants(bounds)
+        self.attempts: list[Attempt] = []
+        """What `fire` tried in the last step that was applied."""
+        self.k = spec.constants(bounds, self.attempts)
 
     def key(self, state: Any) -> Key:
         """Return what two states are compared by: all their fields."""
@@ -84,7 +85,7 @@ class World:
         """
         after = self.space.root.copy(s)
         scope = {"s": after, "k": self.k, **dict(zip(rule.params, binding, strict=True))}
-        table.attempts.clear()
+        self.attempts.clear()
         for effect in rule.effects:
             self.call(effect, scope, rule.name, binding)
         return after

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.eras import SPECS, bound_to
+from kafka_spec.spec.control.eras import SPECS
+from kafka_spec.spec.control.rows import bound_to
 from kafka_spec.spec.control.state import CONTROLLER, ROLE
 from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.replica import REPLICA, REPLICA_0_10

@@ -52,10 +52,18 @@ class Overlap(SpecError):  # noqa: N818 - says what happened
 
 
 class Constants:
-    """`k`: bounds and decisions, as attributes. Values at run time, never part of compiled code."""
+    """`k`: bounds and decisions, as attributes. Values at run time, never part of compiled code.
 
-    def __init__(self, values: Mapping[str, int]) -> None:
+    It carries what `fire` needs beside the state: the spec's tables, and the list of attempts that `fire` adds to. Those are for
+    `fire` alone; guards and effects see bounds and decisions only.
+    """
+
+    __slots__ = ("__dict__", "_attempts", "_tables")
+
+    def __init__(self, values: Mapping[str, int], machines: Iterable[Machine] = (), attempts: list[Attempt] | None = None) -> None:
         self.__dict__.update({name: int(value) for name, value in values.items()})
+        self._tables = {machine.name: machine for machine in machines}
+        self._attempts = [] if attempts is None else attempts
 
     def __getattr__(self, name: str) -> int:
         raise SpecError(f"k.{name} is neither a bound nor a decision of this spec; it has {', '.join(vars(self))}")
@@ -206,19 +214,21 @@ class Attempt:
     target: enum.IntEnum | None
 
 
-def fire(s: Any, k: Any, machine: Machine, entity: tuple[int, ...], trigger: str) -> bool:
+def fire(s: Any, k: Constants, machine: Machine, entity: tuple[int, ...], trigger: str) -> bool:
     """Let the machine's table change the state of one entity; the only way it changes.
 
-    The table is the spec's machine of that name, so that a version that replaces a machine replaces it everywhere.
+    The table is the one that `k` carries under that name, so that a version that replaces a machine replaces it everywhere.
     Picks the row of that trigger whose sources hold the current state and whose guards all hold, runs its effects,
-    and enters its target. Returns whether a row was found; a refused attempt changes nothing and is recorded.
+    and enters its target. Returns whether a row was found; a refused attempt changes nothing. Each attempt is recorded in `k`.
 
     Raises:
         Overlap: two rows could fire.
-        SpecError: the row waits for something that is not modelled yet.
+        SpecError: `k` carries no such table; the row waits for something that is not modelled yet.
     """
     root = type(s).__type__
-    machine = getattr(root.live, "__machines__", {}).get(machine.name, machine)
+    if machine.name not in k._tables:
+        raise SpecError(f"machine {machine.name} is fired and k does not carry it; make k with spec.constants, or name it there")
+    machine = k._tables[machine.name]
     holder, place = _machine_place(root, s, machine, entity)
     source = machine.states(holder[place] if isinstance(place, int) else getattr(holder, place))
     scope = {"s": s, "k": k, **dict(zip(machine.entity, entity, strict=True))}
@@ -230,7 +240,7 @@ def fire(s: Any, k: Any, machine: Machine, entity: tuple[int, ...], trigger: str
             "make their guards exclude each other"
         )
     target = picked[0].target if picked else None
-    attempts.append(Attempt(machine.name, entity, trigger, source, target))
+    k._attempts.append(Attempt(machine.name, entity, trigger, source, target))
     if target is None:
         return False
     if picked[0].waits_for:
@@ -244,15 +254,7 @@ def fire(s: Any, k: Any, machine: Machine, entity: tuple[int, ...], trigger: str
     return True
 
 
-def use_machines(space: Space, machines: Iterable[Machine]) -> None:
-    """Let `fire` on the states of a space use these tables for the machines of their names."""
-    space.root.live.__machines__ = {machine.name: machine for machine in machines}
-
-
 fire.__fires__ = True  # type: ignore[attr-defined]
-
-attempts: list[Attempt] = []
-"""What `fire` tried in the step that plain Python executes; whoever executes steps empties it before each."""
 
 
 def _machine_place(root: Any, s: Any, machine: Machine, entity: tuple[int, ...]) -> tuple[Any, Any]:
@@ -493,9 +495,10 @@ class Spec:
             raise SpecError(f"{self.name}: bound {missing[0]} has no value; give it with --bound {missing[0]}=N")
         return {name: values[name] for name in self.bounds}
 
-    def constants(self, bounds: Mapping[str, int]) -> Constants:
-        """Return `k` at these bounds."""
-        return Constants({**bounds, **{decision.name: int(decision.value) for decision in self.decisions}})
+    def constants(self, bounds: Mapping[str, int], attempts: list[Attempt] | None = None) -> Constants:
+        """Return `k` at these bounds, with this spec's tables; what `fire` tries is added to `attempts`."""
+        decided = {decision.name: int(decision.value) for decision in self.decisions}
+        return Constants({**bounds, **decided}, self.machines, attempts)
 
     def replacing(
         self,

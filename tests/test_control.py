@@ -12,8 +12,8 @@ import pytest
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.oracle import World
-from kafka_spec.spec import table
 from kafka_spec.spec.control.eras import BUG, BUGS, FIXED, IN_0_10, IN_2_8
+from kafka_spec.spec.control.known_bugs import KNOWN_BUGS
 from kafka_spec.spec.control.state import World as State
 from kafka_spec.spec.domain import Path, SpecError, machine_paths
 from kafka_spec.spec.models import MODELS
@@ -81,7 +81,7 @@ def steps(world: World) -> Iterator[tuple[Rule, Any, Any, list[Attempt]]]:
             for binding in world.enabled(rule, state):
                 if world.holds(rule.within, rule, state, binding):
                     after = world.apply(rule, state, binding)
-                    yield rule, state, after, list(table.attempts)
+                    yield rule, state, after, list(world.attempts)
                     if world.key(after) not in known:
                         known.add(world.key(after))
                         left.append(after)
@@ -175,59 +175,7 @@ def test_an_assignment_to_a_machine_is_refused(effect: Any, explore: Any) -> Non
 # ---------------------------------------------------------------------------------------------------------------------
 # Eras
 
-KNOWN_BUGS = """
-     1  no   no     KAFKA-532
-     2  no   no     KAFKA-1096
-     3  yes  no     KAFKA-6082
-     4  no   no     KAFKA-1188
-     5  yes  no     KAFKA-7235
-     6  yes  no     KAFKA-9539
-     7  n/a  yes    KAFKA-13972
-     8  no   no     KAFKA-708
-     9  yes  no     KAFKA-5083
-    10  no   no     KAFKA-1097, KAFKA-1170
-    12  no   no     KAFKA-1382
-    13  yes  no     KIP-101
-    14  yes  no     KAFKA-6361
-    15  yes  no     KAFKA-7164
-    17  yes  no     KAFKA-7128
-    18  yes  no     KAFKA-7395
-    19  n/a  no     KAFKA-7786
-    22  n/a  no     KAFKA-8400
-    23  n/a  no     KAFKA-10301
-    25  n/a  yes    KAFKA-13091
-    26  n/a  yes    KAFKA-12751, KAFKA-12686
-    28  yes  yes    KAFKA-14617
-    30  n/a  n/a    KAFKA-15021
-    31  yes  no     KAFKA-3143
-    32  yes  no     KAFKA-6650
-    33  yes  no     KAFKA-6612
-    35  no   no     KAFKA-9946
-    37  yes  no     KAFKA-6193, KAFKA-9089
-    39  no   no     KAFKA-7482
-    40  n/a  no     KAFKA-9769
-    41  yes  no     KAFKA-1387, KAFKA-7165
-    42  no   no     KAFKA-1738
-"""
-"""The known bugs: number, whether 0.10.2 has it, whether 2.8.2 has it (26: its second half; 41: in part), and its ids."""
-
-NOT_EXPRESSED = {
-    10: "partition reassignment",
-    14: "fetch details: its truncation is that of 0.11; this model truncates at the divergence, or at the high watermark",
-    19: "fetch details: an answer that comes late",
-    22: "fetch details: a read that fails",
-    23: "fetch details: steps inside of becoming leader",
-    25: "AlterIsr: the ISR changes after the shrink was sent",
-    26: "AlterIsr: changes in flight",
-    30: "fetch details: who holds the high watermark back",
-    32: "topic deletion",
-    33: "topic deletion",
-    35: "topic deletion",
-    37: "partition reassignment",
-    40: "log directories: a log that cannot be created",
-    41: "an ephemeral node of one's own old session: here a session's nodes go before the next one opens",
-}
-"""Bugs that this model cannot show, and what it lacks for them."""
+NOT_EXPRESSED = {known.number for known in KNOWN_BUGS if known.not_expressed}
 
 FOUND = {
     "last-replica-standing",
@@ -240,31 +188,26 @@ FOUND = {
 """Switches without a number: what the checker found, or what the world does."""
 
 
-def columns() -> list[tuple[int, str, str, list[str]]]:
-    """Return number, 0.10?, 2.8?, ids of each known bug."""
-    rows = [line.split(maxsplit=3) for line in KNOWN_BUGS.strip().splitlines()]
-    return [(int(number), old, new, ids.split(", ")) for number, old, new, ids in rows]
-
-
 def test_every_known_bug_is_a_switch_or_has_a_reason() -> None:
-    """Each known bug is a switch of its id, or stands among those that the model cannot express."""
-    ids = {number: names for number, _, _, names in columns()}
+    """Each known bug is a switch of its id, or says what the model lacks to express it."""
+    ids = {known.number: known.ids for known in KNOWN_BUGS}
     switches = {bug.known_as for bug in BUGS if bug.known_as is not None}
 
-    assert switches | set(NOT_EXPRESSED) == set(ids)
-    assert not switches & set(NOT_EXPRESSED)
+    assert len(ids) == len(KNOWN_BUGS) and list(ids) == sorted(ids)
+    assert switches | NOT_EXPRESSED == set(ids)
+    assert not switches & NOT_EXPRESSED
     for bug in BUGS:
-        assert bug.known_as is None or bug.name.startswith(tuple(ids[bug.known_as])), bug.name
+        assert bug.known_as is None or bug.name.startswith(ids[bug.known_as]), bug.name
     assert {bug.name for bug in BUGS if bug.known_as is None} == FOUND
 
 
-@pytest.mark.parametrize(("era", "column"), [(IN_0_10, 1), (IN_2_8, 2)], ids=["0.10", "2.8"])
-def test_eras_are_the_columns(era: tuple[str, ...], column: int) -> None:
+@pytest.mark.parametrize(("era", "column"), [(IN_0_10, "in_0_10"), (IN_2_8, "in_2_8")], ids=["0.10", "2.8"])
+def test_eras_are_the_columns(era: tuple[str, ...], column: str) -> None:
     """An era's numbered switches are those that the column of known bugs says yes to, and that the model can express."""
-    yes = {row[0] for row in columns() if row[column] == "yes"}
+    yes = {known.number for known in KNOWN_BUGS if getattr(known, column) == "yes"}
 
     assert len(set(era)) == len(era)
-    assert {BUG[name].known_as for name in era} - {None} == yes - set(NOT_EXPRESSED)
+    assert {BUG[name].known_as for name in era} - {None} == yes - NOT_EXPRESSED
     assert {bug.name for bug in BUGS if bug.known_as in yes} <= set(era)
     assert {name for name in era if BUG[name].known_as is None} <= FOUND
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from edges import fired, replay
 
-from kafka_spec.conformance.replay.rules import STEPS
+from kafka_spec.conformance.replay.rules import STEPS, step_of
 from kafka_spec.impl.broker.isr import IsrKeeper
 from kafka_spec.impl.broker.partition import Partition
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
@@ -25,7 +25,7 @@ from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.spec.bounds import CONTROL, HAPPENINGS
 from kafka_spec.spec.control.eras import BUGS, ERA_0_10, ERA_2_8, FIXED
 from kafka_spec.spec.control.state import Role
-from kafka_spec.spec.table import Spec
+from kafka_spec.spec.table import Spec, SpecError
 
 
 def bounds(brokers: int = 2, replicas: int = 2, settled: int = 1, unclean: int = 0, **happens: int) -> dict[str, int]:
@@ -112,7 +112,17 @@ def test_every_rule_is_replayed(era: str) -> None:
 
 def test_every_rule_has_a_step() -> None:
     """Each rule of any era, or of any bug, has a function that has the implementation do its step, and no function is left over."""
-    assert set(STEPS) == {rule.name for spec in (FIXED, *(bug.on(FIXED) for bug in BUGS)) for rule in spec.rules}
+    rules = {rule.name for spec in (FIXED, *(bug.on(FIXED) for bug in BUGS)) for rule in spec.rules}
+    for rule in rules:
+        step_of(rule)
+    assert set(STEPS) == rules
+
+
+def test_a_rule_without_a_step_is_told() -> None:
+    """The replay of a rule that has no step says which rule that is, and where to add the step."""
+    spec = FIXED.replacing("control/new", "a rule more", rules=(replace(FIXED.rule("Restart"), name="Revive"),))
+    with pytest.raises(SpecError, match=r"rule Revive has no step in the replay.*@STEPS\.of\(\"Revive\"\).*environment_steps\.py"):
+        replay(spec, bounds(crashes=1), rules=("Revive",))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

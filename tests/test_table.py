@@ -13,7 +13,9 @@ from kafka_spec.model_check import embedded, oracle
 from kafka_spec.spec import table
 from kafka_spec.spec.domain import Assignment, BadAccess, Bound, Bounded, Broker, Each, Flag, Queue, Range, Space, StateOf, holds
 from kafka_spec.spec.table import (
+    Attempt,
     BoundSet,
+    Constants,
     Decision,
     ItemOf,
     Machine,
@@ -152,8 +154,7 @@ def test_bind_gives_names_their_functions() -> None:
 
 @pytest.fixture
 def s() -> Any:
-    """A fresh house; what was fired before is forgotten."""
-    table.attempts.clear()
+    """A fresh house."""
     return Space(House, {}).fresh()
 
 
@@ -162,20 +163,43 @@ K = toys.DOORS.constants({})
 
 def test_fire_enters_the_target_of_the_row(s: Any) -> None:
     """`fire` runs the row's effects, enters its target for that entity alone, and says that it did."""
-    assert fire(s, K, toys.DOOR, (1,), "open") is True
+    attempts: list[Attempt] = []
+    assert fire(s, toys.DOORS.constants({}, attempts), toys.DOOR, (1,), "open") is True
     assert (list(s.doors), s.tries) == ([Door.SHUT, Door.OPEN], 1)
-    (attempt,) = table.attempts
+    (attempt,) = attempts
     assert (attempt.machine, attempt.entity, attempt.trigger) == ("Door", (1,), "open")
     assert (attempt.source, attempt.target) == (Door.SHUT, Door.OPEN)
 
 
 def test_refused_fire_changes_nothing(s: Any) -> None:
     """Where no row fits, by its source or by its guards, `fire` says so, changes nothing, and the attempt is noted."""
+    attempts: list[Attempt] = []
+    k = toys.DOORS.constants({}, attempts)
     before = Space(House, {}).root.freeze(s)
-    assert fire(s, K, toys.DOOR, (0,), "shut") is False
-    assert fire(s, K, toys.DOOR, (0,), "lock") is False
+    assert fire(s, k, toys.DOOR, (0,), "shut") is False
+    assert fire(s, k, toys.DOOR, (0,), "lock") is False
     assert Space(House, {}).root.freeze(s) == before
-    assert [(attempt.trigger, attempt.target) for attempt in table.attempts] == [("shut", None), ("lock", None)]
+    assert [(attempt.trigger, attempt.target) for attempt in attempts] == [("shut", None), ("lock", None)]
+
+
+def test_attempts_stay_with_whoever_made_k(s: Any) -> None:
+    """Two worlds fire side by side: each records its own attempts, by its own table, and nothing is left for the next."""
+    locks = dataclasses.replace(toys.DOOR, rows=(dataclasses.replace(toys.DOOR.rows[0], target=Door.LOCKED), *toys.DOOR.rows[1:]))
+    first, second = oracle.World(toys.DOORS, {}), oracle.World(dataclasses.replace(toys.DOORS, machines=(locks,)), {})
+    opens = toys.DOORS.rule("Open")
+    (state,) = first.initial()
+    assert first.apply(opens, state, (0,)).doors[0] == Door.OPEN
+    (state,) = second.initial()
+    assert second.apply(opens, state, (0,)).doors[0] == Door.LOCKED
+    assert [[attempt.target for attempt in world.attempts] for world in (first, second)] == [[Door.OPEN], [Door.LOCKED]]
+    assert fire(s, K, toys.DOOR, (0,), "open") and len(first.attempts) == len(second.attempts) == 1
+
+
+def test_fire_needs_its_table(s: Any) -> None:
+    """`fire` of a machine that `k` does not carry is refused, with the cure; `k` shows bounds and decisions alone."""
+    with pytest.raises(SpecError, match=r"machine Door is fired and k does not carry it; make k with spec\.constants"):
+        fire(s, Constants({"size": 1}), toys.DOOR, (0,), "open")
+    assert vars(Constants({"size": 1}, (toys.DOOR,))) == {"size": 1}
 
 
 def test_guards_pick_the_row(s: Any) -> None:
@@ -191,17 +215,17 @@ def test_guards_pick_the_row(s: Any) -> None:
 def test_overlapping_rows_are_an_error(s: Any) -> None:
     """Two rows that both fit are an error that names both, and where one fits it is taken."""
     with pytest.raises(Overlap, match=r"open in SHUT fits 'open \[is_first_door\]' and 'open \[is_any_door\]'"):
-        fire(s, K, toys.CLASHING, (0,), "open")
+        fire(s, Constants({}, (toys.CLASHING,)), toys.CLASHING, (0,), "open")
     assert s.doors[0] == Door.SHUT
-    assert fire(s, K, toys.CLASHING, (1,), "open") and s.doors[1] == Door.LOCKED
+    assert fire(s, Constants({}, (toys.CLASHING,)), toys.CLASHING, (1,), "open") and s.doors[1] == Door.LOCKED
 
 
 def test_row_that_waits_is_an_error(s: Any) -> None:
     """Firing a row that waits for something is an error that says for what, and the others of the table work."""
     with pytest.raises(SpecError, match="machine Door: row 'lock' waits for keys"):
-        fire(s, K, toys.WAITING, (0,), "lock")
+        fire(s, Constants({}, (toys.WAITING,)), toys.WAITING, (0,), "lock")
     assert s.doors[0] == Door.SHUT
-    assert fire(s, K, toys.WAITING, (0,), "open")
+    assert fire(s, Constants({}, (toys.WAITING,)), toys.WAITING, (0,), "open")
 
 
 @pytest.mark.parametrize("entity", [(2,), (-1,)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kafka_spec.conformance.replay import controller_steps, environment_steps, replica_steps, request_steps
 from kafka_spec.conformance.replay.projection import Projection
@@ -11,8 +11,14 @@ from kafka_spec.conformance.replay.requests import P
 from kafka_spec.conformance.replay.steps import LONG
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.spec.control.decisions import Checked
+from kafka_spec.spec.domain import SpecError
 
-STEPS = {**controller_steps.STEPS, **request_steps.STEPS, **replica_steps.STEPS, **environment_steps.STEPS}
+STEPS: Mapping[str, Callable[..., None]] = {
+    **controller_steps.STEPS,
+    **request_steps.STEPS,
+    **replica_steps.STEPS,
+    **environment_steps.STEPS,
+}
 """By the name of the rule."""
 
 
@@ -21,9 +27,23 @@ def do(projection: Projection, rule: str, binding: Mapping[str, int]) -> None:
 
     Raises:
         NotEnabled: the implementation refuses to do anything of the kind.
+        SpecError: the rule has no step.
     """
+    step = step_of(rule)
     projection.clock += LONG
-    STEPS[rule](projection, **binding)
+    step(projection, **binding)
+
+
+def step_of(rule: str) -> Callable[..., None]:
+    """Return the function that does the step of a rule, or raise SpecError, which says where to add one."""
+    if rule not in STEPS:
+        raise SpecError(
+            f"rule {rule} has no step in the replay, so model and implementation cannot be compared on it; write a function that "
+            f'has the implementation do it, and put it under @STEPS.of("{rule}") into a file of conformance/replay: '
+            "controller_steps.py (what controllers do), request_steps.py (what brokers do with controllers' requests), "
+            "replica_steps.py (leaders and followers), or environment_steps.py (operators, clients and faults)"
+        )
+    return STEPS[rule]
 
 
 def refuses(projection: Projection, rule: str, binding: Mapping[str, int]) -> bool:

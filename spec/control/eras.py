@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from kafka_spec.spec.bounds import CONTROL
 from kafka_spec.spec.control import broker, controller, environment
-from kafka_spec.spec.control.controller import knowledge, partition_rows, replica_rows
 from kafka_spec.spec.control.decisions import (
     BadVersion,
     Checked,
@@ -33,6 +31,7 @@ from kafka_spec.spec.control.decisions import (
     Truncation,
 )
 from kafka_spec.spec.control.properties import GOALS, OLD_LEADERS_STOP, RECOVERS, SAFETY
+from kafka_spec.spec.control.rows import bound_to
 from kafka_spec.spec.control.state import CONTROLLER, REPLICAS, ROLE, SETTLED, UNCLEAN, World
 from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.replica import REPLICA, REPLICA_0_10
@@ -82,13 +81,6 @@ ABSTRACTIONS = (
         "the controller acts on answers only for failed log directories and deletions, which are not modelled",
     ),
 )
-
-
-def bound_to(machine: Machine) -> Machine:
-    """Return a table with its guards and effects bound to the controller's functions of those names."""
-    modules = (knowledge, partition_rows, replica_rows)
-    functions: dict[str, Callable[..., Any]] = {n: f for module in modules for n, f in vars(module).items() if callable(f)}
-    return machine.bind(functions)
 
 
 FIXED = Spec(
@@ -146,8 +138,8 @@ def beginning_with(name: str, bound_sets: tuple[BoundSet, ...]) -> tuple[BoundSe
 class Bug:
     """A bug of Kafka as a switch: decisions set otherwise, or rules more.
 
-    `known_as` is its number among the known bugs, None for what the checker found or the world does; `bounds` names the bound set
-    that shows it.
+    `known_as` is its number in spec/control/known_bugs.py, None for what the checker found or the world does; `bounds` names the
+    bound set that shows it.
     """
 
     name: str

@@ -1,0 +1,50 @@
+"""What the names of guards and effects in the two tables mean in the control plane's model: one function for each name.
+
+The implementation binds the same names to methods (impl/machine.py). A name that stands in a row and not here is an error where
+a spec is stated; a function that stands here and in no row is found by a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kafka_spec.spec.control.controller import knowledge, partition_rows, replica_rows
+from kafka_spec.spec.lint import Function
+from kafka_spec.spec.table import Machine
+
+GUARDS = (
+    knowledge.leadership_is_known,
+    knowledge.leadership_is_unknown,
+    knowledge.cached_leader_is_live,
+    knowledge.cached_leader_is_not_live,
+    partition_rows.an_assigned_replica_is_live,
+    partition_rows.state_znode_is_absent,
+    partition_rows.no_newer_controller_wrote,
+    partition_rows.a_leader_can_be_elected,
+    replica_rows.replica_is_live,
+    replica_rows.replica_is_not_live,
+    replica_rows.replica_is_not_cached_leader,
+    replica_rows.replica_is_assigned,
+    replica_rows.replica_is_not_assigned,
+    replica_rows.isr_contains_replica,
+    replica_rows.isr_does_not_contain_replica,
+)
+EFFECTS = (
+    partition_rows.create_state_znode,
+    partition_rows.send_leader_and_isr_to_first_isr,
+    partition_rows.write_elected_leader_and_isr,
+    partition_rows.send_leader_and_isr_to_recipients,
+    replica_rows.send_leader_and_isr_to_replica,
+    replica_rows.send_stop_replica,
+    replica_rows.write_isr_without_replica,
+    replica_rows.send_leader_and_isr_to_other_replicas,
+    replica_rows.refresh_leadership,
+)
+
+FUNCTIONS: Mapping[str, Function] = {function.__name__: function for function in (*GUARDS, *EFFECTS)}
+"""Guards and effects by the names that rows have for them."""
+
+
+def bound_to(machine: Machine) -> Machine:
+    """Return a table with its guards and effects bound to the functions of those names."""
+    return machine.bind(FUNCTIONS)
