@@ -9,7 +9,6 @@ from pathlib import Path
 
 from kafka_spec.impl.broker.data_plane import DataPlane, Produces
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
-from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.log import batches
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.controller_requests import (
@@ -21,6 +20,7 @@ from kafka_spec.impl.protocol.controller_requests import (
 )
 from kafka_spec.impl.protocol.data_requests import ProduceRequest
 from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.eras import FIXED
@@ -34,7 +34,7 @@ def leader(folder: Path) -> DataPlane:
     replicas = ReplicaManager(1, FIXED, folder, StateChangeLog(lambda _: None, lambda: 0.0))
     leadership = Leadership(1, 0, (1,), 0, 1)
     replicas.handle(LeaderAndIsrRequest(1, 1, -1, {PARTITION: LeaderAndIsrState(leadership, (1,), True)}, ()))
-    live = (znodes.Broker(1, ()),)
+    live = (BrokerRegistration(1, ()),)
     replicas.handle(UpdateMetadataRequest(1, 1, -1, {PARTITION: UpdateMetadataState(leadership, (1,), ())}, live))
     return DataPlane(replicas)
 

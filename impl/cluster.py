@@ -20,6 +20,7 @@ from kafka_spec.impl.coordination.interface import NoNode, Service, Session
 from kafka_spec.impl.log.log import LogConfig
 from kafka_spec.impl.protocol.controller_requests import Leadership, Request
 from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.registration import Endpoint
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -63,7 +64,7 @@ class Cluster:
 
     # Processes and sessions
 
-    def start(self, number: int, endpoint: znodes.Endpoint | None = None) -> Broker:
+    def start(self, number: int, endpoint: Endpoint | None = None) -> Broker:
         """Start a broker's process on what is on its disk: it opens a session and registers, listening at the endpoint.
 
         Raises:
@@ -77,7 +78,7 @@ class Cluster:
         self.brokers[number] = broker
         return broker
 
-    def process(self, number: int, endpoint: znodes.Endpoint | None = None) -> Broker:
+    def process(self, number: int, endpoint: Endpoint | None = None) -> Broker:
         """Return a broker's process on what is on its disk, in a session of its own, before it has registered."""
         session, folder = self.service.connect(), self.folder / str(number)
         return Broker(

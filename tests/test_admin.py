@@ -19,6 +19,7 @@ from kafka_spec.impl.coordination.admin import (
 from kafka_spec.impl.coordination.interface import Session
 from kafka_spec.impl.coordination.memory import Ensemble
 from kafka_spec.impl.protocol.errors import Code, KafkaError
+from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 
 
 class Tools:
@@ -30,8 +31,8 @@ class Tools:
         for path in znodes.PERSISTENT:
             self.session.create(path)
         for number, rack in racks.items():
-            broker = znodes.Broker(number, (znodes.Endpoint("h", 9092),), rack)
-            self.session.create(znodes.broker(number), broker.encode(), ephemeral=True)
+            broker = BrokerRegistration(number, (Endpoint("h", 9092),), rack)
+            self.session.create(znodes.broker(number), znodes.encode_broker(broker), ephemeral=True)
         self.warnings: list[str] = []
         self.admin = Admin(self.session, Random(seed), self.warnings.append, version)
 

@@ -44,6 +44,7 @@ from kafka_spec.impl.protocol.controller_requests import (
     UpdateMetadataRequest,
 )
 from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import Level, StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -658,7 +659,7 @@ TestLife = Life.TestCase
 
 def batch(live: tuple[int, ...] = (1, 2, 3)) -> tuple[ControllerContext, Channels, RequestBatch]:
     """Return an empty batch of controller 5 in epoch 7, with channels to the live brokers."""
-    brokers = {number: znodes.Broker(number, ()) for number in live}
+    brokers = {number: BrokerRegistration(number, ()) for number in live}
     context = ControllerContext(epoch=7, live=brokers, broker_epochs={number: 100 + number for number in live})
     context.assignments = {P: (1, 2), Q: (2, 3)}
     context.leadership = {P: Leadership(1, 4, (1, 2), 9, 7)}

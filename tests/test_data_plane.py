@@ -14,7 +14,7 @@ from kafka_spec.impl.broker.data_plane import DataPlane
 from kafka_spec.impl.broker.fetcher import FollowersRequest
 from kafka_spec.impl.broker.isr import IsrWrite
 from kafka_spec.impl.broker.partition import UNKNOWN_END, Follower, Partition
-from kafka_spec.impl.broker.replica_manager import Answer, ReplicaManager
+from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.memory import Ensemble, Loss, MemorySession
 from kafka_spec.impl.log.log import LogConfig
@@ -41,6 +41,8 @@ from kafka_spec.impl.protocol.data_requests import (
     ProduceRequest,
 )
 from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.registration import BrokerRegistration
+from kafka_spec.impl.protocol.responses import ControllerResponse
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -73,7 +75,8 @@ class Brokers:
     def start(self, number: int) -> DataPlane:
         """Start a broker's process on what is on its disk: registered, and told who is alive."""
         self.sessions[number] = self.ensemble.connect()
-        _, stat = self.sessions[number].create(znodes.broker(number), znodes.Broker(number, ()).encode(), ephemeral=True)
+        registration = znodes.encode_broker(BrokerRegistration(number, ()))
+        _, stat = self.sessions[number].create(znodes.broker(number), registration, ephemeral=True)
         log = StateChangeLog(self.lines.append, lambda: 0.0)
         replicas = ReplicaManager(number, self.era, self.folder / str(number), log, self.config, self.settings)
         replicas.broker_epoch = stat.czxid
@@ -93,11 +96,11 @@ class Brokers:
 
     def tell_metadata(self, number: int, alive: tuple[int, ...] = BROKERS) -> None:
         """Tell a broker who is alive, and that the partition is there."""
-        live = tuple(znodes.Broker(one, ()) for one in alive)
+        live = tuple(BrokerRegistration(one, ()) for one in alive)
         state = UpdateMetadataState(Leadership(-1, self.epoch, (), 0, 7), BROKERS, ())
         self.planes[number].replicas.handle(UpdateMetadataRequest(5, 7, -1, {P: state}, live))
 
-    def elect(self, leader: int, isr: tuple[int, ...] = BROKERS, told: tuple[int, ...] = BROKERS) -> dict[int, Answer]:
+    def elect(self, leader: int, isr: tuple[int, ...] = BROKERS, told: tuple[int, ...] = BROKERS) -> dict[int, ControllerResponse]:
         """Write the state znode with the next leader epoch, and tell some brokers, the leader first."""
         self.epoch += 1
         state = znodes.State(leader, self.epoch, isr, 7)

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_spec.impl.broker.replica_manager import Answer
-from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.memory import Ensemble
 from kafka_spec.impl.protocol import controller_requests as requests
 from kafka_spec.impl.protocol import data_requests as data
 from kafka_spec.impl.protocol import responses
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrState, Leadership, StopReplicaState, UpdateMetadataState
 from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
+from kafka_spec.impl.protocol.responses import ControllerResponse
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run import wire
 from kafka_spec.impl.run.loopback import HOST, LoopbackProcess, run_on_loopback
@@ -32,8 +32,8 @@ from kafka_spec.impl.run.wire import Frame, Malformed, decode, encode
 P = TopicPartition("orders", 3)
 HELD = Leadership(1, 4, (1, 2), 9, 7)
 BROKERS = (
-    znodes.Broker(1, (znodes.Endpoint("::1", 9092, "INSIDE", "SSL"),), "rack", features={"f": {"min": 1}}),
-    znodes.Broker(2, ()),
+    BrokerRegistration(1, (Endpoint("::1", 9092, "INSIDE", "SSL"),), "rack", features={"f": {"min": 1}}),
+    BrokerRegistration(2, ()),
 )
 EXAMPLES: list[Any] = [
     requests.LeaderAndIsrRequest(5, 7, 50, {P: LeaderAndIsrState(HELD, (1, 2), True)}, BROKERS),
@@ -46,7 +46,7 @@ EXAMPLES: list[Any] = [
     data.MetadataRequest(None),
     data.ControlledShutdownRequest(1, 50),
     data.ElectLeadersRequest((P,)),
-    Answer(Code.NONE, {P: Code.KAFKA_STORAGE_ERROR}),
+    ControllerResponse(Code.NONE, {P: Code.KAFKA_STORAGE_ERROR}),
     responses.ProduceResponse({P: data.Produced(Code.NONE, 3)}),
     responses.FetchResponse({P: data.Fetched(Code.NONE, 4, 0, b"\x00\xff")}),
     responses.OffsetsForLeaderEpochResponse({P: data.EpochEnd(Code.NONE, 3, 17)}),
@@ -94,8 +94,8 @@ def test_a_stranger_does_not_travel() -> None:
         (b'[1,"ProduceRequest",[1,[[["orders",3],"%%%"]],0]]', "is '%%%', which is no base64"),
         (b'[1,"ProduceRequest",[1,[[["orders",3],7]],0]]', "is 7, where bytes as base64 should be"),
         (b'[1,"ProduceRequest",[1,[[["orders"],""]],0]]', "where a list of 2 should be"),
-        (b'[1,"Answer",[4711,[]]]', "Answer.error is 4711, which is no Code"),
-        (b'[1,"Answer",[0,{}]]', "Answer.partitions is {}, where a list should be"),
+        (b'[1,"ControllerResponse",[4711,[]]]', "ControllerResponse.error is 4711, which is no Code"),
+        (b'[1,"ControllerResponse",[0,{}]]', "ControllerResponse.partitions is {}, where a list should be"),
     ],
 )
 def test_junk_is_refused(text: bytes, told: str) -> None:

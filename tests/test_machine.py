@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_spec.impl.controller.state_change_lines import ControllerLines, state_name
 from kafka_spec.impl.machine import Attempt, Running, build, effect, guard
-from kafka_spec.impl.protocol.state_change_log import ControllerLines, Level, StateChangeLog, state_name
+from kafka_spec.impl.protocol.controller_requests import Leadership
+from kafka_spec.impl.protocol.state_change_log import Level, StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.partition import PARTITION, PartitionState
 from kafka_spec.spec.replica import REPLICA, REPLICA_0_10, ReplicaState
@@ -370,15 +372,7 @@ for _row in (*PARTITION.rows, *REPLICA.rows):
 ORDERS = TopicPartition("orders", 3)
 
 
-@dataclass
-class Leadership:
-    leader: int = 1
-    leader_epoch: int = 4
-    isr: tuple[int, ...] = (1, 2)
-    version: int = 9
-
-
-class Context:
+class FifthController:
     controller_id = 5
     controller_epoch = 7
 
@@ -386,7 +380,7 @@ class Context:
         return (1, 2, 3)
 
     def leadership(self, partition: TopicPartition) -> Leadership:
-        return Leadership()
+        return Leadership(1, 4, (1, 2), 9, 7)
 
 
 def kafka(lines: list[str], level: Level = Level.TRACE, replicas: Machine = REPLICA) -> tuple[Facts, Running[Any], Running[Any]]:
@@ -396,7 +390,7 @@ def kafka(lines: list[str], level: Level = Level.TRACE, replicas: Machine = REPL
     machines = build(
         facts,
         {PARTITION: ("partition",), replicas: ("partition", "replica")},
-        ControllerLines(log, Context()),
+        ControllerLines(log, FifthController()),
         every_era=(REPLICA, REPLICA_0_10),
     )
     return facts, machines["Partition"], machines["Replica"]

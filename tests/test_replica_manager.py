@@ -28,6 +28,7 @@ from kafka_spec.impl.protocol.controller_requests import (
     UpdateMetadataRequest,
     UpdateMetadataState,
 )
+from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.eras import BUG, ERA_0_10, ERA_2_8, FIXED
@@ -236,7 +237,7 @@ def test_deletion_waits(start: Start) -> None:
 def test_metadata(start: Start) -> None:
     """Live brokers are replaced, partitions are merged."""
     manager = start()
-    brokers = tuple(znodes.Broker(number, ()) for number in (1, 2))
+    brokers = tuple(BrokerRegistration(number, ()) for number in (1, 2))
     for partition, live in ((P, brokers), (Q, brokers[1:])):
         state = UpdateMetadataState(Leadership(2, 0, (2,), 0, 7), (2, 1), (1,))
         assert manager.handle(UpdateMetadataRequest(5, 7, 50, {partition: state}, live)).error == ErrorCode.NONE

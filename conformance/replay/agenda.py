@@ -18,7 +18,7 @@ from kafka_spec.impl.controller.core import Task
 from kafka_spec.impl.controller.failover import FAIL_OVER, DeleteNotifications, EndFailover, StartPartitionMachine
 from kafka_spec.impl.controller.preferred_election import AnswerElection, EndPreferredElection
 from kafka_spec.impl.controller.state_changes import ChangePartitions, ChangeReplicas, ElectAgain
-from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.decisions import Checked
 from kafka_spec.spec.control.state import ControllerState, Step, Strategy
@@ -42,7 +42,7 @@ class Rest:
     bounced: int = 0
     rejoining: int = 0
     failed: int = 0
-    registrations: dict[int, tuple[znodes.Broker, int]] = field(default_factory=dict)
+    registrations: dict[int, tuple[BrokerRegistration, int]] = field(default_factory=dict)
 
 
 def is_due(task: Task) -> bool:

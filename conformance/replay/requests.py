@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from kafka_spec.impl.controller.context import mask, unmask
-from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol import controller_requests as requests
 from kafka_spec.impl.protocol.controller_requests import (
     LeaderAndIsrRequest,
@@ -16,6 +15,7 @@ from kafka_spec.impl.protocol.controller_requests import (
     StopReplicaState,
     UpdateMetadataRequest,
 )
+from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.state import NO_EPOCH, Kind, LeaderAndIsr, Request
 from kafka_spec.spec.domain import NONE
@@ -27,12 +27,12 @@ Header: TypeAlias = tuple[int, int, int]
 """The controller, its epoch, and the broker epoch of the receiver."""
 
 
-def registration(broker: int) -> znodes.Broker:
+def registration(broker: int) -> BrokerRegistration:
     """Return how a broker registers."""
     return REGISTRATIONS[broker]
 
 
-REGISTRATIONS = tuple(znodes.Broker(number, (znodes.Endpoint("127.0.0.1", 9092 + number),)) for number in range(8))
+REGISTRATIONS = tuple(BrokerRegistration(number, (Endpoint("127.0.0.1", 9092 + number),)) for number in range(8))
 
 
 def model_leadership(held: Leadership | None) -> LeaderAndIsr:

@@ -94,7 +94,7 @@ def _put_registered(nodes: Znodes, record: state.ZooKeeper) -> None:
 
 @lru_cache(maxsize=64)
 def _content(broker: int) -> bytes:
-    return registration(broker).encode()
+    return znodes.encode_broker(registration(broker))
 
 
 def _broker_epochs(nodes: Znodes) -> list[int]:

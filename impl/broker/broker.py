@@ -15,7 +15,7 @@ from random import Random
 
 from kafka_spec.impl.broker.data_plane import DataPlane
 from kafka_spec.impl.broker.metadata import MetadataCache
-from kafka_spec.impl.broker.replica_manager import Answer, ReplicaManager
+from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.controller.broker_changes import LeaderAndIsrResponseReceived
 from kafka_spec.impl.controller.channels import Channels
 from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
@@ -38,7 +38,9 @@ from kafka_spec.impl.protocol.data_requests import (
     ProduceRequest,
 )
 from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.responses import (
+    ControllerResponse,
     ElectLeadersResponse,
     FetchResponse,
     ListOffsetsResponse,
@@ -65,7 +67,7 @@ class Broker:
         random: Random,
         settings: Settings | None = None,
         config: LogConfig | None = None,
-        endpoint: znodes.Endpoint | None = None,
+        endpoint: Endpoint | None = None,
     ) -> None:
         """`folder` is the broker's disk; `clock` returns seconds since 1970; `random` draws what a topic that is created needs.
 
@@ -88,7 +90,7 @@ class Broker:
         """Whether it has begun its controlled shutdown."""
         self._clock = clock
         self._random = random
-        self._endpoint = endpoint or znodes.Endpoint("127.0.0.1", 9092 + number)
+        self._endpoint = endpoint or Endpoint("127.0.0.1", 9092 + number)
         self._taken = 0
 
     @property
@@ -114,7 +116,7 @@ class Broker:
             if self.session.exists(path) is None:
                 with suppress(NodeExists):
                     self.session.create(path)
-        path, content = znodes.broker(self.number), znodes.Broker(self.number, (self._endpoint,)).encode()
+        path, content = znodes.broker(self.number), znodes.encode_broker(BrokerRegistration(self.number, (self._endpoint,)))
         try:
             _, stat = self.session.create(path, content, ephemeral=True)
         except NodeExists:
@@ -155,7 +157,7 @@ class Broker:
         queue = self.channels.queues.get(receiver)
         return queue[0] if queue else None
 
-    def take(self, request: Request) -> Answer:
+    def take(self, request: Request) -> ControllerResponse:
         """Take a request of a controller; return what is answered."""
         self._taken += 1
         answer = self.replicas.handle(request, self._taken, self.now)
@@ -163,7 +165,7 @@ class Broker:
             self.metadata.learn(request)
         return answer
 
-    def answered(self, receiver: int, request: Request, answer: Answer) -> bool:
+    def answered(self, receiver: int, request: Request, answer: ControllerResponse) -> bool:
         """Take the answer to a request of this broker's controller; return whether anybody waited for it.
 
         Nobody does where the channel was closed meanwhile, or where the request was sent twice and this is the second answer.

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
-from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import CoordinationError
 from kafka_spec.impl.protocol.controller_requests import NO_LEADER, UpdateMetadataRequest
 from kafka_spec.impl.protocol.data_requests import Metadata, MetadataRequest, PartitionMetadata
 from kafka_spec.impl.protocol.errors import Code, KafkaError
+from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 
@@ -25,7 +25,7 @@ class MetadataCache:
         """`create` creates a topic, or raises KafkaError or CoordinationError."""
         self._replicas = replicas
         self._create = create
-        self._brokers: tuple[znodes.Broker, ...] = ()
+        self._brokers: tuple[BrokerRegistration, ...] = ()
         self.controller = NO_LEADER
         """Who the controller is, as far as this broker was told."""
 

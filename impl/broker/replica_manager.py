@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -29,6 +28,7 @@ from kafka_spec.impl.protocol.controller_requests import (
     UpdateMetadataState,
 )
 from kafka_spec.impl.protocol.errors import Code, KafkaError
+from kafka_spec.impl.protocol.responses import ControllerResponse
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -38,14 +38,6 @@ from kafka_spec.spec.control.state import Role
 from kafka_spec.spec.table import Spec, SpecError
 
 GROUP_METADATA_TOPIC = "__consumer_offsets"
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a broker answers: an error for the whole request, or a code for each partition."""
-
-    error: Code
-    partitions: Mapping[TopicPartition, Code] = field(default_factory=dict)
 
 
 class GroupCoordinator(Protocol):
@@ -113,7 +105,7 @@ class ReplicaManager:
 
     # Requests
 
-    def handle(self, request: Request, correlation: int = 0, now: int = 0) -> Answer:
+    def handle(self, request: Request, correlation: int = 0, now: int = 0) -> ControllerResponse:
         """Take a request of a controller, or refuse it; `now` is the time in milliseconds.
 
         A leader whose ISR has all of its log has committed it (the last step of makeLeader).
@@ -125,7 +117,7 @@ class ReplicaManager:
                     self.advance_high_watermark(partition, now)
         return answer
 
-    def apply(self, request: Request, correlation: int = 0, now: int = 0) -> Answer:
+    def apply(self, request: Request, correlation: int = 0, now: int = 0) -> ControllerResponse:
         """Take a request of a controller, or refuse it; high watermarks stay where they are."""
         refusal = Code(
             answer_to_request(
@@ -140,16 +132,16 @@ class ReplicaManager:
         if refusal == Code.STALE_CONTROLLER_EPOCH:
             self._log.old_controller(request, correlation, self.controller_epoch)
         if refusal != Code.NONE:
-            return Answer(refusal)
+            return ControllerResponse(refusal)
         self.controller_epoch = max(self.controller_epoch, request.controller_epoch)
         self._log.received(request, correlation, self.controller_epoch)
         if isinstance(request, LeaderAndIsrRequest):
-            return Answer(Code.NONE, self._lead_or_follow(request.partitions, now))
+            return ControllerResponse(Code.NONE, self._lead_or_follow(request.partitions, now))
         if isinstance(request, StopReplicaRequest):
-            return Answer(Code.NONE, {p: self._stop(p, state) for p, state in request.partitions.items()})
+            return ControllerResponse(Code.NONE, {p: self._stop(p, state) for p, state in request.partitions.items()})
         self.alive = frozenset(broker.number for broker in request.live_brokers)
         self.metadata.update(request.partitions)
-        return Answer(Code.NONE)
+        return ControllerResponse(Code.NONE)
 
     def _lead_or_follow(self, states: Mapping[TopicPartition, LeaderAndIsrState], now: int) -> dict[TopicPartition, Code]:
         """Take each partition that is news; leaders first, and who coordinates groups hears last (becomeLeaderOrFollower)."""

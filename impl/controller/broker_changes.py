@@ -13,6 +13,7 @@ from kafka_spec.impl.controller.core import ControllerCore, Event, Task
 from kafka_spec.impl.controller.state_changes import ElectAgain, ElectOfflinePartitions, change_partitions, change_replicas
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.state_change_log import Level
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.decisions import Checked
@@ -52,7 +53,7 @@ class StartBrokers(Task):
     `registrations` are the brokers by number, each with its epoch.
     """
 
-    registrations: Mapping[int, tuple[znodes.Broker, int]]
+    registrations: Mapping[int, tuple[BrokerRegistration, int]]
 
     def run(self, core: ControllerCore) -> Sequence[Task]:
         """See the class."""

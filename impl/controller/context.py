@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.controller_requests import Leadership
+from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 
@@ -23,7 +24,7 @@ class ControllerContext:
 
     epoch: int = 0
     epoch_version: int = 0
-    live: dict[int, znodes.Broker] = field(default_factory=dict)
+    live: dict[int, BrokerRegistration] = field(default_factory=dict)
     broker_epochs: dict[int, int] = field(default_factory=dict)
     stopping: set[int] = field(default_factory=set)
     topics: set[str] = field(default_factory=set)

@@ -18,11 +18,12 @@ from kafka_spec.impl.controller.elections import ElectionInputs, StateZnode
 from kafka_spec.impl.controller.partition_rows import PartitionRows
 from kafka_spec.impl.controller.replica_rows import ReplicaRows
 from kafka_spec.impl.controller.request_batch import RequestBatch
+from kafka_spec.impl.controller.state_change_lines import ControllerLines
 from kafka_spec.impl.controller.zk_client import ControllerZkClient
 from kafka_spec.impl.coordination.interface import Session
 from kafka_spec.impl.machine import Running, build
 from kafka_spec.impl.protocol.controller_requests import Leadership
-from kafka_spec.impl.protocol.state_change_log import ControllerLines, Level, StateChangeLog
+from kafka_spec.impl.protocol.state_change_log import Level, StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.state import ControllerState
 from kafka_spec.spec.partition import PARTITION

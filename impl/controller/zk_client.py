@@ -27,6 +27,7 @@ from kafka_spec.impl.coordination.interface import (
     Stat,
 )
 from kafka_spec.impl.protocol.controller_requests import Leadership
+from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 Content = TypeVar("Content")
@@ -112,7 +113,7 @@ class ControllerZkClient:
         except (NoNode, znodes.Undecodable):
             return None
 
-    def read_brokers(self) -> dict[int, tuple[znodes.Broker, int]]:
+    def read_brokers(self) -> dict[int, tuple[BrokerRegistration, int]]:
         """Return the registered brokers, each with its epoch; watch for others."""
         brokers = {}
         for number in sorted(map(int, self.session.children(znodes.BROKER_IDS, watch=True))):
@@ -120,7 +121,7 @@ class ControllerZkClient:
                 data, stat = self.session.get(znodes.broker(number))
             except NoNode:
                 continue
-            brokers[number] = (znodes.Broker.decode(number, data), stat.czxid)
+            brokers[number] = (znodes.decode_broker(number, data), stat.czxid)
         return brokers
 
     def read_topic(self, topic: str) -> dict[TopicPartition, tuple[int, ...]]:

@@ -114,7 +114,7 @@ class Admin:
         racks: dict[int, str | None] = {}
         for number in sorted(map(int, self._session.children(znodes.BROKER_IDS))):
             try:
-                racks[number] = znodes.Broker.decode(number, self._session.get(znodes.broker(number))[0]).rack
+                racks[number] = znodes.decode_broker(number, self._session.get(znodes.broker(number))[0]).rack
             except NoNode:
                 continue  # gone since the list was read
         some = any(rack is not None for rack in racks.values())

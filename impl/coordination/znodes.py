@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 CONTROLLER = "/controller"
@@ -133,74 +134,44 @@ def decode_controller_epoch(data: bytes) -> int:
         raise Undecodable(f"{CONTROLLER_EPOCH} holds {data!r}, which is no number") from None
 
 
-@dataclass(frozen=True)
-class Endpoint:
-    """Where a broker listens: host and port of a listener, with its security protocol."""
+def encode_broker(registration: BrokerRegistration) -> bytes:
+    """Return the content of /brokers/ids/N in the broker's version, 2 to 5."""
+    plain = next((e for e in registration.endpoints if e.protocol == "PLAINTEXT"), None)
+    content: dict[str, Any] = {
+        "version": registration.version,
+        "host": plain.host if plain else None,
+        "port": plain.port if plain else -1,
+        "endpoints": [str(endpoint) for endpoint in registration.endpoints],
+        "jmx_port": registration.jmx_port,
+        "timestamp": str(registration.timestamp),
+    }
+    if registration.version >= 3 and registration.rack is not None:
+        content["rack"] = registration.rack
+    if registration.version >= 4:
+        content["listener_security_protocol_map"] = {e.listener: e.protocol for e in registration.endpoints}
+    if registration.version >= 5:
+        content["features"] = {name: dict(levels) for name, levels in registration.features.items()}
+    return _json(content)
 
-    host: str
-    port: int
-    listener: str = "PLAINTEXT"
-    protocol: str = "PLAINTEXT"
 
-    def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.listener}://{host}:{self.port}"
-
-
-@dataclass(frozen=True)
-class Broker:
-    """/brokers/ids/N: a broker's registration. Its creation id (czxid) is the broker epoch; 2.8 writes version 5.
-
-    Host and port on their own are those of the plain listener, and null and -1 where there is none, for clients older than 0.9.
-    Racks are there from version 3, protocols from 4, features from 5.
-    """
-
-    number: int
-    endpoints: tuple[Endpoint, ...]
-    rack: str | None = None
-    jmx_port: int = -1
-    timestamp: int = 0
-    features: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    version: int = 5
-
-    def encode(self) -> bytes:
-        """Return the content in the broker's version, 2 to 5."""
-        plain = next((e for e in self.endpoints if e.protocol == "PLAINTEXT"), None)
-        content: dict[str, Any] = {
-            "version": self.version,
-            "host": plain.host if plain else None,
-            "port": plain.port if plain else -1,
-            "endpoints": [str(endpoint) for endpoint in self.endpoints],
-            "jmx_port": self.jmx_port,
-            "timestamp": str(self.timestamp),
-        }
-        if self.version >= 3 and self.rack is not None:
-            content["rack"] = self.rack
-        if self.version >= 4:
-            content["listener_security_protocol_map"] = {e.listener: e.protocol for e in self.endpoints}
-        if self.version >= 5:
-            content["features"] = {name: dict(levels) for name, levels in self.features.items()}
-        return _json(content)
-
-    @classmethod
-    def decode(cls, number: int, data: bytes) -> Broker:
-        """Return what a content says; version 1 has one plain endpoint."""
-        with _Content(broker(number), data) as content:
-            version = _number(content["version"])
-            protocols = content.get("listener_security_protocol_map") or {}
-            if version == 1:
-                endpoints = [Endpoint(str(content["host"]), _number(content["port"]))]
-            else:
-                endpoints = [_endpoint(text, protocols) for text in content["endpoints"]]
-            return cls(
-                number,
-                tuple(endpoints),
-                content.get("rack"),
-                _number(content["jmx_port"]),
-                int(content.get("timestamp", 0)),
-                content.get("features") or {},
-                version,
-            )
+def decode_broker(number: int, data: bytes) -> BrokerRegistration:
+    """Return the registration that a content of /brokers/ids/N says; version 1 has one plain endpoint."""
+    with _Content(broker(number), data) as content:
+        version = _number(content["version"])
+        protocols = content.get("listener_security_protocol_map") or {}
+        if version == 1:
+            endpoints = [Endpoint(str(content["host"]), _number(content["port"]))]
+        else:
+            endpoints = [_endpoint(text, protocols) for text in content["endpoints"]]
+        return BrokerRegistration(
+            number,
+            tuple(endpoints),
+            content.get("rack"),
+            _number(content["jmx_port"]),
+            int(content.get("timestamp", 0)),
+            content.get("features") or {},
+            version,
+        )
 
 
 def _endpoint(text: str, protocols: Mapping[str, str]) -> Endpoint:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 NO_LEADER = -1
@@ -61,7 +61,7 @@ class LeaderAndIsrRequest:
     controller_epoch: int
     broker_epoch: int
     partitions: Mapping[TopicPartition, LeaderAndIsrState]
-    live_leaders: tuple[znodes.Broker, ...]
+    live_leaders: tuple[BrokerRegistration, ...]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class UpdateMetadataRequest:
     controller_epoch: int
     broker_epoch: int
     partitions: Mapping[TopicPartition, UpdateMetadataState]
-    live_brokers: tuple[znodes.Broker, ...]
+    live_brokers: tuple[BrokerRegistration, ...]
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH, Leadership
 from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 CONSUMER = -1
@@ -141,7 +141,7 @@ class PartitionMetadata:
 class Metadata:
     """Brokers and topics as a broker's cache has them; `errors` are of topics that it cannot tell anything of."""
 
-    brokers: tuple[znodes.Broker, ...]
+    brokers: tuple[BrokerRegistration, ...]
     controller: int
     partitions: Mapping[TopicPartition, PartitionMetadata]
     errors: Mapping[str, Code]

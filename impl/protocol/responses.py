@@ -1,4 +1,4 @@
-"""What a broker answers to followers and clients, as data; what it answers to controllers is `Answer`.
+"""What a broker answers to followers and clients, and to controllers, as data.
 
 Source: Kafka 2.8 ProduceResponse, FetchResponse, OffsetsForLeaderEpochResponse, ListOffsetsResponse, ElectLeadersResponse.
 """
@@ -6,13 +6,20 @@ Source: Kafka 2.8 ProduceResponse, FetchResponse, OffsetsForLeaderEpochResponse,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from kafka_spec.impl.broker.replica_manager import Answer
 from kafka_spec.impl.protocol.data_requests import ControlledShutdownResponse, EpochEnd, Fetched, ListedOffset, Metadata, Produced
 from kafka_spec.impl.protocol.errors import Code
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+
+
+@dataclass(frozen=True)
+class ControllerResponse:
+    """What a broker answers to a controller: an error for the whole request, or a code for each partition."""
+
+    error: Code
+    partitions: Mapping[TopicPartition, Code] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ class ElectLeadersResponse:
 
 
 Response: TypeAlias = (
-    Answer
+    ControllerResponse
     | ProduceResponse
     | FetchResponse
     | OffsetsForLeaderEpochResponse

@@ -17,7 +17,7 @@ from random import Random
 from typing import Any
 
 from kafka_spec.impl.coordination.interface import Service
-from kafka_spec.impl.coordination.znodes import Endpoint
+from kafka_spec.impl.protocol.registration import Endpoint
 from kafka_spec.impl.run import wire
 from kafka_spec.impl.run.chaos import Chaos
 from kafka_spec.impl.run.conductor import Conductor

@@ -14,8 +14,8 @@ from typing import Protocol
 
 from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.coordination.interface import Service, Session
-from kafka_spec.impl.coordination.znodes import Endpoint
 from kafka_spec.impl.log.log import PartitionLog
+from kafka_spec.impl.protocol.registration import Endpoint
 from kafka_spec.impl.run.node import Node
 from kafka_spec.impl.run.observer import Observer
 from kafka_spec.impl.run.options import SETTINGS, Options
