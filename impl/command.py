@@ -111,6 +111,9 @@ def run(options: argparse.Namespace) -> int:
         print(f"kafka-spec: ZooKeeper was lost: {error}", file=sys.stderr)
         return INCONCLUSIVE
     sys.stdout.write(json_of(outcome) if options.format == "json" else text_of(outcome))
+    if outcome.stopped:
+        print(f"kafka-spec: {outcome.stopped}", file=sys.stderr)
+        return INCONCLUSIVE
     return KEPT if outcome.kept else BROKEN
 
 

@@ -24,7 +24,7 @@ from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.responses import ControllerResponse
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run import wire
-from kafka_spec.impl.run.loopback import HOST, LoopbackProcess, run_on_loopback
+from kafka_spec.impl.run.loopback import HOST, ClusterThread, LoopbackProcess, run_on_loopback
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.tasks import Call, Task
 from kafka_spec.impl.run.wire import Frame, Malformed, decode, encode
@@ -193,15 +193,18 @@ def test_a_connection_lives_until_its_reader_ends() -> None:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: complaints.append(context["message"]))
         silent = await asyncio.start_server(hear, HOST, 0)
-        process = LoopbackProcess({0: silent.sockets[0].getsockname()[1]}, lambda error: complaints.append(repr(error)))
+        thread, port = ClusterThread(), silent.sockets[0].getsockname()[1]
+        process = LoopbackProcess({0: port}, thread, lambda error: complaints.append(repr(error)))
         for _ in range(2):
             process.spawn(asks())
         await asyncio.sleep(0.2)
         gc.collect()
         process.end()
+        await asyncio.sleep(0)
         silent.close()
         await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
         await asyncio.sleep(0)
+        thread.end()
 
     asyncio.run(run())
     gc.collect()

@@ -18,8 +18,9 @@ from kafka_spec.impl.coordination.admin import Admin
 from kafka_spec.impl.coordination.memory import Ensemble
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.conductor import Conductor
-from kafka_spec.impl.run.display import Display, brokers_line, leader_of, partitions_table
+from kafka_spec.impl.run.display import Display, brokers_line, partitions_table
 from kafka_spec.impl.run.observer import Observer
+from kafka_spec.impl.run.outcome import leader_of
 
 
 def test_a_run(inside: Command, golden: Callable[[str, str], None], tmp_path: Path) -> None:

@@ -41,10 +41,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperServer
         yield running
 
 
-async def until(done: Callable[[], bool], what: object, every: float = 0.02) -> None:
-    """Let the cluster go on until something is true."""
+async def until(world: LoopbackWorld, done: Callable[[], bool], what: object, every: float = 0.02) -> None:
+    """Let the cluster go on until something is true, which is looked at in its thread."""
     deadline = time.monotonic() + 120
-    while not done():
+    while not await world.thread.do(done):
         assert time.monotonic() < deadline, what
         await asyncio.sleep(every)
 
@@ -58,7 +58,7 @@ async def at_rest(world: LoopbackWorld, controllers: int = 1, written: bool = Tr
         left[:] = unrest(world.cluster, world.numbers, PARTITIONS, written=written)
         return left == expected or failed(world)
 
-    await until(done, left, 0.3)
+    await until(world, done, left, 0.3)
 
 
 def failed(world: LoopbackWorld) -> bool:
@@ -75,18 +75,18 @@ async def fail_over(world: LoopbackWorld) -> None:
     """End the controller's session, which it does not notice: another takes over, and what the old one sends is refused."""
     (old,) = active(world)
     broker, other = world.nodes[old].broker, (old + 1) % 3
-    world.expire(old, deaf=3600.0)
-    await until(lambda: len(active(world)) == 2, "nobody takes over")
+    await world.thread.do(lambda: world.expire(old, deaf=3600.0))
+    await until(world, lambda: len(active(world)) == 2, "nobody takes over")
     (new,) = [number for number in active(world) if number != old]
     newest = world.nodes[new].broker.controller.controller_epoch
-    await until(lambda: world.nodes[other].broker.replicas.controller_epoch == newest, "the new controller is not heard of")
+    await until(world, lambda: world.nodes[other].broker.replicas.controller_epoch == newest, "the new controller is not heard of")
     context = broker.controller.context
     stale = UpdateMetadataRequest(old, context.epoch, context.broker_epochs[other], {}, ())
 
     assert newest == context.epoch + 1
-    assert world.nodes[other].broker.take(stale).error == Code.STALE_CONTROLLER_EPOCH
+    assert (await world.thread.do(lambda: world.nodes[other].broker.take(stale))).error == Code.STALE_CONTROLLER_EPOCH
     world.nodes[old].deaf_until = 0
-    await until(lambda: active(world) == [new] and broker.has_session, "the old controller does not resign")
+    await until(world, lambda: active(world) == [new] and broker.has_session, "the old controller does not resign")
 
 
 async def fence(world: LoopbackWorld) -> None:
@@ -94,19 +94,25 @@ async def fence(world: LoopbackWorld) -> None:
     (old,) = active(world)
     broker, victim = world.nodes[old].broker, (old + 1) % 3
     world.nodes[old].deaf_until = 1 << 62
-    world.cluster.tools.delete(znodes.CONTROLLER)
-    await until(lambda: len(active(world)) == 2, "nobody takes over")
+    await world.thread.do(lambda: world.cluster.tools.delete(znodes.CONTROLLER))
+    await until(world, lambda: len(active(world)) == 2, "nobody takes over")
     await at_rest(world, controllers=2)
-    before = [world.cluster.leadership(partition) for partition in PARTITIONS]
-    broker.session.events()  # what tells it of the new controller is late
-    answers: list[Any] = []
-    broker.controller.handle(ControlledShutdown(victim, world.nodes[victim].broker.epoch, lambda *answer: answers.append(answer)))
-    while broker.controller.life == ControllerState.ACTIVE:
-        assert broker.step()
 
-    assert answers == [(Code.NOT_CONTROLLER, ())]
-    assert [world.cluster.leadership(partition) for partition in PARTITIONS] == before
-    world.nodes[old].deaf_until = 0
+    def write() -> None:
+        before = [world.cluster.leadership(partition) for partition in PARTITIONS]
+        broker.session.events()  # what tells it of the new controller is late
+        answers: list[Any] = []
+        broker.controller.handle(
+            ControlledShutdown(victim, world.nodes[victim].broker.epoch, lambda *answer: answers.append(answer))
+        )
+        while broker.controller.life == ControllerState.ACTIVE:
+            assert broker.step()
+
+        assert answers == [(Code.NOT_CONTROLLER, ())]
+        assert [world.cluster.leadership(partition) for partition in PARTITIONS] == before
+        world.nodes[old].deaf_until = 0
+
+    await world.thread.do(write)
 
 
 def test_fail_over_fencing_and_a_rolling_restart(server: ZooKeeperServer) -> None:
@@ -114,14 +120,15 @@ def test_fail_over_fencing_and_a_rolling_restart(server: ZooKeeperServer) -> Non
 
     async def main(servers: Servers, folder: Path) -> None:
         options = Options(brokers=3, partitions=len(PARTITIONS), real=True)
-        world = LoopbackWorld(options, folder, servers, lambda _: None, lambda _: None, Random(1))
+        world = await LoopbackWorld.begin(options, folder, servers, lambda _: None, lambda _: None, Random(1))
         history = History()
         producer = Producer("p", ALL, 20.0, Random(2), world.clock, world.numbers, PARTITIONS, history)
         try:
             for number in world.numbers:
-                world.start(number)
-            await until(lambda: len(active(world)) == 1, "nobody is elected")
-            Admin(world.cluster.tools, Random(1), print).create_topic(TOPIC, len(PARTITIONS), 3)
+                await world.thread.do(lambda n=number: world.start(n))  # type: ignore[misc]
+            await until(world, lambda: len(active(world)) == 1, "nobody is elected")
+            admin = Admin(world.cluster.tools, Random(1), print)
+            await world.thread.do(lambda: admin.create_topic(TOPIC, len(PARTITIONS), 3))
             await at_rest(world)
             world.process("producer").spawn(producer.run())
 
@@ -131,18 +138,25 @@ def test_fail_over_fencing_and_a_rolling_restart(server: ZooKeeperServer) -> Non
             await at_rest(world)
             for number in world.numbers:
                 epoch = world.nodes[number].broker.epoch
-                world.shut_down(number, 0.0)
-                await until(lambda n=number, e=epoch: n in world.nodes and world.nodes[n].broker.epoch > e, "it does not start")  # type: ignore[misc]
+                await world.thread.do(lambda n=number: world.shut_down(n, 0.0))  # type: ignore[misc]
+
+                def again(n: int = number, before: int = epoch) -> bool:
+                    return n in world.nodes and world.nodes[n].broker.epoch > before
+
+                await until(world, again, "it does not start")
                 await at_rest(world)
             producer.stopping = True
             await at_rest(world, written=False)
 
-            verdict = Judge(world.cluster, history, FIXED, 0, []).judge(PARTITIONS)
-            assert (verdict.lost, verdict.broken, verdict.leaderless) == ([], [], [])
-            assert history.count(ALL)[1] > 0
-            assert {world.cluster.leadership(p).leader for p in PARTITIONS} <= set(world.numbers)  # type: ignore[union-attr]
+            def judge() -> None:
+                verdict = Judge(world.cluster, history, FIXED, 0, []).judge(PARTITIONS)
+                assert (verdict.lost, verdict.broken, verdict.leaderless) == ([], [], [])
+                assert history.count(ALL)[1] > 0
+                assert {world.cluster.leadership(p).leader for p in PARTITIONS} <= set(world.numbers)  # type: ignore[union-attr]
+
+            await world.thread.do(judge)
         finally:
-            world.end()
+            await world.thread.do(world.end)
             await world.ended()
 
     session = KazooSession(server.hosts)

@@ -181,6 +181,15 @@ class Service(Protocol):
     def expire(self, session: Session) -> None:
         """End a session of this service from the servers' side, as when nothing was heard of it for its timeout."""
 
+    def lost(self) -> str:
+        """Return why nobody there will answer any more; nothing while somebody may. It never waits."""
+
+    def is_silent(self) -> bool:
+        """Whether somebody has waited for an answer for so long that it is strange."""
+
+    def abandon(self) -> None:
+        """Wait for no answer any more: what is asked, now or later, is a lost connection at once."""
+
 
 def check_path(path: str) -> str:
     """Return a path that ZooKeeper takes.

@@ -92,6 +92,17 @@ class Ensemble:
             self._end(session.id)
             expired.heard(Event(Kind.EXPIRED))
 
+    def lost(self) -> str:
+        """See `Service.lost`: memory is always there."""
+        return ""
+
+    def is_silent(self) -> bool:
+        """See `Service.is_silent`."""
+        return False
+
+    def abandon(self) -> None:
+        """See `Service.abandon`: nobody ever waits."""
+
     # For sessions
 
     def is_over(self, session: int) -> bool:

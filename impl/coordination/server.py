@@ -1,4 +1,7 @@
-"""A ZooKeeper server of our own, on loopback, from the jars that PySpark brings; it needs Java 17 and no download."""
+"""A ZooKeeper server of our own, on loopback, from the jars that PySpark brings; it needs Java 17 and no download.
+
+It ends with the process that started it, killed or not: coordination/guard.py sees to that.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import importlib.util
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +25,11 @@ maxClientCnxns=0
 admin.enableServer=false
 4lw.commands.whitelist=ruok
 """
+
+
+GUARD = Path(__file__).with_name("guard.py")
+STOP = 15.0
+"""Seconds that the server and its guard have to end."""
 
 
 class NoServer(Exception):  # noqa: N818 - says what happened
@@ -41,16 +50,18 @@ class ZooKeeperServer:
         configuration = folder / "zoo.cfg"
         configuration.write_text(CONFIGURATION.format(data=folder / "data", port=self.port), encoding="utf-8")
         self._output = folder / "zookeeper.log"
-        command = [
-            _java(),
-            "-Xmx256m",
-            "-cp",
-            f"{_jars()}/*",
-            "org.apache.zookeeper.server.ZooKeeperServerMain",
-            str(configuration),
-        ]
+        guard = [sys.executable, "-I", "-S", str(GUARD)]
+        server = ["-Xmx256m", "-cp", f"{_jars()}/*", "org.apache.zookeeper.server.ZooKeeperServerMain", str(configuration)]
         with self._output.open("ab") as output:
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+            # in a session of its own, so that Ctrl-C is for the run alone, which then ends it
+            self._process = subprocess.Popen(
+                [*guard, _java(), *server], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output, start_new_session=True
+            )
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._parent = self._process.stdin
+        with self._process.stdout as told:
+            self.pid = int(told.readline() or -1)
+            """The process of the server."""
         deadline = time.monotonic() + seconds
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > deadline:
@@ -64,15 +75,15 @@ class ZooKeeperServer:
         return f"127.0.0.1:{self.port}"
 
     @property
-    def pid(self) -> int:
-        """The process."""
-        return self._process.pid
+    def exit_code(self) -> int | None:
+        """What the server's process has ended with, 128 and the number of a signal if that killed it; None while it runs."""
+        return self._process.poll()
 
     def stop(self) -> None:
         """End the process, and wait for its end."""
-        self._process.terminate()
+        self._parent.close()
         try:
-            self._process.wait(timeout=10)
+            self._process.wait(timeout=STOP)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

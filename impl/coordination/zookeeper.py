@@ -3,6 +3,7 @@
 What kazoo does otherwise is closed here. After a session has expired kazoo opens another, and what was asked under the old one
 would be done under the new one: here submitting and expiring exclude each other, so nothing is sent by a session that is over.
 Kazoo forgets its watches with a connection and calls them with an event of no type: here that is one `DISCONNECTED`.
+Kazoo tries to reach servers that are gone for ever: here all sessions of a service share one `Silence`, which says when to give up.
 """
 
 from __future__ import annotations
@@ -59,27 +60,68 @@ KINDS = {
 }
 
 
+LOOK = 0.1
+"""Seconds after which who waits for an answer looks whether it is still waited for."""
+
+
+STRANGE = 1.0
+"""Seconds without an answer after which it is strange that there is none."""
+
+
+class Silence:
+    """Since when servers owe an answer, to whoever asks or has lost a connection, and have answered nobody."""
+
+    def __init__(self) -> None:
+        self.since: float | None = None
+        self.abandoned = False
+        """Whether nobody waits for answers any more."""
+
+    def begins(self) -> None:
+        """Somebody waits for the servers; who waited before did so longer."""
+        if self.since is None:
+            self.since = time.monotonic()
+
+    def ends(self) -> None:
+        """The servers have answered somebody."""
+        self.since = None
+
+    @property
+    def seconds(self) -> float:
+        """How long it has lasted."""
+        since = self.since
+        return 0.0 if since is None else time.monotonic() - since
+
+    def wait(self, done: Callable[[float], object], patience: float) -> bool:
+        """Wait so many seconds at the most, or until all is abandoned; return whether it is `done`, which waits some seconds."""
+        self.begins()
+        deadline = time.monotonic() + patience
+        while not self.abandoned and (left := deadline - time.monotonic()) > 0:
+            if done(min(left, LOOK)):
+                return True
+        return False
+
+
 class KazooSession:
     """A session with real servers; the interface is `Session`. Opening it waits until the servers answer."""
 
-    def __init__(self, hosts: str, timeout: float = 6.0, patience: float = 30.0) -> None:
+    def __init__(self, hosts: str, timeout: float = 6.0, patience: float = 30.0, silence: Silence | None = None) -> None:
         """`hosts` is HOST:PORT,...; `timeout` is the session's, `patience` how long a reply is waited for, both in seconds.
 
         Raises:
             ConnectionLost: no server answers within the patience.
         """
+        self._silence = silence or Silence()
         self._client = KazooClient(hosts, timeout=timeout)
         self._patience = patience
         self._lock = threading.Lock()
         self._over = False
-        self._ending = threading.Thread(target=self._shut, daemon=True)
+        self._ending: threading.Thread | None = None
         self._heard: list[Event] = []
         self._last: WatchedEvent | None = None
-        try:
-            self._client.start(timeout=patience)
-        except self._client.handler.timeout_exception:
-            self._shut()
-            raise ConnectionLost(f"no ZooKeeper answers at {hosts} within {patience:g} s; is it running?") from None
+        if not self._silence.wait(self._client.start_async().wait, patience):
+            _end_beside(self._client)
+            raise ConnectionLost(f"no ZooKeeper answers at {hosts} within {patience:g} s; is it running?")
+        self._silence.ends()
         self._id: int
         self._password: bytes
         self._id, self._password = self._client.client_id
@@ -166,17 +208,14 @@ class KazooSession:
         self._client.remove_listener(self._state_changed)
         with self._lock:
             self._end()
-        self._ending.join()
+        if self._ending is not None and not self._silence.abandoned:  # where nobody answers, taking leave takes long
+            self._ending.join()
 
     def _end(self) -> None:
         """Do nothing any more, and stop the client beside, once: its own thread cannot."""
         if not self._over:
             self._over = True
-            self._ending.start()
-
-    def _shut(self) -> None:
-        self._client.stop()
-        self._client.close()
+            self._ending = _end_beside(self._client)
 
     def _do(self, submit: Callable[[], Any]) -> Any:
         """Submit an operation while the session lives, and wait for its answer."""
@@ -184,10 +223,12 @@ class KazooSession:
             if self._over:
                 raise SessionExpired(f"session {self._id:#x}")
             answer = submit()
+        if not self._silence.wait(answer.wait, self._patience):
+            raise ConnectionLost(f"session {self._id:#x}: no answer within {self._patience:g} s")
+        if not isinstance(answer.exception, exceptions.ConnectionLoss):
+            self._silence.ends()
         try:
-            return answer.get(timeout=self._patience)
-        except self._client.handler.timeout_exception:
-            raise ConnectionLost(f"session {self._id:#x}: no answer within {self._patience:g} s") from None
+            return answer.get()
         except tuple(ERRORS) as error:
             raise _error(error) from None
 
@@ -204,7 +245,10 @@ class KazooSession:
         with self._lock:
             if state == KazooState.SUSPENDED:
                 self._heard.append(Event(Kind.DISCONNECTED))
-            elif state == KazooState.LOST and not self._over:
+                self._silence.begins()
+                return
+            self._silence.ends()
+            if state == KazooState.LOST and not self._over:
                 self._heard.append(Event(Kind.EXPIRED))
                 self._end()  # and with it the session that kazoo would open next
 
@@ -212,35 +256,64 @@ class KazooSession:
 class Servers:
     """Real servers; the interface is `Service`. As a context it closes every session that it has opened."""
 
-    def __init__(self, hosts: str, timeout: float = 6.0, patience: float = 30.0) -> None:
-        """See `KazooSession`."""
+    def __init__(
+        self, hosts: str, timeout: float = 6.0, patience: float = 30.0, ended: Callable[[], int | None] = lambda: None
+    ) -> None:
+        """See `KazooSession`; `ended` returns what the only server's process has ended with, None as far as is known it runs."""
         self._hosts = hosts
         self._timeout = timeout
         self._patience = patience
+        self._ended = ended
+        self._silence = Silence()
         self._opened: dict[int, KazooSession] = {}
 
     def connect(self) -> KazooSession:
         """See `Service.connect`."""
-        session = KazooSession(self._hosts, self._timeout, self._patience)
+        session = KazooSession(self._hosts, self._timeout, self._patience, self._silence)
         self._opened[session.id] = session
         return session
+
+    def lost(self) -> str:
+        """See `Service.lost`: the server's process has ended, or nobody was answered for session timeout and patience in all."""
+        if (code := self._ended()) is not None:
+            return f"the ZooKeeper server's process has ended with {code}"
+        if self._silence.seconds > self._timeout + self._patience:
+            return f"no ZooKeeper at {self._hosts} has answered anybody for {self._timeout + self._patience:g} s"
+        return ""
+
+    def is_silent(self) -> bool:
+        """See `Service.is_silent`."""
+        return self._silence.seconds > STRANGE
+
+    def abandon(self) -> None:
+        """See `Service.abandon`."""
+        self._silence.abandoned = True
 
     def expire(self, session: Session) -> None:
         """Take the session over from elsewhere and end it, as its timeout would; wait until its owner has heard of it.
 
         Raises:
-            ConnectionLost: the owner has not heard of it within the patience.
+            ConnectionLost: no server answers, or the owner has not heard of it, within the patience.
         """
-        expired = self._opened[session.id]
+        expired, silence = self._opened[session.id], self._silence
+        if silence.abandoned:
+            expired.close()
+            return
         thief = KazooClient(self._hosts, client_id=expired.credentials)
-        thief.start()
+        if not silence.wait(thief.start_async().wait, self._patience):
+            _end_beside(thief)
+            raise ConnectionLost(f"session {session.id:#x} cannot be ended: no answer within {self._patience:g} s")
+        silence.ends()
         thief.stop()
         thief.close()
-        deadline = time.monotonic() + self._patience
-        while not expired.is_over:
-            if time.monotonic() > deadline:
-                raise ConnectionLost(f"session {session.id:#x} has not heard of its end within {self._patience:g} s")
-            time.sleep(0.01)
+
+        def heard(seconds: float) -> bool:
+            time.sleep(min(seconds, 0.01))
+            return expired.is_over
+
+        if not silence.wait(heard, self._patience):
+            raise ConnectionLost(f"session {session.id:#x} has not heard of its end within {self._patience:g} s")
+        silence.ends()
 
     def close(self) -> None:
         """Close all sessions."""
@@ -252,6 +325,18 @@ class Servers:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+
+def _end_beside(client: KazooClient) -> threading.Thread:
+    """End a client in a thread of its own: its own cannot, and where it reaches nobody that takes as long as its timeouts."""
+
+    def end() -> None:
+        client.stop()
+        client.close()
+
+    ending = threading.Thread(target=end, daemon=True)
+    ending.start()
+    return ending
 
 
 def _stat(stat: ZnodeStat) -> Stat:

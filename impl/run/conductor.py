@@ -13,7 +13,7 @@ from kafka_spec.impl.run.chaos import Chaos
 from kafka_spec.impl.run.client import Consumer, Producer, producers
 from kafka_spec.impl.run.history import History
 from kafka_spec.impl.run.options import TOPIC, Options
-from kafka_spec.impl.run.outcome import Outcome, outcome_of
+from kafka_spec.impl.run.outcome import Outcome, outcome_of, outcome_reached
 from kafka_spec.impl.run.rest import unrest
 from kafka_spec.impl.run.tasks import Sleep
 from kafka_spec.impl.run.verdict import Judge
@@ -56,6 +56,12 @@ class Conductor:
         resting = self.world.now - since
         yield from self._go_on_until(self.world.now + READING)
         return self._outcome(left, resting)
+
+    def reached(self, stopped: str) -> Outcome:
+        """Return what was reached when the run was stopped, without asking the coordination service for anything."""
+        return outcome_reached(
+            self.options, self.world.cluster, self.world.observer, self.history, stopped, self.world.unclean_elections()
+        )
 
     def _begin(self) -> Course:
         """Start the brokers, create the topic, and let clients and faults begin."""

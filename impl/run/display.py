@@ -11,11 +11,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from kafka_spec.impl.broker.partition import Partition
 from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.observer import Observer
-from kafka_spec.spec.control.state import ControllerState, Role
+from kafka_spec.impl.run.outcome import leader_of
+from kafka_spec.spec.control.state import ControllerState
 
 REFRESH = 0.1
 """Real seconds between two pictures."""
@@ -88,16 +88,3 @@ def partitions_table(cluster: Cluster, partitions: list[TopicPartition]) -> Tabl
     if len(partitions) > PARTITIONS:
         table.add_row(f"and {len(partitions) - PARTITIONS} more", "", "", "", "", "")
     return table
-
-
-def leader_of(cluster: Cluster, partition: TopicPartition) -> tuple[int, Partition | None]:
-    """Return who leads a partition under the largest leader epoch, and the partition there; -1 and None if nobody does."""
-    leading = [
-        (broker.replicas.partitions[partition].leader_epoch, number)
-        for number, broker in cluster.brokers.items()
-        if broker.replicas.role_of(partition) == Role.LEADER
-    ]
-    if not leading:
-        return -1, None
-    _, number = max(leading)
-    return number, cluster.brokers[number].replicas.partitions[partition]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kafka_spec.impl.broker.partition import Partition
 from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -13,6 +14,7 @@ from kafka_spec.impl.run.history import ALL, History
 from kafka_spec.impl.run.observer import WHY, Observer
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.verdict import Verdict
+from kafka_spec.spec.control.state import Role
 
 ACKS = {ALL: "all", 1: "1", 0: "0"}
 
@@ -49,11 +51,13 @@ class Outcome:
     controllers: int
     faults: Mapping[str, int]
     partitions: tuple[PartitionOutcome, ...]
+    stopped: str = ""
+    """Why the run was stopped before its end; then nothing was judged, and partitions are as brokers believe."""
 
     @property
     def kept(self) -> bool:
-        """Whether no promise was broken, and every partition has a leader."""
-        return not self.verdict.broken and not self.verdict.leaderless
+        """Whether no promise was broken, and every partition has a leader, as far as was judged."""
+        return not self.stopped and not self.verdict.broken and not self.verdict.leaderless
 
 
 def outcome_of(
@@ -68,25 +72,78 @@ def outcome_of(
     unclean: int,
 ) -> Outcome:
     """Return what came of a run on a cluster that is still there."""
+    partitions = tuple(_partition(cluster, partition) for partition in options.partitions_of_topic())
+    controllers = int(cluster.tools.get(znodes.CONTROLLER_EPOCH)[0])
+    told = Told(rested, resting, unclean, controllers)
+    return _outcome(options, observer, history, verdict, told, partitions)
+
+
+def outcome_reached(
+    options: Options, cluster: Cluster, observer: Observer, history: History, stopped: str, unclean: int
+) -> Outcome:
+    """Return what had come of a run when it was `stopped`, as brokers and clients know it."""
+    believed = {partition: leader_of(cluster, partition) for partition in options.partitions_of_topic()}
+    controllers = max((election.controller_epoch for election in observer.elections), default=0)
+    ends = [0 if led is None or led.log is None else led.log.end_offset for _, led in believed.values()]
+    partitions = tuple(
+        PartitionOutcome(partition, number, -1 if led is None else led.leader_epoch, () if led is None else tuple(led.isr), end)
+        for (partition, (number, led)), end in zip(believed.items(), ends, strict=True)
+    )
+    told = Told(False, 0.0, unclean, controllers)
+    return _outcome(options, observer, history, Verdict(stored=sum(ends)), told, partitions, stopped)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is told of a run beside its records: see `Outcome`."""
+
+    rested: bool
+    resting: float
+    unclean: int
+    controllers: int
+
+
+def _outcome(
+    options: Options,
+    observer: Observer,
+    history: History,
+    verdict: Verdict,
+    told: Told,
+    partitions: tuple[PartitionOutcome, ...],
+    stopped: str = "",
+) -> Outcome:
     counts = {name: history.count(acks) for acks, name in ACKS.items()}
     why = Counter(election.why for election in observer.elections)
-    partitions = tuple(_partition(cluster, partition) for partition in options.partitions_of_topic())
     return Outcome(
         options,
         verdict,
-        rested,
-        resting,
+        told.rested,
+        told.resting,
         {name: sent for name, (sent, _) in counts.items()},
         {name: acknowledged for name, (_, acknowledged) in counts.items()},
         verdict.stored,
         verdict.twice,
         sum(len(values) for values in history.read.values()),
         {one: why[one] for one in WHY.values()},
-        unclean,
-        int(cluster.tools.get(znodes.CONTROLLER_EPOCH)[0]),
+        told.unclean,
+        told.controllers,
         {name: observer.faults[name] for name in options.faults if observer.faults[name]},
         partitions,
+        stopped,
     )
+
+
+def leader_of(cluster: Cluster, partition: TopicPartition) -> tuple[int, Partition | None]:
+    """Return who leads a partition under the largest leader epoch, and the partition there; -1 and None if nobody does."""
+    leading = [
+        (broker.replicas.partitions[partition].leader_epoch, number)
+        for number, broker in cluster.brokers.items()
+        if broker.replicas.role_of(partition) == Role.LEADER
+    ]
+    if not leading:
+        return -1, None
+    _, number = max(leading)
+    return number, cluster.brokers[number].replicas.partitions[partition]
 
 
 def _partition(cluster: Cluster, partition: TopicPartition) -> PartitionOutcome:

@@ -30,7 +30,7 @@ def zookeeper(where: str, folder: Path) -> Iterator[Servers]:
             server = ZooKeeperServer(folder / "zookeeper")
         except NoServer as error:
             raise SpecError(f"--zookeeper start: {error}") from None
-        with server, Servers(server.hosts, patience=PATIENCE) as servers:
+        with server, Servers(server.hosts, patience=PATIENCE, ended=lambda: server.exit_code) as servers:
             yield servers
         return
     hosts, slash, path = where.partition("/")
@@ -42,7 +42,7 @@ def zookeeper(where: str, folder: Path) -> Iterator[Servers]:
         try:
             yield servers
         finally:
-            for name in OURS:
+            for name in OURS if not servers.lost() else ():
                 _delete(session, f"/{name}")
 
 

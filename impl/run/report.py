@@ -17,17 +17,18 @@ SHOWN_PARTITIONS = 12
 
 def text_of(outcome: Outcome) -> str:
     """Return the summary that stands at the end of a run."""
-    options, verdict = outcome.options, outcome.verdict
+    options, verdict, stopped = outcome.options, outcome.verdict, outcome.stopped
     kind = "real" if options.real else "virtual"
     lines = [
         f"{options.era.name}, seed {options.seed}: {options.brokers} brokers, {options.partitions} partitions, replication factor "
-        f"{options.replication_factor}, {options.seconds:g} {kind} seconds, and {outcome.resting:.1f} more to come to rest",
+        f"{options.replication_factor}, {options.seconds:g} {kind} seconds"
+        + (", of which it did not reach the end" if stopped else f", and {outcome.resting:.1f} more to come to rest"),
         _line("faults", _counted(outcome.faults) or "none"),
         _line("produced", f"{sum(outcome.produced.values()):,} records: {_by_acks(outcome.produced)}"),
         _line("acknowledged", f"{_by_acks({k: n for k, n in outcome.acknowledged.items() if k != '0'})} (acks=0 has no answer)"),
         _line("stored", f"{outcome.stored:,} records, {outcome.twice} of them once more by another attempt"),
         _line("read", f"{outcome.read:,} records by a consumer"),
-        _line("lost", _lost(verdict.lost)),
+        _line("lost", "nobody has looked" if stopped else _lost(verdict.lost)),
         _line("elected", f"{sum(outcome.elections.values())} leaders: {_counted(outcome.elections)}; {outcome.unclean} unclean"),
         _line("", f"{outcome.controllers} controller{'' if outcome.controllers == 1 else 's'}"),
     ]
@@ -41,6 +42,9 @@ def text_of(outcome: Outcome) -> str:
     ]
     if len(outcome.partitions) > SHOWN_PARTITIONS:
         lines.append(_line("", f"and {len(outcome.partitions) - SHOWN_PARTITIONS} more partitions"))
+    if stopped:
+        believed = "leaders and ISRs are those that brokers believe in"
+        return "\n".join([*lines, _line("verdict", f"INCONCLUSIVE: {stopped}; {believed}")]) + "\n"
     names = list(dict.fromkeys(broken.promise for broken in verdict.broken))
     lines.append(_line("verdict", f"BROKEN: {', '.join(names)}" if names else "every promise was kept"))
     return "\n".join([*lines, *(line for name in names for line in _promise(name, verdict.broken))]) + "\n"
@@ -99,6 +103,7 @@ def json_of(outcome: Outcome) -> str:
                 "seconds": options.seconds,
                 "faults": list(options.faults),
                 "kept": outcome.kept,
+                "stopped": outcome.stopped,
                 "rested": outcome.rested,
                 "happened": dict(outcome.faults),
                 "produced": dict(outcome.produced),

@@ -1,0 +1,231 @@
+"""Servers that a run starts, and servers that leave it: real processes, killed and stopped; `ps` shows what is left."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT
+
+from kafka_spec.impl.coordination.memory import Ensemble
+from kafka_spec.impl.coordination.server import GUARD, ZooKeeperServer
+from kafka_spec.impl.coordination.zookeeper import Servers
+from kafka_spec.impl.run.loopback import run_on_loopback
+from kafka_spec.impl.run.options import Options
+
+
+def shown(text: str) -> list[str]:
+    """Return what `ps` shows of living processes whose command lines hold a text."""
+    lines = subprocess.run(
+        ["ps", "-eo", "pid,ppid,stat,args", "-ww"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    return [line for line in lines if text in line and line.split()[2][0] != "Z"]
+
+
+def wait(done: Callable[[], Any], seconds: float = 60.0) -> Any:
+    """Wait until something is true; return it."""
+    deadline = time.monotonic() + seconds
+    while not (found := done()):
+        assert time.monotonic() < deadline, "it does not come true"
+        time.sleep(0.05)
+    return found
+
+
+class Run:
+    """A process of `kafka-spec run --zookeeper start`; its servers' command lines hold its folder."""
+
+    def __init__(self, folder: Path, *more: str) -> None:
+        self.folder = folder / "data"
+        command = [sys.executable, "-m", "kafka_spec", "run", "--zookeeper", "start", "--data", str(self.folder), *more]
+        self.log = folder / "stderr"
+        with self.log.open("w") as errors:
+            self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True)
+        wait(lambda: "elects broker" in self.log.read_text() or self.process.poll() is not None)
+        assert self.process.poll() is None, self.log.read_text()
+
+    def servers(self, of: str = "java") -> list[int]:
+        """Return the processes of its server, or of the server's guard."""
+        lines = [line for line in shown(f"{self.folder}/zookeeper/zoo.cfg") if (GUARD.name in line) == (of == "guard")]
+        return [int(line.split()[0]) for line in lines]
+
+    def end(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Run]]:
+    """Return a function that starts a run, which ends with the test."""
+    runs: list[Run] = []
+
+    def begin(*more: str) -> Run:
+        runs.append(Run(tmp_path, *more))
+        return runs[-1]
+
+    yield begin
+    for run in runs:
+        run.end()
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_leaves_no_server(start: Callable[..., Run]) -> None:
+    """A run that is killed takes its ZooKeeper with it: `ps` shows nothing of either."""
+    run = start("--seconds", "60", "--faults", "none", "--partitions", "2")
+    assert len(run.servers()) == len(run.servers("guard")) == 1
+    run.process.kill()
+    run.process.communicate()
+    wait(lambda: not shown(str(run.folder)), 10)
+
+
+@pytest.mark.slow
+def test_a_server_that_is_killed_ends_the_run(start: Callable[..., Run]) -> None:
+    """ZooKeeper killed in mid-run ends the run at once, with 3, what was reached, and the reason; nothing is left."""
+    run = start("--seconds", "60", "--faults", "none", "--partitions", "2", "--format", "json")
+    time.sleep(2)
+    (server,) = run.servers()
+    os.kill(server, signal.SIGKILL)
+    since = time.monotonic()
+    output, _ = run.process.communicate(timeout=60)
+    told = json.loads(output)
+
+    assert time.monotonic() - since < 10
+    assert run.process.returncode == 3
+    assert told["stopped"] == "ZooKeeper was lost: the ZooKeeper server's process has ended with 137"
+    assert told["kept"] is False
+    assert told["acknowledged"]["all"] > 0
+    assert told["stored"] > 0
+    assert [one["leader"] >= 0 for one in told["partitions_at_the_end"]] == [True, True]
+    assert run.log.read_text().endswith(f"kafka-spec: {told['stopped']}\n")
+    assert shown(str(run.folder)) == []
+
+
+@pytest.mark.slow
+def test_a_silent_server_ends_the_run(tmp_path: Path) -> None:
+    """A server that answers nobody for session timeout and patience ends the run with what was reached; the event loop goes on."""
+    turns: list[float] = []
+
+    async def beat() -> None:
+        while True:
+            turns.append(time.monotonic())
+            await asyncio.sleep(0.02)
+
+    async def main(service: Servers) -> Any:
+        beating = asyncio.create_task(beat())
+        asyncio.get_running_loop().call_later(4.0, os.kill, server.pid, signal.SIGSTOP)
+        options = Options(seconds=120.0, faults=(), partitions=2, real=True)
+        outcome = await run_on_loopback(options, tmp_path / "brokers", service)
+        beating.cancel()
+        return outcome
+
+    with ZooKeeperServer(tmp_path / "zookeeper") as server, Servers(server.hosts, timeout=2.0, patience=2.0) as service:
+        began = time.monotonic()
+        outcome = asyncio.run(main(service))
+        seconds = time.monotonic() - began
+        os.kill(server.pid, signal.SIGCONT)
+
+    assert outcome.stopped == f"ZooKeeper was lost: no ZooKeeper at {server.hosts} has answered anybody for 4 s"
+    assert sum(outcome.acknowledged.values()) > 0
+    assert 4.0 + 4.0 < seconds < 4.0 + 2.0 + 4.0 + 5.0
+    assert max(later - before for before, later in itertools.pairwise(turns)) < 1.5
+
+
+def test_asking_never_blocks_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a question to the coordination service takes two seconds, the event loop has its turns."""
+    from kafka_spec.impl.coordination.memory import MemorySession
+
+    turns: list[float] = []
+    get, slow = MemorySession.get, [True]
+
+    def hesitating(self: MemorySession, path: str, *, watch: bool = False) -> Any:
+        if turns and slow and slow.pop():
+            time.sleep(2.0)
+        return get(self, path, watch=watch)
+
+    async def beat() -> None:
+        while True:
+            turns.append(time.monotonic())
+            await asyncio.sleep(0.01)
+
+    async def main() -> None:
+        beating = asyncio.create_task(beat())
+        await asyncio.sleep(0.05)
+        await run_on_loopback(Options(seconds=0.2, faults=(), partitions=1, real=True), tmp_path, Ensemble())
+        beating.cancel()
+
+    monkeypatch.setattr(MemorySession, "get", hesitating)
+    asyncio.run(main())
+    assert slow == []
+    assert max(later - before for before, later in itertools.pairwise(turns)) < 1.5
+
+
+GUARDED = """
+import subprocess, sys
+command = [sys.executable, *sys.argv[1:]]
+guard = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
+print(guard.pid, guard.stdout.readline(), flush=True)
+sys.stdin.read()
+"""
+NO_KERNEL = f"import sys; sys.path.insert(0, {str(GUARD.parent)!r}); import guard; guard.main(sys.argv[1:], lambda: None)"
+
+
+@pytest.mark.parametrize("guard", [(str(GUARD),), ("-c", NO_KERNEL)], ids=["this system", "any system"])
+@pytest.mark.parametrize("stubborn", [False, True])
+def test_the_guard(guard: tuple[str, ...], stubborn: bool, tmp_path: Path) -> None:
+    """A guarded program ends with its parent, by the pipe alone where the kernel does not help; a stubborn one is killed."""
+    mark = f"guarded-{tmp_path}"
+    hold = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(99)"
+    program = [sys.executable, "-c", hold, mark] if stubborn else ["sleep", "99.25"]
+    parent = subprocess.Popen(
+        [sys.executable, "-c", GUARDED, *guard, *program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert parent.stdout is not None
+    numbers = [int(number) for number in parent.stdout.readline().split() + parent.stdout.readline().split()]
+    alive = [number for number in numbers if Path(f"/proc/{number}").exists()]
+    assert alive == numbers
+    time.sleep(0.3)  # a stubborn one has to begin to be that
+    parent.kill()
+    parent.communicate()
+    wait(lambda: not any(_lives(number) for number in numbers), 15)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel of Linux does it")
+def test_a_guard_that_is_killed() -> None:
+    """On Linux the server ends even if its guard is killed."""
+    guard = subprocess.Popen(
+        [sys.executable, str(GUARD), "sleep", "99.5"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert guard.stdout is not None
+    number = int(guard.stdout.readline())
+    guard.kill()
+    guard.communicate()
+    wait(lambda: not _lives(number), 10)
+
+
+def _lives(number: int) -> bool:
+    """Whether a process is there, and no zombie that nobody has buried."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_the_server_tells_its_process(tmp_path: Path) -> None:
+    """A server tells its own process and how that ended; stopping it twice does no harm, and nothing is left."""
+    with ZooKeeperServer(tmp_path) as server:
+        assert server.exit_code is None
+        assert any("java" in line and line.split()[0] == str(server.pid) for line in shown(str(tmp_path)))
+        os.kill(server.pid, signal.SIGKILL)
+        assert wait(lambda: server.exit_code) == 137
+    server.stop()
+    assert shown(str(tmp_path)) == []
