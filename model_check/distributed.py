@@ -19,6 +19,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,8 @@ SMALL_PART = 16_384
 """Below this a task of its own does not pay."""
 UNROLL = ((100_000, 4), (400_000, 2))
 """So many levels run in one job while the frontier is at most so wide."""
+VERIFIERS = 16
+"""The most files that are read at once when a folder is verified, one a core."""
 STEEP = 4.0
 """The most that a level is expected to be wider than the one before."""
 
@@ -204,8 +207,10 @@ class Run:
             there = {name for name, _, _ in store.parts_of(self.storage, level)}
             for name in sorted(there - named):
                 self.storage.files.delete_file(name)
-            for told in content["files"]:
-                store.verify_part(self.storage, told)
+        everything = [told for content in finished for told in content["files"]]
+        with ThreadPoolExecutor(min(VERIFIERS, os.cpu_count() or 1)) as pool:
+            for _ in pool.map(lambda told: store.verify_part(self.storage, told), everything):
+                self.check_budget()
         self.remove_unfinished(len(finished) - 1)
         return finished
 

@@ -8,7 +8,8 @@
 
 Knows bytes and files, no search and no Spark. The states of a level are split by ranges of fingerprints: part p of n holds those
 whose first bits, log2(n) of them, are p. A file is written under another name, which Parquet readers pass over, and renamed
-when it is whole. A level counts when its level-NNNNN.json stands; that is written last, and carries the digest of the one before.
+when it is whole. A level counts when its level-NNNNN.json stands; that is written last, and carries the digest of each file, and of
+the summary before.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ from pyarrow import fs
 
 from kafka_spec.spec.table import SpecError
 
-FORMAT = 1
+FORMAT = 2
+CHUNK = 4 << 20
+"""How many bytes of a file are read at a time to make its digest."""
 GROUP_BYTES = 16 << 20
 """What the states in a row group of a file take: what has to be read to see one of them."""
 TOP = (1 << 64) - 1
@@ -188,9 +191,10 @@ def write_part(storage: Storage, name: str, rows: Rows) -> dict[str, Any]:
         "record": _binary(rows.states),
     }
     with storage.replacing(name) as stream:
+        digesting = _Digesting(stream)
         pq.write_table(
             pa.table(columns),
-            stream,
+            pa.PythonFile(digesting, mode="w"),
             row_group_size=max(1, GROUP_BYTES // rows.states.shape[1]),
             compression={"fingerprint": "none", "parent": "none", "action": "none", "record": "lz4"},
             use_dictionary=False,
@@ -198,26 +202,51 @@ def write_part(storage: Storage, name: str, rows: Rows) -> dict[str, Any]:
             write_page_checksum=True,
             store_schema=False,
         )
-    return told_of(storage, name, rows)
+    return _told(name, rows, digesting.bytes, digesting.digest.hexdigest())
 
 
 def told_of(storage: Storage, name: str, rows: Rows) -> dict[str, Any]:
-    """Return what is remembered of a file with these states."""
-    return {
-        "name": name,
-        "rows": len(rows.marks),
-        "bytes": storage.size(name),
-        "sum": f"{int(rows.marks.sum(dtype=np.uint64)):016x}",
-        "footer": _footer(storage, name),
-    }
+    """Return what is remembered of a file with these states that stands already."""
+    return _told(name, rows, *digest_of(storage, name))
 
 
-def _footer(storage: Storage, name: str) -> str:
-    """Return the digest of the end of a Parquet file, which no checksum of Parquet's own covers."""
-    with storage.files.open_input_file(name) as stream:
-        size = stream.size()
-        length = int.from_bytes(stream.read_at(4, max(0, size - 8)), "little") + 8
-        return hashlib.sha256(stream.read_at(min(length, size), max(0, size - length))).hexdigest()
+def _told(name: str, rows: Rows, size: int, digest: str) -> dict[str, Any]:
+    total = f"{int(rows.marks.sum(dtype=np.uint64)):016x}"
+    return {"name": name, "rows": len(rows.marks), "bytes": size, "sum": total, "digest": digest}
+
+
+class _Digesting:
+    """A stream to write to, which knows the length and the digest of what was written, whatever becomes of it on storage."""
+
+    closed = False
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self.bytes = 0
+        self.digest = hashlib.sha256()
+
+    def write(self, content: Any) -> int:
+        """Write some bytes."""
+        self._stream.write(content)
+        self.digest.update(content)
+        self.bytes += len(content)
+        return len(content)
+
+    def flush(self) -> None:
+        """Nothing waits here."""
+
+
+def digest_of(storage: Storage, name: str) -> tuple[int, str]:
+    """Return length and digest of all bytes of a file; -1 and nothing if there is none."""
+    found, size = hashlib.sha256(), 0
+    try:
+        with storage.files.open_input_stream(name) as stream:
+            while chunk := stream.read(CHUNK):
+                found.update(chunk)
+                size += len(chunk)
+    except FileNotFoundError:
+        return -1, ""
+    return size, found.hexdigest()
 
 
 def _binary(states: npt.NDArray[np.uint8]) -> Any:
@@ -272,16 +301,13 @@ def _rows(table: Any, low: int, high: int) -> Rows:
 
 
 def verify_part(storage: Storage, told: Mapping[str, Any]) -> None:
-    """Raise Damaged unless a file has the states that were written to it."""
-    name = told["name"]
-    if storage.size(name) != told["bytes"] or _footer(storage, name) != told["footer"]:
-        raise Damaged(f"{storage.place}: {name} is missing, or is not as it was written")
-    count, total = 0, 0
-    for rows in read_part(storage, name, columns=()):
-        count += len(rows.marks)
-        total += int(rows.marks.sum(dtype=np.uint64))
-    if (count, f"{total & TOP:016x}") != (told["rows"], told["sum"]):
-        raise Damaged(f"{storage.place}: {name} is damaged: it has other states than were written")
+    """Raise Damaged unless a file holds, to the last byte, what was written to it."""
+    name, size = told["name"], storage.size(told["name"])
+    if size != told["bytes"]:
+        there = f"is damaged: it has {size:,} bytes, and {told['bytes']:,} were written" if size >= 0 else "is missing"
+        raise Damaged(f"{storage.place}: {name} {there}")
+    if digest_of(storage, name) != (told["bytes"], told["digest"]):
+        raise Damaged(f"{storage.place}: {name} is damaged: its digest is not that of what was written")
 
 
 def find(storage: Storage, level: int, mark: int) -> Rows:

@@ -289,6 +289,23 @@ def test_damage(finished: Path, harm: Callable[[Path], object]) -> None:
         resume(finished)
 
 
+@pytest.mark.parametrize("column", ["fingerprint", "parent", "action", "record"])
+@pytest.mark.parametrize("level", [0, 9])
+def test_one_flipped_byte_of_a_finished_level(finished: Path, column: str, level: int) -> None:
+    """One flipped bit in any column of any finished level is found before the search goes on, and refused by one clear line."""
+    name = f"levels/level={level:05d}/part-000-of-001.parquet"
+    group = pq.ParquetFile(finished / name).metadata.row_group(0)
+    (place,) = [group.column(n) for n in range(group.num_columns) if group.column(n).path_in_schema == column]
+    _flip(finished / name, place.data_page_offset + place.total_compressed_size - 3)
+
+    with pytest.raises(SpecError) as refused:
+        resume(finished)
+    assert str(refused.value) == (
+        f"{finished}: {name} is damaged: its digest is not that of what was written; remove the folder and begin anew, "
+        "or mend it from a copy"
+    )
+
+
 def test_damage_to_records_is_told_when_they_are_read(finished: Path) -> None:
     """A flipped bit in the records themselves is met by their checksum."""
     file = finished / "levels/level=00009/part-000-of-001.parquet"

@@ -1,0 +1,41 @@
+"""What verifying a state-dir costs: searches kip_320 at some bounds, then verifies every byte of what is left, as --resume does.
+
+The pages are in the system's cache, so this is the cost of the digests; a disk that is slower than they are adds its own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from kafka_spec.model_check import distributed, state_dir
+from kafka_spec.model_check.exploration import Distribution
+from kafka_spec.spec.models import MODELS
+
+
+def main(name: str = "large") -> None:
+    spec = MODELS["replication/kip_320"]
+    bounds = next(dict(bounds.values) for bounds in spec.bound_sets if bounds.name == name)
+    with tempfile.TemporaryDirectory(prefix="kafka-spec-resume-") as folder:
+        began = time.perf_counter()
+        found = distributed.explore(spec, bounds, Distribution(folder, handover=1 << 60, latest=1 << 60))
+        searched = time.perf_counter() - began
+        storage = state_dir.Storage(folder)
+        files = [told for content in state_dir.finished_levels(storage) for told in content["files"]]
+        size = sum(told["bytes"] for told in files)
+        print(f"{found.distinct:,} states in {len(files)} files of {size / 1e6:,.0f} MB, searched and written in {searched:.1f} s")
+        for threads in sorted({1, min(distributed.VERIFIERS, os.cpu_count() or 1)}):
+            began = time.perf_counter()
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(lambda told: state_dir.verify_part(storage, told), files))
+            seconds = time.perf_counter() - began
+            print(
+                f"verified by {threads} threads in {seconds:.2f} s: {size / seconds / 1e6:,.0f} MB/s, {seconds / found.distinct * 1e9:.0f} ns a state"
+            )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
