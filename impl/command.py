@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from kafka_spec.impl.coordination.interface import CoordinationError
-from kafka_spec.spec.control.decisions import SuffixLoss
 from kafka_spec.spec.control.eras import SPECS
+from kafka_spec.spec.log import unflushed_may_be_lost
 from kafka_spec.spec.table import Spec, SpecError
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _options(options: argparse.Namespace) -> Options:
             f"--faults {only_simulated[0]} is of the simulation; with --zookeeper there is {', '.join(ANYWHERE)}, or none"
         )
     era = find_era(options.era)
-    if era.constants({}).suffix_loss != SuffixLoss.OUTSIDE_ISR and not real:
+    if unflushed_may_be_lost(1, 1, era.constants({}).suffix_loss) and not real:
         faults = parse_faults(",".join((*faults, "power")))
     return Options(
         brokers=options.brokers,

@@ -744,7 +744,49 @@ def value_at(value: Any, path: Path) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Sets of brokers as bit masks: ordinary functions of the subset, compiled like any other
+# Sets of brokers. The functions are ordinary ones of the subset, compiled like any other
+
+
+class BrokerSet(int):
+    """A set of brokers, held as a bit mask: compiled code and the state of a model have the plain number.
+
+    `BrokerSet.of(numbers)` makes one, iterating gives its brokers in ascending order, and `&`, `|` and `~` make sets of sets.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, brokers: Iterable[int]) -> BrokerSet:
+        """Return the set of these brokers."""
+        mask = 0
+        for broker in brokers:
+            mask |= 1 << broker
+        return cls(mask)
+
+    def __and__(self, other: int) -> BrokerSet:
+        return BrokerSet(int.__and__(self, other))
+
+    def __or__(self, other: int) -> BrokerSet:
+        return BrokerSet(int.__or__(self, other))
+
+    __rand__ = __and__
+    __ror__ = __or__
+
+    def __invert__(self) -> BrokerSet:
+        return BrokerSet(int.__invert__(self))
+
+    def __contains__(self, broker: int) -> bool:
+        return broker >= 0 and bool(self >> broker & 1)
+
+    def __iter__(self) -> Iterator[int]:
+        return (broker for broker in range(self.bit_length()) if self >> broker & 1)
+
+    def __repr__(self) -> str:
+        return show_set(self)
+
+
+NO_BROKERS = BrokerSet()
+"""The empty set."""
 
 
 def contains(brokers: int, broker: int) -> int:
@@ -752,19 +794,24 @@ def contains(brokers: int, broker: int) -> int:
     return (brokers >> broker) & 1
 
 
-def including(brokers: int, broker: int) -> int:
-    """The set and the broker."""
-    return brokers | (1 << broker)
-
-
-def excluding(brokers: int, broker: int) -> int:
-    """The set without the broker."""
-    return brokers & ~(1 << broker)
-
-
-def only(broker: int) -> int:
+def only(broker: int) -> BrokerSet:
     """The set of this broker alone."""
-    return 1 << broker
+    return NO_BROKERS | (1 << broker)
+
+
+def including(brokers: int, broker: int) -> BrokerSet:
+    """The set and the broker."""
+    return only(broker) | brokers
+
+
+def excluding(brokers: int, broker: int) -> BrokerSet:
+    """The set without the broker."""
+    return ~only(broker) & brokers
+
+
+def first_brokers(count: int) -> BrokerSet:
+    """The set of the brokers below a number: all of them, if there are so many."""
+    return NO_BROKERS | ((1 << count) - 1)
 
 
 def show_set(brokers: int) -> str:

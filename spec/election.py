@@ -1,18 +1,37 @@
-"""Who leads, who is in sync, and who must be told: Kafka's leader election strategies and the first leader.
+"""Who leads, who is in sync, and who is told: elections, removals from the ISR, and when an election is due.
 
-Pure functions of the language of spec/lint.py, for every model and for the implementation. An *assignment* is the ordered sequence
-of the brokers that hold a partition, the preferred one first; sets of brokers are bit masks. Each strategy returns (leader,
-ISR, recipients); the leader is `NONE` where nobody can be elected, and then the rest means nothing. The order of the ISR, which
-Kafka keeps as a list, decides nothing and is left out.
+Pure functions of the language of spec/lint.py, for every model and for the implementation; the decisions of an era are arguments.
+An *assignment* is the ordered sequence of the brokers that hold a partition, the preferred one first. `live` are the brokers that
+can lead: registered, and not shutting down; `stopping` are those that shut down. Each strategy returns (leader, ISR, recipients);
+the leader is `NONE` where nobody can be elected, and then the rest means nothing. The order of the ISR, a list in Kafka, decides
+nothing and is left out.
 
 Source: Kafka 2.8 Election.scala and PartitionLeaderElectionAlgorithms (PartitionStateMachine.scala:522-547).
 """
 
 from __future__ import annotations
 
+import enum
 from typing import Protocol
 
-from kafka_spec.spec.domain import NONE, contains, including, only
+from kafka_spec.spec.decisions import (
+    Checked,
+    DeadReplicas,
+    LastIsrMember,
+    OfflineRecipients,
+    ShrinkRecipients,
+    ShutdownRecipients,
+)
+from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, contains, including, only
+from kafka_spec.spec.partition import PartitionState
+
+
+class Strategy(enum.IntEnum):
+    """The election strategies of Kafka's partition state machine."""
+
+    OFFLINE = 0
+    PREFERRED = 1
+    CONTROLLED_SHUTDOWN = 2
 
 
 class Brokers(Protocol):
@@ -22,7 +41,7 @@ class Brokers(Protocol):
     def __getitem__(self, place: int, /) -> int: ...
 
 
-def first_of(assignment: Brokers, candidates: int) -> int:
+def first_of(assignment: Brokers, candidates: BrokerSet) -> int:
     """Return the first assigned broker among the candidates, or NONE."""
     for place in range(len(assignment)):
         if contains(candidates, assignment[place]) == 1:
@@ -30,15 +49,43 @@ def first_of(assignment: Brokers, candidates: int) -> int:
     return NONE
 
 
-def members(assignment: Brokers) -> int:
+def members(assignment: Brokers) -> BrokerSet:
     """Return the assigned brokers as a set."""
-    brokers = 0
+    brokers = NO_BROKERS
     for place in range(len(assignment)):
         brokers = including(brokers, assignment[place])
     return brokers
 
 
-def unclean_election_is_permitted(isr: int, live: int, asked: int, configured: int) -> int:
+# ---------------------------------------------------------------------------------------------------------------------
+# Elections
+
+
+def elect(
+    strategy: int,
+    assignment: Brokers,
+    live: BrokerSet,
+    stopping: BrokerSet,
+    isr: BrokerSet,
+    unclean: int,
+    offline_recipients: int,
+    shutdown_recipients: int,
+) -> tuple[int, BrokerSet, BrokerSet]:
+    """Elect as a strategy of the partition state machine does; `unclean` is 1 where the topic lets others than the ISR lead.
+
+    Kafka 2.8: PartitionStateMachine.doElectLeaderForPartitions.
+    """
+    if strategy == Strategy.PREFERRED:
+        leader, left, recipients = elect_preferred(assignment, live, isr)
+    elif strategy == Strategy.CONTROLLED_SHUTDOWN:
+        leader, left, recipients = elect_controlled_shutdown(assignment, live, stopping, isr, shutdown_recipients)
+    else:
+        permitted = unclean_election_is_permitted(isr, live, 0, unclean)
+        leader, left, recipients = elect_offline(assignment, live, stopping, isr, permitted, offline_recipients)
+    return leader, left, recipients
+
+
+def unclean_election_is_permitted(isr: BrokerSet, live: BrokerSet, asked: int, configured: int) -> int:
     """1 if a broker outside the ISR may lead: never while some member of the ISR is live.
 
     Otherwise where an operator asked for it, or the topic's unclean.leader.election.enable says so.
@@ -49,24 +96,29 @@ def unclean_election_is_permitted(isr: int, live: int, asked: int, configured: i
     return asked | configured
 
 
-def elect_offline(assignment: Brokers, live: int, isr: int, unclean: int) -> tuple[int, int, int]:
+def elect_offline(
+    assignment: Brokers, live: BrokerSet, stopping: BrokerSet, isr: BrokerSet, unclean: int, offline_recipients: int
+) -> tuple[int, BrokerSet, BrokerSet]:
     """Elect for a partition whose leader is dead: the first assigned broker that is live and in the ISR.
 
-    Where there is none and `unclean` permits, the first that is live, which then is the whole ISR.
+    Where there is none and `unclean` permits, the first that is live, which then is the whole ISR. The recipients are the live
+    replicas, and those that shut down where the era thinks of a leader that does.
     Kafka 2.8: Election.leaderForOffline.
     """
-    told = members(assignment) & live
+    recipients = members(assignment) & live
+    if offline_recipients == OfflineRecipients.LIVE_OR_STOPPING:
+        recipients = members(assignment) & (live | stopping)
     leader = first_of(assignment, live & isr)
     if leader != NONE:
-        return leader, isr & live, told
+        return leader, isr & live, recipients
     if unclean == 1:
         leader = first_of(assignment, live)
         if leader != NONE:
-            return leader, only(leader), told
-    return NONE, isr, 0
+            return leader, only(leader), recipients
+    return NONE, isr, NO_BROKERS
 
 
-def elect_reassigned(target: Brokers, live: int, isr: int) -> tuple[int, int, int]:
+def elect_reassigned(target: Brokers, live: BrokerSet, isr: BrokerSet) -> tuple[int, BrokerSet, BrokerSet]:
     """Elect for a partition that moves to the target brokers: the first of them that is live and in the ISR.
 
     Kafka 2.8: Election.leaderForReassign.
@@ -74,27 +126,31 @@ def elect_reassigned(target: Brokers, live: int, isr: int) -> tuple[int, int, in
     return first_of(target, live & isr), isr, members(target)
 
 
-def elect_preferred(assignment: Brokers, live: int, isr: int) -> tuple[int, int, int]:
+def elect_preferred(assignment: Brokers, live: BrokerSet, isr: BrokerSet) -> tuple[int, BrokerSet, BrokerSet]:
     """Elect the first assigned broker, if it is live and in the ISR, and nobody else.
 
     Kafka 2.8: Election.leaderForPreferredReplica.
     """
     if len(assignment) > 0 and contains(live & isr, assignment[0]) == 1:
         return assignment[0], isr, members(assignment)
-    return NONE, isr, 0
+    return NONE, isr, NO_BROKERS
 
 
-def elect_controlled_shutdown(assignment: Brokers, live: int, stopping: int, isr: int) -> tuple[int, int, int]:
+def elect_controlled_shutdown(
+    assignment: Brokers, live: BrokerSet, stopping: BrokerSet, isr: BrokerSet, shutdown_recipients: int
+) -> tuple[int, BrokerSet, BrokerSet]:
     """Elect in place of brokers that are shutting down: the first assigned that is live, in the ISR, and stays.
 
-    `live` is the live brokers without those that shut down, `stopping` those that do. These leave the ISR, and are told: who led
-    until now must hear that it leads no more (KAFKA-7482). Kafka 2.8: Election.leaderForControlledShutdown.
+    Those that shut down leave the ISR, and are told where the era knows that who led until now must hear that it leads no more
+    (KAFKA-7482). Kafka 2.8: Election.leaderForControlledShutdown.
     """
-    told = members(assignment) & (live | stopping)
-    return first_of(assignment, live & isr & ~stopping), isr & ~stopping, told
+    recipients = members(assignment) & (live | stopping)
+    if shutdown_recipients == ShutdownRecipients.LIVE:
+        recipients = recipients & ~stopping
+    return first_of(assignment, live & isr & ~stopping), isr & ~stopping, recipients
 
 
-def first_leader_and_isr(assignment: Brokers, live: int) -> tuple[int, int, int]:
+def first_leader_and_isr(assignment: Brokers, live: BrokerSet) -> tuple[int, BrokerSet, BrokerSet]:
     """Choose for a new partition: the first assigned broker that is live leads, and all that are live are the ISR.
 
     Only the ISR is told. Kafka 2.8: PartitionStateMachine.initializeLeaderAndIsrForPartitions.
@@ -103,16 +159,95 @@ def first_leader_and_isr(assignment: Brokers, live: int) -> tuple[int, int, int]
     return first_of(assignment, live), isr, isr
 
 
-def leader_without(leader: int, broker: int) -> int:
-    """Return who leads once the broker is gone: nobody, if it led. Kafka 2.8: ReplicaStateMachine.doRemoveReplicasFromIsr."""
-    return NONE if leader == broker else leader
+# ---------------------------------------------------------------------------------------------------------------------
+# When an election is due
 
 
-def isr_without(isr: int, broker: int, keep_last: int) -> int:
-    """Return the ISR once the broker is gone: where `keep_last` is 1, a last member stays (KAFKA-5083).
+def election_is_due(partition: int, strategy: int) -> bool:
+    """Whether a leader is elected: the partition is new or offline, or another strategy than that for dead leaders was asked for.
 
-    Kafka 2.8: ReplicaStateMachine.doRemoveReplicasFromIsr.
+    Kafka 2.8: PartitionStateMachine.triggerOnlineStateChangeForPartitions.
     """
-    if keep_last == 1 and isr == only(broker):
-        return isr
-    return isr & ~only(broker)
+    return strategy != Strategy.OFFLINE or partition == PartitionState.NEW or partition == PartitionState.OFFLINE
+
+
+def election_is_due_after_removal(partition: int, isr: BrokerSet, live: BrokerSet, election_after_removal: int) -> bool:
+    """Whether an election is tried once more after replicas have left: there is no leader, and the ISR has a live member now.
+
+    Somebody joined the ISR between the election and the removal. No Kafka does it.
+    """
+    return election_after_removal == Checked.YES and partition == PartitionState.OFFLINE and isr & live != 0
+
+
+def preferred_leader_leads(assignment: Brokers, leader: int) -> bool:
+    """Whether the first assigned broker leads: a preferred election is not needed.
+
+    Kafka 2.8: KafkaController.processReplicaLeaderElection.
+    """
+    return leader == assignment[0]
+
+
+class ShutdownPart(enum.IntEnum):
+    """What becomes of a replica whose broker shuts down in a controlled way."""
+
+    NOTHING = 0
+    """It goes down with its broker: it is the only one, or nothing is known of its partition."""
+    LEADERSHIP_MOVES = 1
+    STOPS = 2
+    """It follows: it is stopped, and leaves the ISR."""
+
+
+def part_in_shutdown(assignment: Brokers, leader: int, broker: int) -> int:
+    """Return what becomes of a partition's replica on a broker that shuts down (`ShutdownPart`); its leadership is known.
+
+    Kafka 2.8: KafkaController.doControlledShutdown.
+    """
+    if len(assignment) < 2 or contains(members(assignment), broker) == 0:
+        return ShutdownPart.NOTHING
+    return ShutdownPart.LEADERSHIP_MOVES if leader == broker else ShutdownPart.STOPS
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Who leaves the ISR, who may join it, and who is told
+
+
+def replicas_lost_at_fail_over(replicas: BrokerSet, live: BrokerSet, dead_replicas: int) -> BrokerSet:
+    """Return the replicas that a new controller takes offline: those that are not live, if the era looks (KAFKA-3143).
+
+    Kafka 2.8: ReplicaStateMachine.startup.
+    """
+    return replicas & ~live if dead_replicas == DeadReplicas.TAKEN_OFFLINE else NO_BROKERS
+
+
+def leader_and_isr_without(leader: int, isr: BrokerSet, broker: int, last_isr_member: int, unclean: int) -> tuple[int, BrokerSet]:
+    """Return what the removal of a broker leaves of leader and ISR: nobody leads if it led; a last member may have to stay.
+
+    `unclean` is 1 where the topic lets others than the ISR lead. Kafka 2.8: ReplicaStateMachine.doRemoveReplicasFromIsr.
+    """
+    left = isr & ~only(broker)
+    if left == 0 and last_isr_member == LastIsrMember.KEPT:
+        left = isr
+    if left == 0 and last_isr_member == LastIsrMember.DROPPED_IF_UNCLEAN and unclean == 0:
+        left = isr
+    if left == 0 and last_isr_member == LastIsrMember.DROPPED:
+        return broker, left
+    return NONE if leader == broker else leader, left
+
+
+def recipients_of_removal(assignment: Brokers, leader: int, broker: int, shrink_recipients: int) -> BrokerSet:
+    """Return who is told of a broker's removal from the ISR: the other replicas, or the leader alone (KAFKA-1188).
+
+    Kafka 2.8: ReplicaStateMachine.doHandleStateChanges, case OfflineReplica.
+    """
+    others = members(assignment) & ~only(broker)
+    if shrink_recipients == ShrinkRecipients.ALL_REPLICAS:
+        return others
+    return others & only(leader) if leader != NONE else NO_BROKERS
+
+
+def is_isr_candidate(broker: int, alive: BrokerSet, isr_candidates_alive: int) -> bool:
+    """Whether a leader may take a broker into the ISR: its metadata cache has it among the alive brokers, or nobody looks.
+
+    Kafka 3.3: Partition.isReplicaIsrEligible.
+    """
+    return isr_candidates_alive == Checked.NO or contains(alive, broker) == 1

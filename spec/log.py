@@ -1,13 +1,15 @@
 """Decisions about a replicated log: where to truncate, what is committed, who is caught up, who may join the ISR.
 
-Pure functions of the language of spec/lint.py, for every model and for the implementation. A *log* is a sequence whose
-entries have `record` (which record) and `epoch` (the leader epoch it was written in); its end offset is its length. Nothing
-here knows a network, a disk or a controller.
+Pure functions of the language of spec/lint.py, for every model and for the implementation; the decisions of an era are arguments.
+A *log* is a sequence whose entries have `record` (which record) and `epoch` (the leader epoch it was written in); its end offset is
+its length. Nothing here knows a network, a disk or a controller.
 """
 
 from __future__ import annotations
 
 from typing import Protocol
+
+from kafka_spec.spec.decisions import Checked, FollowerSkip, SuffixLoss, Truncation
 
 
 class Entry(Protocol):
@@ -40,6 +42,31 @@ def holds_same_prefix(log: Log, other: Log, end: int) -> bool:
 
 
 # Truncation: how a new follower makes its log a prefix of its leader's
+
+
+def follower_goes_on(follows: int, leader: int, named_leader: int, follower_skip: int) -> bool:
+    """Whether a follower (`follows` is 1) that is told of a leader under a larger leader epoch leaves log and fetcher alone.
+
+    Kafka 2.0: Partition.makeFollower returns false where the leader's id stays (KAFKA-7164).
+    """
+    return follower_skip == FollowerSkip.SAME_LEADER and follows == 1 and leader == named_leader
+
+
+def first_truncation(end: int, high_watermark: int, truncation: int) -> tuple[int, int]:
+    """Where a new follower truncates at once, and whether it then asks its leader where their logs part (1), or fetches (0).
+
+    Kafka 2.8: ReplicaManager.makeFollowers; 0.10 truncates to the high watermark there.
+    """
+    if truncation == Truncation.HIGH_WATERMARK:
+        return min(high_watermark, end), 0
+    return end, 1
+
+
+def nothing_is_left_to_truncate(leader_log: Log, follower_log: Log, truncation: int) -> bool:
+    """Whether a follower may fetch: its log is a prefix of its leader's; a follower that asks nobody takes that for granted."""
+    if truncation == Truncation.HIGH_WATERMARK:
+        return True
+    return holds_same_prefix(leader_log, follower_log, len(follower_log))
 
 
 def end_offset_for_epoch(leader_log: Log, follower_log: Log, high_watermark: int) -> int:
@@ -149,11 +176,26 @@ def reaches_high_watermark(end_offset: int, high_watermark: int) -> bool:
     return end_offset >= high_watermark
 
 
-def may_join_isr(end_offset: int, high_watermark: int, epoch_start: int) -> bool:
+def may_join_isr(end_offset: int, high_watermark: int, epoch_start: int, join_needs_epoch_start: int) -> bool:
     """Whether a follower with this end offset has caught up enough for the ISR.
 
-    It has reached the leader's high watermark and the start of the leader's epoch, which is where the leader's log ended when it
-    became the leader: below that the high watermark may lag behind what was committed (KAFKA-7128).
+    It has reached the leader's high watermark and, since 2.0.1, the start of the leader's epoch, which is where the leader's log
+    ended when it became the leader: below that the high watermark may lag behind what was committed (KAFKA-7128).
     Kafka 2.1: Partition.isFollowerInSync.
     """
-    return end_offset >= high_watermark and end_offset >= epoch_start
+    if join_needs_epoch_start == Checked.YES and end_offset < epoch_start:
+        return False
+    return end_offset >= high_watermark
+
+
+# What a machine may lose
+
+
+def unflushed_may_be_lost(in_isr: int, others_hold: int, suffix_loss: int) -> bool:
+    """Whether a machine that crashes may lose the end of its log: outside the ISR always, inside as the world is taken.
+
+    `others_hold` is 1 where another live member of the ISR holds all of that log.
+    """
+    if in_isr == 0 or suffix_loss == SuffixLoss.ANY:
+        return True
+    return suffix_loss == SuffixLoss.OTHERS_HOLD and others_hold == 1

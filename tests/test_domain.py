@@ -21,6 +21,7 @@ from kafka_spec.spec.domain import (
     Bounded,
     Broker,
     BrokerOrNone,
+    BrokerSet,
     Each,
     Flag,
     Items,
@@ -42,6 +43,7 @@ from kafka_spec.spec.domain import (
     contains,
     domain_of,
     excluding,
+    first_brokers,
     holds,
     including,
     only,
@@ -460,6 +462,21 @@ def test_sets_of_brokers(members: set[int], broker: int) -> None:
     assert including(mask, broker) == sum(1 << member for member in members | {broker})
     assert excluding(mask, broker) == sum(1 << member for member in members - {broker})
     assert show_set(mask) == "{" + ", ".join(map(str, sorted(members))) + "}"
+
+
+@given(st.sets(st.integers(0, 7)), st.sets(st.integers(0, 7)), st.integers(-1, 7))
+def test_a_broker_set_is_a_set(members: set[int], others: set[int], broker: int) -> None:
+    """It is made of numbers, iterates in ascending order, holds what it was made of (nobody is in none), and combines to sets."""
+    one, other = BrokerSet.of(members), BrokerSet.of(others)
+
+    assert list(one) == sorted(members)
+    assert (broker in one) == (broker in members)
+    assert set(one & other) == members & others
+    assert set(one | other) == members | others
+    assert set(one & ~other) == members - others
+    assert {type(found) for found in (one & 3, 3 & one, one | 3, 3 | one, ~one)} == {BrokerSet}
+    assert repr(one) == show_set(one)
+    assert list(first_brokers(3)) == [0, 1, 2]
 
 
 def test_values_are_shown(s: Any) -> None:

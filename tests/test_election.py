@@ -7,22 +7,40 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from kafka_spec.spec.domain import NONE
+from kafka_spec.spec.decisions import (
+    Checked,
+    DeadReplicas,
+    LastIsrMember,
+    OfflineRecipients,
+    ShrinkRecipients,
+    ShutdownRecipients,
+)
+from kafka_spec.spec.domain import NONE, BrokerSet, only
 from kafka_spec.spec.election import (
+    ShutdownPart,
+    Strategy,
+    elect,
     elect_controlled_shutdown,
     elect_offline,
     elect_preferred,
     elect_reassigned,
+    election_is_due,
+    election_is_due_after_removal,
     first_leader_and_isr,
     first_of,
-    isr_without,
-    leader_without,
+    is_isr_candidate,
+    leader_and_isr_without,
     members,
+    part_in_shutdown,
+    preferred_leader_leads,
+    recipients_of_removal,
+    replicas_lost_at_fail_over,
     unclean_election_is_permitted,
 )
+from kafka_spec.spec.partition import PartitionState
 
 BROKERS = (0, 1, 2)
-SETS = range(1 << len(BROKERS))
+SETS = [BrokerSet(mask) for mask in range(1 << len(BROKERS))]
 ASSIGNMENTS = [order for size in range(len(BROKERS) + 1) for order in itertools.permutations(BROKERS, size)]
 """Every order of every choice of three brokers, none of them included."""
 
@@ -35,7 +53,11 @@ def brokers_of(mask: int) -> list[int]:
     return [broker for broker in BROKERS if mask & (1 << broker)]
 
 
-def read(elected: tuple[int, int, int]) -> Outcome:
+LIVE, LIVE_OR_STOPPING = OfflineRecipients.LIVE, OfflineRecipients.LIVE_OR_STOPPING
+NOBODY = BrokerSet()
+
+
+def read(elected: tuple[int, BrokerSet, BrokerSet]) -> Outcome:
     """Return what a strategy of the spec returned, with lists in place of masks."""
     leader, isr, told = elected
     return None if leader == NONE else (leader, brokers_of(isr), brokers_of(told))
@@ -46,7 +68,7 @@ def outcome(leader: int, isr: Sequence[int], told: Sequence[int]) -> Outcome:
     return leader, sorted(isr), sorted(told)
 
 
-def cases() -> Iterator[tuple[tuple[int, ...], int, int]]:
+def cases() -> Iterator[tuple[tuple[int, ...], BrokerSet, BrokerSet]]:
     """Yield every assignment with every set of live brokers and every ISR."""
     yield from itertools.product(ASSIGNMENTS, SETS, SETS)
 
@@ -55,8 +77,8 @@ def cases() -> Iterator[tuple[tuple[int, ...], int, int]]:
 # The second statement: Kafka's rules as one reads them
 
 
-def offline(assignment: Sequence[int], live: list[int], isr: list[int], unclean: bool) -> Outcome:
-    """First assigned that is live and in the ISR, else if permitted the first that is live. Told: live assigned replicas.
+def offline(assignment: Sequence[int], live: list[int], stopping: list[int], isr: list[int], unclean: bool) -> Outcome:
+    """First assigned that is live and in the ISR, else if permitted the first that is live. Told: live and stopping replicas.
 
     The new ISR is its live members if the leader is one of them, or else the leader alone.
     """
@@ -67,7 +89,7 @@ def offline(assignment: Sequence[int], live: list[int], isr: list[int], unclean:
         return None
     leader = candidates[0]
     new_isr = [replica for replica in isr if replica in live] if leader in isr else [leader]
-    return outcome(leader, new_isr, [replica for replica in assignment if replica in live])
+    return outcome(leader, new_isr, [replica for replica in assignment if replica in live or replica in stopping])
 
 
 def reassigned(target: Sequence[int], live: list[int], isr: list[int]) -> Outcome:
@@ -108,9 +130,11 @@ def initial(assignment: Sequence[int], live: list[int]) -> Outcome:
 @pytest.mark.parametrize("unclean", [0, 1])
 def test_offline(unclean: int) -> None:
     """The strategy for a dead leader, clean and unclean."""
-    for assignment, live, isr in cases():
-        stated = offline(assignment, brokers_of(live), brokers_of(isr), bool(unclean))
-        assert read(elect_offline(assignment, live, isr, unclean)) == stated, (assignment, live, isr)
+    for (assignment, live, isr), stopping in itertools.product(cases(), SETS):
+        stated = offline(assignment, brokers_of(live), brokers_of(stopping), brokers_of(isr), bool(unclean))
+        assert read(elect_offline(assignment, live, stopping, isr, unclean, LIVE_OR_STOPPING)) == stated, (assignment, live, isr)
+        stated = offline(assignment, brokers_of(live), [], brokers_of(isr), bool(unclean))
+        assert read(elect_offline(assignment, live, stopping, isr, unclean, LIVE)) == stated, (assignment, live, isr)
 
 
 def test_reassigned() -> None:
@@ -135,7 +159,11 @@ def test_controlled_shutdown() -> None:
     for (assignment, registered, isr), stopping in itertools.product(cases(), SETS):
         live = registered & ~stopping
         stated = controlled_shutdown(assignment, brokers_of(live), brokers_of(stopping), brokers_of(isr))
-        assert read(elect_controlled_shutdown(assignment, live, stopping, isr)) == stated, (assignment, live, stopping, isr)
+        case = assignment, live, stopping, isr
+        assert read(elect_controlled_shutdown(*case, ShutdownRecipients.LIVE_OR_STOPPING)) == stated, case
+        if stated is not None:
+            stayed = [broker for broker in stated[2] if broker not in stopping]
+            assert read(elect_controlled_shutdown(*case, ShutdownRecipients.LIVE)) == (*stated[:2], stayed), case
 
 
 def test_first_leader_and_isr() -> None:
@@ -148,7 +176,9 @@ def test_a_demoted_leader_is_told() -> None:
     """In a controlled shutdown the broker that led is among the recipients (KAFKA-7482)."""
     for assignment, isr in itertools.product(itertools.permutations(BROKERS), SETS):
         for leader in brokers_of(isr):
-            _, left, told = elect_controlled_shutdown(assignment, 0b111 & ~(1 << leader), 1 << leader, isr)
+            stopping = only(leader)
+            everywhere = ShutdownRecipients.LIVE_OR_STOPPING
+            _, left, told = elect_controlled_shutdown(assignment, SETS[-1] & ~stopping, stopping, isr, everywhere)
             assert leader in brokers_of(told)
             assert leader not in brokers_of(left)
 
@@ -157,11 +187,11 @@ def test_a_leader_is_live_assigned_and_in_its_isr() -> None:
     """Whatever a strategy elects is live, assigned, and in the ISR it returns."""
     for assignment, live, isr in cases():
         for elected in (
-            elect_offline(assignment, live, isr, 0),
-            elect_offline(assignment, live, isr, 1),
+            elect_offline(assignment, live, NOBODY, isr, 0, LIVE),
+            elect_offline(assignment, live, NOBODY, isr, 1, LIVE),
             elect_preferred(assignment, live, isr),
             elect_reassigned(assignment, live, isr),
-            elect_controlled_shutdown(assignment, live & 0b110, 0b001, isr),
+            elect_controlled_shutdown(assignment, live & 0b110, only(0), isr, ShutdownRecipients.LIVE),
             first_leader_and_isr(assignment, live),
         ):
             if (found := read(elected)) is not None:
@@ -185,22 +215,100 @@ def test_unclean_election_is_never_permitted_while_the_isr_lives(asked: int, con
         assert unclean_election_is_permitted(isr, live, asked, configured) == int(stated)
 
 
-def test_leader_without() -> None:
-    """Nobody leads once the leader is gone; another's going changes nothing; nobody stays nobody."""
-    for leader, gone in itertools.product((NONE, *BROKERS), BROKERS):
-        assert leader_without(leader, gone) == (-1 if gone == leader else leader)
+def test_the_strategy_at_hand_elects() -> None:
+    """`elect` is the strategy that it is asked for; an unclean election only where no member of the ISR is live."""
+    for (assignment, live, isr), unclean in itertools.product(cases(), (0, 1)):
+        recipients = LIVE_OR_STOPPING, ShutdownRecipients.LIVE
+        stopping = SETS[-1] & ~live
+        permitted = unclean_election_is_permitted(isr, live, 0, unclean)
+        for strategy, stated in {
+            Strategy.OFFLINE: elect_offline(assignment, live, stopping, isr, permitted, recipients[0]),
+            Strategy.PREFERRED: elect_preferred(assignment, live, isr),
+            Strategy.CONTROLLED_SHUTDOWN: elect_controlled_shutdown(assignment, live, stopping, isr, recipients[1]),
+        }.items():
+            assert elect(strategy, assignment, live, stopping, isr, unclean, *recipients) == stated
 
 
-@pytest.mark.parametrize("keep_last", [0, 1])
-def test_isr_without(keep_last: int) -> None:
-    """The ISR loses the broker; but where the last member is kept, an ISR of exactly one stays as it is."""
-    for isr, gone in itertools.product(SETS, BROKERS):
-        if gone in brokers_of(isr):
-            kept = keep_last == 1 and len(brokers_of(isr)) == 1
-            stated = brokers_of(isr) if kept else [member for member in brokers_of(isr) if member != gone]
-            assert brokers_of(isr_without(isr, gone, keep_last)) == stated
+@pytest.mark.parametrize(
+    ("rule", "unclean", "keeps_last"),
+    [
+        (LastIsrMember.KEPT, 0, True),
+        (LastIsrMember.KEPT, 1, True),
+        (LastIsrMember.DROPPED_IF_UNCLEAN, 0, True),
+        (LastIsrMember.DROPPED_IF_UNCLEAN, 1, False),
+        (LastIsrMember.DROPPED, 0, False),
+        (LastIsrMember.DROPPED, 1, False),
+    ],
+)
+def test_what_a_removal_leaves(rule: LastIsrMember, unclean: int, keeps_last: bool) -> None:
+    """The ISR loses the broker, but where the last member is kept; nobody leads if it led, but where KAFKA-708 names it still."""
+    for leader, isr, gone in itertools.product((NONE, *BROKERS), SETS, BROKERS):
+        if gone not in isr:
+            continue
+        last = list(isr) == [gone]
+        left = list(isr) if last and keeps_last else [member for member in isr if member != gone]
+        led = gone if rule == LastIsrMember.DROPPED and last else NONE if gone == leader else leader
+        assert leader_and_isr_without(leader, isr, gone, rule, unclean) == (led, BrokerSet.of(left))
+
+
+def test_recipients_of_a_removal() -> None:
+    """All other replicas, or the leader alone, if there is one and it is not the broker that left."""
+    for assignment, leader, gone in itertools.product(ASSIGNMENTS, (NONE, *BROKERS), BROKERS):
+        others = [replica for replica in assignment if replica != gone]
+        everybody = recipients_of_removal(assignment, leader, gone, ShrinkRecipients.ALL_REPLICAS)
+        assert sorted(others) == list(everybody)
+        the_leader = recipients_of_removal(assignment, leader, gone, ShrinkRecipients.LEADER_ONLY)
+        assert [replica for replica in others if replica == leader] == list(the_leader)
+
+
+def test_elections_are_due() -> None:
+    """Unasked, new and offline partitions are elected for; after a removal only offline ones with a live member of the ISR."""
+    due = {state for state in PartitionState if election_is_due(state, Strategy.OFFLINE)}
+    assert due == {PartitionState.NEW, PartitionState.OFFLINE}
+    assert all(election_is_due(PartitionState.ONLINE, strategy) for strategy in Strategy if strategy != Strategy.OFFLINE)
+    for state, isr, live in itertools.product(PartitionState, SETS, SETS):
+        stated = state == PartitionState.OFFLINE and any(member in live for member in isr)
+        assert election_is_due_after_removal(state, isr, live, Checked.YES) == stated
+        assert not election_is_due_after_removal(state, isr, live, Checked.NO)
+
+
+def test_parts_in_a_controlled_shutdown() -> None:
+    """A leader's leadership moves, a follower stops, and the only replica, like one that is not assigned, goes down as it is."""
+    for assignment, leader, broker in itertools.product(ASSIGNMENTS, (NONE, *BROKERS), BROKERS):
+        if len(assignment) < 2 or broker not in assignment:
+            stated = ShutdownPart.NOTHING
         else:
-            assert isr_without(isr, gone, keep_last) == isr
+            stated = ShutdownPart.LEADERSHIP_MOVES if leader == broker else ShutdownPart.STOPS
+        assert part_in_shutdown(assignment, leader, broker) == stated
+
+
+def test_who_is_lost_who_is_preferred_and_who_may_join() -> None:
+    """A new controller takes dead replicas offline, the first assigned is preferred, and candidates are alive, as eras have it."""
+    for replicas, live, broker in itertools.product(SETS, SETS, BROKERS):
+        dead = [replica for replica in replicas if replica not in live]
+        assert list(replicas_lost_at_fail_over(replicas, live, DeadReplicas.TAKEN_OFFLINE)) == dead
+        assert not replicas_lost_at_fail_over(replicas, live, DeadReplicas.IGNORED)
+        assert is_isr_candidate(broker, live, Checked.YES) == (broker in live)
+        assert is_isr_candidate(broker, live, Checked.NO)
+    assert preferred_leader_leads((2, 0), 2)
+    assert not preferred_leader_leads((2, 0), 0)
+    assert not preferred_leader_leads((2, 0), NONE)
+
+
+def test_sets_of_brokers_stay_sets() -> None:
+    """Whatever is given as a set comes back as one, so that it can be iterated."""
+    for assignment, live, isr in cases():
+        results = (
+            members(assignment),
+            *elect_offline(assignment, live, NOBODY, isr, 1, LIVE)[1:],
+            *elect_preferred(assignment, live, isr)[1:],
+            *elect_controlled_shutdown(assignment, live, NOBODY, isr, ShutdownRecipients.LIVE)[1:],
+            *first_leader_and_isr(assignment, live)[1:],
+            leader_and_isr_without(0, isr, 0, LastIsrMember.KEPT, 0)[1],
+            recipients_of_removal(assignment, 0, 1, ShrinkRecipients.LEADER_ONLY),
+            replicas_lost_at_fail_over(isr, live, DeadReplicas.IGNORED),
+        )
+        assert {type(result) for result in results} == {BrokerSet}
 
 
 def test_helpers() -> None:

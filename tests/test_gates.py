@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_spec.spec.control.decisions import Checked, StopReplicaEpoch
-from kafka_spec.spec.control.network import (
+from kafka_spec.spec.decisions import BadVersion, Checked, EpochWatch, StopReplicaEpoch
+from kafka_spec.spec.domain import BrokerSet
+from kafka_spec.spec.gates import (
     ErrorCode,
     answer_to_fetch_epoch,
     answer_to_leader_and_isr,
     answer_to_request,
     answer_to_stop_replica,
+    epoch_after_change,
+    fetch_is_of_registration,
+    fetch_is_outdated,
+    has_bounced,
+    isr_write_took_effect,
+    leader_epoch_in_fetch,
+    leader_is_available,
+    state_may_be_replaced,
 )
 
 
@@ -101,3 +110,48 @@ def test_fetches(epoch: int, answer: int) -> None:
     """A leader in epoch 5 fences an older epoch, does not know a newer one, and passes its own and none; an old era passes all."""
     assert answer_to_fetch_epoch(epoch, 5, Checked.YES) == answer
     assert answer_to_fetch_epoch(epoch, 5, Checked.NO) == ErrorCode.NONE
+
+
+def test_what_a_fetch_carries() -> None:
+    """A fetch carries its sender's leader epoch where leaders compare it, and none before."""
+    assert leader_epoch_in_fetch(5, Checked.YES) == 5
+    assert leader_epoch_in_fetch(5, Checked.NO) == -1
+
+
+@pytest.mark.parametrize(
+    ("broker_epoch", "registered", "passes"),
+    [(7, 7, True), (6, 7, False), (8, 7, False), (7, -1, False), (-1, -1, False)],
+)
+def test_generations_of_fetches(broker_epoch: int, registered: int, passes: bool) -> None:
+    """A fetch is of the registered process under exactly its broker epoch; old eras pass all."""
+    assert fetch_is_of_registration(broker_epoch, registered, Checked.YES) == passes
+    assert fetch_is_of_registration(broker_epoch, registered, Checked.NO)
+
+
+@pytest.mark.parametrize(("broker_epoch", "latest", "outdated"), [(6, 7, True), (7, 7, False), (8, 7, False)])
+def test_outdated_fetches(broker_epoch: int, latest: int, outdated: bool) -> None:
+    """A fetch under a smaller broker epoch than one before it is outdated, where the era compares."""
+    assert fetch_is_outdated(broker_epoch, latest, Checked.YES) == outdated
+    assert not fetch_is_outdated(broker_epoch, latest, Checked.NO)
+
+
+def test_leaders_to_follow() -> None:
+    """A leader can be followed that is among the alive brokers; nobody is not."""
+    alive = BrokerSet.of((0, 2))
+    assert [leader_is_available(leader, alive) for leader in (-1, 0, 1, 2)] == [False, True, False, True]
+
+
+def test_what_is_found_in_zookeeper() -> None:
+    """A larger broker epoch is a bounce; a controller writes over its own epoch and older ones; 0.8.1 adopts a newer epoch."""
+    assert [has_bounced(epoch, 5, Checked.YES) for epoch in (4, 5, 6)] == [False, False, True]
+    assert not any(has_bounced(epoch, 5, Checked.NO) for epoch in (4, 5, 6))
+    assert [state_may_be_replaced(epoch, 5) for epoch in (4, 5, 6)] == [True, True, False]
+    assert [epoch_after_change(5, newest, EpochWatch.ADOPTED) for newest in (4, 5, 6)] == [5, 5, 6]
+    assert [epoch_after_change(5, newest, EpochWatch.IGNORED) for newest in (4, 5, 6)] == [5, 5, 5]
+
+
+def test_isr_writes_that_met_another_version() -> None:
+    """Such a write is a success where the znode is read back and holds what was written."""
+    assert isr_write_took_effect(1, BadVersion.READ_BACK)
+    assert not isr_write_took_effect(0, BadVersion.READ_BACK)
+    assert not isr_write_took_effect(1, BadVersion.SKIPPED)

@@ -32,8 +32,9 @@ from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.eras import BUG, ERA_0_10, ERA_2_8, FIXED
-from kafka_spec.spec.control.network import ErrorCode
 from kafka_spec.spec.control.state import ControllerState, Role
+from kafka_spec.spec.domain import BrokerSet
+from kafka_spec.spec.gates import ErrorCode
 from kafka_spec.spec.table import Spec, SpecError
 
 
@@ -57,7 +58,7 @@ def start(folder: Path, lines: list[str]) -> Callable[..., ReplicaManager]:
     def made(era: Spec = FIXED) -> ReplicaManager:
         manager = ReplicaManager(1, era, folder, StateChangeLog(lines.append, lambda: 0.0))
         manager.broker_epoch = 50
-        manager.alive = frozenset((1, 2, 3))
+        manager.alive = BrokerSet.of((1, 2, 3))
         return manager
 
     return made
@@ -102,7 +103,7 @@ def test_gates_of_requests(start: Start, lines: list[str]) -> None:
         "WARN [Broker id=1] Received update metadata request with correlation id 14 from an old controller 4 with epoch 6. "
         "Latest known controller epoch is 7"
     )
-    assert manager.alive == {1, 2, 3}
+    assert list(manager.alive) == [1, 2, 3]
     assert manager.partitions[P].leader_epoch == 0
     assert manager.handle(lead(1, broker_epoch=51, controller_epoch=8)).error == ErrorCode.NONE
     assert (manager.partitions[P].leader_epoch, manager.controller_epoch) == (1, 8)
@@ -242,7 +243,7 @@ def test_metadata(start: Start) -> None:
         state = UpdateMetadataState(Leadership(2, 0, (2,), 0, 7), (2, 1), (1,))
         assert manager.handle(UpdateMetadataRequest(5, 7, 50, {partition: state}, live)).error == ErrorCode.NONE
 
-    assert manager.alive == {2}
+    assert list(manager.alive) == [2]
     assert sorted(manager.metadata) == [P, Q]
 
 
@@ -335,5 +336,5 @@ def test_replicas_learn_what_is_true(seed: int, plan: list[str]) -> None:
                 assert (partition in manager.fetchers) == (number != leader)
             assert cluster.managers[leader].partitions[partition].isr == isr
         for manager in cluster.managers.values():
-            assert manager.alive == {0, 1, 2}
+            assert list(manager.alive) == [0, 1, 2]
         assert [b.controller.life for b in cluster.brokers.values()].count(ControllerState.ACTIVE) == 1

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from kafka_spec.impl.controller.broker_changes import FailBrokers, StartBrokers
-from kafka_spec.impl.controller.context import mask, unmask
 from kafka_spec.impl.controller.controlled_shutdown import AnswerShutdown
 from kafka_spec.impl.controller.controller_election import IncrementEpoch
 from kafka_spec.impl.controller.core import Task
@@ -20,9 +19,9 @@ from kafka_spec.impl.controller.preferred_election import AnswerElection, EndPre
 from kafka_spec.impl.controller.state_changes import ChangePartitions, ChangeReplicas, ElectAgain
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.decisions import Checked
-from kafka_spec.spec.control.state import ControllerState, Step, Strategy
-from kafka_spec.spec.table import Constants
+from kafka_spec.spec.control.state import ControllerState, Step
+from kafka_spec.spec.domain import NO_BROKERS, BrokerSet
+from kafka_spec.spec.election import Strategy
 
 WITHOUT_MEANING = (ElectAgain, StartPartitionMachine, EndFailover, AnswerShutdown, AnswerElection, EndPreferredElection)
 """Tasks of which the model has nothing to remember: they follow from what stands there, or answer who asked."""
@@ -38,10 +37,10 @@ class Rest:
     step: int = Step.IDLE
     strategy: int = Strategy.OFFLINE
     creating: int = 0
-    leaving: int = 0
-    bounced: int = 0
-    rejoining: int = 0
-    failed: int = 0
+    leaving: BrokerSet = NO_BROKERS
+    bounced: BrokerSet = NO_BROKERS
+    rejoining: BrokerSet = NO_BROKERS
+    failed: BrokerSet = NO_BROKERS
     registrations: dict[int, tuple[BrokerRegistration, int]] = field(default_factory=dict)
 
 
@@ -60,7 +59,6 @@ def written(
     life: ControllerState,
     seeded: bool,
     leaves_alive: bool,
-    k: Constants,
 ) -> list[Task]:
     """Return the tasks of a rest, for a controller of this life.
 
@@ -77,22 +75,22 @@ def written(
     if rest.creating:
         tasks.append(ChangeReplicas("online_replica", deque((partition, broker) for broker in replicas)))
     if rest.leaving:
-        tasks.append(ChangeReplicas("offline_replica", deque((partition, broker) for broker in unmask(rest.leaving))))
-        if life == ControllerState.ACTIVE and not leaves_alive and k.election_after_removal == Checked.YES:
+        tasks.append(ChangeReplicas("offline_replica", deque((partition, broker) for broker in BrokerSet(rest.leaving))))
+        if life == ControllerState.ACTIVE and not leaves_alive:
             tasks.append(ElectAgain())
     if life == ControllerState.LOADING:
         return [*tasks, EndFailover()] if seeded else [*tasks, StartPartitionMachine(), EndFailover()]
     if rest.bounced:
-        tasks += [FailBrokers(tuple(unmask(rest.bounced))), _start(rest, rest.bounced)]
+        tasks += [FailBrokers(tuple(BrokerSet(rest.bounced))), _start(rest, rest.bounced)]
     if rest.rejoining:
         tasks.append(_start(rest, rest.rejoining))
     if rest.failed:
-        tasks.append(FailBrokers(tuple(unmask(rest.failed))))
+        tasks.append(FailBrokers(tuple(BrokerSet(rest.failed))))
     return tasks
 
 
-def _start(rest: Rest, brokers: int) -> StartBrokers:
-    return StartBrokers({broker: rest.registrations[broker] for broker in unmask(brokers)})
+def _start(rest: Rest, brokers: BrokerSet) -> StartBrokers:
+    return StartBrokers({broker: rest.registrations[broker] for broker in BrokerSet(brokers)})
 
 
 def read(agenda: Iterable[Task]) -> Rest:
@@ -118,16 +116,16 @@ def read(agenda: Iterable[Task]) -> Rest:
         elif isinstance(task, ChangeReplicas) and task.trigger == "online_replica":
             rest.creating = 1
         elif isinstance(task, ChangeReplicas):
-            rest.leaving = mask(broker for _, broker in task.todo)
+            rest.leaving = BrokerSet.of(broker for _, broker in task.todo)
         elif isinstance(task, FailBrokers):
             following = tasks[place + 1] if place + 1 < len(tasks) else None
             if isinstance(following, StartBrokers):
-                rest.bounced = mask(task.brokers)
+                rest.bounced = BrokerSet.of(task.brokers)
             else:
-                rest.failed = mask(task.brokers)
+                rest.failed = BrokerSet.of(task.brokers)
         elif isinstance(task, StartBrokers):
             rest.registrations = dict(task.registrations)
-            rest.rejoining = mask(task.registrations) & ~rest.bounced
+            rest.rejoining = BrokerSet.of(task.registrations) & ~rest.bounced
         elif not isinstance(task, WITHOUT_MEANING):
             raise ValueError(f"{task} is still to be done, which is no beginning of a step of the model")
     return rest

@@ -13,12 +13,11 @@ from kafka_spec.conformance.replay.requests import P
 from kafka_spec.conformance.replay.same import Part, Same, attribute
 from kafka_spec.impl.broker.broker import Broker
 from kafka_spec.impl.broker.partition import FetchState, Follower, Partition, Phase
-from kafka_spec.impl.controller.context import mask, unmask
 from kafka_spec.impl.protocol.controller_requests import Leadership, UpdateMetadataState
 from kafka_spec.spec.control import state
-from kafka_spec.spec.control.decisions import Truncation
 from kafka_spec.spec.control.state import NO_EPOCH, Life, Role
-from kafka_spec.spec.domain import NONE
+from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet
+from kafka_spec.spec.log import first_truncation
 
 if TYPE_CHECKING:
     from kafka_spec.conformance.replay.projection import Projection
@@ -85,12 +84,12 @@ class Process:
     @property
     def alive(self) -> int:
         """Whom its metadata cache holds for alive."""
-        return 0 if self.broker is None else mask(self.broker.replicas.alive)
+        return NO_BROKERS if self.broker is None else self.broker.replicas.alive
 
     @alive.setter
     def alive(self, brokers: int) -> None:
         if self.broker is not None:
-            self.broker.replicas.alive = frozenset(unmask(brokers))
+            self.broker.replicas.alive = BrokerSet(brokers)
 
     # The replica
 
@@ -156,11 +155,11 @@ class Hosted:
         """The ISR as a leader knows it."""
         if self.partition.pending_isr is not None:
             raise ValueError(f"an ISR write of broker {self.process.number} is still to be answered")
-        return mask(self.partition.isr)
+        return BrokerSet.of(self.partition.isr)
 
     @isr.setter
     def isr(self, isr: int) -> None:
-        self.partition.isr = tuple(unmask(isr))
+        self.partition.isr = tuple(BrokerSet(isr))
 
     @property
     def fetching(self) -> int:
@@ -170,7 +169,7 @@ class Hosted:
     def put_fetching(self, record: state.Replica) -> None:
         """Let the fetcher run: it truncates first, where the era asks the leader where."""
         if record.fetching:
-            asks = self.manager.k.truncation == Truncation.DIVERGENCE
+            _, asks = first_truncation(len(record.log), record.high_watermark, self.manager.k.truncation)
             phase = Phase.TRUNCATING if asks else Phase.FETCHING
             self.manager.fetchers[P] = FetchState(record.leader, record.leader_epoch, len(record.log), phase)
 

@@ -19,13 +19,13 @@ from kafka_spec.conformance.replay import agenda
 from kafka_spec.conformance.replay.agenda import Rest
 from kafka_spec.conformance.replay.requests import P, leadership, model_leadership, model_request, real_request, registration
 from kafka_spec.conformance.replay.same import Part, Same, attribute
-from kafka_spec.impl.controller.context import ControllerContext, mask, unmask
+from kafka_spec.impl.controller.context import ControllerContext
 from kafka_spec.impl.controller.controller import Controller
 from kafka_spec.impl.protocol import controller_requests as requests
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from kafka_spec.spec.control import state
 from kafka_spec.spec.control.state import ControllerState
-from kafka_spec.spec.domain import contains
+from kafka_spec.spec.domain import BrokerSet, contains
 from kafka_spec.spec.partition import PartitionState
 from kafka_spec.spec.replica import ReplicaState
 
@@ -90,11 +90,11 @@ class ControllerView:
     @property
     def live(self) -> int:
         """The registered brokers, as last read."""
-        return mask(self.context.live)
+        return BrokerSet.of(self.context.live)
 
     @live.setter
     def live(self, live: int) -> None:
-        self.context.live = {broker: registration(broker) for broker in unmask(live)}
+        self.context.live = {broker: registration(broker) for broker in BrokerSet(live)}
 
     def _known_epochs(self) -> list[int]:
         """Return the epoch of each broker as it was last read; 0 of one that was found gone."""
@@ -106,18 +106,18 @@ class ControllerView:
         """Put the epochs: those of brokers that are still to be taken for live stand on the agenda, and an older one here."""
         here = context.live & ~context.bounced
         self.context.broker_epochs = {
-            broker: self.projection.creation_of(broker, context.broker_epochs[broker]) for broker in unmask(here)
+            broker: self.projection.creation_of(broker, context.broker_epochs[broker]) for broker in BrokerSet(here)
         }
-        self.context.broker_epochs.update(dict.fromkeys(unmask(context.bounced), 0))
+        self.context.broker_epochs.update(dict.fromkeys(BrokerSet(context.bounced), 0))
 
     @property
     def stopping(self) -> int:
         """The brokers that are shutting down."""
-        return mask(self.context.stopping)
+        return self.context.stopping
 
     @stopping.setter
     def stopping(self, brokers: int) -> None:
-        self.context.stopping = set(unmask(brokers))
+        self.context.stopping = BrokerSet(brokers)
 
     @property
     def knows_topic(self) -> int:
@@ -151,7 +151,7 @@ class ControllerView:
         told = record.context
         starting = {
             broker: (registration(broker), self.projection.creation_of(broker, told.broker_epochs[broker]))
-            for broker in unmask(told.bounced | told.rejoining)
+            for broker in BrokerSet(told.bounced | told.rejoining)
         }
         rest = Rest(record.step, told.strategy, told.creating, told.leaving, told.bounced, told.rejoining, told.failed, starting)
         tasks = agenda.written(
@@ -161,7 +161,6 @@ class ControllerView:
             life=ControllerState(record.life),
             seeded=record.partition != PartitionState.NON_EXISTENT,
             leaves_alive=told.leaving & told.live != 0,
-            k=self.projection.k,
         )
         self.controller.agenda.clear()
         self.controller.agenda.extend(tasks)
@@ -207,7 +206,7 @@ class ControllerView:
         channels = self.controller.channels
         channels.close_all()
         self.controller.batch.clear()
-        for broker in unmask((told.live | told.rejoining) & ~told.failed):
+        for broker in BrokerSet((told.live | told.rejoining) & ~told.failed):
             channels.open(broker)
             for one in record.channels[broker].requests:
                 header = self.number, one.controller_epoch, self.projection.creation_of(broker, one.broker_epoch)
@@ -221,7 +220,7 @@ class ControllerView:
 
 def told_live(request: UpdateMetadataRequest) -> int:
     """Return the live brokers that an UpdateMetadata tells of."""
-    return mask(broker.number for broker in request.live_brokers)
+    return BrokerSet.of(broker.number for broker in request.live_brokers)
 
 
 def _nothing(boss: ControllerView, record: object) -> None:

@@ -19,8 +19,10 @@ from kafka_spec.conformance.replay.zookeeper import put_zookeeper, read_zookeepe
 from kafka_spec.impl.protocol.controller_requests import Request
 from kafka_spec.impl.protocol.data_requests import FetchPosition, FetchRequest
 from kafka_spec.spec.control import state
-from kafka_spec.spec.control.state import NO_EPOCH, ControllerState, Life, Notes, Spent, Step, Strategy, World
-from kafka_spec.spec.domain import NONE
+from kafka_spec.spec.control.state import NO_EPOCH, ControllerState, Life, Notes, Spent, Step, World
+from kafka_spec.spec.domain import NO_BROKERS, NONE
+from kafka_spec.spec.election import Strategy
+from kafka_spec.spec.gates import leader_epoch_in_fetch
 from kafka_spec.spec.partition import PartitionState
 from kafka_spec.spec.replica import ReplicaState
 
@@ -130,8 +132,10 @@ class Projection:
 
     def no_controller(self) -> state.Controller:
         """Return the controller of a process that does not run."""
-        none = state.LeaderAndIsr(NONE, NO_EPOCH, 0, 0, 0)
-        nothing = state.Context(0, [0] * self.brokers, 0, 0, none, Strategy.OFFLINE, 0, 0, 0, 0, 0)
+        nobody = NO_BROKERS
+        none = state.LeaderAndIsr(NONE, NO_EPOCH, nobody, 0, 0)
+        epochs, strategy = [0] * self.brokers, Strategy.OFFLINE
+        nothing = state.Context(nobody, epochs, nobody, 0, none, strategy, 0, nobody, nobody, nobody, nobody)
         life, partition, replicas = ControllerState.STANDBY, PartitionState.NON_EXISTENT, [ReplicaState.NON_EXISTENT] * self.brokers
         channels = [state.Channel([], 0) for _ in range(self.brokers)]
         return state.Controller(life, 0, Step.IDLE, partition, list(map(int, replicas)), nothing, channels)
@@ -191,7 +195,7 @@ class Projection:
 
     def late_fetch(self, fetch: state.LateFetch) -> FetchRequest:
         """Return a fetch that waits on the network as it travels here."""
-        epoch = fetch.leader_epoch if self.k.fetches_fenced else NO_EPOCH
+        epoch = leader_epoch_in_fetch(fetch.leader_epoch, self.k.fetches_fenced)
         positions = {P: FetchPosition(fetch.end, epoch)}
         return FetchRequest(fetch.follower, self.creation_of(fetch.follower, fetch.broker_epoch), positions)
 

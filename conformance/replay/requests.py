@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from kafka_spec.impl.controller.context import mask, unmask
 from kafka_spec.impl.protocol import controller_requests as requests
 from kafka_spec.impl.protocol.controller_requests import (
     LeaderAndIsrRequest,
@@ -18,7 +17,7 @@ from kafka_spec.impl.protocol.controller_requests import (
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.state import NO_EPOCH, Kind, LeaderAndIsr, Request
-from kafka_spec.spec.domain import NONE
+from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet
 
 P = TopicPartition("topic", 0)
 """The one partition of the model."""
@@ -38,43 +37,43 @@ REGISTRATIONS = tuple(BrokerRegistration(number, (Endpoint("127.0.0.1", 9092 + n
 def model_leadership(held: Leadership | None) -> LeaderAndIsr:
     """Return leader and ISR in the model's words; None is that there are none."""
     if held is None:
-        return LeaderAndIsr(NONE, NO_EPOCH, 0, 0, 0)
-    return LeaderAndIsr(held.leader, held.leader_epoch, mask(held.isr), held.version, held.controller_epoch)
+        return LeaderAndIsr(NONE, NO_EPOCH, NO_BROKERS, 0, 0)
+    return LeaderAndIsr(held.leader, held.leader_epoch, held.members, held.version, held.controller_epoch)
 
 
 def leadership(held: Any) -> Leadership | None:
     """Return leader and ISR of a record of the model, None if there are none."""
     if held.leader_epoch == NO_EPOCH:
         return None
-    return Leadership(held.leader, held.leader_epoch, tuple(unmask(held.isr)), held.version, held.controller_epoch)
+    return Leadership(held.leader, held.leader_epoch, tuple(BrokerSet(held.isr)), held.version, held.controller_epoch)
 
 
-def _read_leader_and_isr(request: LeaderAndIsrRequest) -> Mapping[str, int]:
+def _read_leader_and_isr(request: LeaderAndIsrRequest) -> Mapping[str, Any]:
     told = request.partitions[P].leadership
     return {
         "leader": told.leader,
         "leader_epoch": told.leader_epoch,
-        "isr": mask(told.isr),
+        "isr": told.members,
         "version": told.version,
         "state_epoch": told.controller_epoch,
     }
 
 
 def _leader_and_isr(header: Header, told: Request, replicas: Sequence[int]) -> LeaderAndIsrRequest:
-    state = Leadership(told.leader, told.leader_epoch, tuple(unmask(told.isr)), told.version, told.state_epoch)
+    state = Leadership(told.leader, told.leader_epoch, tuple(BrokerSet(told.isr)), told.version, told.state_epoch)
     live = (registration(told.leader),) if told.leader != NONE else ()
     return LeaderAndIsrRequest(*header, {P: LeaderAndIsrState(state, tuple(replicas), False)}, live)
 
 
-def _read_update_metadata(request: UpdateMetadataRequest) -> Mapping[str, int]:
-    return {"live": mask(broker.number for broker in request.live_brokers)}
+def _read_update_metadata(request: UpdateMetadataRequest) -> Mapping[str, Any]:
+    return {"live": BrokerSet.of(broker.number for broker in request.live_brokers)}
 
 
 def _update_metadata(header: Header, told: Request, _: Sequence[int]) -> UpdateMetadataRequest:
-    return UpdateMetadataRequest(*header, {}, tuple(registration(broker) for broker in unmask(told.live)))
+    return UpdateMetadataRequest(*header, {}, tuple(registration(broker) for broker in BrokerSet(told.live)))
 
 
-def _read_stop_replica(request: StopReplicaRequest) -> Mapping[str, int]:
+def _read_stop_replica(request: StopReplicaRequest) -> Mapping[str, Any]:
     return {"leader_epoch": request.partitions[P].leader_epoch}
 
 
@@ -83,7 +82,7 @@ def _stop_replica(header: Header, told: Request, _: Sequence[int]) -> StopReplic
 
 
 FORMS: Mapping[
-    Kind, tuple[type, Callable[[Any], Mapping[str, int]], Callable[[Header, Request, Sequence[int]], requests.Request]]
+    Kind, tuple[type, Callable[[Any], Mapping[str, Any]], Callable[[Header, Request, Sequence[int]], requests.Request]]
 ] = {
     Kind.LEADER_AND_ISR: (LeaderAndIsrRequest, _read_leader_and_isr, _leader_and_isr),
     Kind.UPDATE_METADATA: (UpdateMetadataRequest, _read_update_metadata, _update_metadata),
@@ -96,7 +95,7 @@ KIND_OF = {form: kind for kind, (form, _, _) in FORMS.items()}
 def model_request(request: requests.Request, broker_epoch: int) -> Request:
     """Return a request in the model's words, which counts the receiver's registrations."""
     kind = KIND_OF[type(request)]
-    said = {"leader": NONE, "leader_epoch": NO_EPOCH, "isr": 0, "version": 0, "state_epoch": 0, "live": 0}
+    said = {"leader": NONE, "leader_epoch": NO_EPOCH, "isr": NO_BROKERS, "version": 0, "state_epoch": 0, "live": NO_BROKERS}
     return Request(int(kind), request.controller_epoch, broker_epoch, **{**said, **FORMS[kind][1](request)})
 
 

@@ -9,9 +9,10 @@ from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.replica_steps import end_of
 from kafka_spec.conformance.replay.requests import P
 from kafka_spec.conformance.replay.steps import LONG
+from kafka_spec.impl.broker.isr import NOT_REGISTERED
 from kafka_spec.impl.coordination import znodes
-from kafka_spec.spec.control.decisions import Checked
 from kafka_spec.spec.domain import SpecError
+from kafka_spec.spec.gates import fetch_is_of_registration
 
 STEPS: Mapping[str, Callable[..., None]] = {
     **controller_steps.STEPS,
@@ -55,8 +56,8 @@ def refuses(projection: Projection, rule: str, binding: Mapping[str, int]) -> bo
     A fetch from beyond the leader's log is answered OFFSET_OUT_OF_RANGE, and tells the leader nothing (Kafka's readFromLog comes
     before updateFollowerFetchState). In an era that truncates to the high watermark the model takes any log for one that matches.
     """
-    if rule == "ExpandIsr" and projection.k.fetch_generation_checked == Checked.YES:
-        if projection.ensemble.find(znodes.broker(binding["follower"])) is None:
+    if rule == "ExpandIsr" and projection.ensemble.find(znodes.broker(binding["follower"])) is None:
+        if not fetch_is_of_registration(0, NOT_REGISTERED, projection.k.fetch_generation_checked):
             return True
     if rule in ("Fetch", "ExpandIsr"):
         return end_of(projection, binding["follower"]) > end_of(projection, binding["leader"])

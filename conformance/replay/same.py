@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from kafka_spec.impl.controller.context import mask, unmask
+from kafka_spec.spec.domain import BrokerSet
 
 Record = TypeVar("Record")
 
@@ -38,9 +38,9 @@ def brokers(field: str, name: str, kind: Callable[[Iterable[int]], Any]) -> Same
     """Say that a field is an attribute that holds brokers in this kind of collection, where the model has a bit mask."""
 
     def put(actor: Any, record: Any) -> None:
-        setattr(actor, name, kind(unmask(getattr(record, field))))
+        setattr(actor, name, kind(BrokerSet(getattr(record, field))))
 
-    return Same(field, lambda actor: mask(getattr(actor, name)), put)
+    return Same(field, lambda actor: BrokerSet.of(getattr(actor, name)), put)
 
 
 class Part:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from kafka_spec.conformance.replay.ensemble import Znode
 from kafka_spec.conformance.replay.requests import REGISTRATIONS, P, leadership, model_leadership, registration
 from kafka_spec.conformance.replay.same import Part, Same
-from kafka_spec.impl.controller.context import unmask, written
+from kafka_spec.impl.controller.context import written
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.spec.control import state
-from kafka_spec.spec.domain import NONE
+from kafka_spec.spec.domain import NONE, BrokerSet
 
 if TYPE_CHECKING:
     from kafka_spec.conformance.replay.projection import Projection
@@ -86,7 +86,7 @@ def _registered(nodes: Znodes) -> int:
 
 
 def _put_registered(nodes: Znodes, record: state.ZooKeeper) -> None:
-    for broker in unmask(record.registered):
+    for broker in BrokerSet(record.registered):
         epoch = nodes.projection.creation_of(broker, record.broker_epochs[broker])
         owner = nodes.projection.session_of(broker)
         nodes.stage(BROKERS[broker], _content(broker), czxid=epoch, owner=owner)

@@ -41,8 +41,8 @@ from kafka_spec.impl.protocol.data_requests import (
 )
 from kafka_spec.impl.protocol.errors import Code, KafkaError
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.decisions import Checked
 from kafka_spec.spec.control.state import Role
+from kafka_spec.spec.gates import fetch_is_outdated
 
 Produces: TypeAlias = Mapping[TopicPartition, Produced]
 Fetches: TypeAlias = Mapping[TopicPartition, Fetched]
@@ -157,8 +157,8 @@ class DataPlane(LedPartitions):
         A fetch that an earlier process of the follower has sent is not noted, where the era compares broker epochs (KIP-903).
         """
         hosted = self.replicas.partitions[partition]
-        is_late = broker_epoch < hosted.followers[follower].broker_epoch
-        if is_late and self.replicas.k.fetch_generation_checked == Checked.YES:
+        latest = hosted.followers[follower].broker_epoch
+        if fetch_is_outdated(broker_epoch, latest, self.replicas.k.fetch_generation_checked):
             return False
         return hosted.note_fetch(follower, offset, broker_epoch, now)
 

@@ -33,7 +33,7 @@ from kafka_spec.impl.protocol.data_requests import (
 )
 from kafka_spec.impl.protocol.errors import Code, KafkaError
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.decisions import Checked
+from kafka_spec.spec.gates import leader_epoch_in_fetch
 from kafka_spec.spec.log import truncation_after_answer
 
 FollowersRequest: TypeAlias = FetchRequest | OffsetsForLeaderEpochRequest | ListOffsetsRequest
@@ -108,7 +108,7 @@ class Fetchers:
         return FetchRequest(replicas.number, replicas.broker_epoch, fetching, wait, size)
 
     def _epoch(self, state: FetchState) -> int:
-        return state.leader_epoch if self._replicas.k.fetches_fenced == Checked.YES else NO_EPOCH
+        return leader_epoch_in_fetch(state.leader_epoch, self._replicas.k.fetches_fenced)
 
     # Answers
 

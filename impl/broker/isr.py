@@ -15,10 +15,13 @@ from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import BadVersion, ConnectionLost, NoNode, Session, SessionExpired
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control import decisions
-from kafka_spec.spec.control.decisions import Checked
 from kafka_spec.spec.control.state import Role
+from kafka_spec.spec.election import is_isr_candidate
+from kafka_spec.spec.gates import fetch_is_of_registration, isr_write_took_effect
+from kafka_spec.spec.log import may_join_isr
 
+NOT_REGISTERED = -1
+"""The broker epoch of a broker that is not registered."""
 PROPAGATION_CHECK_MS = 2_500
 QUIET_MS = 5_000
 """Changes are told when there was none for so long,"""
@@ -62,11 +65,12 @@ class IsrKeeper:
         hosted, k = self._replicas.partitions[partition], self._k
         if follower in hosted.maximal_isr or follower not in hosted.followers:
             return IsrWrite.NOT_NEEDED
-        if not hosted.has_caught_up(follower, needs_epoch_start=k.join_needs_epoch_start == Checked.YES):
+        known = hosted.followers[follower]
+        if not may_join_isr(known.end, hosted.high_watermark, hosted.epoch_start, k.join_needs_epoch_start):
             return IsrWrite.NOT_NEEDED
-        if k.isr_candidates_alive == Checked.YES and follower not in self._replicas.alive:
+        if not is_isr_candidate(follower, self._replicas.alive, k.isr_candidates_alive):
             return IsrWrite.NOT_NEEDED
-        if k.fetch_generation_checked == Checked.YES and not self._is_registered(follower, hosted.followers[follower].broker_epoch):
+        if not self._is_of_registration(known.broker_epoch, follower):
             return IsrWrite.NOT_NEEDED
         return self._write(partition, (*hosted.isr, follower), now)
 
@@ -85,15 +89,21 @@ class IsrKeeper:
                 if lagging and self.try_shrink(partition, lagging, now) == IsrWrite.WRITTEN:
                     self._replicas.advance_high_watermark(partition, now)
 
-    def _is_registered(self, broker: int, broker_epoch: int) -> bool:
-        """Whether a broker is registered in ZooKeeper under this very broker epoch, as far as that can be known now."""
+    def _is_of_registration(self, broker_epoch: int, broker: int) -> bool:
+        """Whether a follower's last fetch came from the process that is registered now; read only where it makes a difference."""
+        if fetch_is_of_registration(broker_epoch, NOT_REGISTERED, self._k.fetch_generation_checked):
+            return True
+        return fetch_is_of_registration(broker_epoch, self._registered_epoch(broker), self._k.fetch_generation_checked)
+
+    def _registered_epoch(self, broker: int) -> int:
+        """Return the broker epoch of a broker's registration, NOT_REGISTERED if it has none or that cannot be known now."""
         if self.session is None:
-            return False
+            return NOT_REGISTERED
         try:
             stat = self.session.exists(znodes.broker(broker))
         except (ConnectionLost, SessionExpired):
-            return False
-        return stat is not None and stat.czxid == broker_epoch
+            return NOT_REGISTERED
+        return NOT_REGISTERED if stat is None else stat.czxid
 
     # Writing
 
@@ -139,13 +149,14 @@ class IsrKeeper:
         except NoNode:
             return None
         except BadVersion:
-            if self._k.bad_version == decisions.BadVersion.SKIPPED:
-                return None
+            if not isr_write_took_effect(1, self._k.bad_version):
+                return None  # whatever stands there
         try:
             data, stat = self.session.get(path)
         except NoNode:
             return None
-        return stat.version if znodes.State.decode(partition, data) == wanted else None
+        holds_it = int(znodes.State.decode(partition, data) == wanted)
+        return stat.version if isr_write_took_effect(holds_it, self._k.bad_version) else None
 
     # Telling the controller
 

@@ -27,8 +27,8 @@ from kafka_spec.impl.protocol.data_requests import (
 )
 from kafka_spec.impl.protocol.errors import Code, KafkaError
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.network import answer_to_fetch_epoch
 from kafka_spec.spec.control.state import Role
+from kafka_spec.spec.gates import answer_to_fetch_epoch
 
 ACKS_ALL = -1
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH, NO_LEADER, LeaderAndIsrState
-from kafka_spec.spec.log import follower_high_watermark, high_watermark_may_pass, may_join_isr
+from kafka_spec.spec.log import follower_high_watermark, high_watermark_may_pass
 
 UNKNOWN_END = -1
 """The end offset of a follower that has not fetched from this leader yet."""
@@ -137,11 +137,6 @@ class Partition:
         moved = follower.end != offset
         follower.end, follower.leader_end, follower.fetched_at, follower.broker_epoch = offset, end, now, broker_epoch
         return moved
-
-    def has_caught_up(self, broker: int, *, needs_epoch_start: bool) -> bool:
-        """Whether a follower may join the ISR, as far as its end tells."""
-        start = self.epoch_start if needs_epoch_start else 0
-        return may_join_isr(self.followers[broker].end, self.high_watermark, start)
 
     def out_of_sync(self, now: int, lag_max_ms: int) -> tuple[int, ...]:
         """Return the members of the ISR that have not got all of the log, and have not for too long (getOutOfSyncReplicas)."""

@@ -1,6 +1,6 @@
 """The broker's side of the controller's requests: gates, roles, partitions with their logs, and what fails with a log directory.
 
-A request is taken or refused by the gates of spec/control/network.py, partition by partition, with Kafka's error codes. What
+A request is taken or refused by spec/gates.py, partition by partition, with Kafka's error codes. What
 clients and followers ask is another's work (data_plane.py), and so is fetching (fetcher.py): `fetchers` says from whom, under which
 epoch, and from where.
 
@@ -32,9 +32,11 @@ from kafka_spec.impl.protocol.responses import ControllerResponse
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.decisions import Checked, FollowerSkip, Truncation
-from kafka_spec.spec.control.network import answer_to_leader_and_isr, answer_to_request, answer_to_stop_replica
 from kafka_spec.spec.control.state import Role
+from kafka_spec.spec.domain import NO_BROKERS, BrokerSet
+from kafka_spec.spec.election import is_isr_candidate
+from kafka_spec.spec.gates import answer_to_leader_and_isr, answer_to_request, answer_to_stop_replica, leader_is_available
+from kafka_spec.spec.log import first_truncation, follower_goes_on
 from kafka_spec.spec.table import Spec, SpecError
 
 GROUP_METADATA_TOPIC = "__consumer_offsets"
@@ -77,7 +79,7 @@ class ReplicaManager:
         """The creation id of the registration, -1 until it is known."""
         self.controller_epoch = 0
         """The largest that a request has had: a broker that starts believes the first it meets."""
-        self.alive: frozenset[int] = frozenset()
+        self.alive = NO_BROKERS
         self.metadata: dict[TopicPartition, UpdateMetadataState] = {}
         self.partitions: dict[TopicPartition, Partition] = {}
         self.fetchers: dict[TopicPartition, FetchState] = {}
@@ -139,7 +141,7 @@ class ReplicaManager:
             return ControllerResponse(Code.NONE, self._lead_or_follow(request.partitions, now))
         if isinstance(request, StopReplicaRequest):
             return ControllerResponse(Code.NONE, {p: self._stop(p, state) for p, state in request.partitions.items()})
-        self.alive = frozenset(broker.number for broker in request.live_brokers)
+        self.alive = BrokerSet.of(broker.number for broker in request.live_brokers)
         self.metadata.update(request.partitions)
         return ControllerResponse(Code.NONE)
 
@@ -203,13 +205,14 @@ class ReplicaManager:
         leader = state.leadership.leader
         with self.storage(partition) as hosted:
             self._open(partition, hosted)
-        if leader not in self.alive:
+        if not leader_is_available(leader, self.alive):
             self._log.leader_is_unavailable(partition, state)
             return False
-        previous, same_leader = hosted.leader_epoch, hosted.leader == leader and self.role_of(partition) == Role.FOLLOWER
+        previous, follows = hosted.leader_epoch, int(self.role_of(partition) == Role.FOLLOWER)
+        goes_on = follower_goes_on(follows, hosted.leader, leader, self.k.follower_skip)
         hosted.start_to_follow(state)
         self.roles.fire("become_follower", partition)
-        if same_leader and self.k.follower_skip == FollowerSkip.SAME_LEADER:
+        if goes_on:
             self._log.follows_already(partition, hosted)
             return False
         self.fetchers.pop(partition, None)
@@ -219,13 +222,13 @@ class ReplicaManager:
         return True
 
     def _begin_to_fetch(self, partition: TopicPartition) -> None:
-        """Fetch from the end where the era truncates to the high watermark; else truncate first, beginning there."""
-        by_epoch = self.k.truncation == Truncation.DIVERGENCE
+        """Truncate at once and fetch from the end, or ask the leader first, with the high watermark for a beginning."""
         with self.storage(partition) as hosted:
-            if not by_epoch:
-                hosted.truncate_to(hosted.high_watermark)
-            offset = hosted.high_watermark if by_epoch else hosted.opened.end_offset
-        phase = Phase.TRUNCATING if by_epoch else Phase.FETCHING
+            cut, asks = first_truncation(hosted.opened.end_offset, hosted.high_watermark, self.k.truncation)
+            if not asks:
+                hosted.truncate_to(cut)
+            offset = hosted.high_watermark if asks else hosted.opened.end_offset
+        phase = Phase.TRUNCATING if asks else Phase.FETCHING
         self.fetchers[partition] = FetchState(hosted.leader, hosted.leader_epoch, offset, phase)
 
     def _stop(self, partition: TopicPartition, state: StopReplicaState) -> Code:
@@ -255,7 +258,7 @@ class ReplicaManager:
     def advance_high_watermark(self, partition: TopicPartition, now: int, at_most: int | None = None) -> bool:
         """Advance a leader's high watermark to what the ISR holds, or `at_most` to there; return whether it moved."""
         hosted = self.partitions[partition]
-        eligible = self.alive if self.k.isr_candidates_alive == Checked.YES else hosted.replicas
+        eligible = [broker for broker in hosted.replicas if is_isr_candidate(broker, self.alive, self.k.isr_candidates_alive)]
         held = hosted.high_watermark_candidate(now, self.settings.replica_lag_time_max_ms, eligible)
         moved = hosted.raise_high_watermark(held if at_most is None else min(held, at_most))
         if moved:

@@ -16,7 +16,8 @@ from kafka_spec.impl.protocol.errors import Code
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.state_change_log import Level
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.decisions import Checked
+from kafka_spec.spec.domain import BrokerSet
+from kafka_spec.spec.gates import has_bounced
 from kafka_spec.spec.partition import PartitionState
 
 
@@ -28,9 +29,8 @@ class BrokerChange(Event):
         """See the class."""
         brokers, context = core.zk.read_brokers(), core.context
         new = {n: b for n, b in brokers.items() if n not in context.live}
-        bounced = {n: b for n, b in brokers.items() if n in context.live and b[1] > context.broker_epochs[n]}
-        if core.k.bounces_noticed == Checked.NO:
-            bounced = {}
+        known = context.broker_epochs
+        bounced = {n: b for n, b in brokers.items() if n in context.live and has_bounced(b[1], known[n], core.k.bounces_noticed)}
         dead = sorted(set(context.live) - set(brokers))
         for number in (*new, *bounced):
             core.channels.open(number)
@@ -78,7 +78,7 @@ class FailBrokers(Task):
             core.context.live.pop(number, None)
             core.context.broker_epochs.pop(number, None)
             core.context.offline_dirs.pop(number, None)
-            core.context.stopping.discard(number)
+        core.context.stopping &= ~BrokerSet.of(self.brokers)
         return _replicas_gone(core, core.context.replicas_on(self.brokers))
 
 
@@ -90,12 +90,12 @@ def _replicas_gone(core: ControllerCore, replicas: Sequence[tuple[TopicPartition
     """
     unled = [p for p in core.context.led_by_none() if core.partitions.state_of(p) != PartitionState.NON_EXISTENT]
     core.send_metadata(core.context.live, [])
-    tasks = [
+    return [
         *change_partitions("offline_partition", unled),
         ElectOfflinePartitions(),
         *change_replicas("offline_replica", replicas),
+        ElectAgain(),
     ]
-    return [*tasks, ElectAgain()] if core.k.election_after_removal == Checked.YES else tasks
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.domain import NO_BROKERS, BrokerSet
 
 
 @dataclass
@@ -26,7 +27,7 @@ class ControllerContext:
     epoch_version: int = 0
     live: dict[int, BrokerRegistration] = field(default_factory=dict)
     broker_epochs: dict[int, int] = field(default_factory=dict)
-    stopping: set[int] = field(default_factory=set)
+    stopping: BrokerSet = NO_BROKERS
     topics: set[str] = field(default_factory=set)
     assignments: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
     leadership: dict[TopicPartition, Leadership] = field(default_factory=dict)
@@ -40,9 +41,9 @@ class ControllerContext:
         """Whether a replica can lead: its broker is live and does not shut down, and its log directory is not lost."""
         return broker in self.live and broker not in self.stopping and partition not in self.offline_dirs.get(broker, ())
 
-    def online(self, partition: TopicPartition) -> int:
-        """Return the assigned brokers whose replicas can lead, as a set."""
-        return mask(broker for broker in self.assignments[partition] if self.is_online(broker, partition))
+    def online(self, partition: TopicPartition) -> BrokerSet:
+        """Return the assigned brokers whose replicas can lead."""
+        return BrokerSet.of(broker for broker in self.assignments[partition] if self.is_online(broker, partition))
 
     def replicas_on(self, brokers: Iterable[int]) -> list[tuple[TopicPartition, int]]:
         """Return the replicas on some brokers, broker after broker."""
@@ -51,19 +52,6 @@ class ControllerContext:
     def led_by_none(self) -> list[TopicPartition]:
         """Return the partitions whose cached leader cannot lead."""
         return [p for p, held in self.leadership.items() if not self.is_online(held.leader, p)]
-
-
-def mask(brokers: Iterable[int]) -> int:
-    """Return brokers as a set in the form of spec/election.py."""
-    found = 0
-    for broker in brokers:
-        found |= 1 << broker
-    return found
-
-
-def unmask(brokers: int) -> list[int]:
-    """Return the brokers of a set, ascending."""
-    return [broker for broker in range(brokers.bit_length()) if brokers >> broker & 1]
 
 
 def written(state: znodes.State, version: int) -> Leadership:

@@ -12,7 +12,8 @@ from kafka_spec.impl.controller.core import ControllerCore, Event, Task
 from kafka_spec.impl.controller.state_changes import change_partitions, change_replicas
 from kafka_spec.impl.protocol.errors import Code
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.state import Strategy
+from kafka_spec.spec.domain import only
+from kafka_spec.spec.election import ShutdownPart, Strategy, part_in_shutdown
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,11 @@ class ControlledShutdown(Event):
         if broker not in context.live:
             self.reply(Code.BROKER_NOT_AVAILABLE, ())
             return []
-        context.stopping.add(broker)
-        held = [
-            p for p, replicas in context.assignments.items() if broker in replicas and len(replicas) > 1 and p in context.leadership
-        ]
-        led = [p for p in held if context.leadership[p].leader == broker]
-        followed = [(p, broker) for p in held if p not in led]
+        context.stopping |= only(broker)
+        known = [(p, replicas) for p, replicas in context.assignments.items() if p in context.leadership]
+        parts = {p: part_in_shutdown(replicas, context.leadership[p].leader, broker) for p, replicas in known}
+        led = [p for p, part in parts.items() if part == ShutdownPart.LEADERSHIP_MOVES]
+        followed = [(p, broker) for p, part in parts.items() if part == ShutdownPart.STOPS]
         tasks = change_partitions("online_partition", led, Strategy.CONTROLLED_SHUTDOWN)
         if followed:
             tasks += [StopFollowers(tuple(followed)), *change_replicas("offline_replica", followed)]

@@ -15,8 +15,9 @@ from kafka_spec.impl.controller.failover import FAIL_OVER
 from kafka_spec.impl.controller.zk_client import ControllerMoved
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import BadVersion, Check, Create, Delete, MultiRefused, NodeExists, NoNode, Set, Stat
-from kafka_spec.spec.control.decisions import ControllerElection, EpochWatch, GivingUp
 from kafka_spec.spec.control.state import ControllerState
+from kafka_spec.spec.decisions import ControllerElection, EpochWatch, GivingUp
+from kafka_spec.spec.gates import epoch_after_change
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,9 @@ class ControllerEpochChange(Event):
         """See the class."""
         if core.k.epoch_watch == EpochWatch.ADOPTED:
             data, stat = core.session.get(znodes.CONTROLLER_EPOCH, watch=True)
-            core.context.epoch, core.context.epoch_version = znodes.decode_controller_epoch(data), stat.version
+            newest = znodes.decode_controller_epoch(data)
+            core.context.epoch = epoch_after_change(core.context.epoch, newest, core.k.epoch_watch)
+            core.context.epoch_version = stat.version
         return []
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kafka_spec.impl.controller.context import ControllerContext, mask
+from kafka_spec.impl.controller.context import ControllerContext
 from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.decisions import OfflineRecipients, ShutdownRecipients
-from kafka_spec.spec.control.state import Strategy
-from kafka_spec.spec.election import elect_controlled_shutdown, elect_offline, elect_preferred, unclean_election_is_permitted
+from kafka_spec.spec.domain import BrokerSet
+from kafka_spec.spec.election import Strategy
+from kafka_spec.spec.election import elect as elect_from
 from kafka_spec.spec.table import Constants
 
 
@@ -40,24 +40,24 @@ class ElectionInputs(StateZnode):
 
 
 class Elected(NamedTuple):
-    """Who leads, NO_LEADER if nobody can, and as sets the ISR and those to whom LeaderAndIsr is sent."""
+    """Who leads, NO_LEADER if nobody can, the ISR, and the recipients of LeaderAndIsr."""
 
     leader: int
-    isr: int
-    recipients: int
+    isr: BrokerSet
+    recipients: BrokerSet
 
 
 def elect(partition: TopicPartition, inputs: ElectionInputs, context: ControllerContext, k: Constants) -> Elected:
     """Elect a leader as the strategy has it."""
-    replicas, isr = context.assignments[partition], mask(inputs.held.isr)
-    live, stopping = context.online(partition), mask(context.stopping)
-    if inputs.strategy == Strategy.PREFERRED:
-        return Elected(*elect_preferred(replicas, live, isr))
-    if inputs.strategy == Strategy.CONTROLLED_SHUTDOWN:
-        leader, left, recipients = elect_controlled_shutdown(replicas, live, stopping, isr)
-        return Elected(leader, left, recipients & ~stopping if k.shutdown_recipients == ShutdownRecipients.LIVE else recipients)
-    unclean = unclean_election_is_permitted(isr, live, 0, int(inputs.unclean))
-    leader, left, recipients = elect_offline(replicas, live, isr, unclean)
-    if k.offline_recipients == OfflineRecipients.LIVE_OR_STOPPING:
-        recipients |= mask(replicas) & stopping
-    return Elected(leader, left, recipients)
+    return Elected(
+        *elect_from(
+            inputs.strategy,
+            context.assignments[partition],
+            context.online(partition),
+            context.stopping,
+            inputs.held.members,
+            int(inputs.unclean),
+            k.offline_recipients,
+            k.shutdown_recipients,
+        )
+    )

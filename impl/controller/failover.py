@@ -12,7 +12,8 @@ from kafka_spec.impl.controller.core import ControllerCore, Task
 from kafka_spec.impl.controller.preferred_election import PreferredElectionZnodeChange
 from kafka_spec.impl.controller.state_changes import ElectOfflinePartitions, change_replicas
 from kafka_spec.impl.coordination import znodes
-from kafka_spec.spec.control.decisions import DeadReplicas
+from kafka_spec.spec.domain import BrokerSet
+from kafka_spec.spec.election import replicas_lost_at_fail_over
 from kafka_spec.spec.replica import ReplicaState
 
 
@@ -57,11 +58,12 @@ class StartReplicaMachine(Task):
         for partition, replica in seeded:
             core.replicas.fire("startup", partition, replica)
         live = [one for one in seeded if core.replicas.state_of(*one) == ReplicaState.ONLINE]
-        dead = [one for one in seeded if core.replicas.state_of(*one) != ReplicaState.ONLINE]
-        tasks = change_replicas("online_replica", live)
-        if core.k.dead_replicas == DeadReplicas.TAKEN_OFFLINE:
-            tasks += change_replicas("offline_replica", dead)
-        return tasks
+        lost = {
+            p: replicas_lost_at_fail_over(BrokerSet.of(replicas), core.context.online(p), core.k.dead_replicas)
+            for p, replicas in core.context.assignments.items()
+        }
+        leaving = [(p, broker) for p, broker in seeded if broker in lost[p]]
+        return [*change_replicas("online_replica", live), *change_replicas("offline_replica", leaving)]
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from kafka_spec.impl.controller.context import ControllerContext
 from kafka_spec.impl.controller.elections import StateZnode
 from kafka_spec.impl.machine import guard
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.gates import state_may_be_replaced
 
 
 class LeadershipGuards:
@@ -27,4 +28,4 @@ class LeadershipGuards:
     @guard
     def no_newer_controller_wrote(self, inputs: StateZnode) -> bool:
         """There is a state znode, and no newer controller has written it."""
-        return inputs.read is not None and inputs.read.controller_epoch <= self._context.epoch
+        return inputs.read is not None and state_may_be_replaced(inputs.read.controller_epoch, self._context.epoch)

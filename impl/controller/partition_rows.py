@@ -7,7 +7,7 @@ Source: Kafka 2.8 PartitionStateMachine.scala.
 
 from __future__ import annotations
 
-from kafka_spec.impl.controller.context import ControllerContext, mask, unmask
+from kafka_spec.impl.controller.context import ControllerContext
 from kafka_spec.impl.controller.elections import Elected, ElectionInputs, elect
 from kafka_spec.impl.controller.leadership_guards import LeadershipGuards
 from kafka_spec.impl.controller.request_batch import RequestBatch
@@ -15,7 +15,6 @@ from kafka_spec.impl.controller.zk_client import ControllerZkClient
 from kafka_spec.impl.machine import effect, guard
 from kafka_spec.impl.protocol.controller_requests import NO_LEADER
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.domain import contains
 from kafka_spec.spec.election import first_leader_and_isr
 from kafka_spec.spec.table import Constants
 
@@ -65,23 +64,23 @@ class PartitionRows(LeadershipGuards):
     def write_elected_leader_and_isr(self, partition: TopicPartition, inputs: ElectionInputs) -> None:
         """Write the elected leader and ISR with the next leader epoch, even where both stay."""
         leader, isr, _ = self._elect(partition, inputs)
-        kept = [broker for broker in inputs.held.isr if contains(isr, broker)]
-        kept += [broker for broker in unmask(isr) if broker not in kept]
+        kept = [broker for broker in inputs.held.isr if broker in isr]
+        kept += [broker for broker in isr if broker not in kept]
         self._zk.write_state(partition, inputs.held, leader, tuple(kept))
-        if not contains(mask(inputs.held.isr), leader):
+        if leader not in inputs.held.isr:
             self.unclean_elections.append(partition)
 
     @effect
     def send_leader_and_isr_to_recipients(self, partition: TopicPartition, inputs: ElectionInputs) -> None:
         """Send LeaderAndIsr to whom the strategy names; it elects once more from what was read, and so the same."""
-        self._batch.add_leader_and_isr(unmask(self._elect(partition, inputs).recipients), partition, is_new=False)
+        self._batch.add_leader_and_isr(self._elect(partition, inputs).recipients, partition, is_new=False)
 
     @effect
     def create_state_znode(self, partition: TopicPartition) -> None:
         """Create the state znode, and what is above it: the first live replica leads, all live ones are in sync."""
         replicas = self._context.assignments[partition]
         leader, isr, _ = first_leader_and_isr(replicas, self._context.online(partition))
-        self._zk.create_state(partition, leader, tuple(broker for broker in replicas if contains(isr, broker)))
+        self._zk.create_state(partition, leader, tuple(broker for broker in replicas if broker in isr))
 
     @effect
     def send_leader_and_isr_to_first_isr(self, partition: TopicPartition) -> None:

@@ -16,7 +16,7 @@ from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import Delete, NoNode
 from kafka_spec.impl.protocol.errors import Code
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.state import Strategy
+from kafka_spec.spec.election import Strategy, preferred_leader_leads
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class PreferredElection(Event):
         needed = []
         for partition in [p for p in asked if p not in answers]:
             held = context.leadership.get(partition)
-            if held is not None and held.leader == context.assignments[partition][0]:
+            if held is not None and preferred_leader_leads(context.assignments[partition], held.leader):
                 answers[partition] = Code.ELECTION_NOT_NEEDED
             else:
                 needed.append(partition)

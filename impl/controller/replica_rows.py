@@ -9,18 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kafka_spec.impl.controller.context import ControllerContext, mask, unmask
+from kafka_spec.impl.controller.context import ControllerContext
 from kafka_spec.impl.controller.elections import StateZnode
 from kafka_spec.impl.controller.leadership_guards import LeadershipGuards
 from kafka_spec.impl.controller.request_batch import RequestBatch
 from kafka_spec.impl.controller.zk_client import ControllerZkClient
 from kafka_spec.impl.machine import effect, guard
-from kafka_spec.impl.protocol.controller_requests import NO_LEADER
 from kafka_spec.impl.protocol.state_change_log import Level
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.decisions import LastIsrMember, ShrinkRecipients
-from kafka_spec.spec.domain import contains, only
-from kafka_spec.spec.election import isr_without, leader_without
+from kafka_spec.spec.election import leader_and_isr_without, recipients_of_removal
 from kafka_spec.spec.table import Constants
 
 
@@ -91,14 +88,13 @@ class ReplicaRows(LeadershipGuards):
     def write_isr_without_replica(self, partition: TopicPartition, replica: int, inputs: StateZnode) -> None:
         """Write the ISR without the replica, nobody leading if it led, with the next leader epoch."""
         held = inputs.held
-        keeps = self._k.last_isr_member == LastIsrMember.KEPT
-        if self._k.last_isr_member == LastIsrMember.DROPPED_IF_UNCLEAN:
-            keeps = not self._zk.unclean_is_enabled(partition)
-        left = isr_without(mask(held.isr), replica, int(keeps))
-        leader = leader_without(held.leader, replica)
-        if self._k.last_isr_member == LastIsrMember.DROPPED and left == 0:
-            leader = replica
-        self._zk.write_state(partition, held, leader, tuple(broker for broker in held.isr if contains(left, broker)))
+        clean, unclean = (
+            leader_and_isr_without(held.leader, held.members, replica, self._k.last_isr_member, enabled) for enabled in (0, 1)
+        )
+        leader, isr = clean
+        if unclean != clean and self._zk.unclean_is_enabled(partition):  # read only where it makes a difference
+            leader, isr = unclean
+        self._zk.write_state(partition, held, leader, tuple(broker for broker in held.isr if broker in isr))
         self._note_removal(partition, replica)
 
     @effect
@@ -109,12 +105,10 @@ class ReplicaRows(LeadershipGuards):
 
     @effect
     def send_leader_and_isr_to_other_replicas(self, partition: TopicPartition, replica: int) -> None:
-        """Send LeaderAndIsr to all assigned replicas but this one."""
-        others = mask(self._context.assignments[partition]) & ~only(replica)
-        if self._k.shrink_recipients == ShrinkRecipients.LEADER_ONLY:
-            leader = self._context.leadership[partition].leader
-            others = others & only(leader) if leader != NO_LEADER else 0
-        self._batch.add_leader_and_isr(unmask(others), partition, is_new=False)
+        """Send LeaderAndIsr to the recipients of a removal: all assigned replicas but this one."""
+        assignment, leader = self._context.assignments[partition], self._context.leadership[partition].leader
+        recipients = recipients_of_removal(assignment, leader, replica, self._k.shrink_recipients)
+        self._batch.add_leader_and_isr(recipients, partition, is_new=False)
 
     def _note_removal(self, partition: TopicPartition, replica: int) -> None:
         held = self._context.leadership[partition]

@@ -9,14 +9,13 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from kafka_spec.impl.controller.context import mask
 from kafka_spec.impl.controller.core import ControllerCore, Task
 from kafka_spec.impl.controller.elections import ElectionInputs, StateZnode
 from kafka_spec.impl.controller.zk_client import StateZnodeChanged
 from kafka_spec.impl.coordination.interface import NodeExists, NoNode
 from kafka_spec.impl.protocol.state_change_log import Level
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.state import Strategy
+from kafka_spec.spec.election import Strategy, election_is_due, election_is_due_after_removal
 from kafka_spec.spec.partition import PartitionState
 
 
@@ -66,7 +65,7 @@ class ChangePartitions(Task):
         """
         online = core.context.online(partition)
         read, unclean = core.zk.read_state(partition), False
-        if read is not None and mask(read.isr) & online == 0:
+        if read is not None and read.members & online == 0:
             unclean = core.zk.unclean_is_enabled(partition)
         if read is not None and core.partitions.state_of(partition) == PartitionState.NEW and online != 0:
             core.zk.write()
@@ -123,23 +122,21 @@ class ElectOfflinePartitions(Task):
 
     def run(self, core: ControllerCore) -> Sequence[Task]:
         """See the class."""
-        waiting = (PartitionState.NEW, PartitionState.OFFLINE)
-        return change_partitions(
-            "online_partition", [p for p in core.context.assignments if core.partitions.state_of(p) in waiting]
-        )
+        waiting = [p for p in core.context.assignments if election_is_due(core.partitions.state_of(p), Strategy.OFFLINE)]
+        return change_partitions("online_partition", waiting)
 
 
 @dataclass(frozen=True)
 class ElectAgain(Task):
-    """Elect where the partition is offline and its ISR has a live member: one that joined between election and removal."""
+    """Elect where an election is due again: the ISR has a live member now, which joined between election and removal."""
 
     def run(self, core: ControllerCore) -> Sequence[Task]:
         """See the class."""
-        return change_partitions(
-            "online_partition",
-            [
-                p
-                for p, held in core.context.leadership.items()
-                if core.partitions.state_of(p) == PartitionState.OFFLINE and mask(held.isr) & core.context.online(p) != 0
-            ],
-        )
+        waiting = [
+            p
+            for p, held in core.context.leadership.items()
+            if election_is_due_after_removal(
+                core.partitions.state_of(p), held.members, core.context.online(p), core.k.election_after_removal
+            )
+        ]
+        return change_partitions("online_partition", waiting)

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.domain import BrokerSet
 
 NO_LEADER = -1
 NO_EPOCH = -1
@@ -25,6 +26,11 @@ class Leadership:
     isr: tuple[int, ...]
     version: int
     controller_epoch: int
+
+    @property
+    def members(self) -> BrokerSet:
+        """The ISR as a set."""
+        return BrokerSet.of(self.isr)
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,10 @@ from kafka_spec.spec.control.controller.failover import become_controller, take_
 from kafka_spec.spec.control.controller.resignation import forget_controller
 from kafka_spec.spec.control.controller.steps import bring_partition_online
 from kafka_spec.spec.control.controller.topics import create_partition
-from kafka_spec.spec.control.decisions import SuffixLoss
 from kafka_spec.spec.control.state import BROKERS, CONTROLLER, NO_EPOCH, RECORDS, ROLE, STANDBY, Kind, Life, Role, World
 from kafka_spec.spec.control.zookeeper import end_session, register
-from kafka_spec.spec.domain import NONE, Broker, Range, append, contains, pop_first, truncate
-from kafka_spec.spec.log import holds_same_prefix
+from kafka_spec.spec.domain import NO_BROKERS, NONE, Broker, Range, append, contains, pop_first, truncate
+from kafka_spec.spec.log import holds_same_prefix, unflushed_may_be_lost
 from kafka_spec.spec.table import Constants, Rule, fire
 
 ANY_BROKER = {"broker": Broker(BROKERS)}
@@ -119,10 +118,10 @@ def end_process(s: World, k: Constants, broker: int) -> None:
     node.life = Life.DOWN
     node.broker_epoch = 0
     node.controller_epoch = 0
-    node.alive = 0
+    node.alive = NO_BROKERS
     node.replica.leader_epoch = NO_EPOCH
     node.replica.leader = NONE
-    node.replica.isr = 0
+    node.replica.isr = NO_BROKERS
     node.replica.version = 0
     node.replica.state_epoch = 0
     node.replica.epoch_start = 0
@@ -207,16 +206,13 @@ def log_reaches_beyond(s: World, broker: int, end: int) -> bool:
 
 def suffix_may_be_lost(s: World, k: Constants, broker: int) -> bool:
     """The broker is not in the ISR; or another live member of it holds all of the log, or nobody need, as the world is taken."""
-    if k.suffix_loss == SuffixLoss.ANY or contains(s.zookeeper.partition.isr, broker) == 0:
-        return True
-    if k.suffix_loss == SuffixLoss.OUTSIDE_ISR:
-        return False
+    others_hold = 0
     for other in range(k.brokers):
         if other != broker and contains(s.zookeeper.partition.isr, other) == 1 and s.brokers[other].life != Life.DOWN:
             end = len(s.brokers[broker].replica.log)
             if holds_same_prefix(s.brokers[other].replica.log, s.brokers[broker].replica.log, end):
-                return True
-    return False
+                others_hold = 1
+    return unflushed_may_be_lost(contains(s.zookeeper.partition.isr, broker), others_hold, k.suffix_loss)
 
 
 def a_lossy_crash_is_left(s: World, k: Constants) -> bool:

@@ -14,7 +14,10 @@ from dataclasses import dataclass, field
 
 from kafka_spec.spec.bounds import CONTROL
 from kafka_spec.spec.control import broker, controller, environment
-from kafka_spec.spec.control.decisions import (
+from kafka_spec.spec.control.properties import GOALS, OLD_LEADERS_STOP, RECOVERS, SAFETY
+from kafka_spec.spec.control.rows import bound_to
+from kafka_spec.spec.control.state import CONTROLLER, REPLICAS, ROLE, SETTLED, UNCLEAN, World
+from kafka_spec.spec.decisions import (
     BadVersion,
     Checked,
     ControllerElection,
@@ -30,9 +33,6 @@ from kafka_spec.spec.control.decisions import (
     SuffixLoss,
     Truncation,
 )
-from kafka_spec.spec.control.properties import GOALS, OLD_LEADERS_STOP, RECOVERS, SAFETY
-from kafka_spec.spec.control.rows import bound_to
-from kafka_spec.spec.control.state import CONTROLLER, REPLICAS, ROLE, SETTLED, UNCLEAN, World
 from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.replica import REPLICA, REPLICA_0_10
 from kafka_spec.spec.table import Abstraction, BoundSet, Decision, Machine, Rule, Spec

@@ -20,6 +20,7 @@ from kafka_spec.spec.domain import (
     Bounded,
     Broker,
     BrokerOrNone,
+    BrokerSet,
     Flag,
     OneOf,
     PerBroker,
@@ -31,6 +32,7 @@ from kafka_spec.spec.domain import (
     message,
     tagged,
 )
+from kafka_spec.spec.election import Strategy
 from kafka_spec.spec.partition import PartitionState
 from kafka_spec.spec.replica import ReplicaState
 from kafka_spec.spec.table import Machine, Row
@@ -97,14 +99,6 @@ class Step(enum.IntEnum):
     """Take the replicas of `leaving` offline, one after the other."""
 
 
-class Strategy(enum.IntEnum):
-    """The election strategies of Kafka's partition state machine."""
-
-    OFFLINE = 0
-    PREFERRED = 1
-    CONTROLLED_SHUTDOWN = 2
-
-
 class Kind(enum.IntEnum):
     """What a controller asks of a broker."""
 
@@ -140,7 +134,7 @@ class LeaderAndIsr:
 
     leader: int = holds(BrokerOrNone(BROKERS))
     leader_epoch: int = holds(LEADER_EPOCHS)
-    isr: int = holds(SetOf(BROKERS))
+    isr: BrokerSet = holds(SetOf(BROKERS))
     version: int = holds(VERSIONS)
     """The znode's data version (zkVersion)."""
     controller_epoch: int = holds(CONTROLLER_EPOCHS)
@@ -155,7 +149,7 @@ class ZooKeeper:
     """/controller, ephemeral: who is the controller."""
     controller_epoch: int = holds(CONTROLLER_EPOCHS)
     """/controller_epoch."""
-    registered: int = holds(SetOf(BROKERS))
+    registered: BrokerSet = holds(SetOf(BROKERS))
     """/brokers/ids, ephemeral: who is registered."""
     broker_epochs: list[int] = holds(PerBroker(BROKER_EPOCHS, BROKERS))
     """The creation id of each broker's registration, the last one where it is not registered now."""
@@ -187,11 +181,11 @@ class Request:
     """The registration of the receiver that the sender knows of."""
     leader: int = holds(BrokerOrNone(BROKERS))
     leader_epoch: int = holds(LEADER_EPOCHS)
-    isr: int = holds(SetOf(BROKERS))
+    isr: BrokerSet = holds(SetOf(BROKERS))
     version: int = holds(VERSIONS)
     state_epoch: int = holds(CONTROLLER_EPOCHS)
     """The epoch of the controller that wrote this state, which may be an earlier one than the sender."""
-    live: int = holds(SetOf(BROKERS))
+    live: BrokerSet = holds(SetOf(BROKERS))
     """The brokers that are alive, of an UpdateMetadata."""
 
 
@@ -208,10 +202,10 @@ class Channel:
 class Context:
     """What an active controller knows, and the rest of the event that it handles."""
 
-    live: int = holds(SetOf(BROKERS))
+    live: BrokerSet = holds(SetOf(BROKERS))
     """Registered brokers, as last read; those that are shutting down are among them."""
     broker_epochs: list[int] = holds(PerBroker(BROKER_EPOCHS, BROKERS))
-    stopping: int = holds(SetOf(BROKERS))
+    stopping: BrokerSet = holds(SetOf(BROKERS))
     """Brokers that are shutting down (shuttingDownBrokerIds)."""
     knows_topic: int = holds(Flag())
     leadership: LeaderAndIsr = holds(LeaderAndIsr)
@@ -220,13 +214,13 @@ class Context:
     """How to elect when the step is ELECT."""
     creating: int = holds(Flag())
     """The partition is being created: its replicas go online after it."""
-    leaving: int = holds(SetOf(BROKERS))
+    leaving: BrokerSet = holds(SetOf(BROKERS))
     """Replicas to take offline when the step is REMOVE."""
-    bounced: int = holds(SetOf(BROKERS))
+    bounced: BrokerSet = holds(SetOf(BROKERS))
     """Brokers that came back before they were missed: to be failed, and then started."""
-    rejoining: int = holds(SetOf(BROKERS))
+    rejoining: BrokerSet = holds(SetOf(BROKERS))
     """Bounced brokers that have been failed and are still to be started."""
-    failed: int = holds(SetOf(BROKERS))
+    failed: BrokerSet = holds(SetOf(BROKERS))
     """Brokers that died: still to be failed."""
 
 
@@ -254,7 +248,7 @@ class Replica:
     role: int = holds(StateOf(Role, "Role"))
     leader_epoch: int = holds(LEADER_EPOCHS)
     leader: int = holds(BrokerOrNone(BROKERS))
-    isr: int = holds(SetOf(BROKERS))
+    isr: BrokerSet = holds(SetOf(BROKERS))
     """Of a leader: the ISR as it knows it."""
     version: int = holds(VERSIONS)
     """Of a leader: the data version of the state znode as it knows it, with which it writes the ISR."""
@@ -279,7 +273,7 @@ class BrokerNode:
     """The creation id of its registration, as it knows it."""
     controller_epoch: int = holds(CONTROLLER_EPOCHS)
     """The newest controller epoch of any request it has taken."""
-    alive: int = holds(SetOf(BROKERS))
+    alive: BrokerSet = holds(SetOf(BROKERS))
     """The brokers that its metadata cache holds for alive."""
     replica: Replica = holds(Replica)
     stale: int = holds(OneOf(Stale))
@@ -341,7 +335,7 @@ class Notes:
 
     committed: list[LogEntry] = holds(Bounded(LogEntry, RECORDS, "offset"))
     """All that was ever below a leader's high watermark; at an unclean election cut to what the new leader holds."""
-    removed: int = holds(SetOf(BROKERS))
+    removed: BrokerSet = holds(SetOf(BROKERS))
     """Brokers that were taken out of the ISR as dead and have not registered since."""
     unclean_epoch: int = holds(LEADER_EPOCHS)
     """The leader epoch of the last unclean election, -1 if there was none: what leaders before it still commit is given up."""

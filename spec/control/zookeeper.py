@@ -5,9 +5,9 @@ Knows who writes what, not why. Each function is one operation, atomic as ZooKee
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.decisions import Checked
 from kafka_spec.spec.control.state import World
-from kafka_spec.spec.domain import NONE, assign, excluding, including
+from kafka_spec.spec.decisions import Checked
+from kafka_spec.spec.domain import NONE, BrokerSet, assign, excluding, including
 from kafka_spec.spec.table import Constants
 
 
@@ -39,7 +39,7 @@ def fence_holds(s: World, k: Constants, controller: int) -> bool:
     return k.controller_writes_fenced == Checked.NO or s.zookeeper.controller_epoch == s.controllers[controller].epoch
 
 
-def write_state(s: World, controller: int, leader: int, isr: int) -> None:
+def write_state(s: World, controller: int, leader: int, isr: BrokerSet) -> None:
     """Write the partition's state for a controller, with the next leader epoch; its cache is what it wrote.
 
     The conditional write that a controller repeats until it succeeds: it has read what it replaces, so no version is compared here.
@@ -52,7 +52,7 @@ def write_state(s: World, controller: int, leader: int, isr: int) -> None:
     read_state(s, controller)
 
 
-def create_state(s: World, controller: int, leader: int, isr: int) -> None:
+def create_state(s: World, controller: int, leader: int, isr: BrokerSet) -> None:
     """Create the partition's state for a controller, with leader epoch and version 0; its cache is what it wrote."""
     s.zookeeper.partition.leader = leader
     s.zookeeper.partition.isr = isr
@@ -71,7 +71,7 @@ def isr_write_succeeds(s: World, leader: int) -> bool:
     return s.zookeeper.partition.version == s.brokers[leader].replica.version
 
 
-def write_isr(s: World, leader: int, isr: int) -> None:
+def write_isr(s: World, leader: int, isr: BrokerSet) -> None:
     """Write the ISR for a leader, under its own leader epoch and the controller epoch that it was last told."""
     s.zookeeper.partition.isr = isr
     s.zookeeper.partition.version = s.zookeeper.partition.version + 1

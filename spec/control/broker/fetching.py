@@ -9,10 +9,15 @@ Source: Kafka 2.8 AbstractFetcherThread.scala, ReplicaFetcherThread.scala, Parti
 from __future__ import annotations
 
 from kafka_spec.spec.control.broker.requests import KAFKA
-from kafka_spec.spec.control.decisions import Checked, Truncation
 from kafka_spec.spec.control.state import BROKERS, Life, Role, World
 from kafka_spec.spec.domain import Broker, append, contains, truncate
-from kafka_spec.spec.log import divergence_offset, follower_high_watermark, high_watermark_may_pass, holds_same_prefix
+from kafka_spec.spec.gates import ErrorCode, answer_to_fetch_epoch
+from kafka_spec.spec.log import (
+    divergence_offset,
+    follower_high_watermark,
+    high_watermark_may_pass,
+    nothing_is_left_to_truncate,
+)
 from kafka_spec.spec.table import Constants, Rule
 
 LEADER_AND_FOLLOWER = {"leader": Broker(BROKERS), "follower": Broker(BROKERS)}
@@ -33,14 +38,13 @@ def follower_follows(s: World, k: Constants, leader: int, follower: int) -> bool
         return False
     if following.leader != leader or following.fetching == 0:
         return False
-    return k.fetches_fenced == Checked.NO or following.leader_epoch == s.brokers[leader].replica.leader_epoch
+    answer = answer_to_fetch_epoch(following.leader_epoch, s.brokers[leader].replica.leader_epoch, k.fetches_fenced)
+    return answer == ErrorCode.NONE
 
 
 def log_matches(s: World, k: Constants, leader: int, follower: int) -> bool:
     """The follower's log is a prefix of the leader's: nothing is left to truncate; an old era does not look."""
-    if k.truncation == Truncation.HIGH_WATERMARK:
-        return True
-    return holds_same_prefix(s.brokers[leader].replica.log, s.brokers[follower].replica.log, len(s.brokers[follower].replica.log))
+    return nothing_is_left_to_truncate(s.brokers[leader].replica.log, s.brokers[follower].replica.log, k.truncation)
 
 
 def log_does_not_match(s: World, k: Constants, leader: int, follower: int) -> bool:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from kafka_spec.spec.control.broker.fetching import LEADER_AND_FOLLOWER, follower_follows, leader_leads, log_matches
 from kafka_spec.spec.control.broker.requests import KAFKA
-from kafka_spec.spec.control.decisions import BadVersion, Checked
 from kafka_spec.spec.control.state import Life, Role, World
 from kafka_spec.spec.control.zookeeper import isr_write_succeeds, write_isr
 from kafka_spec.spec.domain import contains, excluding, including
+from kafka_spec.spec.election import is_isr_candidate
+from kafka_spec.spec.gates import isr_write_took_effect
 from kafka_spec.spec.log import may_join_isr
 from kafka_spec.spec.table import Constants, Rule
 
@@ -93,13 +94,12 @@ def follower_has_caught_up(s: World, k: Constants, leader: int, follower: int) -
 def end_is_far_enough(s: World, k: Constants, leader: int, end: int) -> bool:
     """A follower whose log ends here may join the leader's ISR."""
     leading = s.brokers[leader].replica
-    start = leading.epoch_start if k.join_needs_epoch_start == Checked.YES else 0
-    return may_join_isr(end, leading.high_watermark, start)
+    return may_join_isr(end, leading.high_watermark, leading.epoch_start, k.join_needs_epoch_start)
 
 
 def follower_is_alive_in_cache(s: World, k: Constants, leader: int, follower: int) -> bool:
     """The leader's metadata cache holds the follower for alive, if the era looks."""
-    return k.isr_candidates_alive == Checked.NO or contains(s.brokers[leader].alive, follower) == 1
+    return is_isr_candidate(follower, s.brokers[leader].alive, k.isr_candidates_alive)
 
 
 def expand_isr(s: World, leader: int, follower: int) -> None:
@@ -136,8 +136,10 @@ def shrink_isr_unanswered(s: World, k: Constants, leader: int, follower: int) ->
     """Write the ISR without the follower; the answer is lost, and the client library's second try meets another version."""
     s.spent.isr_shrinks += 1
     s.spent.lost_replies += 1
-    write_isr(s, leader, excluding(s.brokers[leader].replica.isr, follower))
-    if k.bad_version == BadVersion.READ_BACK:
+    isr = excluding(s.brokers[leader].replica.isr, follower)
+    write_isr(s, leader, isr)
+    holds_what_was_written = 1 if s.zookeeper.partition.isr == isr else 0
+    if isr_write_took_effect(holds_what_was_written, k.bad_version):
         adopt_isr(s, leader)
 
 

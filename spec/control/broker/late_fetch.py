@@ -8,11 +8,10 @@ from __future__ import annotations
 from kafka_spec.spec.control.broker.fetching import A_LEADER, LEADER_AND_FOLLOWER, follower_follows, leader_leads, log_matches
 from kafka_spec.spec.control.broker.isr import adopt_isr, end_is_far_enough, follower_is_alive_in_cache, follower_is_not_in_isr
 from kafka_spec.spec.control.broker.requests import KAFKA
-from kafka_spec.spec.control.decisions import Checked
-from kafka_spec.spec.control.network import ErrorCode, answer_to_fetch_epoch
 from kafka_spec.spec.control.state import World
 from kafka_spec.spec.control.zookeeper import isr_write_succeeds, write_isr
 from kafka_spec.spec.domain import append, contains, including, pop_first
+from kafka_spec.spec.gates import ErrorCode, answer_to_fetch_epoch, fetch_is_of_registration
 from kafka_spec.spec.table import Constants, Rule
 
 
@@ -59,10 +58,9 @@ def fetch_is_of_leaders_epoch(s: World, k: Constants, leader: int) -> bool:
 
 def fetch_is_of_this_generation(s: World, k: Constants) -> bool:
     """The fetch carries the broker epoch under which its sender is registered, if the era compares it."""
-    if k.fetch_generation_checked == Checked.NO:
-        return True
     sender = s.fetches[0].follower
-    return contains(s.zookeeper.registered, sender) == 1 and s.fetches[0].broker_epoch == s.zookeeper.broker_epochs[sender]
+    registered = s.zookeeper.broker_epochs[sender] if contains(s.zookeeper.registered, sender) == 1 else -1
+    return fetch_is_of_registration(s.fetches[0].broker_epoch, registered, k.fetch_generation_checked)
 
 
 def sender_is_alive_in_cache(s: World, k: Constants, leader: int) -> bool:

@@ -15,11 +15,11 @@ from kafka_spec.spec.control.broker.requests import (
     request_is_taken,
     see_controller_epoch,
 )
-from kafka_spec.spec.control.decisions import FollowerSkip, Truncation
-from kafka_spec.spec.control.network import ErrorCode, answer_to_leader_and_isr
 from kafka_spec.spec.control.state import ROLE, Kind, Role, World
-from kafka_spec.spec.domain import contains, truncate
+from kafka_spec.spec.domain import NO_BROKERS, contains, truncate
 from kafka_spec.spec.election import members
+from kafka_spec.spec.gates import ErrorCode, answer_to_leader_and_isr, leader_is_available
+from kafka_spec.spec.log import first_truncation, follower_goes_on
 from kafka_spec.spec.table import Constants, Rule, fire
 
 
@@ -52,8 +52,7 @@ def another_is_named_leader(s: World, controller: int, broker: int) -> bool:
 
 def named_leader_is_alive(s: World, controller: int, broker: int) -> bool:
     """The named leader is among the alive brokers of the metadata cache."""
-    leader = s.controllers[controller].channels[broker].requests[0].leader
-    return leader >= 0 and contains(s.brokers[broker].alive, leader) == 1
+    return leader_is_available(s.controllers[controller].channels[broker].requests[0].leader, s.brokers[broker].alive)
 
 
 def named_leader_is_not_alive(s: World, controller: int, broker: int) -> bool:
@@ -103,18 +102,19 @@ def make_follower(s: World, k: Constants, controller: int, broker: int) -> None:
     """Follow the named leader under the request's leader epoch (Partition.makeFollower)."""
     request = s.controllers[controller].channels[broker].requests[0]
     replica = s.brokers[broker].replica
-    skipped = k.follower_skip == FollowerSkip.SAME_LEADER and replica.role == Role.FOLLOWER and replica.leader == request.leader
+    follows = 1 if replica.role == Role.FOLLOWER else 0
+    goes_on = follower_goes_on(follows, replica.leader, request.leader, k.follower_skip)
     replica.leader_epoch = request.leader_epoch
     replica.leader = request.leader
-    replica.isr = 0
+    replica.isr = NO_BROKERS
     replica.version = 0
     replica.state_epoch = 0
     replica.epoch_start = 0
     fire(s, k, ROLE, (broker,), "become_follower")
-    if not skipped:
+    if not goes_on:
         replica.fetching = 1
-        if k.truncation == Truncation.HIGH_WATERMARK:
-            truncate(s.brokers[broker].replica.log, s.brokers[broker].replica.high_watermark)
+        offset, _ = first_truncation(len(replica.log), replica.high_watermark, k.truncation)
+        truncate(s.brokers[broker].replica.log, offset)
 
 
 BECOME_FOLLOWER = Rule(

@@ -5,9 +5,9 @@ Source: Kafka 2.8 KafkaApis.scala, ReplicaManager.scala, MetadataCache.scala.
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.network import ErrorCode, answer_to_request, answer_to_stop_replica
 from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, Kind, Life, Role, Stale, World
 from kafka_spec.spec.domain import Broker, pop_first
+from kafka_spec.spec.gates import ErrorCode, answer_to_request, answer_to_stop_replica
 from kafka_spec.spec.table import Constants, Rule
 
 KAFKA = "Kafka 2.8"
@@ -65,7 +65,7 @@ REFUSE_REQUEST = Rule(
 
 
 def see_controller_epoch(s: World, controller: int, broker: int) -> None:
-    """Remember the newest controller epoch; note for the properties if an older one is believed."""
+    """Remember the newest controller epoch of all requests that were taken."""
     request = s.controllers[controller].channels[broker].requests[0]
     node = s.brokers[broker]
     node.controller_epoch = max(node.controller_epoch, request.controller_epoch)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, is_handling_no_event
 from kafka_spec.spec.control.controller.stages import go_on, start_brokers
-from kafka_spec.spec.control.decisions import Checked
 from kafka_spec.spec.control.network import discard_channels
 from kafka_spec.spec.control.state import Step, World
-from kafka_spec.spec.domain import contains, including
+from kafka_spec.spec.decisions import Checked
+from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, contains, including
+from kafka_spec.spec.gates import has_bounced
 from kafka_spec.spec.table import Constants, Rule
 
 
@@ -25,15 +26,13 @@ def brokers_have_changed(s: World, k: Constants, controller: int) -> bool:
     return s.zookeeper.registered != context.live or bounced_brokers(s, k, controller) != 0
 
 
-def bounced_brokers(s: World, k: Constants, controller: int) -> int:
+def bounced_brokers(s: World, k: Constants, controller: int) -> BrokerSet:
     """Return the brokers that the controller takes for live and that have registered anew since, if the era looks."""
-    if k.bounces_noticed == Checked.NO:
-        return 0
     context = s.controllers[controller].context
-    bounced = 0
+    bounced = NO_BROKERS
     for broker in range(k.brokers):
         if contains(s.zookeeper.registered & context.live, broker) == 1:
-            if s.zookeeper.broker_epochs[broker] > context.broker_epochs[broker]:
+            if has_bounced(s.zookeeper.broker_epochs[broker], context.broker_epochs[broker], k.bounces_noticed):
                 bounced = including(bounced, broker)
     return bounced
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, assigned_replicas
 from kafka_spec.spec.control.controller.stages import go_on, put_replicas_online
-from kafka_spec.spec.control.decisions import ControllerElection, DeadReplicas
 from kafka_spec.spec.control.network import send_update_metadata
 from kafka_spec.spec.control.state import CONTROLLER, ELECTING, STANDBY, Life, Step, World
 from kafka_spec.spec.control.zookeeper import create_controller_and_increment_epoch, read_state
+from kafka_spec.spec.decisions import ControllerElection
 from kafka_spec.spec.domain import NONE, contains
+from kafka_spec.spec.election import replicas_lost_at_fail_over
 from kafka_spec.spec.replica import REPLICA
 from kafka_spec.spec.table import Constants, Rule, fire
 
@@ -121,8 +122,7 @@ def take_over(s: World, k: Constants, controller: int) -> None:
         if contains(replicas, replica) == 1:
             fire(s, k, REPLICA, (controller, replica), "startup")
     put_replicas_online(s, k, controller, replicas & live)
-    if k.dead_replicas == DeadReplicas.TAKEN_OFFLINE:
-        s.controllers[controller].context.leaving = replicas & ~live
+    s.controllers[controller].context.leaving = replicas_lost_at_fail_over(replicas, live, k.dead_replicas)
     s.controllers[controller].step = Step.REMOVE
     go_on(s, k, controller)
 

@@ -6,7 +6,7 @@ Source: Kafka 2.8 ControllerContext.scala.
 from __future__ import annotations
 
 from kafka_spec.spec.control.state import ACTIVE, BROKERS, NO_EPOCH, Step, World
-from kafka_spec.spec.domain import NONE, Broker, contains
+from kafka_spec.spec.domain import NO_BROKERS, NONE, Broker, BrokerSet, contains
 from kafka_spec.spec.election import members
 
 KAFKA = "Kafka 2.8 KafkaController"
@@ -15,15 +15,15 @@ KAFKA = "Kafka 2.8 KafkaController"
 ANY_CONTROLLER = {"controller": Broker(BROKERS)}
 
 
-def live_brokers(s: World, controller: int) -> int:
+def live_brokers(s: World, controller: int) -> BrokerSet:
     """Return the brokers that can lead, as far as the controller knows: registered, and not shutting down."""
     return s.controllers[controller].context.live & ~s.controllers[controller].context.stopping
 
 
-def assigned_replicas(s: World, controller: int) -> int:
+def assigned_replicas(s: World, controller: int) -> BrokerSet:
     """Return the replicas of the partition, once the controller knows the topic."""
     if s.controllers[controller].context.knows_topic == 0:
-        return 0
+        return NO_BROKERS
     return members(s.zookeeper.assignment)
 
 

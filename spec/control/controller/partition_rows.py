@@ -6,19 +6,16 @@ Source: Kafka 2.8 PartitionStateMachine.scala.
 from __future__ import annotations
 
 from kafka_spec.spec.control.controller.knowledge import live_brokers
-from kafka_spec.spec.control.decisions import OfflineRecipients, ShutdownRecipients
 from kafka_spec.spec.control.network import send_leader_and_isr_to_all
-from kafka_spec.spec.control.state import NO_EPOCH, Strategy, World
+from kafka_spec.spec.control.state import NO_EPOCH, World
 from kafka_spec.spec.control.zookeeper import create_state, write_state
-from kafka_spec.spec.domain import NONE, contains, truncate
+from kafka_spec.spec.domain import NONE, BrokerSet, contains, truncate
 from kafka_spec.spec.election import (
-    elect_controlled_shutdown,
-    elect_offline,
-    elect_preferred,
+    elect,
     first_leader_and_isr,
     members,
-    unclean_election_is_permitted,
 )
+from kafka_spec.spec.gates import state_may_be_replaced
 from kafka_spec.spec.log import divergence_offset
 from kafka_spec.spec.table import Constants
 
@@ -47,26 +44,23 @@ def send_leader_and_isr_to_first_isr(s: World, k: Constants, controller: int) ->
 def no_newer_controller_wrote(s: World, controller: int) -> bool:
     """The state znode was not written under a newer controller epoch; it exists."""
     state = s.zookeeper.partition
-    return state.leader_epoch != NO_EPOCH and state.controller_epoch <= s.controllers[controller].epoch
+    return state.leader_epoch != NO_EPOCH and state_may_be_replaced(state.controller_epoch, s.controllers[controller].epoch)
 
 
-def elected(s: World, k: Constants, controller: int) -> tuple[int, int, int]:
+def elected(s: World, k: Constants, controller: int) -> tuple[int, BrokerSet, BrokerSet]:
     """Return leader, ISR and recipients as the strategy at hand elects them from the state znode."""
     context = s.controllers[controller].context
-    live = live_brokers(s, controller)
-    isr = s.zookeeper.partition.isr
-    if context.strategy == Strategy.PREFERRED:
-        leader, left, told = elect_preferred(s.zookeeper.assignment, live, isr)
-    elif context.strategy == Strategy.CONTROLLED_SHUTDOWN:
-        leader, left, told = elect_controlled_shutdown(s.zookeeper.assignment, live, context.stopping, isr)
-        if k.shutdown_recipients == ShutdownRecipients.LIVE:
-            told = told & ~context.stopping
-    else:
-        unclean = unclean_election_is_permitted(isr, live, 0, k.unclean)
-        leader, left, told = elect_offline(s.zookeeper.assignment, live, isr, unclean)
-        if k.offline_recipients == OfflineRecipients.LIVE_OR_STOPPING:
-            told = told | (members(s.zookeeper.assignment) & context.stopping)
-    return leader, left, told
+    leader, isr, recipients = elect(
+        context.strategy,
+        s.zookeeper.assignment,
+        live_brokers(s, controller),
+        context.stopping,
+        s.zookeeper.partition.isr,
+        k.unclean,
+        k.offline_recipients,
+        k.shutdown_recipients,
+    )
+    return leader, isr, recipients
 
 
 def a_leader_can_be_elected(s: World, k: Constants, controller: int) -> bool:
@@ -90,6 +84,6 @@ def note_unclean_election(s: World, leader: int) -> None:
 
 
 def send_leader_and_isr_to_recipients(s: World, k: Constants, controller: int) -> None:
-    """Send LeaderAndIsr to whom the strategy tells."""
-    _, _, told = elected(s, k, controller)
-    send_leader_and_isr_to_all(s, k, controller, told)
+    """Send LeaderAndIsr to the recipients of the election."""
+    _, _, recipients = elected(s, k, controller)
+    send_leader_and_isr_to_all(s, k, controller, recipients)

@@ -6,12 +6,11 @@ Source: Kafka 2.8 ReplicaStateMachine.scala.
 from __future__ import annotations
 
 from kafka_spec.spec.control.controller.knowledge import live_brokers
-from kafka_spec.spec.control.decisions import LastIsrMember, ShrinkRecipients
 from kafka_spec.spec.control.network import send_leader_and_isr, send_leader_and_isr_to_all, send_stop_replica_to
 from kafka_spec.spec.control.state import World
 from kafka_spec.spec.control.zookeeper import read_state, write_state
-from kafka_spec.spec.domain import NONE, contains, including, only
-from kafka_spec.spec.election import isr_without, leader_without, members
+from kafka_spec.spec.domain import contains, including
+from kafka_spec.spec.election import leader_and_isr_without, members, recipients_of_removal
 from kafka_spec.spec.table import Constants
 
 
@@ -60,33 +59,20 @@ def send_stop_replica(s: World, controller: int, replica: int) -> None:
     send_stop_replica_to(s, controller, replica)
 
 
-def keeps_last_isr_member(k: Constants) -> int:
-    """1 if the last member of an ISR stays when its broker dies."""
-    if k.last_isr_member == LastIsrMember.KEPT:
-        return 1
-    if k.last_isr_member == LastIsrMember.DROPPED_IF_UNCLEAN:
-        return 1 - k.unclean
-    return 0
-
-
 def write_isr_without_replica(s: World, k: Constants, controller: int, replica: int) -> None:
     """Write the ISR without the replica, nobody leading if it led, with the next leader epoch."""
-    leader = leader_without(s.zookeeper.partition.leader, replica)
-    isr = isr_without(s.zookeeper.partition.isr, replica, keeps_last_isr_member(k))
-    if k.last_isr_member == LastIsrMember.DROPPED and isr == 0:
-        leader = replica
+    state = s.zookeeper.partition
+    leader, isr = leader_and_isr_without(state.leader, state.isr, replica, k.last_isr_member, k.unclean)
     if contains(isr | s.zookeeper.registered | s.controllers[controller].context.rejoining, replica) == 0:
         s.notes.removed = including(s.notes.removed, replica)
     write_state(s, controller, leader, isr)
 
 
 def send_leader_and_isr_to_other_replicas(s: World, k: Constants, controller: int, replica: int) -> None:
-    """Send LeaderAndIsr to all assigned replicas but this one."""
-    others = members(s.zookeeper.assignment) & ~only(replica)
-    if k.shrink_recipients == ShrinkRecipients.LEADER_ONLY:
-        leader = s.controllers[controller].context.leadership.leader
-        others = others & only(leader) if leader != NONE else 0
-    send_leader_and_isr_to_all(s, k, controller, others)
+    """Send LeaderAndIsr to the recipients of a removal: all assigned replicas but this one."""
+    leader = s.controllers[controller].context.leadership.leader
+    recipients = recipients_of_removal(s.zookeeper.assignment, leader, replica, k.shrink_recipients)
+    send_leader_and_isr_to_all(s, k, controller, recipients)
 
 
 def refresh_leadership(s: World, controller: int) -> None:

@@ -8,21 +8,21 @@ from __future__ import annotations
 from kafka_spec.spec.control.controller.knowledge import (
     ANY_CONTROLLER,
     KAFKA,
-    assigned_replicas,
     is_handling_no_event,
     leadership_is_known,
 )
 from kafka_spec.spec.control.controller.stages import go_on
 from kafka_spec.spec.control.network import send_stop_replica_to
-from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, Life, Step, Strategy, World
+from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, Life, Step, World
 from kafka_spec.spec.domain import Broker, contains, including, only
+from kafka_spec.spec.election import ShutdownPart, Strategy, part_in_shutdown, preferred_leader_leads
 from kafka_spec.spec.table import Constants, Rule
 
 
 def preferred_leader_does_not_lead(s: World, controller: int) -> bool:
     """The partition has a leader that is not the first assigned replica."""
     cached = s.controllers[controller].context.leadership
-    return cached.leader_epoch != NO_EPOCH and cached.leader != s.zookeeper.assignment[0]
+    return cached.leader_epoch != NO_EPOCH and not preferred_leader_leads(s.zookeeper.assignment, cached.leader)
 
 
 def a_preferred_election_is_left(s: World, k: Constants) -> bool:
@@ -63,11 +63,12 @@ def shut_broker_down(s: World, k: Constants, controller: int, broker: int) -> No
     context = s.controllers[controller].context
     context.stopping = including(context.stopping, broker)
     s.controllers[controller].step = Step.REMOVE
-    if leadership_is_known(s, controller) and len(s.zookeeper.assignment) > 1:
-        if context.leadership.leader == broker:
+    if leadership_is_known(s, controller):
+        part = part_in_shutdown(s.zookeeper.assignment, context.leadership.leader, broker)
+        if part == ShutdownPart.LEADERSHIP_MOVES:
             context.strategy = Strategy.CONTROLLED_SHUTDOWN
             s.controllers[controller].step = Step.ELECT
-        elif contains(assigned_replicas(s, controller), broker) == 1:
+        elif part == ShutdownPart.STOPS:
             send_stop_replica_to(s, controller, broker)
             context.leaving = only(broker)
     go_on(s, k, controller)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, is_handling_no_event
 from kafka_spec.spec.control.controller.steps import controller_is_fenced
-from kafka_spec.spec.control.decisions import EpochWatch, GivingUp
 from kafka_spec.spec.control.network import discard_channels
 from kafka_spec.spec.control.state import ACTIVE, CONTROLLER, ELECTING, LOADING, STANDBY, Life, Step, World
 from kafka_spec.spec.control.zookeeper import register
-from kafka_spec.spec.domain import NONE, reset
+from kafka_spec.spec.decisions import GivingUp
+from kafka_spec.spec.domain import NONE, first_brokers, reset
+from kafka_spec.spec.gates import epoch_after_change
 from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.replica import REPLICA
 from kafka_spec.spec.table import Constants, Rule, fire
@@ -31,7 +32,7 @@ def forget_controller(s: World, k: Constants, controller: int) -> None:
     s.controllers[controller].epoch = 0
     s.controllers[controller].step = Step.IDLE
     reset(s.controllers[controller].context)
-    discard_channels(s, k, controller, (1 << k.brokers) - 1)
+    discard_channels(s, k, controller, first_brokers(k.brokers))
 
 
 CONTROLLER_MOVED = Rule(
@@ -92,9 +93,14 @@ GIVE_UP = Rule(
 )
 
 
-def era_adopts_epochs(k: Constants) -> bool:
+def era_adopts_epochs(s: World, k: Constants, controller: int) -> bool:
     """The era copies a changed /controller_epoch into the controller's context."""
-    return k.epoch_watch == EpochWatch.ADOPTED
+    return next_epoch(s, k, controller) != s.controllers[controller].epoch
+
+
+def next_epoch(s: World, k: Constants, controller: int) -> int:
+    """Return the epoch under which the controller goes on once it has seen /controller_epoch."""
+    return epoch_after_change(s.controllers[controller].epoch, s.zookeeper.controller_epoch, k.epoch_watch)
 
 
 def controller_epoch_has_moved(s: World, controller: int) -> bool:
@@ -102,9 +108,9 @@ def controller_epoch_has_moved(s: World, controller: int) -> bool:
     return s.controllers[controller].life == ACTIVE and s.controllers[controller].epoch < s.zookeeper.controller_epoch
 
 
-def adopt_epoch(s: World, controller: int) -> None:
+def adopt_epoch(s: World, k: Constants, controller: int) -> None:
     """Go on under the newest epoch."""
-    s.controllers[controller].epoch = s.zookeeper.controller_epoch
+    s.controllers[controller].epoch = next_epoch(s, k, controller)
 
 
 ADOPT_EPOCH = Rule(

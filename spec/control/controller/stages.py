@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from kafka_spec.spec.control.controller.knowledge import assigned_replicas, cached_leader_is_not_live, leadership_is_known
 from kafka_spec.spec.control.network import send_update_metadata
-from kafka_spec.spec.control.state import CONTROLLER, LOADING, Step, Strategy, World
-from kafka_spec.spec.domain import contains
+from kafka_spec.spec.control.state import CONTROLLER, LOADING, Step, World
+from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, contains
+from kafka_spec.spec.election import Strategy, election_is_due
 from kafka_spec.spec.partition import PARTITION, PartitionState
 from kafka_spec.spec.replica import REPLICA
 from kafka_spec.spec.table import Constants, fire
@@ -19,9 +20,7 @@ from kafka_spec.spec.table import Constants, fire
 def an_election_is_due(s: World, controller: int) -> bool:
     """The step is an election, and the partition is new or offline, or an election was asked for."""
     own = s.controllers[controller]
-    if own.context.strategy != Strategy.OFFLINE:
-        return True
-    return own.partition == PartitionState.NEW or own.partition == PartitionState.OFFLINE
+    return election_is_due(own.partition, own.context.strategy)
 
 
 def go_on(s: World, k: Constants, controller: int) -> None:
@@ -57,28 +56,28 @@ def begin_next_stage(s: World, k: Constants, controller: int) -> None:
         own.step = Step.IDLE
     elif own.context.bounced != 0:
         own.context.rejoining = own.context.bounced
-        own.context.bounced = 0
+        own.context.bounced = NO_BROKERS
         fail_brokers(s, k, controller, own.context.rejoining)
     elif own.context.rejoining != 0:
         rejoining = own.context.rejoining
-        own.context.rejoining = 0
+        own.context.rejoining = NO_BROKERS
         start_brokers(s, k, controller, rejoining)
     elif own.context.failed != 0:
         failed = own.context.failed
-        own.context.failed = 0
+        own.context.failed = NO_BROKERS
         fail_brokers(s, k, controller, failed)
     else:
         own.step = Step.IDLE
 
 
-def put_replicas_online(s: World, k: Constants, controller: int, replicas: int) -> None:
+def put_replicas_online(s: World, k: Constants, controller: int, replicas: BrokerSet) -> None:
     """Ask the table to put each replica of the set online."""
     for replica in range(k.brokers):
         if contains(replicas, replica) == 1:
             fire(s, k, REPLICA, (controller, replica), "online_replica")
 
 
-def start_brokers(s: World, k: Constants, controller: int, brokers: int) -> None:
+def start_brokers(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
     """Take the brokers for live: tell everybody, put their replicas online, then try to elect (onBrokerStartup)."""
     context = s.controllers[controller].context
     context.live = context.live | brokers
@@ -87,7 +86,7 @@ def start_brokers(s: World, k: Constants, controller: int, brokers: int) -> None
     s.controllers[controller].step = Step.ELECT
 
 
-def fail_brokers(s: World, k: Constants, controller: int, brokers: int) -> None:
+def fail_brokers(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
     """Take the brokers for dead: what they led is offline, an election is tried, their replicas leave (onBrokerFailure)."""
     context = s.controllers[controller].context
     context.live = context.live & ~brokers

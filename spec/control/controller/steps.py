@@ -13,11 +13,11 @@ from kafka_spec.spec.control.controller.partition_rows import (
 )
 from kafka_spec.spec.control.controller.replica_rows import isr_contains_replica
 from kafka_spec.spec.control.controller.stages import end_election, go_on
-from kafka_spec.spec.control.decisions import Checked
 from kafka_spec.spec.control.network import send_stop_replica_to
 from kafka_spec.spec.control.state import Step, World
 from kafka_spec.spec.control.zookeeper import fence_holds
-from kafka_spec.spec.domain import contains, only
+from kafka_spec.spec.domain import BrokerSet, contains, only
+from kafka_spec.spec.election import election_is_due_after_removal
 from kafka_spec.spec.partition import PARTITION, PartitionState
 from kafka_spec.spec.replica import REPLICA
 from kafka_spec.spec.table import Constants, Rule, fire
@@ -39,7 +39,7 @@ def write_is_due(s: World, k: Constants, controller: int) -> bool:
     return False
 
 
-def lowest(brokers: int, count: int) -> int:
+def lowest(brokers: BrokerSet, count: int) -> int:
     """Return the lowest broker of a set that has one, of so many brokers."""
     for broker in range(count):
         if contains(brokers, broker) == 1:
@@ -85,12 +85,13 @@ def step_is_removal(s: World, controller: int) -> bool:
     return s.controllers[controller].step == Step.REMOVE
 
 
-def isr_has_grown_meanwhile(s: World, controller: int) -> bool:
+def isr_has_grown_meanwhile(s: World, k: Constants, controller: int) -> bool:
     """All have left that had to, the partition is offline, and its ISR has a live member, which it had not at the election."""
     own = s.controllers[controller]
-    if own.context.leaving != 0 or own.partition != PartitionState.OFFLINE:
+    if own.context.leaving != 0:
         return False
-    return own.context.leadership.isr & live_brokers(s, controller) != 0
+    isr, live = own.context.leadership.isr, live_brokers(s, controller)
+    return election_is_due_after_removal(own.partition, isr, live, k.election_after_removal)
 
 
 def take_replica_offline(s: World, k: Constants, controller: int) -> None:
@@ -99,7 +100,7 @@ def take_replica_offline(s: World, k: Constants, controller: int) -> None:
     if not fire(s, k, REPLICA, (controller, replica), "offline_replica"):
         send_stop_replica_to(s, controller, replica)
     s.controllers[controller].context.leaving = s.controllers[controller].context.leaving & ~only(replica)
-    if k.election_after_removal == Checked.YES and isr_has_grown_meanwhile(s, controller):
+    if isr_has_grown_meanwhile(s, k, controller):
         s.controllers[controller].step = Step.ELECT
     go_on(s, k, controller)
 

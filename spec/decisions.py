@@ -1,6 +1,7 @@
 """The named decisions of the control plane: where eras of Kafka differ, and what a bug was, as values of `k`.
 
-The first member of each is what `fixed` has. Names follow facts about Kafka's history; each member says since when, or until when.
+Knows no world: election.py, log.py and gates.py take these as arguments. The first member of each is what `fixed` has. Names follow
+facts about Kafka's history; each member says since when, or until when.
 """
 
 from __future__ import annotations
@@ -111,9 +112,9 @@ class FollowerSkip(enum.IntEnum):
     """When a follower that is told of its leader leaves its log and its fetcher alone."""
 
     SAME_EPOCH = 0
-    """When the leader epoch is the same, which never gets there (2.1)."""
+    """When leader and leader epoch are the same (2.1). Such a request is refused before, so it never happens."""
     SAME_LEADER = 1
-    """When the leader is the same, whatever happened between (up to 2.0, KAFKA-7164)."""
+    """When the leader is the same, whatever happened between (up to 2.0.0, KAFKA-7164). 2.0.1 skips the next leader epoch too."""
 
 
 class StopReplicaEpoch(enum.IntEnum):

@@ -1,0 +1,154 @@
+"""Gates: which request, write or fetch is of the present generation, by controller, leader and broker epoch, and by version.
+
+Pure functions of the language of spec/lint.py, for every model and for the implementation; the decisions of an era are arguments.
+Nothing here knows what is sent or written. Epochs are numbers; a negative one is none.
+
+Source: Kafka 2.8 KafkaApis.scala:241-365; ReplicaManager.scala:350-492, 1298-1484; Partition.scala.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from kafka_spec.spec.decisions import BadVersion, Checked, EpochWatch, StopReplicaEpoch
+from kafka_spec.spec.domain import BrokerSet, contains
+
+
+class ErrorCode(enum.IntEnum):
+    """Kafka's error codes, those that a gate of a broker answers."""
+
+    NONE = 0
+    UNKNOWN_TOPIC_OR_PARTITION = 3
+    STALE_CONTROLLER_EPOCH = 11
+    FENCED_LEADER_EPOCH = 74
+    UNKNOWN_LEADER_EPOCH = 75
+    STALE_BROKER_EPOCH = 77
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Requests of controllers, at a broker
+
+
+def answer_to_request(
+    controller_epoch: int,
+    seen_controller_epoch: int,
+    controller_epoch_checked: int,
+    broker_epoch: int,
+    own_broker_epoch: int,
+    broker_epoch_checked: int,
+) -> int:
+    """Return what a broker answers to a request as a whole, before it looks inside.
+
+    `controller_epoch` and `broker_epoch` are the request's. A broker epoch larger than the broker's own passes: it has not
+    learned its new one yet; so does -1, which older controllers send.
+    Kafka 2.8: KafkaApis.isBrokerEpochStale, ReplicaManager.becomeLeaderOrFollower.
+    """
+    if broker_epoch_checked == Checked.YES and 0 <= broker_epoch < own_broker_epoch:
+        return ErrorCode.STALE_BROKER_EPOCH
+    if controller_epoch_checked == Checked.YES and controller_epoch < seen_controller_epoch:
+        return ErrorCode.STALE_CONTROLLER_EPOCH
+    return ErrorCode.NONE
+
+
+def answer_to_leader_and_isr(leader_epoch: int, current: int, is_assigned: int) -> int:
+    """Return what a broker answers for one partition of a LeaderAndIsr: only a larger leader epoch is news.
+
+    Kafka 2.8: ReplicaManager.becomeLeaderOrFollower, the same code for a smaller and for an equal epoch.
+    """
+    if leader_epoch <= current:
+        return ErrorCode.STALE_CONTROLLER_EPOCH
+    if is_assigned == 0:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.NONE
+
+
+def leader_is_available(leader: int, alive: BrokerSet) -> bool:
+    """Whether a broker can follow this leader: there is one, and its metadata cache has it among the alive brokers.
+
+    Kafka 2.8: ReplicaManager.makeFollowers.
+    """
+    return leader >= 0 and contains(alive, leader) == 1
+
+
+def answer_to_stop_replica(leader_epoch: int, current: int, stop_replica_epoch: int) -> int:
+    """Return what a broker answers for one hosted partition of a StopReplica; a negative leader epoch is none and passes.
+
+    Kafka 2.8: ReplicaManager.stopReplicas refuses an equal epoch; 3.5 takes it (KAFKA-13972); before 2.6 there was none.
+    """
+    if stop_replica_epoch == StopReplicaEpoch.NONE or leader_epoch < 0 or leader_epoch > current:
+        return ErrorCode.NONE
+    if stop_replica_epoch == StopReplicaEpoch.AT_LEAST and leader_epoch == current:
+        return ErrorCode.NONE
+    return ErrorCode.FENCED_LEADER_EPOCH
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Fetches, at a leader
+
+
+def answer_to_fetch_epoch(leader_epoch: int, current: int, fetches_fenced: int) -> int:
+    """Return what a broker answers to the leader epoch that a fetcher is in; a negative one is none and passes.
+
+    Compared before it is asked whether the broker leads (2.1, KIP-320). Kafka 2.8: Partition.checkCurrentLeaderEpoch.
+    """
+    if fetches_fenced == Checked.NO or leader_epoch < 0 or leader_epoch == current:
+        return ErrorCode.NONE
+    if leader_epoch < current:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    return ErrorCode.UNKNOWN_LEADER_EPOCH
+
+
+def leader_epoch_in_fetch(leader_epoch: int, fetches_fenced: int) -> int:
+    """Return the leader epoch that a follower's fetch carries: its own, or none before leaders compared it (2.1, KIP-320)."""
+    return leader_epoch if fetches_fenced == Checked.YES else -1
+
+
+def fetch_is_of_registration(broker_epoch: int, registered: int, fetch_generation_checked: int) -> bool:
+    """Whether a fetch comes from the process that is registered now, under this broker epoch, or nobody compares (KIP-903).
+
+    `registered` is -1 where the fetcher is not registered. Kafka 3.5: Partition.isReplicaIsrEligible.
+    """
+    if fetch_generation_checked == Checked.NO:
+        return True
+    return registered >= 0 and broker_epoch == registered
+
+
+def fetch_is_outdated(broker_epoch: int, latest: int, fetch_generation_checked: int) -> bool:
+    """Whether a fetch is older than one that was processed before, from a later process of the same broker (KIP-903).
+
+    Kafka 3.5: Replica.updateFetchStateOrThrow.
+    """
+    return fetch_generation_checked == Checked.YES and broker_epoch < latest
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What a controller, or a leader, finds in ZooKeeper
+
+
+def has_bounced(registered: int, known: int, bounces_noticed: int) -> bool:
+    """Whether a broker that a controller takes for live has registered anew since: its broker epoch is larger.
+
+    Kafka 2.8: KafkaController.processBrokerChange (2.2, KAFKA-7235).
+    """
+    return bounces_noticed == Checked.YES and registered > known
+
+
+def state_may_be_replaced(controller_epoch: int, own: int) -> bool:
+    """Whether a controller may write a partition's state over one that was written under this controller epoch.
+
+    Kafka 2.8: PartitionStateMachine.doElectLeaderForPartitions, ReplicaStateMachine.doRemoveReplicasFromIsr.
+    """
+    return controller_epoch <= own
+
+
+def epoch_after_change(own: int, newest: int, epoch_watch: int) -> int:
+    """Return the epoch under which a controller goes on that sees /controller_epoch change (KAFKA-1096)."""
+    return newest if epoch_watch == EpochWatch.ADOPTED and newest > own else own
+
+
+def isr_write_took_effect(holds_what_was_written: int, bad_version: int) -> bool:
+    """Whether a leader takes an ISR write that met another version for a success: a first try may have had its answer lost.
+
+    Kafka 2.8: ReplicationUtils.checkLeaderAndIsrZkData (0.8.2, KAFKA-1382).
+    """
+    return bad_version == BadVersion.READ_BACK and holds_what_was_written == 1

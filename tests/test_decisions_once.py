@@ -1,0 +1,99 @@
+"""Each named decision of an era is taken in one place: model and implementation hand it to the same function.
+
+A reading of `k.NAME` is *handed on* where it is an argument of a function of spec/election.py, spec/log.py or spec/gates.py,
+beside something that the decision is about. Any other reading is a *branch*: a comparison, an alias, or an argument of a function
+that would see nothing but the decision. `python -m tests.test_decisions_once` prints the branches.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from kafka_spec.spec.control.eras import FIXED
+
+ROOT = Path(__file__).parent.parent
+NAMES = frozenset(decision.name for decision in FIXED.decisions)
+SHARED = tuple(f"kafka_spec.spec.{module}" for module in ("election", "log", "gates"))
+MODEL, IMPLEMENTATION = "spec/control", "impl"
+
+BRANCHED_TWICE = {
+    "controller_election": "which operations ZooKeeper is asked for, in how many steps: what is done, and what replay compares",
+    "controller_writes_fenced": "the implementation sends a check with its write, the model is ZooKeeper and evaluates that check",
+    "giving_up": "the same check, of the write that deletes /controller",
+}
+"""The decisions on which both sides branch, and why."""
+
+
+def is_decision(node: ast.expr) -> bool:
+    """Whether an expression is a named decision, `k.NAME` of whatever `k`, as a number or as it is."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "int":
+        return is_decision(node.args[0])
+    return isinstance(node, ast.Attribute) and node.attr in NAMES
+
+
+def shared_functions(tree: ast.Module) -> set[str]:
+    """Return the names under which a module imports the functions that take decisions."""
+    imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module in SHARED)
+    return {alias.asname or alias.name for node in imports for alias in node.names}
+
+
+def branches_in(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the decisions that a module branches on, each with its line."""
+    tree = ast.parse(text)
+    shared = shared_functions(tree)
+    handed_on: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in shared:
+            if not all(is_decision(argument) or isinstance(argument, ast.Constant) for argument in node.args):
+                handed_on.update(inner for argument in node.args if is_decision(argument) for inner in ast.walk(argument))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in NAMES and node not in handed_on:
+            yield node.attr, node.lineno
+
+
+def branches(folder: str) -> dict[str, list[str]]:
+    """Return the places where the modules of a folder branch on a decision, by its name."""
+    found = defaultdict(list)
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for name, line in branches_in(path.read_text()):
+            found[name].append(f"{path.relative_to(ROOT)}:{line}")
+    return found
+
+
+def test_a_comparison_is_a_branch_and_an_argument_is_none() -> None:
+    """What counts as a branch: a comparison, an alias, a function of the decision alone; not what is handed on."""
+    text = """
+from kafka_spec.spec.log import may_join_isr
+from elsewhere import other
+may_join_isr(end, 0, self.k.truncation, int(k.follower_skip))
+other(end, k.dead_replicas)
+may_join_isr(k.giving_up, 1)
+alias = k.bad_version
+if self._k.epoch_watch: pass
+"""
+    assert sorted(name for name, _ in branches_in(text)) == ["bad_version", "dead_replicas", "epoch_watch", "giving_up"]
+
+
+def test_decisions_are_branched_on_once() -> None:
+    """Both sides branch on no decision but those with a reason."""
+    model, implementation = branches(MODEL), branches(IMPLEMENTATION)
+    assert sorted(model.keys() & implementation.keys()) == sorted(BRANCHED_TWICE)
+    assert all(BRANCHED_TWICE.values())
+    assert len(BRANCHED_TWICE) <= 4
+
+
+def main() -> None:
+    """Print what each side branches on."""
+    model, implementation = branches(MODEL), branches(IMPLEMENTATION)
+    twice = model.keys() & implementation.keys()
+    for name in sorted(NAMES):
+        mark = "twice" if name in twice else "     "
+        print(f"{mark} {name:26} model: {', '.join(model[name]) or '-'}; implementation: {', '.join(implementation[name]) or '-'}")
+    print(f"{len(twice)} of {len(NAMES)} decisions are branched on by both")
+
+
+if __name__ == "__main__":
+    main()
