@@ -4,6 +4,7 @@
 # make fmt     formats the code
 # make golden  rewrites the golden texts of the tests; read the diff before you commit it
 # make gallery draws the pictures of diagrams/gallery anew
+# make fuzz    random specs on which all readings must agree: make fuzz SECONDS=600, and SEED=N to repeat one
 # make bench   side by side with Spin and Rumur (apt-get install spin rumur gcc), some five minutes
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
@@ -12,7 +13,7 @@ BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: check test lint fmt golden gallery system bench clean
+.PHONY: check test lint fmt golden gallery system fuzz bench clean
 
 check: $(VENV)/.check
 	$(BIN)/kafka-spec check --traces
@@ -52,6 +53,10 @@ system:
 	else \
 		echo "make: the tests need $$(echo $$missing); on Debian, as root: apt-get install --no-install-recommends $(PACKAGES)" >&2; exit 2; \
 	fi
+
+SECONDS := 60
+fuzz: $(VENV)/.test
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/replication.py

@@ -1,0 +1,187 @@
+"""Holds the oracle, the embedded engine and the independent search to each other, on one spec.
+
+`disagreement` returns what is not the same, as a sentence, or "". What a spec may do to all of them alike (a guard that reads what
+is not there) is no disagreement; that only some of them notice it is one.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest import mock
+
+from kafka_spec.model_check import embedded, oracle
+from kafka_spec.model_check.counterexample import trace_of
+from kafka_spec.model_check.exploration import Budget, Exploration
+from kafka_spec.model_check.fingerprint import VERIFY_SEED
+from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.oracle import World
+from kafka_spec.spec.table import Spec, SpecError
+from tests.fuzz.search import Independent
+
+MOST = 300
+"""States from which on no further level is searched."""
+
+
+@dataclass
+class Tally:
+    """What was compared."""
+
+    seeds: int = 0
+    specs: int = 0
+    searches: int = 0
+    complete: int = 0
+    faulty: int = 0
+    states: int = 0
+    verdicts: Counter[str] = field(default_factory=Counter)
+
+    def told(self) -> str:
+        """Return what was compared, in a sentence."""
+        verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(self.verdicts.items()))
+        return (
+            f"{self.specs:,} specs of {self.seeds:,} seeds, {self.searches:,} searches by five readings, "
+            f"{self.complete:,} of them complete, {self.faulty:,} of what cannot be executed; "
+            f"{self.states:,} states; verdicts: {verdicts}"
+        )
+
+
+def load(text: str, folder: Path, name: str) -> ModuleType:
+    """Return the text as a module; the compiler reads the file."""
+    path = folder / f"{name}.py"
+    path.write_text(text, encoding="utf-8")
+    found = importlib.util.spec_from_file_location(name, path)
+    assert found is not None and found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    sys.modules[name] = module
+    try:
+        found.loader.exec_module(module)
+    finally:
+        del sys.modules[name]
+    return module
+
+
+def disagreement(text: str, folder: Path, name: str, tally: Tally | None = None) -> str:
+    """Return in what the readings of the text of a module differ, or ""."""
+    tally = tally or Tally()
+    try:
+        module = load(text, folder, name)
+        spec: Spec = module.SPEC
+        faster = spec.replacing("faster", "another decision", decisions={"mode": module.Mode.FAST})
+    except Exception:
+        return f"the spec is refused:\n{traceback.format_exc(limit=-3)}"
+    for version, bounds, everything in (
+        (spec, spec.bound_sets[0].values, True),
+        (spec, spec.bound_sets[1].values, False),
+        (faster, spec.bound_sets[0].values, True),
+    ):
+        try:
+            if found := differs(version, version.bound_values(bounds), everything, tally):
+                return f"{version.name} at {dict(bounds)}, {'everything' if everything else 'to the first'}: {found}"
+        except Exception:
+            return f"{version.name} at {dict(bounds)}: {traceback.format_exc(limit=-4)}"
+    return ""
+
+
+def moves(text: str, folder: Path, name: str) -> bool:
+    """Whether the spec of a module has more than a few states, says the independent search."""
+    try:
+        spec: Spec = load(text, folder, name).SPEC
+        return sum(Independent(spec, spec.bound_values({}), lambda state: 0, True, 20).levels) >= 12
+    except Exception:
+        return True
+
+
+def differs(spec: Spec, bounds: Mapping[str, int], everything: bool, tally: Tally) -> str:
+    """Return in what the searches of a spec differ, or ""."""
+    options: Any = {"everything": everything, "deadlock": True}
+    engines = {
+        "oracle": oracle.explore,
+        "embedded": embedded.explore,
+        "two threads": partial(embedded.explore, threads=2),
+        "another seed": partial(embedded.explore, seed=VERIFY_SEED),
+    }
+    results: dict[str, Exploration | str] = {}
+    for name, explore in engines.items():
+        small = {"SLICE": 7, "SMALL_LEVEL": 2} if name == "two threads" else {}
+        with mock.patch.multiple(embedded, **small) if small else mock.patch.multiple(embedded, SLICE=embedded.SLICE):
+            try:
+                results[name] = explore(spec, bounds, budget=Budget(max_states=MOST), **options)
+            except SpecError as error:
+                results[name] = str(error)
+    world = World(spec, bounds)
+    layout = Layout(world.space)
+    plain = Independent(spec, bounds, lambda state: layout.fingerprint(layout.pack(state)), everything, MOST)
+    tally.searches += 1
+    first = results["oracle"]
+    if isinstance(first, str) or plain.faults:
+        tally.faulty += 1
+        return faults_differ(results, plain)
+    tally.complete += plain.complete
+    tally.states += sum(plain.levels)
+    tally.verdicts.update(first.verdict_of(name) for name, _ in first.claims)
+    for name, other in results.items():
+        if isinstance(other, str):
+            return f"{name} says that {other}, and the oracle does not"
+        mine, theirs = essence(first, name != "another seed"), essence(other, name != "another seed")
+        for part in mine:
+            if mine[part] != theirs[part]:
+                return f"{part} of the oracle: {mine[part]}, of {name}: {theirs[part]}"
+    for part, ours, other in compared(world, first, plain):
+        if ours != other:
+            return f"{part} of the oracle: {ours}, of the independent search: {other}"
+    for name in first.findings:
+        trace_of(first, name)
+    return ""
+
+
+def essence(result: Exploration, exact: bool) -> dict[str, Any]:
+    """Return all that another engine must find the same; `exact` where the order of fingerprints is the same."""
+    same = {
+        "levels": result.levels,
+        "fired": +result.fired,
+        "generated": result.generated,
+        "bounded": +result.bounded,
+        "verdicts": {name: result.verdict_of(name) for name, _ in result.claims},
+        "lengths": {name: len(finding.actions) for name, finding in result.findings.items()},
+        "complete": result.complete,
+        "stopped": result.stopped,
+        "dead rules": result.dead_rules,
+        "undecided": result.undecided_by,
+    }
+    return {**same, "new": +result.new, "findings": result.findings, "digest": result.digest} if exact else same
+
+
+def compared(world: World, result: Exploration, plain: Independent) -> list[tuple[str, Any, Any]]:
+    """Return what the independent search finds too: its name, and what both say."""
+    ways = {}
+    for name, finding in result.findings.items():
+        steps = [world.actions.decode(number) for number in finding.actions]
+        ways[name] = (("Start", (finding.start,)), *((rule.name, binding) for rule, binding in steps))
+    return [
+        ("levels", result.levels, plain.levels),
+        ("fired", +result.fired, +plain.fired),
+        ("bounded", +result.bounded, +plain.bounded),
+        ("new", +result.new, +plain.new),
+        ("ways", ways, plain.ways),
+        ("complete", result.complete, plain.complete),
+    ]
+
+
+def faults_differ(results: Mapping[str, Exploration | str], plain: Independent) -> str:
+    """Return in what the searches differ of a spec that cannot be executed somewhere, or ""."""
+    raised = {name: isinstance(result, str) for name, result in results.items()}
+    if len(set(raised.values())) > 1:
+        return f"only some find that something cannot be executed: {results}"
+    if raised["oracle"]:
+        return "" if plain.faults else f"the independent search can execute what the oracle cannot: {results['oracle']}"
+    # an engine does not judge a claim any more once it has found it
+    unseen = [name for name, level in plain.faults.items() if name not in plain.ways or level < len(plain.ways[name]) - 1]
+    return f"the engines execute what the independent search cannot: {plain.faults}" if unseen else ""

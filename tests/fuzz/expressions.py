@@ -1,0 +1,201 @@
+"""Random expressions and predicates of the language of guards and effects, over a random state.
+
+Knows what may stand where (which index is inside, which number is small enough for 64 bits), no spec. Everything is drawn from one
+`random.Random`, so a seed is a text. What a *careful* writer writes can be executed in every state; a careless one now and then
+reads what is not there.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from tests.fuzz.kinds import Kind, Line, Many, Number, Scope, Struct, literal, parts
+
+Place: TypeAlias = tuple[str, Kind, list[str]]
+"""How to spell it, what it is, and what must hold for it to be there."""
+
+
+class Expressions:
+    """Writes expressions."""
+
+    def __init__(self, chance: random.Random, careful: bool) -> None:
+        self.chance, self.careful = chance, careful
+        self.constants: list[str] = []
+        """What functions of the module can name beside their parameters: constants and members of enums."""
+        self.k: list[str] = []
+        self.helpers: dict[str, int] = {}
+        """Functions of two numbers, and how many numbers they return."""
+        self.judges: list[tuple[str, str]] = []
+        """Functions that judge a record and a number: name and the record's class."""
+        self.setters: list[tuple[str, str]] = []
+        """Functions that change a record by a number: name and the record's class."""
+        self.machines: list[tuple[str, str, list[str], list[str]]] = []
+        """Machines that may be fired: name, what an index is of, the names of indices, triggers."""
+
+    def pick(self, *choices: Any) -> Any:
+        """Return one of the choices."""
+        return self.chance.choice(choices)
+
+    def often(self, odds: float) -> bool:
+        """Return true that often."""
+        return self.chance.random() < odds
+
+    # places
+
+    def place(self, scope: Scope, wanted: Callable[[Kind], bool]) -> Place | None:
+        """Return some place of the wanted kind, or None where there is none."""
+        roots = [(name, kind) for name, kind in scope.roots.items() if any(map(wanted, parts(kind)))]
+        if not roots:
+            return None
+        path, kind = self.pick(*roots)
+        needs: list[str] = []
+        while not wanted(kind) or (not isinstance(kind, Number) and self.often(0.5) and self.deeper(kind, wanted)):
+            if isinstance(kind, Struct):
+                name, kind = self.pick(*[(n, k) for n, k in kind.fields.items() if any(map(wanted, parts(k)))])
+                path = f"{path}.{name}"
+            else:
+                assert not isinstance(kind, Number)
+                index = self.index(scope, path, kind, needs)
+                path, kind = f"{path}[{index}]", kind.item
+        return path, kind, needs
+
+    @staticmethod
+    def deeper(kind: Kind, wanted: Callable[[Kind], bool]) -> bool:
+        """Whether there is something wanted within a kind."""
+        return any(map(wanted, parts(kind)[1:]))
+
+    def index(self, scope: Scope, path: str, kind: Many | Line, needs: list[str]) -> str:
+        """Return an index of a sequence or an array; `needs` gets what must hold for it to be one."""
+        if self.within > 1:
+            return self.plain_index(path, kind, needs)
+        self.within += 1
+        try:
+            return self.any_index(scope, path, kind, needs)
+        finally:
+            self.within -= 1
+
+    within = 0
+    """How many indices are being written, each within the one before."""
+
+    @staticmethod
+    def plain_index(path: str, kind: Many | Line, needs: list[str]) -> str:
+        """Return the index of the first item."""
+        if isinstance(kind, Line) or not kind.length.least:
+            needs.append(f"len({path}) > 0")
+        return "0"
+
+    def any_index(self, scope: Scope, path: str, kind: Many | Line, needs: list[str]) -> str:
+        """Return some index."""
+        if not self.careful and self.often(0.1):
+            return self.number(scope, 1)
+        known = [name for of, name in scope.inside if of == path]
+        if isinstance(kind, Many):
+            known += [n for n, top in scope.numbers.items() if top and (top == kind.length or top.most <= kind.length.least)]
+            known += [str(self.chance.randrange(kind.length.least))] if kind.length.least else []
+        if known and self.often(0.6):
+            return str(self.pick(*known))
+        self.plain_index(path, kind, needs)
+        least = kind.length.least if isinstance(kind, Many) else 0
+        rest = f"{self.number(scope, self.chance.randint(0, 1))} % {least if least and self.often(0.5) else f'len({path})'}"
+        return str(self.pick(rest, rest, f"len({path}) - 1", "0"))
+
+    # expressions
+
+    def number(self, scope: Scope, depth: int) -> str:
+        """Return an expression whose value is a number."""
+        if depth <= 0 or self.often(0.3):
+            return self.leaf(scope)
+        a, b = self.number(scope, depth - 1), self.number(scope, depth - 1)
+        calls = [name for name, results in self.helpers.items() if results == 1]
+        kinds = ["sum", "sum", "part", "bits", "shift", "sign", "least", "if", "test", "set", "call" if calls else "sum"]
+        match self.pick(*kinds, *([] if self.careful else ["divide", "jump"])):
+            case "sum":
+                return f"({a} {self.pick('+', '-', '*')} {b})"
+            case "part":
+                return f"({a} {self.pick('//', '%')} {self.pick(-3, -2, 2, 3, 4)})"
+            case "bits":
+                return f"({a} {self.pick('&', '|', '^')} {b})"
+            case "shift":
+                return str(self.pick(f"({a} << {self.chance.randrange(4)})", f"({a} >> ({b} % 4))"))
+            case "sign":
+                return str(self.pick(f"(-{a})", f"(~{a})", f"(+{a})"))
+            case "least":
+                return str(self.pick(f"min({a}, {b}, 3)", f"max({a}, {b})"))
+            case "if":
+                return f"({a} if {self.test(scope, depth - 1)} else {b})"
+            case "test":
+                return str(self.pick(f"({self.test(scope, depth - 1)})", f"({a} {self.pick('and', 'or')} {b})"))
+            case "set":
+                return f"{self.pick('including', 'excluding')}({a} % 16, {b} % 4)"
+            case "call":
+                return f"{self.pick(*calls)}({a} % 7, {b} % 5)"
+            case "divide":
+                return f"({a} // {b})"
+        return f"({a} % 8 << {b} % 64 - 1)"
+
+    def leaf(self, scope: Scope) -> str:
+        """Return a small expression."""
+        if self.often(0.55) and (place := self.place(scope, lambda kind: isinstance(kind, Number))):
+            return self.read(place)
+        if self.often(0.2) and (place := self.place(scope, lambda kind: isinstance(kind, Many | Line))):
+            path, _, needs = place
+            return self.where(needs, f"len({path})")
+        if scope.numbers and self.often(0.6):
+            return str(self.pick(*scope.numbers))
+        if self.k and self.often(0.3):
+            return f"k.{self.pick(*self.k)}"
+        if self.constants and self.often(0.3):
+            return str(self.pick(*self.constants))
+        return literal(self.chance.randint(-2, 4)).code
+
+    def read(self, place: Place) -> str:
+        """Return an expression that reads a number; one that may be large is read as how far it is from its lowest."""
+        path, kind, needs = place
+        assert isinstance(kind, Number)
+        large = max(abs(kind.low.least), abs(kind.high.most)) > 16
+        return self.where(needs, f"({path} - {kind.low.code})" if large else path)
+
+    @staticmethod
+    def where(needs: list[str], expression: str) -> str:
+        """Return the expression, or 0 where it cannot be read."""
+        return f"({expression} if {' and '.join(needs)} else 0)" if needs else expression
+
+    def test(self, scope: Scope, depth: int) -> str:
+        """Return an expression that is true or false."""
+        orders = [self.pick("<", "<=", "==", "!=", ">", ">=") for _ in range(2)]
+        if depth > 0 and self.often(0.35):
+            one, other = self.test(scope, depth - 1), self.test(scope, depth - 1)
+            return str(self.pick(f"({one}) and ({other})", f"({one}) or ({other})", f"not ({one})", f"({one}) == ({other})"))
+        if self.judges and self.often(0.2):
+            name, of = self.pick(*self.judges)
+            if place := self.place(scope, lambda kind: isinstance(kind, Struct) and kind.domain == of):
+                return " and ".join([*place[2], f"{name}({place[0]}, k, {self.leaf(scope)})"])
+        if self.often(0.4) and (place := self.place(scope, lambda kind: isinstance(kind, Number))):
+            path, kind, needs = place
+            assert isinstance(kind, Number)
+            limit = self.pick(f"{kind.low.code} + 1", kind.low.code, kind.high.code, f"{kind.high.code} - 1")
+            return " and ".join([*needs, f"{path} {orders[0]} {limit}"])
+        a, b = self.number(scope, depth), self.number(scope, depth)
+        if self.often(0.15):
+            return f"contains({a} % 16, {b} % 4)"
+        return f"{a} {orders[0]} {b}" + (f" {orders[1]} {self.leaf(scope)}" if self.often(0.2) else "")
+
+    def predicate(self, scope: Scope) -> list[str]:
+        """Return the body of a function that says yes or no."""
+        over = self.place(scope, lambda kind: isinstance(kind, Many | Line)) if self.often(0.35) and scope.loops < 2 else None
+        if over is None:
+            return [f"return {self.test(scope, 1)}"]
+        path, _, needs = over
+        name, answer = f"i{scope.loops}", self.pick(True, False)
+        inner = scope.block(loops=scope.loops + 1, inside=[*scope.inside, (path, name)])
+        body = [f"for {name} in range({self.where(needs, f'len({path})')}):"]
+        if self.often(0.3):
+            again = f"i{scope.loops + 1}"
+            inner = inner.block(loops=scope.loops + 2, inside=[*inner.inside, (path, again)])
+            start = self.pick("", f"{name}, ", f"{name} + 1, ")
+            body.append(f"    for {again} in range({start}len({path})):")
+        margin = "    " * (inner.loops - scope.loops)
+        jump = [f"{margin}if {self.test(inner, 0)}:", f"{margin}    {self.pick('continue', 'break')}"] if self.often(0.2) else []
+        return [*body, *jump, f"{margin}if {self.test(inner, 1)}:", f"{margin}    return {answer}", f"return {not answer}"]

@@ -1,0 +1,116 @@
+"""What a random state is made of, as the writer of functions sees it: what may stand in a place, and what a function can name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A number that may come from a bound: as domains spell it, as functions do, and its least and largest value."""
+
+    domain: str
+    code: str
+    least: int
+    most: int
+
+
+def literal(number: int) -> Limit:
+    """Return a limit that no bound is behind."""
+    return Limit(str(number), f"({number})" if number < 0 else str(number), number, number)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A scalar: its domain as text, and its lowest and highest value; `cut` if beyond that is where exploration ends."""
+
+    domain: str
+    low: Limit
+    high: Limit
+    cut: bool = False
+    machine: bool = False
+
+
+@dataclass(frozen=True)
+class Many:
+    """An array."""
+
+    domain: str
+    item: Kind
+    length: Limit
+
+
+@dataclass(frozen=True)
+class Line:
+    """A sequence."""
+
+    domain: str
+    item: Kind
+    capacity: Limit
+    distinct: bool = False
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A record; `tagged` names the fields that a tag gives a meaning to."""
+
+    domain: str
+    fields: Mapping[str, Kind]
+    tagged: tuple[str, ...] = ()
+
+
+Kind: TypeAlias = Number | Many | Line | Struct
+
+
+def parts(kind: Kind) -> list[Kind]:
+    """Return the kind and all kinds within it."""
+    inner = list(kind.fields.values()) if isinstance(kind, Struct) else [] if isinstance(kind, Number) else [kind.item]
+    return [kind, *(part for one in inner for part in parts(one))]
+
+
+@dataclass
+class Scope:
+    """What a function can name."""
+
+    roots: dict[str, Struct]
+    """The records that are its parameters."""
+    numbers: dict[str, Limit | None] = field(default_factory=dict)
+    """Parameters and local names that hold numbers; where it is known, what they stay below, being 0 or more."""
+    inside: list[tuple[str, str]] = field(default_factory=list)
+    """Sequences, and the names that are an index of an item now; one list for all blocks, since items may go."""
+    loops: int = 0
+    moves: bool = True
+    """Whether items may be moved here."""
+    effect: bool = False
+
+    def block(self, **changes: Any) -> Scope:
+        """Return the scope of an inner block."""
+        return replace(self, numbers=dict(self.numbers), **changes)
+
+
+def holds_machine(kind: Kind) -> bool:
+    """Whether the state of a machine is part of a kind."""
+    return any(isinstance(part, Number) and part.machine for part in parts(kind))
+
+
+def value_of(root: Struct, path: str) -> Kind:
+    """Return what stands at a path of names."""
+    kind: Kind = root
+    for name in path.split("."):
+        assert isinstance(kind, Struct)
+        kind = kind.fields[name]
+    return kind
+
+
+def indented(lines: list[str]) -> list[str]:
+    """Return the lines one level further in."""
+    return ["    " + line for line in lines]
+
+
+def names_in(lines: list[str], names: Mapping[str, object]) -> list[str]:
+    """Return those of the names that some lines use."""
+    words = set(re.findall(r"\w+", "\n".join(lines)))
+    return [name for name in names if name in words]

@@ -1,0 +1,172 @@
+"""An independent search of a spec: whole states, nothing packed, no line of model_check, slow and plain.
+
+It uses the objects of spec/ (rules, domains, states that check their stores) and judges properties by their definitions. `rank`
+orders the states of a level, so that first findings can be compared; it decides nothing else.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kafka_spec.spec import table
+from kafka_spec.spec.domain import Items, OutOfBound, OutOfDomain, Space, SpecError
+from kafka_spec.spec.lint import source_of
+
+Way = tuple[tuple[str, tuple[int, ...]], ...]
+"""The number of the initial state, then the steps: each a rule and its binding."""
+
+
+@dataclass
+class Node:
+    """A state, a shortest way to it, where protocol steps lead, and whether a bound cuts one of those off."""
+
+    state: Any
+    way: Way
+    protocol: list[Any] = field(default_factory=list)
+    cut: bool = False
+    meets: set[str] = field(default_factory=set)
+    """The recoverable claims that it meets."""
+
+
+def twin(value: Any) -> Any:
+    """Return a copy of a state or a part of one."""
+    if isinstance(value, int):
+        return value
+    if isinstance(value, Items):
+        return Items(value.type, map(twin, value))
+    other = object.__new__(type(value))
+    vars(other).update({name: twin(part) for name, part in vars(value).items()})
+    return other
+
+
+def whole(value: Any) -> Any:
+    """Return a state or a part of one as nested tuples: what states are compared by."""
+    if isinstance(value, int):
+        return int(value)
+    return tuple(map(whole, value if isinstance(value, list) else vars(value).values()))
+
+
+class Independent:
+    """A search, and what it found out."""
+
+    def __init__(
+        self,
+        spec: table.Spec,
+        bounds: Mapping[str, int],
+        rank: Callable[[Any], int],
+        everything: bool,
+        most: int,
+        deadlock: bool = True,
+    ) -> None:
+        self.deadlock = deadlock
+        self.spec, self.bounds, self.rank = spec, bounds, rank
+        self.space, self.k = Space(spec.state, bounds), spec.constants(bounds)
+        self.levels: list[int] = []
+        self.fired, self.new, self.bounded = Counter[str](), Counter[str](), Counter[str]()
+        self.ways: dict[str, Way] = {}
+        """For each property that is violated, and each goal that is reached, the first shortest way."""
+        self.faults: dict[str, int] = {}
+        """The rules and properties that cannot be executed somewhere, and in which level first."""
+        self.nodes: dict[Any, Node] = {}
+        for _, _, after in self.steps((spec.start,), self.space.fresh()):
+            if isinstance(after, type):
+                self.faults[spec.start.name] = 0
+            else:
+                self.nodes.setdefault(whole(after), Node(after, (("Start", (len(self.nodes),)),)))
+        frontier = self.judged(list(self.nodes.values()))
+        goals = {claim.name for claim in spec.properties if claim.kind == "reachable"}
+        while frontier and sum(self.levels) < most and (everything or self.ways.keys() <= goals):
+            frontier = self.judged([node for one in frontier for node in self.expanded(one)])
+        self.complete = not frontier
+        if self.complete:
+            self.judge_recovery()
+
+    def call(self, name: str, function: Callable[..., Any], **scope: Any) -> Any:
+        """Call a function of the spec; one that cannot be executed is noted, and says no."""
+        try:
+            return function(*[scope[parameter] for parameter in source_of(function).parameters])
+        except OutOfDomain:
+            raise
+        except (SpecError, ArithmeticError, ValueError):
+            self.faults.setdefault(name, len(self.levels))
+            return False
+
+    def values(self, parameter: Any, s: Any) -> range:
+        """Return what a parameter runs over."""
+        if isinstance(parameter, table.ItemOf):
+            return range(len(getattr(s, parameter.field)))
+        scalar = parameter.at(self.bounds, "")
+        return range(scalar.low, scalar.high + 1)
+
+    def steps(self, rules: tuple[table.Rule, ...], s: Any) -> Iterator[tuple[table.Rule, tuple[int, ...], Any]]:
+        """Yield rule, binding and outcome of all that is enabled: a state, OutOfBound or OutOfDomain."""
+        for rule in rules:
+            for binding in itertools.product(*[self.values(parameter, s) for parameter in rule.params.values()]):
+                scope = {"k": self.k, **dict(zip(rule.params, binding, strict=True))}
+                if not all(self.call(rule.name, guard, s=s, **scope) for guard in rule.guards):
+                    continue
+                after = twin(s)
+                try:
+                    if not all(self.call(rule.name, limit, s=s, **scope) for limit in rule.within):
+                        raise OutOfBound
+                    for effect in rule.effects:
+                        self.call(rule.name, effect, s=after, **scope)
+                except (OutOfBound, OutOfDomain) as error:
+                    yield rule, binding, type(error)
+                else:
+                    yield rule, binding, after
+
+    def expanded(self, node: Node) -> list[Node]:
+        """Do all steps out of a state, and return the states that are new."""
+        stuck, fresh = True, []
+        for rule, binding, after in self.steps(self.spec.rules, node.state):
+            stuck, way = False, (*node.way, (rule.name, binding))
+            if after is OutOfBound:
+                self.bounded[rule.name] += 1
+                node.cut = node.cut or rule.kind == "protocol"
+            elif after is OutOfDomain:
+                self.ways.setdefault(table.TYPE_INVARIANT, way)
+            else:
+                for claim in self.spec.properties:
+                    if claim.kind == "step invariant":
+                        if not self.call(claim.name, claim.predicate, before=node.state, after=after, k=self.k):
+                            self.ways.setdefault(claim.name, way)
+                self.fired[rule.name] += 1
+                if (key := whole(after)) not in self.nodes:
+                    self.new[rule.name] += 1
+                    self.nodes[key] = Node(after, way)
+                    fresh.append(self.nodes[key])
+                if rule.kind == "protocol":
+                    node.protocol.append(key)
+        if stuck and self.deadlock:
+            self.ways.setdefault(table.DEADLOCK, node.way)
+        return fresh
+
+    def judged(self, level: list[Node]) -> list[Node]:
+        """Count and judge the states of a level, and return them in order."""
+        self.levels += [len(level)] if level else []
+        level = sorted(level, key=lambda node: self.rank(node.state))
+        for claim in self.spec.properties:
+            for node in level if claim.kind != "step invariant" else ():
+                true = bool(self.call(claim.name, claim.predicate, s=node.state, k=self.k))
+                if claim.kind == "recoverable":
+                    node.meets |= {claim.name} if true else set()
+                elif true == (claim.kind == "reachable"):
+                    self.ways.setdefault(claim.name, node.way)
+        return level
+
+    def judge_recovery(self) -> None:
+        """Find for each recoverable claim the first state from which protocol steps lead nowhere that meets it."""
+        for claim in self.spec.properties:
+            if claim.kind == "recoverable":
+                safe = {key for key, node in self.nodes.items() if node.cut or claim.name in node.meets}
+                while more := {key for key, node in self.nodes.items() if key not in safe and safe.intersection(node.protocol)}:
+                    safe |= more
+                lost = [node for key, node in self.nodes.items() if key not in safe]
+                if lost:
+                    first = min(lost, key=lambda node: (len(node.way), self.rank(node.state)))
+                    self.ways.setdefault(claim.name, first.way)

@@ -1,0 +1,213 @@
+"""Random specs as the text of a module: machines, rules and properties over a random state.
+
+A seed is a text. The specs are small, so that most are explored to the end in a second.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+from tests.fuzz.kinds import Limit, Line, Many, Number, Scope, Struct, indented, literal, names_in
+from tests.fuzz.states import States, limit, nodes
+
+
+class Module(States):
+    """The text of a module with a spec."""
+
+    def __init__(self, chance: random.Random, about: str) -> None:
+        super().__init__(chance, about)
+        self.functions()
+        self.write.k = ["nodes", "limit", "extra", "mode"]
+        self.state = self.declare_state()
+        self.judges_and_setters()
+        self.machines = [self.machine(number, *where) for number, where in enumerate(self.places)]
+        self.spec()
+
+    # functions
+
+    def functions(self) -> None:
+        """Add some functions of two numbers."""
+        scope = Scope({}, {"a": None, "b": None})
+        for _ in range(self.chance.randint(0, 2)):
+            body = [f"x = {self.write.number(scope, 1)} % 7"]
+            inner = scope.block(loops=1)
+            inner.numbers.update({"x": None, "i0": None})
+            if self.often(0.5):
+                body += [f"for i0 in range({self.pick('a', '1, b')}):", f"    x = (x + {self.write.number(inner, 1)}) % 7"]
+                body += [f"    if {self.write.test(inner, 0)}:", f"        {self.pick('break', 'continue', 'return i0')}"]
+                body += [f"    x += {self.write.leaf(inner)}"]
+            name = self.function("count", [*body, "return x"], ["a", "b"], exactly=True)
+            self.write.helpers[name] = 1
+        if self.often(0.5):
+            body = [f"if {self.write.test(scope, 1)}:", "    return b, a", f"return {self.write.number(scope, 1)}, a"]
+            self.write.helpers[self.function("pair", body, ["a", "b"], exactly=True)] = 2
+
+    def judges_and_setters(self) -> None:
+        """Add functions that judge or change records."""
+        structs = {kind.domain: kind for kind in self.state.fields.values() if isinstance(kind, Struct)}
+        structs |= {
+            k.item.domain: k.item for k in self.state.fields.values() if isinstance(k, Many | Line) and isinstance(k.item, Struct)
+        }
+        for name, struct in structs.items():
+            scope = Scope({"record": struct}, {"a": None})
+            if self.often(0.6):
+                body = self.write.predicate(scope)
+                self.write.judges.append((self.function("judge", body, ["record", "k", "a"], exactly=True), name))
+            numbers = [(n, k) for n, k in struct.fields.items() if isinstance(k, Number) and not k.machine]
+            if self.often(0.5) and numbers:
+                field, kind = self.pick(*numbers)
+                body = [
+                    f"record.{field} = {self.write.fitting(scope, kind, f'record.{field}')}",
+                    f"return {self.write.leaf(scope)}",
+                ]
+                self.write.setters.append((self.function("change", body, ["record", "k", "a"], exactly=True), name))
+
+    def machine(self, number: int, field: str, array: Many | None) -> str:
+        """Add a machine, and let it be fired from then on."""
+        name, life = f"MACHINE{number}", f"Life{number}"
+        members = next(word for word in self.text if word.startswith(f"class {life}(")).split("\n")[3:]
+        states = [f"{life}.{line.split()[0]}" for line in members]
+        scope = Scope({"s": self.state}, moves=False)
+        if array is not None:
+            scope.numbers["e0"], scope.inside = array.length, [(f"s.{field}", "e0")]
+        rows, triggers, taken = [], ["go"], set()
+        for one, other in itertools.pairwise(states):
+            rows.append(self.row("go", [one], other, scope, []))
+        for trigger in ("back", "jump"):
+            for _ in range(self.chance.randint(0, 2)):
+                sources = [state for state in states if self.often(0.6) and (trigger, state) not in taken]
+                taken |= {(trigger, state) for state in sources}
+                if sources:
+                    rows.append(self.row(trigger, sources, self.pick(*states), scope, []))
+                    triggers.append(trigger)
+        if self.often(0.5):
+            test = self.write.test(scope, 1)
+            yes = self.function("guard", [f"return {test}"], ["s", "k", "e0"])
+            no = self.function(
+                "guard", [f"return not ({test})" if self.write.careful else f"return {self.write.test(scope, 1)}"], ["s", "k", "e0"]
+            )
+            rows += [self.row("split", [states[-1]], self.pick(*states), scope, [guard]) for guard in (yes, no)]
+            triggers.append("split")
+        entity = '("e0",)' if array is not None else "()"
+        lines = [
+            f'{name} = Machine("Machine{number}", {life}, {states[0]}, (',
+            *indented([f"{row}," for row in rows]),
+            f"), {entity})",
+        ]
+        self.text.append("\n".join(lines))
+        self.write.machines.append((name, field, ["e0"] if array is not None else [], list(dict.fromkeys(triggers))))
+        return name
+
+    def row(self, trigger: str, sources: list[str], target: str, scope: Scope, guards: list[str]) -> str:
+        """Return a row, its functions being added."""
+        parameters = ["s", "k", *scope.numbers]
+        if not guards and self.often(0.3):
+            guards = [self.function("guard", self.write.predicate(scope.block(inside=list(scope.inside))), parameters)]
+        effects = []
+        for _ in range(self.pick(0, 0, 1, 2)):
+            effects.append(self.function("effect", self.write.statements(scope.block(), 1, 2), parameters))
+        kind = ', kind="initialisation"' if self.often(0.1) else ""
+        waits = ', waits_for="time"' if not self.write.careful and self.often(0.1) else ""
+        return (
+            f'Row("{trigger}", ({", ".join(sources)},), {target}, ({"".join(f"{g}, " for g in guards)}), '
+            f"({''.join(f'{e}, ' for e in effects)}){kind}{waits})"
+        )
+
+    # rules and properties
+
+    def parameters(self) -> dict[str, tuple[str, Limit | None]]:
+        """Return some parameters of a rule: for each its domain, and what it stays below if it is 0 or more."""
+        found: dict[str, tuple[str, Limit | None]] = {}
+        lines = [name for name, kind in self.state.fields.items() if isinstance(kind, Line)]
+        actions = 1
+        for number in range(self.pick(0, 1, 1, 2, 2, 3)):
+            high = self.pick(1, 2, 3, 4)
+            domain, below, most = self.pick(
+                (f"Range(0, {high})", literal(high + 1), high + 1), (f"Range(0, {high})", literal(high + 1), high + 1),
+                ("Range(-1, 3)", None, 5), ("Range(1, 2)", literal(3), 2), ("Flag()", literal(2), 2),
+                ("Broker(NODES)", nodes(), 3), ("Broker(2)", literal(2), 2), ("BrokerOrNone(NODES)", None, 4),
+                ("OneOf(Colour)", None, 4), ("Range(0, LIMIT)", limit(1), 4), ("Range(0, LIMIT + 1)", limit(2), 5),
+                ("Range(LIMIT - 1, LIMIT + 2)", None, 4), ("SetOf(2)", literal(4), 4),
+                *([(f"ItemOf({self.pick(*lines)!r})", None, 3)] * 4 if lines else []),
+            )  # fmt: skip
+            actions *= most
+            if actions <= 60:
+                found[f"p{number}"] = domain, below
+        return found
+
+    def scope(self, parameters: dict[str, tuple[str, Limit | None]], **more: bool) -> Scope:
+        """Return what functions of a rule with these parameters can name."""
+        items = [(f"s.{domain[8:-2]}", name) for name, (domain, _) in parameters.items() if domain.startswith("ItemOf")]
+        return Scope({"s": self.state}, {name: below for name, (_, below) in parameters.items()}, items, **more)
+
+    def rule(self, number: int) -> str:
+        """Return a rule, its functions being added."""
+        parameters = self.parameters()
+        names = ["s", "k", *parameters]
+        guards = []
+        for _ in range(self.pick(0, 0, 0, 1, 1, 2)):
+            some = dict(list(parameters.items())[: self.chance.randint(0, len(parameters))])
+            body = self.write.predicate(self.scope(some))
+            needs = max((list(parameters).index(name) + 1 for name in names_in(body, parameters)), default=0)
+            guards.append((needs, self.function("guard", body, names)))
+        within = [self.function("limit", self.write.predicate(self.scope(parameters)), names)] if self.often(0.2) else []
+        scope = self.scope(parameters)
+        effects = []
+        for _ in range(self.pick(1, 1, 1, 2)):
+            body = self.write.advance(scope) if not effects and self.often(0.6) else []
+            if not body or self.often(0.6):
+                body += self.write.statements(scope.block(), 2, 2)
+            effects.append(self.function("effect", body, names))
+        kind = self.pick("protocol", "protocol", "operator", "fault")
+        return (
+            f'Rule("Rule{number}", "world", "", "", ({"".join(f"{e}, " for e in effects)}), '
+            f"{{{', '.join(f'{name!r}: {domain}' for name, (domain, _) in parameters.items())}}}, "
+            f"({''.join(f'{name}, ' for _, name in sorted(guards, key=lambda guard: guard[0]))}), "
+            f'({"".join(f"{name}, " for name in within)}), "{kind}")'
+        )
+
+    def start(self) -> str:
+        """Return the rule that starts, its effects being added; none of them leaves a domain."""
+        parameters = {name: of for name, of in self.parameters().items() if not of[0].startswith("ItemOf")}
+        before = self.write.careful, self.write.machines
+        self.write.strict, self.write.careful, self.write.machines = True, True, []
+        body = self.write.statements(self.scope(parameters), 1, 3)
+        self.write.strict, (self.write.careful, self.write.machines) = False, before
+        effect = self.function("effect", body, ["s", "k", *parameters])
+        domains = ", ".join(f"{name!r}: {domain}" for name, (domain, _) in parameters.items())
+        return f'Rule("Start", "world", "", "", ({effect},), {{{domains}}})'
+
+    def claim(self, number: int) -> str:
+        """Return a property, its predicate being added."""
+        kind = self.pick("invariant", "invariant", "step_invariant", "step_invariant", "reachable", "recoverable", "recoverable")
+        roots = ("before", "after") if kind == "step_invariant" else ("s",)
+        body = self.write.predicate(Scope(dict.fromkeys(roots, self.state)))
+        if kind == "step_invariant" and self.often(0.6):
+            place = self.write.place(Scope({"before": self.state}), lambda one: isinstance(one, Number))
+            if place is not None and not place[2]:
+                body = [f"return {place[0]} {self.pick('<=', '>=', '!=', '==')} {place[0].replace('before.', 'after.')}"]
+        name = self.function("claim", body, [*roots, "k"])
+        return f'{kind}("Claim{number}", {name}, "", "")'
+
+    def spec(self) -> None:
+        """Add the spec."""
+        rules = [self.rule(number) for number in range(self.chance.randint(2, 6))]
+        claims = [self.claim(number) for number in range(self.chance.randint(1, 5))]
+        start = f"    start={self.start()}," if self.often(0.5) else ""
+        bounds = (("nodes", 1, 3), ("limit", 0, 3), ("extra", 0, 9))
+        values = [", ".join(f'"{name}": {self.chance.randint(low, high)}' for name, low, high in bounds) for _ in range(2)]
+        sets = [f'BoundSet("set{number}", {{{some}}}, "")' for number, some in enumerate(values)]
+        lines = [
+            'SPEC = Spec(', '    "random", "", State,', "    (", *indented(indented([f"{rule}," for rule in rules])), "    ),",
+            "    (", *indented(indented([f"{claim}," for claim in claims])), "    ),", start,
+            '    more_bounds=(NODES, LIMIT, EXTRA), decisions=(Decision("mode", Mode.SLOW, ""),),',
+            f"    machines=({''.join(f'{name}, ' for name in self.machines)}),", "    bound_sets=(",
+            *indented(indented([f"{one}," for one in sets])), "    ),", ")",
+        ]  # fmt: skip
+        self.text.append("\n".join(line for line in lines if line))
+
+
+def text_of(seed: int) -> str:
+    """Return the text of the module of a seed."""
+    return "\n\n\n".join(Module(random.Random(seed), f"Seed {seed} of tests/fuzz.").text) + "\n"

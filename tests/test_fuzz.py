@@ -1,0 +1,127 @@
+"""Specs that nobody wrote: the engines and an independent search agree on them; `make fuzz SECONDS=N` goes on for long."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from kafka_spec.model_check import embedded, oracle
+from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.oracle import World
+from kafka_spec.spec.lint import source_of
+from kafka_spec.spec.table import Spec
+from tests import toys
+from tests.fuzz.__main__ import fuzz
+from tests.fuzz.agree import Tally, compared, disagreement, load
+from tests.fuzz.search import Independent
+from tests.fuzz.shrink import shrunk
+from tests.fuzz.specs import text_of
+
+CI_SECONDS = 30
+ROOT = Path(__file__).parent.parent
+
+WRITTEN = (
+    "Assignment(", "Bounded(", "Queue(", "Each(Each(", "PerBroker(", "SetOf(NODES)", "OneOf(", "BrokerOrNone(",
+    "StateOf(", "@tagged", "Range(0, LIMIT + 1)", "Range(0, NODES + 1)", "Range(-1, LIMIT - 1)",
+    "NODES - 1)", "Range(65533, 65537", "ItemOf(", "'p2': ", "append(", "pop_first(", "truncate(",
+    "reset(", "assign(", "        for i1 in range(", "break", "continue", "fire(s, k, ",
+    "if not fire(", "MACHINE1", "initialisation", "invariant(", "step_invariant(", "reachable(", "recoverable(",
+    '"protocol"', '"operator"', '"fault"', "start=", "limit_", "x, y = pair_", "judge_", "change_",
+    "k.mode", "Mode.FAST", "contains(", " if ", "and", "<<",
+)  # fmt: skip
+"""What random specs have to have in them."""
+
+
+def test_everything_is_written() -> None:
+    """Each construct of the language stands in at least 3 of 200 random specs."""
+    texts = [text_of(seed) for seed in range(200)]
+
+    assert [word for word in WRITTEN if sum(word in text for text in texts) < 3] == []
+
+
+def test_a_seed_is_a_text() -> None:
+    """The same seed gives the same spec, and another seed another one."""
+    assert text_of(5) == text_of(5) != text_of(6)
+
+
+def test_the_search_is_independent() -> None:
+    """No line of the checker runs in the independent search."""
+    code = "import sys, tests.fuzz.search; sys.exit(any(name.startswith('kafka_spec.model_check') for name in sys.modules))"
+
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
+
+
+@pytest.mark.parametrize("everything", [False, True], ids=["to the first", "everything"])
+@pytest.mark.parametrize("spec", toys.EXPLORABLE, ids=lambda spec: spec.name)
+def test_independent_search(spec: Spec, everything: bool) -> None:
+    """The independent search finds on every toy what the oracle finds: counts, verdicts and the very steps."""
+    world = World(spec, {**toys.bounds_of(spec), **({"limit": 3} if spec in (toys.GRID, toys.GRID_TRAP) else {})})
+    layout = Layout(world.space)
+    plain = Independent(spec, world.bounds, lambda s: layout.fingerprint(layout.pack(s)), everything, 10**6, deadlock=False)
+    result = oracle.explore(spec, world.bounds, everything=everything)
+
+    assert [(what, one) for what, one, _ in compared(world, result, plain)] == [
+        (what, other) for what, _, other in compared(world, result, plain)
+    ]
+    assert not plain.faults
+
+
+@pytest.mark.parametrize("claim", sorted(toys.BROKEN))
+def test_independent_search_notes_what_cannot_be_executed(claim: str) -> None:
+    """The rules and properties that cannot be executed somewhere are noted by their names."""
+    spec = toys.BROKEN[claim]
+
+    assert [*Independent(spec, toys.bounds_of(spec), lambda _: 0, True, 10**6).faults] == [claim]
+
+
+@pytest.mark.parametrize("seed", SEEDS := (0, 4, 9, 14, 21, 25, 36, 40))
+def test_random_specs(seed: int, tmp_path: Path) -> None:
+    """On these random specs all readings agree."""
+    assert disagreement(text_of(seed), tmp_path, f"seed_{seed}") == ""
+
+
+@pytest.mark.slow
+def test_new_random_specs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On random specs of seeds that nobody has seen all readings agree, for half a minute."""
+    seed, tally = random.SystemRandom().randrange(10**9), Tally()
+    found = fuzz(seed, CI_SECONDS, tmp_path, tally)
+    with capsys.disabled():
+        print(f"\nfuzz: seeds from {seed} on: {tally.told()}")
+
+    assert found == ""
+
+
+def test_a_disagreement_is_told(tmp_path: Path) -> None:
+    """A spec that is read in two ways is told with its seed, with how to repeat it, and with a smaller spec that shows it."""
+
+    def forgets(search: embedded.Search, actions: object) -> None:
+        """Count no new states."""
+
+    with mock.patch.object(embedded.Search, "count_new", forgets):
+        told = fuzz(4, 0, tmp_path, Tally(), shrink_seconds=4)
+
+    assert told.startswith("seed 4: random at ")
+    assert "new of the oracle: Counter({" in told and "make fuzz SEED=4 SECONDS=0" in told
+    small = told.partition("shows it:\n\n")[2]
+    assert 0 < len(small) < len(text_of(4)) and "SPEC = Spec(" in small
+
+
+def test_texts_are_shrunk() -> None:
+    """Of a text nothing is left but what is wrong with it."""
+    text = "def f(a):\n    if a > 1:\n        c = a + min(b, 2)\n        for i in range(3):\n            d = g(b, i) + 1\n"
+
+    assert shrunk(text, lambda smaller: "= g(" in smaller, 20) == "def f():\n    for i in range():\n        d = g()"
+
+
+def test_sources_are_read_anew(tmp_path: Path) -> None:
+    """Specs of one text are two specs: a module that is loaded twice has functions of its own."""
+    one, other = (load(text_of(3), tmp_path, f"one_{number}").SPEC for number in range(2))
+
+    assert one.rules[0].effects[0] is not other.rules[0].effects[0]
+    assert source_of(one.rules[0].effects[0]).text == source_of(other.rules[0].effects[0]).text
