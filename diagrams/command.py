@@ -10,11 +10,9 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from kafka_spec.diagrams.chart import chart_of, claim_of
 from kafka_spec.diagrams.dot import machine_dot, render
-from kafka_spec.diagrams.explored import explored_dot, explored_graph, explored_mermaid
 from kafka_spec.diagrams.gallery_files import FOLDER, gallery, stale, write_gallery
 from kafka_spec.diagrams.lend import tla_text, transitions_text
 from kafka_spec.diagrams.machine import compared
@@ -22,22 +20,22 @@ from kafka_spec.diagrams.markdown import changes_markdown, machine_markdown
 from kafka_spec.diagrams.mermaid import chart_mermaid, machine_mermaid
 from kafka_spec.diagrams.page import page_html
 from kafka_spec.diagrams.sequence import chart_svg
-from kafka_spec.model_check.command import (
+from kafka_spec.model_check.command.find import Models, load_object
+from kafka_spec.model_check.command.options import (
     AS_EXPECTED,
     MANIFEST,
     VIOLATED,
-    Models,
     add_bound_options,
     add_output_options,
     asked_bounds,
     cores,
-    load_object,
     outputs,
     write,
 )
 from kafka_spec.model_check.manifest import read_manifest
 from kafka_spec.model_check.report.ci import Draw
 from kafka_spec.spec.exchange import table_text
+from kafka_spec.spec.extras import needing
 from kafka_spec.spec.table import Machine, Spec, SpecError
 
 CHARTS: Mapping[str, Draw] = {
@@ -52,10 +50,9 @@ ENDINGS = {"json": "json", "transitions": "transitions.json", "tla": "tla"}
 SCHEMA = "table.schema.json"
 
 
-def add_commands(commands: Any, catalogue: Mapping[str, Spec], machines: Mapping[str, Machine]) -> None:
-    """Add the subcommands to an argument parser's subparsers."""
+def add_draw(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], machines: Mapping[str, Machine]) -> None:
+    """Add the options of `draw`."""
     models = Models(catalogue)
-    parser = commands.add_parser("draw", help="draw a machine, what two eras of it differ in, or all that a small model can do")
     parser.add_argument("what", nargs="?", metavar="MACHINE|MODEL", help=f"{', '.join(machines)}, module:MACHINE, or a model")
     parser.add_argument("--against", metavar="MACHINE", help="draw what is different from this older era")
     parser.add_argument("--by", action="append", default=[], metavar="FIELD", help="of a model: join states that agree in this")
@@ -66,7 +63,10 @@ def add_commands(commands: Any, catalogue: Mapping[str, Spec], machines: Mapping
     add_bound_options(parser)
     add_output_options(parser, DRAW_FORMATS)
     parser.set_defaults(run=lambda options: run_draw(options, models, machines))
-    parser = commands.add_parser("export", help="write tables for others: JSON, a configuration of `transitions`, TLA+")
+
+
+def add_export(parser: argparse.ArgumentParser, machines: Mapping[str, Machine]) -> None:
+    """Add the options of `export`."""
     parser.add_argument("machines", nargs="*", metavar="MACHINE", help=f"{', '.join(machines)}, or module:MACHINE; none: all")
     parser.add_argument("--folder", type=Path, metavar="FOLDER", help="write a file for each machine there")
     add_output_options(parser, (*ENDINGS, "schema"))
@@ -131,6 +131,8 @@ def draw_model(options: argparse.Namespace, spec: Spec) -> int:
     """Draw the explored graph of a model."""
     if options.against:
         raise SpecError("--against compares machines; a model has no older era to be drawn with")
+    with needing("draw"):
+        from kafka_spec.diagrams.explored import explored_dot, explored_graph, explored_mermaid
     graph = explored_graph(spec, asked_bounds(options, spec), options.by)
     forms: Mapping[str, Callable[[], str | bytes]] = {
         "mermaid": lambda: explored_mermaid(graph),
@@ -167,7 +169,7 @@ def run_gallery(options: argparse.Namespace, models: Models, machines: Mapping[s
 def run_export(options: argparse.Namespace, machines: Mapping[str, Machine]) -> int:
     """Write tables in a format of others."""
     if options.format == "schema":
-        text = (files("spec") / SCHEMA).read_text(encoding="utf-8")
+        text = (files("kafka_spec.spec") / SCHEMA).read_text(encoding="utf-8")
         for _, file in outputs(options):
             write(text, file)
         return AS_EXPECTED

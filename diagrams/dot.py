@@ -67,7 +67,7 @@ def render(dot: str, form: str) -> bytes:
         import graphviz
     except ModuleNotFoundError:
         raise SpecError(
-            f"{form} needs the library graphviz; pip install 'kafka-spec[draw]', or take --format mermaid, which needs nothing"
+            f"{form} needs the library graphviz; it comes with: pip install 'kafka-spec[draw]'; --format mermaid needs nothing"
         ) from None
     try:
         picture: bytes = graphviz.Source(dot).pipe(format=form, quiet=True)

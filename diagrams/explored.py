@@ -16,6 +16,7 @@ from kafka_spec.diagrams.machine import entity_paths
 from kafka_spec.diagrams.mermaid import escaped
 from kafka_spec.model_check.oracle import World
 from kafka_spec.spec.domain import OutOfBound, OutOfDomain, show_path, show_value
+from kafka_spec.spec.extras import needing
 from kafka_spec.spec.table import Spec, SpecError
 
 if TYPE_CHECKING:
@@ -92,10 +93,8 @@ def _explore(world: World) -> tuple[list[Key], list[tuple[int, str, int]]]:
 
 
 def _quotient(keys: Sequence[Key], steps: Sequence[tuple[int, str, int]], spec: Spec) -> networkx.MultiDiGraph[int]:
-    try:
+    with needing("draw"):
         import networkx
-    except ModuleNotFoundError:
-        raise SpecError("the explored graph needs the library networkx; pip install 'kafka-spec[draw]'") from None
     nodes = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     if len(nodes) > NODES:
         raise SpecError(

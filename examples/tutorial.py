@@ -6,8 +6,7 @@ the next, so both may see it free; the checker finds the four steps that it take
 
 from dataclasses import dataclass
 
-from kafka_spec.spec.domain import Each, Flag, Range, holds
-from kafka_spec.spec.table import Rule, Spec, invariant
+from kafka_spec import Each, Flag, Range, Rule, Spec, holds, invariant
 
 
 @dataclass

@@ -29,19 +29,16 @@ if TYPE_CHECKING:
 KEPT, BROKEN, INCONCLUSIVE = 0, 1, 3
 MOST_BROKERS = 32
 FORMATS = ("text", "json")
-NEEDED = ("aiokafka", "kazoo", "rich", "transitions")
 LOG = "state-change.log"
 NOT_RUN = ("expired-session-reads", "goals", "old-leader-without-successor")
 """Models that the implementation has no switch for: a session that is over reads nothing."""
 
 
-def add_commands(commands: Any) -> None:
-    """Add the subcommand to an argument parser's subparsers."""
-    parser = commands.add_parser(
-        "run",
-        help="run a cluster: controllers and brokers that execute the tables, in a simulation with faults or on real ZooKeeper",
-        description="Without --zookeeper everything happens in virtual time, and the same options are the same run. "
-        "With it, brokers talk over loopback in real time.",
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `run`."""
+    parser.description = (
+        "Without --zookeeper everything happens in virtual time, and the same options are the same run. "
+        "With it, brokers talk over loopback in real time."
     )
     parser.add_argument("--brokers", type=_number(1, MOST_BROKERS), default=3, metavar="N", help="brokers (default: 3)")
     parser.add_argument("--partitions", type=_number(1, 10_000), default=6, metavar="N", help="of the topic (default: 6)")
@@ -96,13 +93,9 @@ def find_era(name: str) -> Spec:
 
 def run(options: argparse.Namespace) -> int:
     """Run a cluster, and tell what came of it."""
-    try:
-        from kafka_spec.impl.run.display import Display
-        from kafka_spec.impl.run.report import json_of, text_of
-    except ModuleNotFoundError as error:
-        if error.name not in NEEDED:
-            raise
-        raise SpecError(f"{error.name} is missing, which a cluster needs; pip install 'kafka-spec[impl]'") from None
+    from kafka_spec.impl.run.display import Display
+    from kafka_spec.impl.run.report import json_of, text_of
+
     asked = _options(options)
     try:
         with _folder(options.data) as folder, _log(options) as log, Display(sys.stderr, not options.quiet) as display:

@@ -1,7 +1,7 @@
 """Kafka's controller and replication protocol as transition tables, and what it takes to check a protocol of your own.
 
-This module is the public door. It holds no logic, and it imports a name only when somebody asks for it, so that the tables
-need nothing but the standard library.
+This module is the public door. It holds no logic and imports nothing by itself: a name is imported when somebody asks for it,
+so that the tables need the standard library alone.
 
     from kafka_spec import MODELS, check, trace_of
 
@@ -11,32 +11,121 @@ need nothing but the standard library.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kafka_spec.model_check.check import check
-    from kafka_spec.model_check.counterexample import trace_of
-    from kafka_spec.model_check.exploration import Budget, EngineError, Exploration
-    from kafka_spec.spec.exchange import load_table
-    from kafka_spec.spec.models import MACHINES, MODELS
-    from kafka_spec.spec.table import Spec, SpecError
+    from typing import Any
 
-__all__ = ["MACHINES", "MODELS", "Budget", "EngineError", "Exploration", "Spec", "SpecError", "check", "load_table", "trace_of"]
+    from kafka_spec.model_check.check import check as check
+    from kafka_spec.model_check.counterexample import trace_of as trace_of
+    from kafka_spec.model_check.distributed import states_of as states_of
+    from kafka_spec.model_check.exploration import Budget as Budget
+    from kafka_spec.model_check.exploration import Distribution as Distribution
+    from kafka_spec.model_check.exploration import EngineError as EngineError
+    from kafka_spec.model_check.exploration import Exploration as Exploration
+    from kafka_spec.model_check.exploration import Finding as Finding
+    from kafka_spec.spec.control.state import CONTROLLER as CONTROLLER
+    from kafka_spec.spec.control.state import ROLE as ROLE
+    from kafka_spec.spec.domain import NONE as NONE
+    from kafka_spec.spec.domain import Assignment as Assignment
+    from kafka_spec.spec.domain import Bound as Bound
+    from kafka_spec.spec.domain import Bounded as Bounded
+    from kafka_spec.spec.domain import Broker as Broker
+    from kafka_spec.spec.domain import BrokerOrNone as BrokerOrNone
+    from kafka_spec.spec.domain import Domain as Domain
+    from kafka_spec.spec.domain import Each as Each
+    from kafka_spec.spec.domain import Flag as Flag
+    from kafka_spec.spec.domain import OneOf as OneOf
+    from kafka_spec.spec.domain import PerBroker as PerBroker
+    from kafka_spec.spec.domain import Queue as Queue
+    from kafka_spec.spec.domain import Range as Range
+    from kafka_spec.spec.domain import SetOf as SetOf
+    from kafka_spec.spec.domain import SpecError as SpecError
+    from kafka_spec.spec.domain import StateOf as StateOf
+    from kafka_spec.spec.domain import append as append
+    from kafka_spec.spec.domain import assign as assign
+    from kafka_spec.spec.domain import contains as contains
+    from kafka_spec.spec.domain import excluding as excluding
+    from kafka_spec.spec.domain import holds as holds
+    from kafka_spec.spec.domain import including as including
+    from kafka_spec.spec.domain import message as message
+    from kafka_spec.spec.domain import only as only
+    from kafka_spec.spec.domain import pop_first as pop_first
+    from kafka_spec.spec.domain import reset as reset
+    from kafka_spec.spec.domain import tagged as tagged
+    from kafka_spec.spec.domain import truncate as truncate
+    from kafka_spec.spec.exchange import load_table as load_table
+    from kafka_spec.spec.exchange import table_text as table_text
+    from kafka_spec.spec.models import MACHINES as MACHINES
+    from kafka_spec.spec.models import MODELS as MODELS
+    from kafka_spec.spec.partition import PARTITION as PARTITION
+    from kafka_spec.spec.replica import REPLICA as REPLICA
+    from kafka_spec.spec.replica import REPLICA_0_10 as REPLICA_0_10
+    from kafka_spec.spec.table import Abstraction as Abstraction
+    from kafka_spec.spec.table import BoundSet as BoundSet
+    from kafka_spec.spec.table import Constants as Constants
+    from kafka_spec.spec.table import Decision as Decision
+    from kafka_spec.spec.table import ItemOf as ItemOf
+    from kafka_spec.spec.table import Machine as Machine
+    from kafka_spec.spec.table import Property as Property
+    from kafka_spec.spec.table import Row as Row
+    from kafka_spec.spec.table import Rule as Rule
+    from kafka_spec.spec.table import Spec as Spec
+    from kafka_spec.spec.table import fire as fire
+    from kafka_spec.spec.table import invariant as invariant
+    from kafka_spec.spec.table import reachable as reachable
+    from kafka_spec.spec.table import recoverable as recoverable
+    from kafka_spec.spec.table import step_invariant as step_invariant
+    from kafka_spec.spec.trace import Action as Action
+    from kafka_spec.spec.trace import FieldChange as FieldChange
+    from kafka_spec.spec.trace import Step as Step
+    from kafka_spec.spec.trace import Trace as Trace
 
 _PLACES = {
-    "kafka_spec.model_check.check": ("check",),
-    "kafka_spec.model_check.counterexample": ("trace_of",),
-    "kafka_spec.model_check.exploration": ("Budget", "EngineError", "Exploration"),
-    "kafka_spec.spec.exchange": ("load_table",),
-    "kafka_spec.spec.models": ("MACHINES", "MODELS"),
-    "kafka_spec.spec.table": ("Spec", "SpecError"),
+    "model_check.check": "check",
+    "model_check.counterexample": "trace_of",
+    "model_check.distributed": "states_of",
+    "model_check.exploration": "Budget Distribution EngineError Exploration Finding",
+    "spec.control.state": "CONTROLLER ROLE",
+    "spec.domain": "NONE Assignment Bound Bounded Broker BrokerOrNone Domain Each Flag OneOf PerBroker Queue Range SetOf SpecError "
+    "StateOf append assign contains excluding holds including message only pop_first reset tagged truncate",
+    "spec.exchange": "load_table table_text",
+    "spec.models": "MACHINES MODELS",
+    "spec.partition": "PARTITION",
+    "spec.replica": "REPLICA REPLICA_0_10",
+    "spec.table": "Abstraction BoundSet Constants Decision ItemOf Machine Property Row Rule Spec fire invariant reachable "
+    "recoverable step_invariant",
+    "spec.trace": "Action FieldChange Step Trace",
 }
-_PLACE_OF = {name: module for module, names in _PLACES.items() for name in names}
+"""The public names by the module that defines them: the imports above once more, for when the program runs."""
+
+_PLACE_OF = {name: f"{__name__}.{module}" for module, names in _PLACES.items() for name in names.split()}
+
+__all__ = sorted(_PLACE_OF)
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for."""
+    """Import a public name when it is first asked for.
+
+    Raises:
+        AttributeError: there is no such name.
+        ImportError: the name needs an extra that is not installed.
+    """
     if name not in _PLACE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_PLACE_OF[name]), name)
+    from importlib import import_module
+
+    from kafka_spec.spec.extras import MissingExtra, needing
+
+    place = _PLACE_OF[name]
+    try:
+        with needing("spark" if name == "states_of" else "check"):
+            value = getattr(import_module(place), name)
+    except MissingExtra as error:
+        raise ImportError(f"{__name__}.{name}: {error}") from None
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return the public names, imported or not."""
+    return sorted({*globals(), *__all__})

@@ -1,58 +1,160 @@
-"""The command `kafka-spec`: registers what the packages offer, and holds no logic."""
+"""The command `kafka-spec`: registers what the packages offer, and holds no logic.
+
+A subcommand is imported when it is named on the command line, and its libraries when it runs: `--help` imports none.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import traceback
-from collections.abc import Sequence
-from importlib.metadata import version
-
-try:
-    from kafka_spec.diagrams import command as drawing
-    from kafka_spec.impl import command as running
-    from kafka_spec.model_check import command as checking
-    from kafka_spec.model_check.command import INCONCLUSIVE, INTERNAL, MISUSE, show_warnings
-    from kafka_spec.model_check.exploration import EngineError
-except ModuleNotFoundError as error:
-    if error.name not in ("numpy", "llvmlite", "rich"):
-        raise
-    raise SystemExit(f"kafka-spec: {error.name} is missing; install the checker: pip install 'kafka-spec[check]'") from None
-from kafka_spec.spec.models import MACHINES, MODELS
-from kafka_spec.spec.table import SpecError
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return its exit code."""
+@dataclass(frozen=True)
+class Command:
+    """A subcommand: what it is for, what adds its options, and the extra without which it cannot run at all."""
+
+    says: str
+    add_options: Callable[[argparse.ArgumentParser], None]
+    extra: str | None = None
+
+
+def _check(parser: argparse.ArgumentParser) -> None:
+    from kafka_spec.diagrams.command import CHARTS
+    from kafka_spec.model_check.command.check import add_check
+    from kafka_spec.spec.models import MODELS
+
+    add_check(parser, MODELS, CHARTS)
+
+
+def _trace(parser: argparse.ArgumentParser) -> None:
+    from kafka_spec.diagrams.command import CHARTS
+    from kafka_spec.model_check.command.check import add_trace
+    from kafka_spec.spec.models import MODELS
+
+    add_trace(parser, MODELS, CHARTS)
+
+
+def _states(parser: argparse.ArgumentParser) -> None:
+    from kafka_spec.model_check.command.states import add_states
+    from kafka_spec.spec.models import MODELS
+
+    add_states(parser, MODELS)
+
+
+def _models(parser: argparse.ArgumentParser) -> None:
+    from kafka_spec.model_check.command.models import add_models
+    from kafka_spec.spec.models import MODELS
+
+    add_models(parser, MODELS)
+
+
+def _draw(parser: argparse.ArgumentParser) -> None:
+    from kafka_spec.diagrams.command import add_draw
+    from kafka_spec.spec.models import MACHINES, MODELS
+
+    add_draw(parser, MODELS, MACHINES)
+
+
+def _export(parser: argparse.ArgumentParser) -> None:
+    from kafka_spec.diagrams.command import add_export
+    from kafka_spec.spec.models import MACHINES
+
+    add_export(parser, MACHINES)
+
+
+def _run(parser: argparse.ArgumentParser) -> None:
+    from kafka_spec.impl.command import add_run
+
+    add_run(parser)
+
+
+COMMANDS = {
+    "check": Command("check models, or the manifest of the project", _check, "check"),
+    "trace": Command("show how a property is violated or a goal is reached, step by step", _trace, "check"),
+    "states": Command("look at the states that a Spark search left behind", _states, "spark"),
+    "models": Command("what there is: models, bounds, rules, properties, abstractions", _models),
+    "draw": Command("draw a machine, what two eras of it differ in, or all that a small model can do", _draw, "draw"),
+    "export": Command("write tables for others: JSON, a configuration of `transitions`, TLA+", _export),
+    "run": Command(
+        "run a cluster: controllers and brokers that execute the tables, in a simulation with faults or on real ZooKeeper",
+        _run,
+        "impl",
+    ),
+}
+
+
+class _Version(argparse.Action):
+    """Prints the version, which it looks up only then."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from importlib.metadata import version
+
+        print(f"kafka-spec {version('kafka-spec')}")
+        parser.exit()
+
+
+def parser_of(chosen: str | None) -> argparse.ArgumentParser:
+    """Return the parser of the command line, with the options of the chosen subcommand only."""
     parser = argparse.ArgumentParser(
         prog="kafka-spec", description="Kafka's protocol, stated once: check it, trace it, look at it."
     )
-    parser.add_argument("--version", action="version", version=f"kafka-spec {version('kafka-spec')}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version, and end")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    checking.add_commands(commands, MODELS, drawing.CHARTS)
-    drawing.add_commands(commands, MODELS, MACHINES)
-    running.add_commands(commands)
-    options = parser.parse_args(arguments)
-    show_warnings()
+    for name, command in COMMANDS.items():
+        options = commands.add_parser(name, help=command.says)
+        if name == chosen:
+            command.add_options(options)
+    return parser
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line; return its exit code."""
+    chosen = next((argument for argument in arguments if not argument.startswith("-")), None)
     try:
+        options = parser_of(chosen).parse_args(arguments)
+        warnings.showwarning = _show_warning
+        return _run_command(COMMANDS[str(chosen)], options)
+    except Exception as error:
+        return _told(error)
+
+
+def _run_command(command: Command, options: argparse.Namespace) -> int:
+    from kafka_spec.spec.extras import needing
+
+    with needing(command.extra) if command.extra else nullcontext():
         code: int = options.run(options)
-    except SpecError as error:
-        print(f"kafka-spec: {error}", file=sys.stderr)
-        return MISUSE
-    except EngineError as error:
-        print(f"kafka-spec: internal error: {error}", file=sys.stderr)
-        return INTERNAL
-    except KeyboardInterrupt:
-        print("kafka-spec: interrupted", file=sys.stderr)
-        return INCONCLUSIVE
-    except BrokenPipeError:
+    return code
+
+
+def _told(error: Exception) -> int:
+    """Tell what went wrong, and return the exit code for it."""
+    from kafka_spec.model_check.command.options import INCONCLUSIVE, INTERNAL, MISUSE
+    from kafka_spec.model_check.exploration import EngineError
+    from kafka_spec.spec.table import SpecError
+
+    if isinstance(error, BrokenPipeError):
         sys.stderr.close()
         return INCONCLUSIVE
-    except OSError as error:
+    if isinstance(error, SpecError):
+        print(f"kafka-spec: {error}", file=sys.stderr)
+        return MISUSE
+    if isinstance(error, EngineError):
+        print(f"kafka-spec: internal error: {error}", file=sys.stderr)
+        return INTERNAL
+    if isinstance(error, OSError):
         print(f"kafka-spec: the result cannot be written: {error}", file=sys.stderr)
         return MISUSE
-    except Exception:
-        traceback.print_exc()
-        print("kafka-spec: internal error; please report it with the lines above", file=sys.stderr)
-        return INTERNAL
-    return code
+    traceback.print_exception(error)
+    print("kafka-spec: internal error; please report it with the lines above", file=sys.stderr)
+    return INTERNAL
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Write a warning as one line on stderr."""
+    print(f"warning: {message}", file=sys.stderr)

@@ -1,6 +1,7 @@
 """One check: a spec, bounds, an engine, and what is expected. The API behind the command line.
 
-Knows engines and results, no files and no screen.
+Knows engines and results, no files and no screen. An engine is imported when it is asked for: what it needs is the extra `check`
+or `spark`, and who only lists models or draws a machine has neither.
 """
 
 from __future__ import annotations
@@ -11,10 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kafka_spec.model_check import embedded, oracle
-from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Budget, Distribution, EngineError, Exploration, Progress, Verdict, quiet
 from kafka_spec.model_check.fingerprint import VERIFY_SEED
+from kafka_spec.spec.extras import needing
 from kafka_spec.spec.table import Spec, SpecError
 from kafka_spec.spec.trace import Trace
 
@@ -70,6 +70,8 @@ class Outcome:
     @functools.cached_property
     def traces(self) -> Mapping[str, Trace]:
         """The traces of all findings, by property: of violations, and of goals that were reached."""
+        with needing("check"):
+            from kafka_spec.model_check.counterexample import trace_of
         found = {name: trace_of(self.result, name) for name in self.result.findings}
         return {name: trace for name, trace in found.items() if trace is not None}
 
@@ -137,6 +139,8 @@ def check(
         return explored
 
     def search(which: Engine, seed: int | None = None) -> Exploration:
+        with needing("check"):
+            from kafka_spec.model_check import embedded, oracle
         explore = oracle.explore if which == "oracle" else functools.partial(embedded.explore, threads=threads)
         return explore(
             spec,
@@ -159,13 +163,13 @@ def check(
 
 
 def need(module: str) -> Any:
-    """Return a module of this package that needs the extra `spark`, or raise SpecError with the cure."""
-    try:
+    """Return a module of this package that needs the extra `spark`.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
+    with needing("spark"):
         return importlib.import_module(f"kafka_spec.model_check.{module}")
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.split(".")[0] not in ("pyspark", "py4j", "pyarrow", "pandas"):
-            raise
-        raise SpecError(f"{error.name} is missing; install what the Spark engine needs: pip install 'kafka-spec[spark]'") from None
 
 
 def compare(result: Exploration, other: Exploration, who: str, exact: bool) -> None:

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from kafka_spec.model_check.check import Outcome
-from kafka_spec.model_check.command import Models, cores
-from kafka_spec.model_check.explain import reasons
+from kafka_spec.model_check.command.find import Models
+from kafka_spec.model_check.command.options import cores
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest
 from kafka_spec.model_check.report.text import trace_text
+from kafka_spec.spec.extras import needing
 from kafka_spec.spec.table import Spec, SpecError
 
 
@@ -36,6 +37,8 @@ class Manifest(pytest.File):
         if str(self.path.parent) not in sys.path:
             sys.path.insert(0, str(self.path.parent))
         try:
+            with needing("check"):
+                from kafka_spec.model_check import embedded  # noqa: F401 - told once here, and not by every check
             checks = read_manifest(self.path, Models(self.catalogue).find)
         except SpecError as error:
             raise self.CollectError(str(error)) from None
@@ -69,6 +72,8 @@ class Check(pytest.Item):
 
 def unexpected_text(outcome: Outcome) -> str:
     """Return what is not as expected, and the counterexamples where none was."""
+    from kafka_spec.model_check.explain import reasons
+
     lines = [f"{outcome.name}: {problem}" for problem in outcome.unmet]
     if outcome.expected.verdict != "violated":
         for trace in outcome.violations.values():

@@ -789,9 +789,9 @@ NO_BROKERS = BrokerSet()
 """The empty set."""
 
 
-def contains(brokers: int, broker: int) -> int:
-    """1 if the broker is in the set, else 0."""
-    return (brokers >> broker) & 1
+def contains(brokers: int, broker: int) -> bool:
+    """Whether the broker is in the set."""
+    return (brokers >> broker) & 1 == 1
 
 
 def only(broker: int) -> BrokerSet:

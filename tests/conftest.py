@@ -75,7 +75,7 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 @pytest.fixture
 def inside(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
     """Return a function that runs the command line in this process: as `kafka_spec`, and faster."""
-    from kafka_spec.command import main
+    from kafka_spec.__main__ import main
 
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
 

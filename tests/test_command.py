@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -232,17 +233,82 @@ def test_budgets(kafka_spec: Command, budget: tuple[str, ...], reason: str) -> N
     assert result["graph_digest"] is None
 
 
+def until_imported(module: str, process: subprocess.Popen[str]) -> None:
+    """Wait until a Python that runs under `-X importtime` has imported a module."""
+    assert process.stderr
+    while not re.search(rf"\| +{re.escape(module)}$", process.stderr.readline()):
+        assert process.poll() is None
+
+
 def test_interrupt() -> None:
     """Ctrl-C ends with 3 and prints what was reached."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "kafka_spec", "check", *HUGE]
+    command = [sys.executable, "-X", "importtime", "-m", "kafka_spec", "check", *HUGE]
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=-1, stderr=-1, text=True) as process:
-        time.sleep(3)
+        until_imported("kafka_spec.model_check.progress", process)
+        time.sleep(2)
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=60)
 
     assert process.returncode == 3, errors
     assert "INCONCLUSIVE: interrupted" in output
+    assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize(
+    ("imported", "arguments"),
+    [
+        ("kafka_spec.command", "check"),
+        ("argparse", "--help"),
+        ("kafka_spec.spec.models", "check"),
+        ("kafka_spec.spec.domain", "draw replica"),
+        ("numpy", "check"),
+        ("llvmlite.binding", "trace replication/kip_279"),
+        ("rich.live", "check"),
+        ("networkx", "draw examples.tutorial:LOCK"),
+        ("transitions", "run"),
+        ("aiokafka", "run"),
+    ],
+)
+def test_interrupt_of_an_import(imported: str, arguments: str) -> None:
+    """Ctrl-C at the moment something is imported is one line, and ends with 3."""
+    code = """
+import os, signal, sys
+imported = sys.argv.pop(1)
+def interrupt(event, values):
+    if event == "import" and values[0] == imported:
+        os.kill(os.getpid(), signal.SIGINT)
+sys.addaudithook(interrupt)
+from kafka_spec.__main__ import main
+sys.exit(main())
+"""
+    command = [sys.executable, "-c", code, imported, *arguments.split()]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+
+    assert (run.returncode, run.stdout, run.stderr) == (3, "", "kafka-spec: interrupted\n")
+
+
+def test_interrupt_of_executed_text(kafka_spec: Command, tmp_path: Path) -> None:
+    """Ctrl-C inside an exec() of a string, which every dataclass is made with, ends with 3 as well and not by the signal."""
+    (tmp_path / "mine.py").write_text("exec('import os, signal; os.kill(os.getpid(), signal.SIGINT); 1')\n")
+    run = kafka_spec("check", "mine:LOCK", cwd=tmp_path)
+
+    assert (run.returncode, run.stdout, run.stderr) == (3, "", "kafka-spec: interrupted\n")
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.1, 0.2, 0.4, 0.8])
+def test_interrupt_in_the_first_second(seconds: float) -> None:
+    """Ctrl-C at any time after the program has begun ends with 3, and with a line or a result instead of a traceback."""
+    command = [sys.executable, "-X", "importtime", "-m", "kafka_spec", "check", *HUGE]
+    with subprocess.Popen(command, cwd=ROOT, stdout=-1, stderr=-1, text=True) as process:
+        until_imported("argparse", process)
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    told = [line for line in errors.splitlines() if not line.startswith("import time:")]
+
+    assert process.returncode == 3, errors
+    assert told == ["kafka-spec: interrupted"] or "INCONCLUSIVE: interrupted" in output
     assert "Traceback" not in errors
 
 

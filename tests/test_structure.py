@@ -1,14 +1,10 @@
-"""The repository against its own rules: floors, the wheel, the standard library, the README."""
+"""The repository against its own rules: floors, the standard library, the README."""
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
-import venv
-import zipfile
-from pathlib import Path
 
 import pytest
 from conftest import ROOT
@@ -51,16 +47,6 @@ def test_libraries_of_the_implementation_are_imported_once() -> None:
         assert [file for file in files if pattern.search(file.read_text(encoding="utf-8"))] == [ROOT / place]
 
 
-def test_missing_checker_is_told() -> None:
-    """Without the extra `check`, the command says what to install."""
-    code = "import sys; sys.modules['numpy'] = None; import kafka_spec.command"
-    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-
-    assert run.returncode != 0
-    assert "pip install 'kafka-spec[check]'" in run.stderr
-    assert "Traceback" not in run.stderr
-
-
 def test_readme_names_what_there_is() -> None:
     """Every model the README names exists, and both commands stand in its first lines."""
     from kafka_spec.spec.models import MODELS
@@ -82,37 +68,3 @@ def test_links_lead_somewhere(page: str) -> None:
         assert "](diagrams/gallery/partition.svg)" in text and "](diagrams/gallery/replica.svg)" in text
         for command in ("check", "trace", "models", "draw", "export"):
             assert f"kafka-spec {command}" in text
-
-
-@pytest.mark.slow
-def test_wheel(tmp_path: Path) -> None:
-    """The wheel, installed into an empty environment, checks a model from another folder; it holds no tests and no benchmarks."""
-    build = [sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path), str(ROOT)]
-    subprocess.run(build, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    names = zipfile.ZipFile(wheel).namelist()
-    tops = {name.split("/")[0] for name in names}
-
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"kafka_spec"}
-    assert "kafka_spec/spec/replication/versions/kip_320.py" in names
-    for file in (
-        "py.typed",
-        "spec/table.schema.json",
-        "diagrams/page/page.html",
-        "diagrams/page/page.css",
-        "diagrams/page/page.js",
-    ):
-        assert f"kafka_spec/{file}" in names
-
-    place = tmp_path / "environment"
-    venv.create(place, with_pip=True)
-    install = [str(place / "bin" / "pip"), "install", "-q", "-c", str(ROOT / "constraints.txt"), f"{wheel}[check]"]
-    subprocess.run(install, check=True, capture_output=True)
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    command = [str(place / "bin" / "kafka-spec"), "check", "replication/kip_320", "--bounds", "tiny"]
-    run = subprocess.run(command, cwd=elsewhere, env=environment, capture_output=True, text=True, check=False)
-
-    assert run.returncode == 0, run.stderr
-    assert "277 distinct" in run.stdout

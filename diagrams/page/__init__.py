@@ -17,7 +17,6 @@ from kafka_spec.diagrams.chart import chart_of, claim_of
 from kafka_spec.diagrams.dot import machine_dot, render
 from kafka_spec.diagrams.machine import arrows, entity_paths
 from kafka_spec.diagrams.sequence import chart_svg
-from kafka_spec.model_check.explain import reasons
 from kafka_spec.model_check.report.text import ending_note
 from kafka_spec.spec.table import Machine, Spec, SpecError
 from kafka_spec.spec.trace import Firing, Step, Trace
@@ -46,6 +45,8 @@ def page_plain(trace: Trace, spec: Spec) -> dict[str, Any]:
     """Return what the page shows as plain objects and lists."""
     claim = claim_of(trace, spec)
     entities = entity_paths(spec, dict(trace.bounds))
+    from kafka_spec.model_check.explain import reasons  # needs an engine; who draws only machines has perhaps none
+
     return {
         "model": trace.spec,
         "says": spec.says,

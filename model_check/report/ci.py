@@ -11,7 +11,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from kafka_spec.model_check.check import Outcome
-from kafka_spec.model_check.explain import reasons
 from kafka_spec.model_check.report.text import ending_note, story_text, trace_text
 from kafka_spec.spec.table import Spec
 from kafka_spec.spec.trace import Trace
@@ -149,6 +148,8 @@ def markdown_text(outcomes: Sequence[Outcome], draw: Draw | None = None) -> str:
 
 
 def _counterexample(trace: Trace, spec: Spec, draw: Draw | None) -> list[str]:
+    from kafka_spec.model_check.explain import reasons  # needs an engine; who has no counterexample has perhaps none
+
     claim = {claim.name: claim for claim in spec.properties}.get(trace.shows)
     says = f": {markdown_cell(claim.says)}" if claim else ""
     lines = ["", f"**{markdown_cell(trace.shows)}** is violated{says}. {ending_note(claim)}".rstrip(), ""]

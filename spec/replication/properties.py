@@ -18,7 +18,7 @@ def members_hold_committed(s: Partition, k: Constants, leader: int, isr: int) ->
     """Every member of the set holds the leader's entries below the leader's high watermark."""
     end = s.replicas[leader].high_watermark
     for member in range(k.replicas):
-        if contains(isr, member) == 1 and not holds_same_prefix(s.replicas[leader].log, s.replicas[member].log, end):
+        if contains(isr, member) and not holds_same_prefix(s.replicas[leader].log, s.replicas[member].log, end):
             return False
     return True
 
@@ -41,7 +41,7 @@ def strong_isr(s: Partition, k: Constants) -> bool:
 
 def leader_in_isr(s: Partition) -> bool:
     """ZooKeeper's leader is in ZooKeeper's ISR, or there is none."""
-    return s.quorum.leader == NONE or contains(s.quorum.isr, s.quorum.leader) == 1
+    return s.quorum.leader == NONE or contains(s.quorum.isr, s.quorum.leader)
 
 
 def a_record_is_committed(s: Partition, k: Constants) -> bool:

@@ -56,7 +56,7 @@ def is_in_same_epoch(s: Partition, leader: int, follower: int) -> bool:
 
 def replica_is_in_quorum_isr(s: Partition, replica: int) -> bool:
     """ZooKeeper's ISR holds the replica."""
-    return contains(s.quorum.isr, replica) == 1
+    return contains(s.quorum.isr, replica)
 
 
 def replica_is_not_quorum_leader(s: Partition, replica: int) -> bool:
@@ -66,7 +66,7 @@ def replica_is_not_quorum_leader(s: Partition, replica: int) -> bool:
 
 def replica_matters_to_quorum(s: Partition, replica: int) -> bool:
     """ZooKeeper names the replica as leader or in the ISR."""
-    return s.quorum.leader == replica or contains(s.quorum.isr, replica) == 1
+    return s.quorum.leader == replica or contains(s.quorum.isr, replica)
 
 
 def a_leader_epoch_is_left(s: Partition, k: Constants) -> bool:
@@ -273,7 +273,7 @@ FOLLOWER_REPLICATE = Rule(
 def isr_follows_and_has_next_entry(s: Partition, k: Constants, leader: int) -> bool:
     """Every member of the leader's ISR follows it and holds the entry at the leader's high watermark."""
     for member in range(k.replicas):
-        if contains(s.replicas[leader].isr, member) == 1:
+        if contains(s.replicas[leader].isr, member):
             if s.replicas[member].leader != leader:
                 return False
             if not high_watermark_may_pass(s.replicas[leader].high_watermark, len(s.replicas[member].log)):
@@ -308,12 +308,12 @@ LEADER_INC_HIGH_WATERMARK = Rule(
 
 def leader_counts_follower(s: Partition, leader: int, follower: int) -> bool:
     """The leader's ISR holds the follower."""
-    return contains(s.replicas[leader].isr, follower) == 1
+    return contains(s.replicas[leader].isr, follower)
 
 
 def leader_does_not_count_follower(s: Partition, leader: int, follower: int) -> bool:
     """The leader's ISR does not hold the follower."""
-    return contains(s.replicas[leader].isr, follower) == 0
+    return not contains(s.replicas[leader].isr, follower)
 
 
 def is_caught_up_to(s: Partition, leader: int, follower: int, end: int) -> bool:

@@ -45,7 +45,7 @@ def leader_leads_at_request_epoch(s: Partition, request: int) -> bool:
 def isr_has_next_entry(s: Partition, k: Constants, leader: int) -> bool:
     """Every member of the leader's ISR is in its epoch and holds the entry at its high watermark."""
     for member in range(k.replicas):
-        if contains(s.replicas[leader].isr, member) == 1:
+        if contains(s.replicas[leader].isr, member):
             if not is_in_same_epoch(s, leader, member):
                 return False
             if not high_watermark_may_pass(s.replicas[leader].high_watermark, len(s.replicas[member].log)):

@@ -66,7 +66,7 @@ def leader_has_entry_at_high_watermark(s: Partition, leader: int) -> bool:
 def isr_has_next_entry_in_epoch(s: Partition, k: Constants, leader: int) -> bool:
     """Every member of the leader's ISR holds the next entry, of the same epoch."""
     for member in range(k.replicas):
-        if contains(s.replicas[leader].isr, member) == 1:
+        if contains(s.replicas[leader].isr, member):
             if not is_caught_up_in_epoch(s, leader, member, s.replicas[leader].high_watermark + 1):
                 return False
     return True

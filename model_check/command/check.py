@@ -1,123 +1,63 @@
-"""The subcommands `check`, `trace`, `states` and `models`.
-
-Knows files, screen and signals; every decision is made elsewhere. stdout is the result, stderr is progress and complaints.
-Exit codes: 0 all as expected and complete, 1 a property violated or an expectation not met, 2 usage, configuration or
-table error, 3 inconclusive (budget, memory, interrupt), 4 engines disagree or internal error.
-"""
+"""The subcommands `check` and `trace`: run what is asked for, and tell what came of it in every format."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-import difflib
-import importlib
 import json
 import os
 import signal
 import sys
-import traceback
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
 
-from kafka_spec.model_check.check import ENGINES, Expectation, Outcome, need
-from kafka_spec.model_check.counterexample import Replay
-from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Finding, Progress
-from kafka_spec.model_check.manifest import NamedCheck, named_bounds, read_manifest
-from kafka_spec.model_check.oracle import World
-from kafka_spec.model_check.progress import Display
+from kafka_spec.model_check.check import ENGINES, Expectation, Outcome
+from kafka_spec.model_check.command.find import Models
+from kafka_spec.model_check.command.options import (
+    AS_EXPECTED,
+    INCONCLUSIVE,
+    MANIFEST,
+    VIOLATED,
+    add_bound_options,
+    add_output_options,
+    asked_bounds,
+    cores,
+    duration,
+    outputs,
+    positive,
+    threads,
+    write,
+)
+from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress
+from kafka_spec.model_check.manifest import NamedCheck, read_manifest
 from kafka_spec.model_check.report.ci import Draw, github_text, junit_text, markdown_text
-from kafka_spec.model_check.report.plain import SCHEMA_VERSION, check_plain, model_plain, result_plain
-from kafka_spec.model_check.report.text import check_line, model_text, result_text, states_text, story_text, trace_text
+from kafka_spec.model_check.report.plain import SCHEMA_VERSION, check_plain, result_plain
+from kafka_spec.model_check.report.text import check_line, result_text, story_text, trace_text
+from kafka_spec.spec.extras import needing
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 
-MANIFEST = Path("pyproject.toml")
-MOST_THREADS = 64
-Loaded = TypeVar("Loaded")
-AS_EXPECTED, VIOLATED, MISUSE, INCONCLUSIVE, INTERNAL = range(5)
 CHECK_FORMATS = ("text", "json", "junit", "github", "markdown")
-Output = tuple[str, Path | None]
-"""A format, and the file it goes to; None is stdout."""
 
 
-class Models:
-    """Finds specs by name: those of the catalogue, and `module:NAME` for people's own."""
-
-    def __init__(self, catalogue: Mapping[str, Spec]) -> None:
-        self.catalogue = catalogue
-
-    def find(self, name: str) -> Spec:
-        """Return the spec of a name, or raise SpecError."""
-        if ":" in name:
-            return self.load(*name.split(":", 1))
-        if name not in self.catalogue:
-            near = difflib.get_close_matches(name, self.catalogue, n=3)
-            perhaps = f"perhaps {' or '.join(near)}; " if near else ""
-            raise SpecError(f"model {name!r} is unknown; {perhaps}`kafka-spec models` lists them, module:NAME is one of your own")
-        return self.catalogue[name]
-
-    @staticmethod
-    def load(module: str, name: str) -> Spec:
-        """Return a spec out of a module that can be imported, the current folder included."""
-        return load_object(module, name, Spec)
-
-
-def load_object(module: str, name: str, kind: type[Loaded]) -> Loaded:
-    """Return an object of this kind out of a module that can be imported, the current folder included."""
-    if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except ModuleNotFoundError as error:
-        raise SpecError(f"{module}:{name}: {error}; run where the module is, or set PYTHONPATH") from None
-    except AttributeError:
-        raise SpecError(f"{module}:{name}: module {module} has no {name}") from None
-    except SpecError:
-        raise
-    except Exception as error:
-        # the module is the user's: whatever it raises is told with the line that raised it
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{frame.filename}:{frame.lineno}"
-        raise SpecError(f"{module}:{name} cannot be imported: {where}: {type(error).__name__}: {error}") from None
-    if not isinstance(found, kind):
-        raise SpecError(f"{module}:{name} is {type(found).__name__}, and a {kind.__name__} is needed")
-    return found
-
-
-def add_commands(commands: Any, catalogue: Mapping[str, Spec], charts: Mapping[str, Draw]) -> None:
-    """Add the subcommands to an argument parser's subparsers; `charts` draw traces, by the name of their format."""
+def add_check(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], charts: Mapping[str, Draw]) -> None:
+    """Add the options of `check`; `charts` draw traces, by the name of their format."""
     models = Models(catalogue)
-    parser = commands.add_parser("check", help="check models, or the manifest of the project")
     parser.add_argument("models", nargs="*", metavar="MODEL", help="a model, a named check, or module:SPEC; none: the manifest")
     _add_check_options(parser)
     add_output_options(parser, CHECK_FORMATS)
     parser.set_defaults(run=lambda options: run_check(options, models, charts))
-    parser = commands.add_parser("trace", help="show how a property is violated or a goal is reached, step by step")
+
+
+def add_trace(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], charts: Mapping[str, Draw]) -> None:
+    """Add the options of `trace`; `charts` draw traces, by the name of their format."""
+    models = Models(catalogue)
     parser.add_argument("models", nargs=1, metavar="MODEL", help="a model, a named check, or module:SPEC")
     _add_check_options(parser)
     add_output_options(parser, ("text", "json", *charts))
     for form in charts:
         parser.add_argument(f"--{form}", type=Path, metavar="FILE", help=f"the same as --output {form}:FILE")
     parser.set_defaults(run=lambda options: run_trace(options, models, charts))
-    parser = commands.add_parser("states", help="look at the states that a Spark search left behind")
-    parser.add_argument("state_dir", metavar="DIR", help="the --state-dir of the search")
-    parser.add_argument(
-        "--where", metavar="SQL", help="a condition on the columns, such as \"level = 3 and quorum_leader = 'broker 1'\""
-    )
-    parser.add_argument("--limit", type=_positive, default=10, metavar="N", help="show so many (default: 10)")
-    parser.add_argument("--path", metavar="FINGERPRINT", help="show a shortest way to the state with this fingerprint")
-    parser.add_argument("--model", metavar="MODEL", help="for --path: the model, where it is your own (module:SPEC)")
-    parser.add_argument("--columns", action="store_true", help="list the columns")
-    parser.add_argument("--master", default="local[*]", metavar="URL", help="the Spark master (default: local[*])")
-    parser.add_argument("--full", action="store_true", help="show whole states on the way, not only what changed")
-    add_output_options(parser, ("text", "json"))
-    parser.set_defaults(run=lambda options: run_states(options, models))
-    parser = commands.add_parser("models", help="what there is: models, bounds, rules, properties, abstractions")
-    parser.add_argument("models", nargs="*", metavar="MODEL", help="show these in full")
-    add_output_options(parser, ("text", "json"))
-    parser.set_defaults(run=lambda options: run_models(options, models))
 
 
 def _add_check_options(parser: argparse.ArgumentParser) -> None:
@@ -133,80 +73,19 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
     add("--master", metavar="URL", help="for spark: local[N], spark://HOST:PORT and the like (default: local[*])")
     add("--state-dir", metavar="DIR", help="for spark: keep the levels there, as Parquet")
     add("--resume", action="store_true", help="for spark: go on with the search in --state-dir")
-    add("--handover", type=_positive, metavar="N", help="for spark: the states of a level at which Spark takes over")
-    add("--threads", type=_threads, default=cores(), metavar="N", help="threads (default: one a core)")
+    add("--handover", type=positive, metavar="N", help="for spark: the states of a level at which Spark takes over")
+    add("--threads", type=threads, default=cores(), metavar="N", help="threads (default: one a core)")
     add("--all", action="store_true", help="go on to the end after a violation")
     add("--deadlock", action="store_true", help="also check that no state is without a step")
     add("--all-rules-fire", action="store_true", help="a rule that never fires is a failure")
     add("--verify", action="store_true", help="search again with another hash seed; the counts must be equal")
-    add("--seconds", type=_duration, metavar="S", help="stop after this time, inconclusive")
-    add("--memory", type=_positive, metavar="MIB", help="stop before using more memory, inconclusive")
-    add("--max-states", type=_positive, metavar="N", help="stop after the level that reaches so many states, inconclusive")
+    add("--seconds", type=duration, metavar="S", help="stop after this time, inconclusive")
+    add("--memory", type=positive, metavar="MIB", help="stop before using more memory, inconclusive")
+    add("--max-states", type=positive, metavar="N", help="stop after the level that reaches so many states, inconclusive")
     add("--manifest", type=Path, default=MANIFEST, metavar="FILE", help="where the named checks are")
     add("--traces", action="store_true", help="for the manifest: tell the counterexample of each violated property")
     add("--full", action="store_true", help="show whole states in traces, not only what changed")
     add("-v", "--verbose", action="store_true", help="for the manifest: every result in full")
-
-
-def add_bound_options(parser: argparse.ArgumentParser) -> None:
-    """Add --bound and --bounds; `asked_bounds` tells what they come to."""
-    parser.add_argument("--bound", action="append", default=[], metavar="NAME=N", help="set one bound; may be repeated")
-    parser.add_argument("--bounds", metavar="SET", help="take a named set of bounds; --bound changes single ones")
-
-
-def add_output_options(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
-    """Add --format, --output and -q; `outputs` tells what they come to."""
-    parser.add_argument("--format", choices=formats, default=formats[0], help="what is written to stdout, or to --output FILE")
-    parser.add_argument(
-        "--output",
-        action="append",
-        default=[],
-        metavar="[FORMAT:]FILE",
-        help="write there instead of to stdout; with FORMAT: write that as well; may be repeated",
-    )
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
-    parser.set_defaults(formats=tuple(formats))
-
-
-def outputs(options: argparse.Namespace) -> list[Output]:
-    """Return what to write and where. Files without a format take that of --format, and then nothing goes to stdout."""
-    found: list[Output] = []
-    plain: list[Output] = []
-    for text in options.output:
-        form, colon, file = text.partition(":")
-        if colon and form in options.formats:
-            if not file:
-                raise SpecError(f"--output {text}: it names no file; write {form}:FILE")
-            found.append((form, Path(file)))
-        else:
-            plain.append((options.format, Path(text)))
-    return [*found, *(plain or [(options.format, None)])]
-
-
-def _duration(text: str) -> float:
-    seconds = float(text)
-    if not 0 <= seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is no time of 0 seconds or more")
-    return seconds
-
-
-def _threads(text: str) -> int:
-    threads = _positive(text)
-    if threads > MOST_THREADS:
-        raise argparse.ArgumentTypeError(f"{text} is more than {MOST_THREADS}; more threads than cores only wait")
-    return threads
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
-    return number
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -349,23 +228,12 @@ def _unnamed(options: argparse.Namespace, spec: Spec) -> NamedCheck:
     return NamedCheck(spec.name, spec, values, expected, properties, "embedded", False, False, None, None)
 
 
-def asked_bounds(options: argparse.Namespace, spec: Spec) -> dict[str, int]:
-    """Return the bounds that --bounds and --bound ask for."""
-    bounds = dict(named_bounds(spec, options.bounds)) if options.bounds else {}
-    bounds.update(_bound(text) for text in options.bound)
-    return spec.bound_values(bounds)
-
-
-def _bound(text: str) -> tuple[str, int]:
-    name, _, value = text.partition("=")
-    try:
-        return name.strip(), int(value)
-    except ValueError:
-        raise SpecError(f"--bound {text}: write NAME=N with a whole number N") from None
-
-
 def _run(options: argparse.Namespace, named: NamedCheck) -> Exploration:
     """Run one check under the options' budget, with progress, interruptible."""
+    with needing("check"):
+        # before the clock of the budget runs
+        from kafka_spec.model_check import embedded  # noqa: F401
+        from kafka_spec.model_check.progress import Display
     seconds = options.seconds if options.seconds is not None else named.seconds
     memory = options.memory if options.memory is not None else named.memory_mib
     budget = Budget(seconds, memory << 20 if memory is not None else None, options.max_states)
@@ -422,28 +290,6 @@ def _warn_of_dead_rules(result: Exploration) -> None:
         print(f"warning: rules that never fire within these bounds: {', '.join(result.dead_rules)}", file=sys.stderr)
 
 
-def write(text: str | bytes, file: Path | None) -> None:
-    """Write a result to a file, or to stdout; a text ends with one line break."""
-    data = text if isinstance(text, bytes) else (text.rstrip("\n") + "\n").encode()
-    try:
-        if file is not None:
-            file.write_bytes(data)
-        elif isinstance(text, bytes):
-            sys.stdout.buffer.write(data)
-        else:
-            sys.stdout.write(data.decode())
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        if file is None:
-            raise
-        raise SpecError(f"--output {file}: {error.strerror}; name a file that can be written") from None
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# trace and models
-
-
 def run_trace(options: argparse.Namespace, models: Models, charts: Mapping[str, Draw]) -> int:
     """Show the traces of the violated properties, or of those asked for; return 0 if there is something to show."""
     name, wanted = options.models[0], options.properties
@@ -476,76 +322,3 @@ def run_trace(options: argparse.Namespace, models: Models, charts: Mapping[str, 
         print(f"{chosen.name}: no trace: {what} is not shown within these bounds ({result.verdict})", file=sys.stderr)
         return INCONCLUSIVE if result.verdict == "inconclusive" else VIOLATED
     return AS_EXPECTED
-
-
-def run_states(options: argparse.Namespace, models: Models) -> int:
-    """Show states that a Spark search left behind, or the way to one; return 0 if there are any."""
-    if options.path:
-        return _run_path(options, models)
-    if options.columns:
-        store = need("state_dir")
-        columns = [
-            "level",
-            "fingerprint",
-            "parent",
-            "rule",
-            *(c["name"] for c in store.run_of(store.Storage(options.state_dir))["columns"]),
-        ]
-        _tell(options, columns, "\n".join(columns))
-        return AS_EXPECTED
-    total, rows = need("distributed").query(options.state_dir, options.where, options.limit, options.master)
-    _tell(options, {"states": total, "shown": rows}, states_text(total, rows))
-    return AS_EXPECTED if total else VIOLATED
-
-
-def _run_path(options: argparse.Namespace, models: Models) -> int:
-    """Show a shortest way to a state, told and checked by the oracle."""
-    store = need("state_dir")
-    try:
-        mark = int(options.path, 16)
-    except ValueError:
-        raise SpecError(f"--path {options.path}: write a fingerprint as it is shown, 16 hexadecimal digits") from None
-    storage = store.Storage(options.state_dir)
-    try:
-        about = store.run_of(storage)
-        level = store.locate(storage, mark)
-        if level < 0:
-            raise SpecError(f"--path {options.path}: no finished level in {options.state_dir} has this state")
-        start, actions = store.way_to(storage, level, mark)
-    except store.Damaged as error:
-        raise SpecError(str(error)) from None
-    spec = models.find(options.model or about["model"])
-    result = Exploration(spec, about["bounds"], "spark", 1, ())
-    trace, _, _ = Replay(World(spec, about["bounds"]), result).way(f"state {options.path}", Finding(start, tuple(actions)))
-    _tell(options, trace.to_plain(), trace_text(trace, spec, options.full, reached=True))
-    return AS_EXPECTED
-
-
-def _tell(options: argparse.Namespace, plain: Any, text: str) -> None:
-    """Write what was found as JSON or as text, wherever the options want it."""
-    for form, file in outputs(options):
-        write(json.dumps(plain, indent=1) if form == "json" else text, file)
-
-
-def run_models(options: argparse.Namespace, models: Models) -> int:
-    """List the models, or show some in full."""
-    specs = [models.find(name) for name in options.models] if options.models else list(models.catalogue.values())
-    for form, file in outputs(options):
-        if form == "json":
-            write(json.dumps([model_plain(spec) for spec in specs], indent=1), file)
-        elif options.models:
-            write("\n\n".join(model_text(spec) for spec in specs), file)
-        else:
-            width = max(len(spec.name) for spec in specs)
-            rows = [f"{spec.name:<{width}}  {spec.says}" for spec in specs]
-            write("\n".join([*rows, "", "kafka-spec models MODEL shows one in full"]), file)
-    return AS_EXPECTED
-
-
-def show_warnings() -> None:
-    """Write warnings as one line each on stderr."""
-
-    def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        print(f"warning: {message}", file=sys.stderr)
-
-    warnings.showwarning = show

@@ -1,0 +1,59 @@
+"""Finds what a user names: a spec of the catalogue, or an object of any module that can be imported."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from kafka_spec.spec.table import Spec, SpecError
+
+Loaded = TypeVar("Loaded")
+
+
+class Models:
+    """Finds specs by name: those of the catalogue, and `module:NAME` for people's own."""
+
+    def __init__(self, catalogue: Mapping[str, Spec]) -> None:
+        self.catalogue = catalogue
+
+    def find(self, name: str) -> Spec:
+        """Return the spec of a name, or raise SpecError."""
+        if ":" in name:
+            return self.load(*name.split(":", 1))
+        if name not in self.catalogue:
+            near = difflib.get_close_matches(name, self.catalogue, n=3)
+            perhaps = f"perhaps {' or '.join(near)}; " if near else ""
+            raise SpecError(f"model {name!r} is unknown; {perhaps}`kafka-spec models` lists them, module:NAME is one of your own")
+        return self.catalogue[name]
+
+    @staticmethod
+    def load(module: str, name: str) -> Spec:
+        """Return a spec out of a module that can be imported, the current folder included."""
+        return load_object(module, name, Spec)
+
+
+def load_object(module: str, name: str, kind: type[Loaded]) -> Loaded:
+    """Return an object of this kind out of a module that can be imported, the current folder included."""
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except ModuleNotFoundError as error:
+        raise SpecError(f"{module}:{name}: {error}; run where the module is, or set PYTHONPATH") from None
+    except AttributeError:
+        raise SpecError(f"{module}:{name}: module {module} has no {name}") from None
+    except SpecError:
+        raise
+    except Exception as error:
+        # the module is the user's: whatever it raises is told with the line that raised it
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{frame.filename}:{frame.lineno}"
+        raise SpecError(f"{module}:{name} cannot be imported: {where}: {type(error).__name__}: {error}") from None
+    if not isinstance(found, kind):
+        raise SpecError(f"{module}:{name} is {type(found).__name__}, and a {kind.__name__} is needed")
+    return found

@@ -1,0 +1,36 @@
+"""The subcommand `models`: lists what there is to check, with bounds, rules, properties and abstractions."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+
+from kafka_spec.model_check.command.find import Models
+from kafka_spec.model_check.command.options import AS_EXPECTED, add_output_options, outputs, write
+from kafka_spec.model_check.report.plain import model_plain
+from kafka_spec.model_check.report.text import model_text
+from kafka_spec.spec.table import Spec
+
+
+def add_models(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec]) -> None:
+    """Add the options of `models`."""
+    models = Models(catalogue)
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="show these in full")
+    add_output_options(parser, ("text", "json"))
+    parser.set_defaults(run=lambda options: run_models(options, models))
+
+
+def run_models(options: argparse.Namespace, models: Models) -> int:
+    """List the models, or show some in full."""
+    specs = [models.find(name) for name in options.models] if options.models else list(models.catalogue.values())
+    for form, file in outputs(options):
+        if form == "json":
+            write(json.dumps([model_plain(spec) for spec in specs], indent=1), file)
+        elif options.models:
+            write("\n\n".join(model_text(spec) for spec in specs), file)
+        else:
+            width = max(len(spec.name) for spec in specs)
+            rows = [f"{spec.name:<{width}}  {spec.says}" for spec in specs]
+            write("\n".join([*rows, "", "kafka-spec models MODEL shows one in full"]), file)
+    return AS_EXPECTED

@@ -1,0 +1,115 @@
+"""The options that subcommands share, and what they come to: bounds, outputs, numbers. Knows no engine."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from kafka_spec.model_check.manifest import named_bounds
+from kafka_spec.spec.table import Spec, SpecError
+
+MANIFEST = Path("pyproject.toml")
+MOST_THREADS = 64
+AS_EXPECTED, VIOLATED, MISUSE, INCONCLUSIVE, INTERNAL = range(5)
+Output = tuple[str, Path | None]
+"""A format, and the file it goes to; None is stdout."""
+
+
+def add_bound_options(parser: argparse.ArgumentParser) -> None:
+    """Add --bound and --bounds; `asked_bounds` tells what they come to."""
+    parser.add_argument("--bound", action="append", default=[], metavar="NAME=N", help="set one bound; may be repeated")
+    parser.add_argument("--bounds", metavar="SET", help="take a named set of bounds; --bound changes single ones")
+
+
+def add_output_options(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
+    """Add --format, --output and -q; `outputs` tells what they come to."""
+    parser.add_argument("--format", choices=formats, default=formats[0], help="what is written to stdout, or to --output FILE")
+    parser.add_argument(
+        "--output",
+        action="append",
+        default=[],
+        metavar="[FORMAT:]FILE",
+        help="write there instead of to stdout; with FORMAT: write that as well; may be repeated",
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    parser.set_defaults(formats=tuple(formats))
+
+
+def outputs(options: argparse.Namespace) -> list[Output]:
+    """Return what to write and where. Files without a format take that of --format, and then nothing goes to stdout."""
+    found: list[Output] = []
+    plain: list[Output] = []
+    for text in options.output:
+        form, colon, file = text.partition(":")
+        if colon and form in options.formats:
+            if not file:
+                raise SpecError(f"--output {text}: it names no file; write {form}:FILE")
+            found.append((form, Path(file)))
+        else:
+            plain.append((options.format, Path(text)))
+    return [*found, *(plain or [(options.format, None)])]
+
+
+def duration(text: str) -> float:
+    """Read a number of seconds."""
+    seconds = float(text)
+    if not 0 <= seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is no time of 0 seconds or more")
+    return seconds
+
+
+def threads(text: str) -> int:
+    """Read a number of threads."""
+    number = positive(text)
+    if number > MOST_THREADS:
+        raise argparse.ArgumentTypeError(f"{text} is more than {MOST_THREADS}; more threads than cores only wait")
+    return number
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def positive(text: str) -> int:
+    """Read a number of 1 or more."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return number
+
+
+def asked_bounds(options: argparse.Namespace, spec: Spec) -> dict[str, int]:
+    """Return the bounds that --bounds and --bound ask for."""
+    bounds = dict(named_bounds(spec, options.bounds)) if options.bounds else {}
+    bounds.update(_bound(text) for text in options.bound)
+    return spec.bound_values(bounds)
+
+
+def _bound(text: str) -> tuple[str, int]:
+    name, _, value = text.partition("=")
+    try:
+        return name.strip(), int(value)
+    except ValueError:
+        raise SpecError(f"--bound {text}: write NAME=N with a whole number N") from None
+
+
+def write(text: str | bytes, file: Path | None) -> None:
+    """Write a result to a file, or to stdout; a text ends with one line break."""
+    data = text if isinstance(text, bytes) else (text.rstrip("\n") + "\n").encode()
+    try:
+        if file is not None:
+            file.write_bytes(data)
+        elif isinstance(text, bytes):
+            sys.stdout.buffer.write(data)
+        else:
+            sys.stdout.write(data.decode())
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if file is None:
+            raise
+        raise SpecError(f"--output {file}: {error.strerror}; name a file that can be written") from None

@@ -1,0 +1,84 @@
+"""The subcommand `states`: looks at the states that a Spark search left behind."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from kafka_spec.model_check.check import need
+from kafka_spec.model_check.command.find import Models
+from kafka_spec.model_check.command.options import AS_EXPECTED, VIOLATED, add_output_options, outputs, positive, write
+from kafka_spec.model_check.exploration import Exploration, Finding
+from kafka_spec.model_check.report.text import states_text, trace_text
+from kafka_spec.spec.table import Spec, SpecError
+
+
+def add_states(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec]) -> None:
+    """Add the options of `states`."""
+    models = Models(catalogue)
+    parser.add_argument("state_dir", metavar="DIR", help="the --state-dir of the search")
+    parser.add_argument(
+        "--where", metavar="SQL", help="a condition on the columns, such as \"level = 3 and quorum_leader = 'broker 1'\""
+    )
+    parser.add_argument("--limit", type=positive, default=10, metavar="N", help="show so many (default: 10)")
+    parser.add_argument("--path", metavar="FINGERPRINT", help="show a shortest way to the state with this fingerprint")
+    parser.add_argument("--model", metavar="MODEL", help="for --path: the model, where it is your own (module:SPEC)")
+    parser.add_argument("--columns", action="store_true", help="list the columns")
+    parser.add_argument("--master", default="local[*]", metavar="URL", help="the Spark master (default: local[*])")
+    parser.add_argument("--full", action="store_true", help="show whole states on the way, not only what changed")
+    add_output_options(parser, ("text", "json"))
+    parser.set_defaults(run=lambda options: run_states(options, models))
+
+
+def run_states(options: argparse.Namespace, models: Models) -> int:
+    """Show states that a Spark search left behind, or the way to one; return 0 if there are any."""
+    if options.path:
+        return _run_path(options, models)
+    if options.columns:
+        store = need("state_dir")
+        columns = [
+            "level",
+            "fingerprint",
+            "parent",
+            "rule",
+            *(c["name"] for c in store.run_of(store.Storage(options.state_dir))["columns"]),
+        ]
+        _tell(options, columns, "\n".join(columns))
+        return AS_EXPECTED
+    total, rows = need("distributed").query(options.state_dir, options.where, options.limit, options.master)
+    _tell(options, {"states": total, "shown": rows}, states_text(total, rows))
+    return AS_EXPECTED if total else VIOLATED
+
+
+def _run_path(options: argparse.Namespace, models: Models) -> int:
+    """Show a shortest way to a state, told and checked by the oracle."""
+    store = need("state_dir")
+    try:
+        mark = int(options.path, 16)
+    except ValueError:
+        raise SpecError(f"--path {options.path}: write a fingerprint as it is shown, 16 hexadecimal digits") from None
+    storage = store.Storage(options.state_dir)
+    try:
+        about = store.run_of(storage)
+        level = store.locate(storage, mark)
+        if level < 0:
+            raise SpecError(f"--path {options.path}: no finished level in {options.state_dir} has this state")
+        start, actions = store.way_to(storage, level, mark)
+    except store.Damaged as error:
+        raise SpecError(str(error)) from None
+    spec = models.find(options.model or about["model"])
+    from kafka_spec.model_check.counterexample import Replay
+    from kafka_spec.model_check.oracle import World
+
+    result = Exploration(spec, about["bounds"], "spark", 1, ())
+    trace, _, _ = Replay(World(spec, about["bounds"]), result).way(f"state {options.path}", Finding(start, tuple(actions)))
+    _tell(options, trace.to_plain(), trace_text(trace, spec, options.full, reached=True))
+    return AS_EXPECTED
+
+
+def _tell(options: argparse.Namespace, plain: Any, text: str) -> None:
+    """Write what was found as JSON or as text, wherever the options want it."""
+    for form, file in outputs(options):
+        write(json.dumps(plain, indent=1) if form == "json" else text, file)
