@@ -80,7 +80,7 @@ def test_independent_search_notes_what_cannot_be_executed(claim: str) -> None:
     assert [*Independent(spec, toys.bounds_of(spec), lambda _: 0, True, 10**6).faults] == [claim]
 
 
-@pytest.mark.parametrize("seed", SEEDS := (0, 4, 9, 14, 21, 25, 36, 40))
+@pytest.mark.parametrize("seed", SEEDS := (1, 11, 21, 29, 34, 36, 50, 52))
 def test_random_specs(seed: int, tmp_path: Path) -> None:
     """On these random specs all readings agree."""
     assert disagreement(text_of(seed), tmp_path, f"seed_{seed}") == ""

@@ -27,7 +27,7 @@ from kafka_spec.model_check.oracle import World
 from kafka_spec.spec.table import Spec, SpecError
 from tests.fuzz.search import Independent
 
-MOST = 300
+MOST = 200
 """States from which on no further level is searched."""
 
 

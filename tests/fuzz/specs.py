@@ -132,7 +132,7 @@ class Module(States):
                 *([(f"ItemOf({self.pick(*lines)!r})", None, 3)] * 4 if lines else []),
             )  # fmt: skip
             actions *= most
-            if actions <= 60:
+            if actions <= 24:
                 found[f"p{number}"] = domain, below
         return found
 
