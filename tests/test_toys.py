@@ -127,6 +127,34 @@ def test_step_invariant_breaks_on_an_edge_to_a_known_state(explore: Explore) -> 
     assert result.fired["StartOver"] == 1 and result.new["StartOver"] == 0
 
 
+@pytest.mark.parametrize("spec", [toys.COMMANDED, toys.FAULTY], ids=lambda spec: spec.name)
+def test_step_invariant_binds_operators_and_faults(explore: Explore, spec: Spec) -> None:
+    """A step invariant is judged on the steps of operators and faults too."""
+    assert run(explore, spec).findings["NeverDown"].actions == (0,) * 5 + (1,)
+
+
+@pytest.mark.parametrize("spec", toys.FULL_BYTES, ids=lambda spec: spec.name)
+def test_a_domain_that_fills_its_bytes_is_left(explore: Explore, spec: Spec) -> None:
+    """A step out of a domain is noticed where its numbers just fill one byte, or two, with a sign and without."""
+    result = run(explore, spec)
+    steps = 3 if spec.name.endswith("raise_byte") else 2
+    assert (result.levels, result.violated) == ([1] * steps, [TYPE_INVARIANT])
+    assert result.findings[TYPE_INVARIANT].actions == (0,) * steps
+
+
+@pytest.mark.parametrize("limit", [254, 255, 256])
+def test_a_bound_that_fills_a_byte_is_left(explore: Explore, limit: int) -> None:
+    """A step beyond a bound is dropped and counted, where the bound just fills a byte too."""
+    result = explore(toys.LEAVES_BOUND, {"limit": limit})
+    assert (result.levels, result.bounded) == ([1] * (limit + 1), {"CountUp": 1})
+
+
+def test_all_values_of_all_parameters_are_tried(explore: Explore) -> None:
+    """Every pair of values is chosen in every state, the last of each parameter too."""
+    result = run(explore, toys.PAIRS)
+    assert (result.levels, result.fired["Choose"], result.violated) == ([1, 17], 18 * 18, [])
+
+
 def test_goal_that_is_never_reached_is_violated(explore: Explore) -> None:
     """A goal that no state meets is violated once the search is complete."""
     result = run(explore, toys.NEVER_PASSES)

@@ -128,6 +128,18 @@ GOES_BACK = Spec(
 )
 """The edge from the limit back to 0 leads to a state that is long known, and breaks the step invariant."""
 
+COMMANDED = GOES_BACK.replacing(
+    "commanded",
+    "an operator breaks a step invariant",
+    rules=(rule("StartOver", start_over, guards=(is_at_limit,), kind="operator"),),
+)
+"""The step that breaks the step invariant is an operator's."""
+
+FAULTY = GOES_BACK.replacing(
+    "faulty", "a fault breaks a step invariant", rules=(rule("StartOver", start_over, guards=(is_at_limit,), kind="fault"),)
+)
+"""The step that breaks the step invariant is a fault."""
+
 NEVER_PASSES = Spec("never passes", "a goal is not reached", Count, (COUNT_UP,), (PASSES,), bound_sets=FIVE)
 DEAD_RULE = Spec(
     "dead rule", "a rule never fires", Count, (COUNT_UP, rule("Jump", start_over, guards=(is_past_limit,))), bound_sets=FIVE
@@ -215,6 +227,78 @@ DIVIDES = Spec("divides", "a division by zero", Digit, (rule("Divide", divide),)
 SHIFTS = Spec("shifts", "a shift by less than 0", Digit, (rule("ShiftAway", shift_away),))
 TAKES = Spec("takes", "takes from an empty sequence", Digit, (rule("Take", take_from_nothing),))
 TRUNCATES = Spec("truncates", "truncates below 0", Digit, (rule("Truncate", truncate_below_nothing),))
+
+
+@dataclass
+class Edges:
+    """Numbers that fill their bytes: nothing larger, or smaller, fits into them."""
+
+    byte: int = holds(Range(253, 255))
+    signed: int = holds(Range(126, 127))
+    negative: int = holds(Range(-128, -127, -127))
+    word: int = holds(Range(65_534, 65_535))
+    least: int = holds(Range(-32_768, -32_767, -32_767))
+
+
+def raise_byte(s: Edges) -> None:
+    """Count to 255, and on."""
+    s.byte += 1
+
+
+def raise_signed(s: Edges) -> None:
+    """Count to 127, and on."""
+    s.signed += 1
+
+
+def lower_negative(s: Edges) -> None:
+    """Count down to -128, and on."""
+    s.negative -= 1
+
+
+def raise_word(s: Edges) -> None:
+    """Count to 65,535, and on."""
+    s.word += 1
+
+
+def lower_least(s: Edges) -> None:
+    """Count down to -32,768, and on."""
+    s.least -= 1
+
+
+FULL_BYTES: tuple[Spec, ...] = tuple(
+    Spec(f"full bytes, {effect.__name__}", "counts until nothing more fits", Edges, (rule("Count", effect),))
+    for effect in (raise_byte, raise_signed, lower_negative, raise_word, lower_least)
+)
+"""Each counts to the edge of its field's bytes and one further."""
+
+
+@dataclass
+class Pair:
+    """Two numbers."""
+
+    first: int = holds(Range(0, 2))
+    second: int = holds(Range(0, 5))
+
+
+def choose(s: Pair, first: int, second: int) -> None:
+    """Take both numbers."""
+    s.first = first
+    s.second = second
+
+
+def is_last_pair(s: Pair) -> bool:
+    """Both numbers are the largest."""
+    return s.first == 2 and s.second == 5
+
+
+PAIRS = Spec(
+    "pairs",
+    "two numbers are chosen at once",
+    Pair,
+    (rule("Choose", choose, params={"first": Range(0, 2), "second": Range(0, 5)}),),
+    (reachable("LastPair", is_last_pair, "the last value of each parameter is taken", TOY),),
+)
+"""Eighteen states; the second parameter has six values."""
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Machines
@@ -717,8 +801,9 @@ RECOVERY_RAISES = Spec(
 )  # fmt: skip
 
 EXPLORABLE: tuple[Spec, ...] = (
-    COUNTER, BREAKS_AT_THREE, GOES_BACK, NEVER_PASSES, DEAD_RULE, LEAVES_BOUND, CUT_OFF, LEAVES_DOMAIN, DOORS, CHANNEL, MEANINGLESS,
-    ASSIGNS, ASSIGNS_TWICE, SEVERAL_STARTS, PACED, FAST_PACED, GRID, *RECOVERABLE,
+    COUNTER, BREAKS_AT_THREE, GOES_BACK, COMMANDED, FAULTY, NEVER_PASSES, DEAD_RULE,
+    LEAVES_BOUND, CUT_OFF, LEAVES_DOMAIN, DOORS, CHANNEL, MEANINGLESS,
+    ASSIGNS, ASSIGNS_TWICE, SEVERAL_STARTS, PACED, FAST_PACED, GRID, PAIRS, *FULL_BYTES, *RECOVERABLE,
 )  # fmt: skip
 """The toys that can be explored."""
 

@@ -1,0 +1,157 @@
+"""Searches that are wide or long: what is lost at the end of a level, beyond 16 bits, or once in a million."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kafka_spec.model_check import embedded
+from kafka_spec.model_check.counterexample import trace_of
+from kafka_spec.model_check.recovery import Recovery
+from kafka_spec.spec.domain import Bound, Flag, Range, holds
+from kafka_spec.spec.table import Rule, Spec, invariant, recoverable, step_invariant
+from tests import toys
+
+SIDE = 300
+PLACES = Range(0, SIDE)
+
+
+@dataclass
+class Place:
+    """A place on a square, and whether somebody has left it."""
+
+    x: int = holds(PLACES)
+    y: int = holds(PLACES)
+    left: int = holds(Flag())
+
+
+def is_nowhere(s: Place) -> bool:
+    """Nobody has gone anywhere yet."""
+    return s.x == 0 and s.y == 0 and s.left == 0
+
+
+def go(s: Place, x: int, y: int) -> None:
+    """Go to any place."""
+    s.x = x
+    s.y = y
+
+
+def is_chosen(s: Place, k: Any) -> bool:
+    """It is the one place that is chosen."""
+    return s.x == k.x and s.y == k.y
+
+
+def is_another(s: Place, k: Any) -> bool:
+    """It is not the one place that is chosen."""
+    return s.x != k.x or s.y != k.y
+
+
+def leave(s: Place) -> None:
+    """Leave the place."""
+    s.left = 1
+
+
+def nobody_has_left(s: Place) -> bool:
+    """Nobody has left the chosen place."""
+    return s.left == 0
+
+
+def nobody_leaves(before: Place, after: Place) -> bool:
+    """A step is not one out of the chosen place."""
+    return before.left == after.left
+
+
+SQUARE = Spec(
+    "square",
+    "any of 90,601 places in one step",
+    Place,
+    (
+        Rule("Go", "world", "", "", (go,), {"x": PLACES, "y": PLACES}, (is_nowhere,)),
+        Rule("Leave", "world", "", "", (leave,), guards=(is_chosen,)),
+    ),
+    (
+        invariant("Elsewhere", is_another, "", ""),
+        invariant("NobodyHasLeft", nobody_has_left, "", ""),
+        step_invariant("NobodyLeaves", nobody_leaves, "", ""),
+        recoverable("Comes", is_another, "", ""),
+    ),
+    more_bounds=(Bound("x", 0, SIDE, "the chosen place"), Bound("y", 0, SIDE, "the chosen place")),
+)
+
+
+@pytest.fixture(scope="module")
+def level() -> list[Place]:
+    """The places of level 1, in the order of the search."""
+    found: list[Place] = []
+
+    def keep(search: embedded.Search) -> None:
+        if search.width > 1:
+            found.extend(search.layout.unpack(record.tobytes()) for record in search.states[: search.width])
+
+    embedded.explore(SQUARE, {"x": 1, "y": 0}, properties=[], on_level=keep)
+    assert len({(place.x, place.y) for place in found}) == len(found) == (SIDE + 1) ** 2 - 1
+    return found
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("claim", ["Elsewhere", "NobodyHasLeft", "NobodyLeaves", "Comes"])
+@pytest.mark.parametrize(
+    "at", ["the first", "the last", "the last of 16 bits", "the first beyond", "a share's last", "a share's first"]
+)
+def test_the_one_state_of_a_wide_level(level: list[Place], at: str, claim: str, threads: int) -> None:
+    """Wherever in a wide level the one state stands that breaks a claim, it is found, and the way to it can be gone."""
+    share = -(-len(level) // threads)
+    places = {
+        "the first": 0,
+        "the last": len(level) - 1,
+        "the last of 16 bits": (1 << 16) - 1,
+        "the first beyond": 1 << 16,
+        "a share's last": share - 1,
+        "a share's first": share % len(level),
+    }
+    place = level[places[at]]
+    claims = [SQUARE.property(claim)]
+    result = embedded.explore(SQUARE, {"x": place.x, "y": place.y}, properties=claims, threads=threads, everything=True)
+    trace = trace_of(result, claim)
+
+    assert (result.levels, result.violated) == ([1, len(level), 1], [claim])
+    assert trace is not None and trace.steps[0].action.binding == (("x", place.x), ("y", place.y))
+    assert [step.action.rule for step in trace.steps] == ["Go", "Leave"][: 2 if claim.startswith("Nobody") else 1]
+
+
+def sums(cells: int, limit: int) -> list[int]:
+    """Return how many ways there are to fill cells with 0 to `limit` so that the sum is 0, 1, 2, ..."""
+    ways = np.ones(1, np.int64)
+    for _ in range(cells):
+        ways = np.convolve(ways, np.ones(limit + 1, np.int64))
+    return [int(count) for count in ways]
+
+
+def test_none_of_five_million_states_is_lost() -> None:
+    """Each level of four counters is as wide as there are ways to reach its sum, and each step to a known state was counted."""
+    limit = 46
+    result = embedded.explore(toys.GRID, {"limit": limit}, properties=[])
+
+    assert result.levels == sums(4, limit)
+    assert result.generated == 4 * limit * (limit + 1) ** 3
+
+
+@pytest.mark.parametrize(
+    "numbered", [np.arange, lambda count: np.random.default_rng(1).permutation(count)], ids=["in order", "mixed"]
+)
+def test_none_of_four_million_steps_is_lost(numbered: Callable[[int], Any]) -> None:
+    """Where each of four million states has one way back, by one step, all of them are needed, and there."""
+    width, levels = 200_000, 20
+    marks = np.random.default_rng(7).permutation(np.arange(1, 1 + width * levels, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    recovery, everyone = Recovery(1), np.arange(width, dtype=np.uint32)
+    for level in range(levels):
+        recovery.add_level(marks[level * width : (level + 1) * width], np.full((width, 1), level == 0))
+        if level:
+            before = marks[(level - 1) * width : level * width]
+            recovery.add_steps(0, np.zeros(width, np.bool_), everyone, before[numbered(width)], np.ones(width, np.bool_))
+
+    assert recovery.lost(lambda _: "") == ("", [-1])
