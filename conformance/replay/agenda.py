@@ -19,6 +19,7 @@ from kafka_spec.impl.controller.preferred_election import AnswerElection, EndPre
 from kafka_spec.impl.controller.state_changes import ChangePartitions, ChangeReplicas, ElectAgain
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.control.order import Stage
 from kafka_spec.spec.control.state import ControllerState, Step
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet
 from kafka_spec.spec.election import Strategy
@@ -60,7 +61,7 @@ def written(
     seeded: bool,
     leaves_alive: bool,
 ) -> list[Task]:
-    """Return the tasks of a rest, for a controller of this life.
+    """Return the tasks of a rest, for a controller of this life, in the order of spec/control/order.py.
 
     `seeded` says, while it takes over, that the partition machine was started; `leaves_alive` that those who leave are in a
     controlled shutdown.
@@ -69,28 +70,38 @@ def written(
         return [IncrementEpoch()]
     if rest.step == Step.READ:
         return list(FAIL_OVER)
-    tasks: list[Task] = []
-    if rest.step == Step.ELECT:
-        tasks.append(ChangePartitions("online_partition", deque([partition]), Strategy(rest.strategy)))
-    if rest.creating:
-        tasks.append(ChangeReplicas("online_replica", deque((partition, broker) for broker in replicas)))
-    if rest.leaving:
-        tasks.append(ChangeReplicas("offline_replica", deque((partition, broker) for broker in BrokerSet(rest.leaving))))
-        if life == ControllerState.ACTIVE and not leaves_alive:
-            tasks.append(ElectAgain())
+    left = {
+        Stage.ELECT: _election(rest, partition, replicas),
+        Stage.REMOVE: _removals(rest, partition, elects_again=life == ControllerState.ACTIVE and not leaves_alive),
+        Stage.FAIL_BOUNCED: _fail(rest.bounced),
+        Stage.START_BOUNCED: _start(rest, rest.bounced | rest.rejoining),
+        Stage.FAIL_DEAD: _fail(rest.failed),
+    }
     if life == ControllerState.LOADING:
-        return [*tasks, EndFailover()] if seeded else [*tasks, StartPartitionMachine(), EndFailover()]
-    if rest.bounced:
-        tasks += [FailBrokers(tuple(BrokerSet(rest.bounced))), _start(rest, rest.bounced)]
-    if rest.rejoining:
-        tasks.append(_start(rest, rest.rejoining))
-    if rest.failed:
-        tasks.append(FailBrokers(tuple(BrokerSet(rest.failed))))
-    return tasks
+        left[Stage.START_PARTITION_MACHINE] = [] if seeded else [StartPartitionMachine()]
+        left[Stage.BE_ACTIVE] = [EndFailover()]
+    return [task for stage in Stage for task in left.get(stage, ())]
 
 
-def _start(rest: Rest, brokers: BrokerSet) -> StartBrokers:
-    return StartBrokers({broker: rest.registrations[broker] for broker in BrokerSet(brokers)})
+def _election(rest: Rest, partition: TopicPartition, replicas: Sequence[int]) -> list[Task]:
+    elections = [ChangePartitions("online_partition", deque([partition]), Strategy(rest.strategy))]
+    created = [ChangeReplicas("online_replica", deque((partition, broker) for broker in replicas))]
+    return [*(elections if rest.step == Step.ELECT else []), *(created if rest.creating else [])]
+
+
+def _removals(rest: Rest, partition: TopicPartition, *, elects_again: bool) -> list[Task]:
+    if not rest.leaving:
+        return []
+    removals = ChangeReplicas("offline_replica", deque((partition, broker) for broker in BrokerSet(rest.leaving)))
+    return [removals, ElectAgain()] if elects_again else [removals]
+
+
+def _fail(brokers: BrokerSet) -> list[Task]:
+    return [FailBrokers(tuple(BrokerSet(brokers)))] if brokers else []
+
+
+def _start(rest: Rest, brokers: BrokerSet) -> list[Task]:
+    return [StartBrokers({broker: rest.registrations[broker] for broker in BrokerSet(brokers)})] if brokers else []
 
 
 def read(agenda: Iterable[Task]) -> Rest:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from kafka_spec.spec.control.order import Stage
 from kafka_spec.spec.domain import (
     Assignment,
     Bound,
@@ -87,15 +88,15 @@ class Life(enum.IntEnum):
 
 
 class Step(enum.IntEnum):
-    """What a controller does next: the continuation of an event between its ZooKeeper operations, as data."""
+    """What a controller does next: the stage of its event that it stands at, between two ZooKeeper operations."""
 
     IDLE = 0
     """No event is being handled."""
-    READ = 1
+    READ = Stage.READ
     """Fail-over: read brokers, topic and partition state from ZooKeeper."""
-    ELECT = 2
+    ELECT = Stage.ELECT
     """Bring the partition online, if it is new or offline, or if an election was asked for."""
-    REMOVE = 3
+    REMOVE = Stage.REMOVE
     """Take the replicas of `leaving` offline, one after the other."""
 
 

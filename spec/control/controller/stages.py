@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.control.controller.knowledge import assigned_replicas, cached_leader_is_not_live, leadership_is_known
 from kafka_spec.spec.control.network import send_update_metadata
+from kafka_spec.spec.control.order import Stage
 from kafka_spec.spec.control.state import CONTROLLER, LOADING, Step, World
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, contains
 from kafka_spec.spec.election import Strategy, election_is_due
@@ -45,24 +46,47 @@ def end_election(s: World, k: Constants, controller: int) -> None:
         put_replicas_online(s, k, controller, assigned_replicas(s, controller))
 
 
-def begin_next_stage(s: World, k: Constants, controller: int) -> None:
-    """Begin the next stage of the event, or end it."""
+def stage_is_left(s: World, controller: int, stage: int) -> bool:
+    """There is something to do of a stage that does not begin with an access to ZooKeeper."""
     own = s.controllers[controller]
-    if own.life == LOADING and own.context.knows_topic == 1 and own.partition == PartitionState.NON_EXISTENT:
+    if stage == Stage.START_PARTITION_MACHINE:
+        return own.life == LOADING and own.context.knows_topic == 1 and own.partition == PartitionState.NON_EXISTENT
+    if stage == Stage.BE_ACTIVE:
+        return own.life == LOADING
+    if stage == Stage.FAIL_BOUNCED:
+        return own.context.bounced != 0
+    if stage == Stage.START_BOUNCED:
+        return own.context.rejoining != 0
+    return stage == Stage.FAIL_DEAD and own.context.failed != 0
+
+
+def first_stage_left(s: World, controller: int) -> int:
+    """Return the first stage that is left, IDLE if the event is at its end."""
+    for stage in range(Stage.START_PARTITION_MACHINE, Stage.FAIL_DEAD + 1):
+        if stage_is_left(s, controller, stage):
+            return stage
+    return Step.IDLE
+
+
+def begin_next_stage(s: World, k: Constants, controller: int) -> None:
+    """Begin the first stage that is left, or end the event."""
+    own = s.controllers[controller]
+    stage = first_stage_left(s, controller)
+    if stage == Stage.START_PARTITION_MACHINE:
         fire(s, k, PARTITION, (controller,), "startup")
         own.step = Step.ELECT
-    elif own.life == LOADING:
+    elif stage == Stage.BE_ACTIVE:
         fire(s, k, CONTROLLER, (controller,), "failover")
         own.step = Step.IDLE
-    elif own.context.bounced != 0:
+    elif stage == Stage.FAIL_BOUNCED:
         own.context.rejoining = own.context.bounced
         own.context.bounced = NO_BROKERS
         fail_brokers(s, k, controller, own.context.rejoining)
-    elif own.context.rejoining != 0:
+    elif stage == Stage.START_BOUNCED:
         rejoining = own.context.rejoining
         own.context.rejoining = NO_BROKERS
         start_brokers(s, k, controller, rejoining)
-    elif own.context.failed != 0:
+    elif stage == Stage.FAIL_DEAD:
         failed = own.context.failed
         own.context.failed = NO_BROKERS
         fail_brokers(s, k, controller, failed)
