@@ -55,7 +55,7 @@ class LastIsrMember(enum.IntEnum):
 
 
 class ShrinkRecipients(enum.IntEnum):
-    """Who is told when a dead replica has left the ISR."""
+    """The recipients of LeaderAndIsr when a dead replica has left the ISR."""
 
     ALL_REPLICAS = 0
     """All other replicas (0.8.2, KAFKA-1188)."""
@@ -64,7 +64,7 @@ class ShrinkRecipients(enum.IntEnum):
 
 
 class ShutdownRecipients(enum.IntEnum):
-    """Who is told when a broker that shuts down has lost its leadership."""
+    """The recipients of LeaderAndIsr when a broker that shuts down has lost its leadership."""
 
     LIVE_OR_STOPPING = 0
     """The live replicas and the one that shuts down (0.10; again since 2.1, KAFKA-7482)."""
@@ -73,12 +73,12 @@ class ShutdownRecipients(enum.IntEnum):
 
 
 class OfflineRecipients(enum.IntEnum):
-    """Who is told when a partition whose leader was dead, or shuts down, has another."""
+    """The recipients of LeaderAndIsr when a partition whose leader was dead, or shuts down, has another."""
 
     LIVE_OR_STOPPING = 0
     """The live replicas and those that shut down: no Kafka does it; the checker found that it is needed."""
     LIVE = 1
-    """The live replicas: a leader that shuts down and is replaced by this election is not told (every era)."""
+    """The live replicas: a leader that shuts down and is replaced by this election is none of them (every era)."""
 
 
 class DeadReplicas(enum.IntEnum):
@@ -109,7 +109,7 @@ class Truncation(enum.IntEnum):
 
 
 class FollowerSkip(enum.IntEnum):
-    """When a follower that is told of its leader leaves its log and its fetcher alone."""
+    """When a follower that takes a LeaderAndIsr leaves its log and its fetcher alone."""
 
     SAME_EPOCH = 0
     """When leader and leader epoch are the same (2.1). Such a request is refused before, so it never happens."""

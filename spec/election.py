@@ -1,4 +1,4 @@
-"""Who leads, who is in sync, and who is told: elections, removals from the ISR, and when an election is due.
+"""Elections of leaders, removals from the ISR, their recipients, and when an election is due.
 
 Pure functions of the language of spec/lint.py, for every model and for the implementation; the decisions of an era are arguments.
 An *assignment* is the ordered sequence of the brokers that hold a partition, the preferred one first. `live` are the brokers that
@@ -141,7 +141,7 @@ def elect_controlled_shutdown(
 ) -> tuple[int, BrokerSet, BrokerSet]:
     """Elect in place of brokers that are shutting down: the first assigned that is live, in the ISR, and stays.
 
-    Those that shut down leave the ISR, and are told where the era knows that who led until now must hear that it leads no more
+    Those that shut down leave the ISR. They are recipients where the era sees to it that the former leader learns of its successor
     (KAFKA-7482). Kafka 2.8: Election.leaderForControlledShutdown.
     """
     recipients = members(assignment) & (live | stopping)
@@ -153,7 +153,7 @@ def elect_controlled_shutdown(
 def first_leader_and_isr(assignment: Brokers, live: BrokerSet) -> tuple[int, BrokerSet, BrokerSet]:
     """Choose for a new partition: the first assigned broker that is live leads, and all that are live are the ISR.
 
-    Only the ISR is told. Kafka 2.8: PartitionStateMachine.initializeLeaderAndIsrForPartitions.
+    Only the ISR is a recipient. Kafka 2.8: PartitionStateMachine.initializeLeaderAndIsrForPartitions.
     """
     isr = members(assignment) & live
     return first_of(assignment, live), isr, isr
@@ -208,7 +208,7 @@ def part_in_shutdown(assignment: Brokers, leader: int, broker: int) -> int:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Who leaves the ISR, who may join it, and who is told
+# Who leaves the ISR, who may join it, and the recipients
 
 
 def replicas_lost_at_fail_over(replicas: BrokerSet, live: BrokerSet, dead_replicas: int) -> BrokerSet:
@@ -235,7 +235,7 @@ def leader_and_isr_without(leader: int, isr: BrokerSet, broker: int, last_isr_me
 
 
 def recipients_of_removal(assignment: Brokers, leader: int, broker: int, shrink_recipients: int) -> BrokerSet:
-    """Return who is told of a broker's removal from the ISR: the other replicas, or the leader alone (KAFKA-1188).
+    """Return the recipients after a broker's removal from the ISR: the other replicas, or the leader alone (KAFKA-1188).
 
     Kafka 2.8: ReplicaStateMachine.doHandleStateChanges, case OfflineReplica.
     """

@@ -45,7 +45,7 @@ def holds_same_prefix(log: Log, other: Log, end: int) -> bool:
 
 
 def follower_goes_on(follows: int, leader: int, named_leader: int, follower_skip: int) -> bool:
-    """Whether a follower (`follows` is 1) that is told of a leader under a larger leader epoch leaves log and fetcher alone.
+    """Whether a follower (`follows` is 1) that takes a LeaderAndIsr with a larger leader epoch leaves log and fetcher alone.
 
     Kafka 2.0: Partition.makeFollower returns false where the leader's id stays (KAFKA-7164).
     """

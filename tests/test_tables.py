@@ -354,8 +354,8 @@ def test_a_legal_pair_is_entered_and_recorded() -> None:
             if attempt.target is not None:
                 entered += 1
                 assert attempt.target is TRIGGERS[trigger]
-                boss = after.controllers[0]
-                assert attempt.target == (boss.partition if attempt.machine == "Partition" else boss.replicas[1])
+                controller = after.controllers[0]
+                assert attempt.target == (controller.partition if attempt.machine == "Partition" else controller.replicas[1])
             else:
                 assert changed == set()
     assert entered > 20

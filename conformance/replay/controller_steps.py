@@ -62,11 +62,11 @@ def take_over(projection: Projection, controller: int) -> None:
 @STEPS.of("ElectLeader", "TakeReplicaOffline", "ControllerMoved")
 def change_state(projection: Projection, controller: int) -> None:
     """Do what is due at the state znode; if that is refused, the controller finds out by itself."""
-    boss = controller_on(projection, controller)
-    if not boss.agenda:
+    acting = controller_on(projection, controller)
+    if not acting.agenda:
         raise NotEnabled(f"controller {controller} has nothing to do")
-    boss.step()
-    go_on(boss)
+    acting.step()
+    go_on(acting)
 
 
 @STEPS.of("NoticeBrokerChange")
@@ -104,32 +104,32 @@ def hear_of_shutdown(projection: Projection, controller: int, broker: int) -> No
 @STEPS.of("Resign")
 def notice_controller(projection: Projection, controller: int) -> None:
     """Look who is the controller: another, or nobody."""
-    boss = controller_on(projection, controller)
-    if boss.agenda:
+    acting = controller_on(projection, controller)
+    if acting.agenda:
         raise NotEnabled(f"controller {controller} is handling another event")
-    hear(boss, ControllerChange())
+    hear(acting, ControllerChange())
 
 
 @STEPS.of("AdoptEpoch")
 def notice_epoch(projection: Projection, controller: int) -> None:
     """Look at /controller_epoch."""
-    boss = controller_on(projection, controller)
-    waiting = boss.agenda.copy()
-    boss.agenda.clear()
-    hear(boss, ControllerEpochChange())
-    boss.agenda.extendleft(reversed(waiting))
+    acting = controller_on(projection, controller)
+    waiting = acting.agenda.copy()
+    acting.agenda.clear()
+    hear(acting, ControllerEpochChange())
+    acting.agenda.extendleft(reversed(waiting))
 
 
 @STEPS.of("GiveUp")
 def fail_in_failover(projection: Projection, controller: int) -> None:
     """Let the next operation on ZooKeeper meet an error, and the controller give up."""
-    boss = controller_on(projection, controller)
+    acting = controller_on(projection, controller)
     session = projection.cluster.brokers[controller].session
     assert isinstance(session, ModelSession)
     session.fails = True
-    boss.step()
-    while boss.agenda:
-        boss.step()
+    acting.step()
+    while acting.agenda:
+        acting.step()
 
 
 @STEPS.of("NoticeExpiry")

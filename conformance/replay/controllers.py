@@ -4,7 +4,7 @@ Three things the model says otherwise, and both mean the same by them:
 
 * A batch gathers requests and sends them when its last replica is done; the model has sent them at once. What is gathered
   counts as sent.
-* An UpdateMetadata counts where its live brokers are not those that were last told over that channel. The others, which tell of
+* An UpdateMetadata counts where its live brokers are not those that were last sent over that channel. The others, which are about
   partitions after each LeaderAndIsr, are no requests of the model.
 * The epoch of a broker that is still to be taken for live stands on the agenda; the model has it in the context at once. What is
   sent to a broker before that carries its former epoch and will be refused; the model does not send it.
@@ -148,19 +148,28 @@ class ControllerView:
 
     def put_agenda(self, record: state.Controller) -> None:
         """Put the rest of the event on the agenda."""
-        told = record.context
+        context = record.context
         starting = {
-            broker: (registration(broker), self.projection.creation_of(broker, told.broker_epochs[broker]))
-            for broker in BrokerSet(told.bounced | told.rejoining)
+            broker: (registration(broker), self.projection.creation_of(broker, context.broker_epochs[broker]))
+            for broker in BrokerSet(context.bounced | context.rejoining)
         }
-        rest = Rest(record.step, told.strategy, told.creating, told.leaving, told.bounced, told.rejoining, told.failed, starting)
+        rest = Rest(
+            record.step,
+            context.strategy,
+            context.creating,
+            context.leaving,
+            context.bounced,
+            context.rejoining,
+            context.failed,
+            starting,
+        )
         tasks = agenda.written(
             rest,
             P,
             self.projection.assignment,
             life=ControllerState(record.life),
             seeded=record.partition != PartitionState.NON_EXISTENT,
-            leaves_alive=told.leaving & told.live != 0,
+            leaves_alive=context.leaving & context.live != 0,
         )
         self.controller.agenda.clear()
         self.controller.agenda.extend(tasks)
@@ -177,19 +186,19 @@ class ControllerView:
         queue = self.controller.channels.queues.get(broker)
         if queue is None:
             return []
-        told, found = self.projection.last_told(self.number, broker), []
+        announced, found = self.projection.last_announced(self.number, broker), []
         for request in (*queue, *self._gathered(broker)):
-            if self.counts(broker, request, told):
+            if self.counts(broker, request, announced):
                 found.append(model_request(request, self.projection.epoch_of(broker, request.broker_epoch)))
                 if isinstance(request, UpdateMetadataRequest):
-                    told = told_live(request)
+                    announced = live_in(request)
         return found
 
-    def counts(self, broker: int, request: requests.Request, told: int | None) -> bool:
-        """Whether a request is one of the model's; `told` are the live brokers that were last told over the channel."""
+    def counts(self, broker: int, request: requests.Request, announced: int | None) -> bool:
+        """Whether a request is one of the model's; `announced` are the live brokers last sent over the channel."""
         if self.projection.epoch_of(broker, request.broker_epoch) < self.broker_epochs[broker]:
             return False
-        return not isinstance(request, UpdateMetadataRequest) or told_live(request) != told
+        return not isinstance(request, UpdateMetadataRequest) or live_in(request) != announced
 
     def _gathered(self, broker: int) -> Iterable[requests.Request]:
         """Return what has been gathered for a broker and will be sent with the rest of the batch."""
@@ -202,40 +211,40 @@ class ControllerView:
 
     def put_channels(self, record: state.Controller) -> None:
         """Open the channels, and fill them."""
-        told = record.context
+        context = record.context
         channels = self.controller.channels
         channels.close_all()
         self.controller.batch.clear()
-        for broker in BrokerSet((told.live | told.rejoining) & ~told.failed):
+        for broker in BrokerSet((context.live | context.rejoining) & ~context.failed):
             channels.open(broker)
             for one in record.channels[broker].requests:
                 header = self.number, one.controller_epoch, self.projection.creation_of(broker, one.broker_epoch)
                 channels.send(broker, real_request(one, header, self.projection.assignment))
             kinds = {one.kind for one in record.channels[broker].requests}
-            self.projection.note_told(self.number, broker, None if state.Kind.UPDATE_METADATA in kinds else told.live)
+            self.projection.note_announced(self.number, broker, None if state.Kind.UPDATE_METADATA in kinds else context.live)
             self.projection.repeated(self.number, broker)
             if record.channels[broker].repeats:
                 self.projection.lose_next_answer(self.number, broker)
 
 
-def told_live(request: UpdateMetadataRequest) -> int:
-    """Return the live brokers that an UpdateMetadata tells of."""
+def live_in(request: UpdateMetadataRequest) -> int:
+    """Return the live brokers that an UpdateMetadata names."""
     return BrokerSet.of(broker.number for broker in request.live_brokers)
 
 
-def _nothing(boss: ControllerView, record: object) -> None:
+def _nothing(view: ControllerView, record: object) -> None:
     """Put nothing: it stands on the agenda, with the step."""
 
 
 def _of_rest(field: str) -> Same:
     """Say that a field stands on the agenda."""
-    return Same(field, lambda boss: getattr(boss.rest, field), _nothing)
+    return Same(field, lambda view: getattr(view.rest, field), _nothing)
 
 
 CONTEXT = Part(
     state.Context,
     attribute("live"),
-    Same("broker_epochs", lambda boss: boss.broker_epochs, ControllerView.put_broker_epochs),
+    Same("broker_epochs", lambda view: view.broker_epochs, ControllerView.put_broker_epochs),
     attribute("stopping"),
     attribute("knows_topic"),
     attribute("leadership"),
@@ -251,19 +260,19 @@ CONTROLLER = Part(
     state.Controller,
     attribute("life"),
     attribute("epoch"),
-    Same("step", lambda boss: boss.rest.step, ControllerView.put_agenda),
+    Same("step", lambda view: view.rest.step, ControllerView.put_agenda),
     attribute("partition"),
     attribute("replicas"),
-    Same("context", CONTEXT.read, lambda boss, record: CONTEXT.put(boss, record.context)),
-    Same("channels", lambda boss: boss.channels, ControllerView.put_channels),
+    Same("context", CONTEXT.read, lambda view, record: CONTEXT.put(view, record.context)),
+    Same("channels", lambda view: view.channels, ControllerView.put_channels),
 )
 
 
 def read_controller(projection: Projection, number: int, controller: Controller) -> state.Controller:
     """Return a controller in the model's words."""
-    boss = ControllerView(projection, number, controller)
-    boss.read_agenda()
-    found: state.Controller = CONTROLLER.read(boss)
+    view = ControllerView(projection, number, controller)
+    view.read_agenda()
+    found: state.Controller = CONTROLLER.read(view)
     return found
 
 

@@ -61,7 +61,7 @@ class Projection:
         """How many records clients have written."""
         self.clock = 0
         """The time in milliseconds, which goes on with each step."""
-        self._told: dict[tuple[int, int], tuple[deque[Request], int | None]] = {}
+        self._announced: dict[tuple[int, int], tuple[deque[Request], int | None]] = {}
         self._zookeeper: state.ZooKeeper | None = None
         self._controllers: list[state.Controller | None] = [None] * self.brokers
         self._processes: list[state.BrokerNode | None] = [None] * self.brokers
@@ -165,20 +165,20 @@ class Projection:
 
     # Channels and what waits on the network
 
-    def note_told(self, controller: int, broker: int, live: int | None) -> None:
-        """Note which live brokers were last told over a channel, before all that waits in it; None if nothing was."""
-        self._told[controller, broker] = (self.cluster.brokers[controller].channels.queues[broker], live)
+    def note_announced(self, controller: int, broker: int, live: int | None) -> None:
+        """Note which live brokers were last sent over a channel, before all that waits in it; None if nothing was."""
+        self._announced[controller, broker] = (self.cluster.brokers[controller].channels.queues[broker], live)
 
-    def last_told(self, controller: int, broker: int) -> int | None:
-        """Return which live brokers were last told over a channel, None if nothing since it was opened."""
-        queue, live = self._told.get((controller, broker), (None, None))
+    def last_announced(self, controller: int, broker: int) -> int | None:
+        """Return which live brokers were last sent over a channel, None if nothing since it was opened."""
+        queue, live = self._announced.get((controller, broker), (None, None))
         return live if queue is self.cluster.brokers[controller].channels.queues[broker] else None
 
     def counts(self, controller: int, broker: int, request: Request) -> bool:
         """Whether the request in flight is one of the model's: see the rules of conformance/replay/controllers.py."""
-        boss = ControllerView(self, controller, self.cluster.brokers[controller].controller)
-        boss.read_agenda()
-        return boss.counts(broker, request, self.last_told(controller, broker))
+        view = ControllerView(self, controller, self.cluster.brokers[controller].controller)
+        view.read_agenda()
+        return view.counts(broker, request, self.last_announced(controller, broker))
 
     def lose_next_answer(self, controller: int, broker: int) -> None:
         """Have the connection of a channel lost before the next answer: the request in flight will be sent again."""

@@ -77,13 +77,13 @@ def tell_end(projection: Projection, leader: int, follower: int) -> None:
 @STEPS.of("AdvanceHighWatermark")
 def advance_high_watermark(projection: Projection, leader: int) -> None:
     """Let a leader hear of its ISR, and advance its high watermark by one."""
-    boss = running(projection, leader)
-    hosted = boss.replicas.partitions[P]
+    node = running(projection, leader)
+    hosted = node.replicas.partitions[P]
     for member in hosted.isr:
         if member != leader:
             tell_end(projection, leader, member)
     projection.clock += LONG
-    boss.data.advance_high_watermark(P, projection.clock, at_most=hosted.high_watermark + 1)
+    node.data.advance_high_watermark(P, projection.clock, at_most=hosted.high_watermark + 1)
 
 
 @STEPS.of("ExpandIsr")
@@ -102,12 +102,12 @@ def shrink_isr(projection: Projection, leader: int, follower: int) -> None:
 @STEPS.of("ShrinkIsrUnanswered")
 def shrink_isr_unanswered(projection: Projection, leader: int, follower: int) -> None:
     """Let a leader take a follower out of the ISR; the answer is lost, and the write is tried again."""
-    boss = running(projection, leader)
-    session = boss.session
+    node = running(projection, leader)
+    session = node.session
     assert isinstance(session, ModelSession)
     session.lose(Loss.REPLY)
-    boss.data.try_shrink_isr(P, (follower,), projection.clock)
-    boss.data.retry_isr_write(P, projection.clock)
+    node.data.try_shrink_isr(P, (follower,), projection.clock)
+    node.data.retry_isr_write(P, projection.clock)
 
 
 def written(outcome: IsrWrite) -> None:
@@ -128,9 +128,9 @@ def send_late_fetch(projection: Projection, leader: int, follower: int) -> None:
 def late_fetch_expands_isr(projection: Projection, leader: int) -> None:
     """Let the fetch that waited arrive, and its sender join the ISR."""
     request, _ = projection.fetches[0]
-    boss = running(projection, leader)
-    arrives(projection, boss, request)
-    written(boss.data.try_expand_isr(P, request.replica, projection.clock))
+    node = running(projection, leader)
+    arrives(projection, node, request)
+    written(node.data.try_expand_isr(P, request.replica, projection.clock))
     projection.fetches.pop(0)
 
 

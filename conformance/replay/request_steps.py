@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_spec.conformance.replay.controllers import told_live
+from kafka_spec.conformance.replay.controllers import live_in
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.requests import P
 from kafka_spec.conformance.replay.steps import NotEnabled, Steps, running
@@ -54,7 +54,7 @@ def hand_over(projection: Projection, sender: Broker, receiver: Broker, request:
         note_if_stale(projection, receiver, request, *before)
     if answered:
         if isinstance(request, UpdateMetadataRequest):
-            projection.note_told(sender.number, receiver.number, told_live(request))
+            projection.note_announced(sender.number, receiver.number, live_in(request))
         sender.answered(receiver.number, request, answer)
 
 
@@ -75,7 +75,7 @@ def note_if_stale(projection: Projection, receiver: Broker, request: Request, co
     elif projection.epoch_of(number, request.broker_epoch) < projection.epoch_of(number, receiver.epoch):
         projection.stale[number] = Stale.BROKER_EPOCH
     elif not isinstance(request, UpdateMetadataRequest):
-        told = request.partitions[P]
-        epoch = told.leader_epoch if isinstance(request, StopReplicaRequest) else told.leadership.leader_epoch  # type: ignore[union-attr]
+        state = request.partitions[P]
+        epoch = state.leader_epoch if isinstance(request, StopReplicaRequest) else state.leadership.leader_epoch  # type: ignore[union-attr]
         if NO_EPOCH < epoch < leader_epoch:
             projection.stale[number] = Stale.LEADER_EPOCH

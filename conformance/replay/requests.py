@@ -49,19 +49,21 @@ def leadership(held: Any) -> Leadership | None:
 
 
 def _read_leader_and_isr(request: LeaderAndIsrRequest) -> Mapping[str, Any]:
-    told = request.partitions[P].leadership
+    held = request.partitions[P].leadership
     return {
-        "leader": told.leader,
-        "leader_epoch": told.leader_epoch,
-        "isr": told.members,
-        "version": told.version,
-        "state_epoch": told.controller_epoch,
+        "leader": held.leader,
+        "leader_epoch": held.leader_epoch,
+        "isr": held.members,
+        "version": held.version,
+        "state_epoch": held.controller_epoch,
     }
 
 
-def _leader_and_isr(header: Header, told: Request, replicas: Sequence[int]) -> LeaderAndIsrRequest:
-    state = Leadership(told.leader, told.leader_epoch, tuple(BrokerSet(told.isr)), told.version, told.state_epoch)
-    live = (registration(told.leader),) if told.leader != NONE else ()
+def _leader_and_isr(header: Header, of_model: Request, replicas: Sequence[int]) -> LeaderAndIsrRequest:
+    state = Leadership(
+        of_model.leader, of_model.leader_epoch, tuple(BrokerSet(of_model.isr)), of_model.version, of_model.state_epoch
+    )
+    live = (registration(of_model.leader),) if of_model.leader != NONE else ()
     return LeaderAndIsrRequest(*header, {P: LeaderAndIsrState(state, tuple(replicas), False)}, live)
 
 
@@ -69,16 +71,16 @@ def _read_update_metadata(request: UpdateMetadataRequest) -> Mapping[str, Any]:
     return {"live": BrokerSet.of(broker.number for broker in request.live_brokers)}
 
 
-def _update_metadata(header: Header, told: Request, _: Sequence[int]) -> UpdateMetadataRequest:
-    return UpdateMetadataRequest(*header, {}, tuple(registration(broker) for broker in BrokerSet(told.live)))
+def _update_metadata(header: Header, of_model: Request, _: Sequence[int]) -> UpdateMetadataRequest:
+    return UpdateMetadataRequest(*header, {}, tuple(registration(broker) for broker in BrokerSet(of_model.live)))
 
 
 def _read_stop_replica(request: StopReplicaRequest) -> Mapping[str, Any]:
     return {"leader_epoch": request.partitions[P].leader_epoch}
 
 
-def _stop_replica(header: Header, told: Request, _: Sequence[int]) -> StopReplicaRequest:
-    return StopReplicaRequest(*header, {P: StopReplicaState(told.leader_epoch, False)})
+def _stop_replica(header: Header, of_model: Request, _: Sequence[int]) -> StopReplicaRequest:
+    return StopReplicaRequest(*header, {P: StopReplicaState(of_model.leader_epoch, False)})
 
 
 FORMS: Mapping[
@@ -99,6 +101,6 @@ def model_request(request: requests.Request, broker_epoch: int) -> Request:
     return Request(int(kind), request.controller_epoch, broker_epoch, **{**said, **FORMS[kind][1](request)})
 
 
-def real_request(told: Request, header: Header, replicas: Sequence[int]) -> requests.Request:
+def real_request(of_model: Request, header: Header, replicas: Sequence[int]) -> requests.Request:
     """Return a request of the model as it travels here."""
-    return FORMS[Kind(told.kind)][2](header, told, replicas)
+    return FORMS[Kind(of_model.kind)][2](header, of_model, replicas)

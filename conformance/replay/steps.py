@@ -19,11 +19,11 @@ class Steps(dict[str, Callable[..., None]]):
     def of(self, *rules: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
         """Say which rules a function does the step of."""
 
-        def told(function: Callable[..., None]) -> Callable[..., None]:
+        def register(function: Callable[..., None]) -> Callable[..., None]:
             self.update(dict.fromkeys(rules, function))
             return function
 
-        return told
+        return register
 
 
 LONG = 1_000_000

@@ -45,9 +45,9 @@ def follower_is_another(leader: int, follower: int) -> bool:
 
 def is_in_same_epoch(s: Partition, leader: int, follower: int) -> bool:
     """The leader leads, and the follower follows it at the same leader epoch (KIP-320's fencing)."""
-    boss = s.replicas[leader]
-    junior = s.replicas[follower]
-    return boss.leader == leader and junior.leader == leader and junior.leader_epoch == boss.leader_epoch
+    leading = s.replicas[leader]
+    following = s.replicas[follower]
+    return leading.leader == leader and following.leader == leader and following.leader_epoch == leading.leader_epoch
 
 
 # ---------------------------------------------------------------------------------------------------------------------

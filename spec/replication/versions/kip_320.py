@@ -65,8 +65,8 @@ def follower_has_reached_high_watermark(s: Partition, leader: int, follower: int
 
 def follower_is_in_leaders_epoch(s: Partition, leader: int, follower: int) -> bool:
     """The follower follows this replica at the leader epoch that the replica is in."""
-    junior = s.replicas[follower]
-    return junior.leader == leader and junior.leader_epoch == s.replicas[leader].leader_epoch
+    following = s.replicas[follower]
+    return following.leader == leader and following.leader_epoch == s.replicas[leader].leader_epoch
 
 
 FOLLOWER_FETCH = dataclasses.replace(
