@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kafka_spec.impl.run.options import Options
     from kafka_spec.impl.run.outcome import Outcome
 
-KEPT, BROKEN, INCONCLUSIVE = 0, 1, 3
+KEPT, BROKEN, INCONCLUSIVE, INTERNAL = 0, 1, 3, 4
 MOST_BROKERS = 32
 FORMATS = ("text", "json")
 LOG = "state-change.log"
@@ -104,6 +104,9 @@ def run(options: argparse.Namespace) -> int:
         print(f"kafka-spec: ZooKeeper was lost: {error}", file=sys.stderr)
         return INCONCLUSIVE
     sys.stdout.write(json_of(outcome) if options.format == "json" else text_of(outcome))
+    if outcome.errors:
+        print(f"kafka-spec: internal error; please report it: {outcome.errors[0]}", file=sys.stderr)
+        return INTERNAL
     if outcome.stopped:
         print(f"kafka-spec: {outcome.stopped}", file=sys.stderr)
         return INCONCLUSIVE

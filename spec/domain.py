@@ -779,7 +779,11 @@ class BrokerSet(int):
         return broker >= 0 and bool(self >> broker & 1)
 
     def __iter__(self) -> Iterator[int]:
-        return (broker for broker in range(self.bit_length()) if self >> broker & 1)
+        left = int(self) & (1 << self.bit_length()) - 1
+        while left:  # broker numbers may be large, and few
+            lowest = left & -left
+            yield lowest.bit_length() - 1
+            left ^= lowest
 
     def __repr__(self) -> str:
         return show_set(self)
@@ -816,5 +820,4 @@ def first_brokers(count: int) -> BrokerSet:
 
 def show_set(brokers: int) -> str:
     """Print a bit mask as a set of broker numbers, `{0, 2}`."""
-    members = [str(broker) for broker in range(brokers.bit_length()) if brokers >> broker & 1]
-    return "{" + ", ".join(members) + "}"
+    return "{" + ", ".join(map(str, BrokerSet(brokers))) + "}"

@@ -25,6 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marks."""
     config.addinivalue_line("markers", "slow: more than a few seconds; run under one hash seed only")
+    config.addinivalue_line("markers", "unexpected_errors: steps of controllers may meet errors that no step may have")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -55,6 +56,24 @@ def compiled_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         del os.environ["KAFKA_SPEC_CACHE"]
     else:
         os.environ["KAFKA_SPEC_CACHE"] = before
+
+
+@pytest.fixture(autouse=True)
+def errors_of_controllers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A controller that resigns for an error that no step may have hides a defect: such an error fails the test that meets it."""
+    from kafka_spec.impl.controller.controller import Controller
+
+    met: list[Exception] = []
+    move = Controller._move
+
+    def told(self: Controller, error: Exception) -> None:
+        met.append(error)
+        move(self, error)
+
+    monkeypatch.setattr(Controller, "_move", told)
+    yield
+    if met and not request.node.get_closest_marker("unexpected_errors"):
+        raise met[0]
 
 
 @pytest.fixture

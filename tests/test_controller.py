@@ -28,8 +28,10 @@ from kafka_spec.impl.controller.controller_election import ControllerChange
 from kafka_spec.impl.controller.preferred_election import PreferredElection
 from kafka_spec.impl.controller.request_batch import RequestBatch
 from kafka_spec.impl.controller.state_changes import ChangeReplicas
+from kafka_spec.impl.controller.zk_client import ControllerZkClient
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.admin import Admin
+from kafka_spec.impl.coordination.interface import NotEmpty
 from kafka_spec.impl.coordination.memory import Ensemble, Loss, MemorySession
 from kafka_spec.impl.coordination.server import ZooKeeperServer
 from kafka_spec.impl.coordination.zookeeper import Servers
@@ -329,29 +331,38 @@ def test_a_newer_controllers_state_is_left_alone() -> None:
     assert any("StateChangeFailedException: no_newer_controller_wrote" in line for line in cluster.lines)
 
 
-def test_an_error_in_the_fail_over() -> None:
-    """A controller that meets something unreadable in its fail-over gives up; when it is mended, one is elected."""
+def test_an_error_in_the_fail_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A controller that is refused an operation in its fail-over gives up; when that is mended, one is elected."""
     cluster = Cluster(2).settle().create((0, 1))
-    good = cluster.tools.get(znodes.topic("orders"))[0]
-    cluster.tools.set(znodes.topic("orders"), b"nonsense")
+    mend = refuse_brokers(monkeypatch)
     cluster.kill(0)
     for _ in range(50):
         cluster.brokers[1].controller.step()
-    assert any("Error processing event: Undecodable" in line for line in cluster.lines)
+    assert any("Error processing event: NotEmpty" in line for line in cluster.lines)
     assert cluster.brokers[1].controller.life != ControllerState.ACTIVE
-    cluster.tools.set(znodes.topic("orders"), good)
+    mend()
 
     assert cluster.settle().active.controller_id == 1
     assert cluster.state()[0] == 1
 
 
+def refuse_brokers(monkeypatch: pytest.MonkeyPatch) -> Callable[[], object]:
+    """Have controllers be refused to read the brokers; return what ends that."""
+    read = ControllerZkClient.read_brokers
+
+    def refused(self: ControllerZkClient) -> Any:
+        raise NotEmpty(znodes.BROKER_IDS)
+
+    monkeypatch.setattr(ControllerZkClient, "read_brokers", refused)
+    return lambda: monkeypatch.setattr(ControllerZkClient, "read_brokers", read)
+
+
 @pytest.mark.parametrize("loss", list(Loss))
-def test_a_loss_while_giving_up(loss: Loss) -> None:
+def test_a_loss_while_giving_up(loss: Loss, monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection that breaks while a controller gives up, wherever, changes nothing: when all is mended, one is elected."""
     for number in range(20):
         cluster = Cluster(2).settle().create((0, 1))
-        good = cluster.tools.get(znodes.topic("orders"))[0]
-        cluster.tools.set(znodes.topic("orders"), b"nonsense")
+        mend = refuse_brokers(monkeypatch)
         session = cluster.brokers[1].session
         assert isinstance(session, MemorySession)
         session.lose(loss, after=number)
@@ -359,19 +370,20 @@ def test_a_loss_while_giving_up(loss: Loss) -> None:
         for _ in range(40):
             cluster.brokers[1].controller.step()
         assert not session.will_lose
-        cluster.tools.set(znodes.topic("orders"), good)
+        mend()
         assert cluster.settle().state()[0] == 1
 
 
-def test_an_error_in_an_event_ends_it_alone() -> None:
-    """A topic that cannot be read is told in the log; the controller goes on with the next event."""
+def test_an_error_in_an_event_ends_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An operation that is refused is told in the log; the controller goes on with the next event."""
     cluster = Cluster(2).settle()
-    cluster.tools.create(znodes.topic("broken"), b"nonsense")
+    mend = refuse_brokers(monkeypatch)
+    cluster.active.handle(BrokerChange())
     cluster.settle()
-    assert any("Error processing event: Undecodable('/brokers/topics/broken" in line for line in cluster.lines)
-    cluster.tools.delete(znodes.topic("broken"))
+    assert any("Error processing event: NotEmpty('/brokers/ids" in line for line in cluster.lines)
+    mend()
 
-    assert cluster.settle().create((0, 1)).state() == (0, 0, (0, 1), 1)
+    assert cluster.create((0, 1)).state() == (0, 0, (0, 1), 1)
 
 
 def test_preferred_elections() -> None:

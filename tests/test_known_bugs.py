@@ -149,7 +149,7 @@ def unconditional_delete(era: Spec) -> bool:
     while second.life != ControllerState.ACTIVE:
         second.step()
     mine = cluster.tools.exists(znodes.CONTROLLER)
-    cluster.tools.set(znodes.topic("orders"), b"nonsense")
+    cluster.tools.delete(znodes.ISR_CHANGE_NOTIFICATION)  # which it is about to read
     first.session.events()
     while first.life == ControllerState.LOADING or first.agenda:
         first.step()

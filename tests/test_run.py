@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 
@@ -14,6 +15,8 @@ from conftest import Command
 from rich.console import Console
 
 from kafka_spec.impl.cluster import Cluster
+from kafka_spec.impl.controller.core import ControllerCore, Task
+from kafka_spec.impl.controller.topic_changes import TopicChange
 from kafka_spec.impl.coordination.admin import Admin
 from kafka_spec.impl.coordination.memory import Ensemble
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -108,6 +111,28 @@ def test_interrupt(inside: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     done = inside("run", "--seconds", "1", "-q")
 
     assert (done.returncode, done.stdout, done.stderr) == (3, "", "kafka-spec: interrupted\n")
+
+
+@pytest.mark.unexpected_errors
+def test_an_unexpected_error_of_a_controller(inside: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A controller that resigns for an error that no step may have does not hide it: the run goes on, tells it, and ends with 4."""
+    handle, left = TopicChange.handle, [True]
+
+    def once(self: TopicChange, core: ControllerCore) -> Sequence[Task]:
+        if left and left.pop():
+            raise ZeroDivisionError
+        return handle(self, core)
+
+    monkeypatch.setattr(TopicChange, "handle", once)
+    done = inside("run", "--seconds", "2", "--faults", "none")
+
+    assert done.returncode == 4
+    assert "every promise was kept" in done.stdout
+    assert re.search(
+        r"  error +\[Controller id=0 epoch=1\] Unexpected error: ZeroDivisionError\(\) at test_run.py:\d+; ", done.stdout
+    )
+    assert "kafka-spec: internal error; please report it: [Controller id=0 epoch=1] Unexpected error" in done.stderr
+    assert "  2 controllers" in done.stdout
 
 
 def picture(shown: object) -> list[str]:

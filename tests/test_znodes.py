@@ -125,7 +125,7 @@ def test_persistent_paths_can_be_created() -> None:
         (b"7", "which is no object"),
         (b'{"version":1,"leader":1,"isr":[]}', "says nothing of 'leader_epoch'"),
         (b'{"version":1,"leader":"1","leader_epoch":1,"controller_epoch":1,"isr":[]}', "'1' is no number"),
-        (b'{"version":1,"leader":1,"leader_epoch":1,"controller_epoch":1,"isr":7}', "not iterable"),
+        (b'{"version":1,"leader":1,"leader_epoch":1,"controller_epoch":1,"isr":7}', "7 is no list"),
     ],
 )
 def test_undecodable(data: bytes, says: str) -> None:

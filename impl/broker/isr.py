@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Container
+from contextlib import suppress
 
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.coordination import znodes
@@ -155,7 +156,9 @@ class IsrKeeper:
             data, stat = self.session.get(path)
         except NoNode:
             return None
-        holds_it = int(znodes.State.decode(partition, data) == wanted)
+        holds_it = 0
+        with suppress(znodes.Undecodable):
+            holds_it = int(znodes.State.decode(partition, data) == wanted)
         return stat.version if isr_write_took_effect(holds_it, self._k.bad_version) else None
 
     # Telling the controller

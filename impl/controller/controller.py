@@ -4,7 +4,7 @@ An event becomes tasks on the agenda; `step` does one piece of one task, which r
 steps others have their turn, and the process may die: nothing of what is left stands on a Python stack. A task that changes states
 gathers requests and sends them when its last entity is done, as Kafka's handleStateChanges does. Three things end a step early:
 a write that is refused since /controller_epoch has moved, or a session that is over (both end the controller), and a lost
-connection, after which the same step is done again.
+connection, after which the same step is done again. An error that no step may have ends the controller too: another takes over.
 
 What events and tasks do stands in the modules beside this one, one story each. Which row a change takes is PARTITION's and
 REPLICA's to say; who leads is decided by spec/election.py, and the decisions of an era are those of spec/control/eras.py.
@@ -14,9 +14,11 @@ Source: Kafka 2.8 KafkaController.scala, ControllerEventManager.scala.
 
 from __future__ import annotations
 
+import traceback
+
 from kafka_spec.impl.controller.broker_changes import BrokerChange, LogDirEventNotification
 from kafka_spec.impl.controller.controller_election import ControllerChange, ControllerEpochChange, GiveUp
-from kafka_spec.impl.controller.core import ControllerCore, Event
+from kafka_spec.impl.controller.core import ControllerCore, Event, Task
 from kafka_spec.impl.controller.preferred_election import PreferredElectionZnodeChange
 from kafka_spec.impl.controller.topic_changes import IsrChangeNotification, PartitionModifications, TopicChange
 from kafka_spec.impl.controller.zk_client import ControllerMoved
@@ -35,6 +37,9 @@ WATCHED: dict[str, Event] = {
     znodes.PREFERRED_REPLICA_ELECTION: PreferredElectionZnodeChange(),
 }
 """The event of each znode that is watched; beside them the znode of each topic is."""
+
+UNEXPECTED = "Unexpected error"
+"""What stands in the state-change log where a step met an error that no step may have."""
 
 
 class Controller(ControllerCore):
@@ -76,6 +81,8 @@ class Controller(ControllerCore):
             self.has_session = False
         except (CoordinationError, znodes.Undecodable) as error:
             self._fail(error)
+        except Exception as error:
+            self._move(error)
         return True
 
     def _begin(self, event: Event) -> None:
@@ -128,3 +135,23 @@ class Controller(ControllerCore):
             self.events.popleft().refuse()
         self.drop_agenda()
         self.batch.clear()
+
+    def _move(self, error: Exception) -> None:
+        """End this controller for an error that no step may have, and let another take over (triggerControllerMove).
+
+        Kafka does so where requests of a batch were never sent (handleIllegalState), and in a fail-over.
+        """
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{place.filename.rpartition('/')[2]}:{place.lineno}"
+        self.note(Level.ERROR, f"{UNEXPECTED}: {error!r} at {where}; this controller resigns")
+        left: list[Event | Task] = list(self.agenda) or [self.events.popleft()]
+        self.agenda.clear()
+        epoch_version = self.context.epoch_version
+        if self.life != ControllerState.STANDBY:
+            self.resign()
+            self.agenda.append(GiveUp(epoch_version))
+        for waiting in left:
+            try:
+                waiting.refuse()
+            except Exception as refused:
+                self.note(Level.ERROR, f"{UNEXPECTED} of who waited for an answer: {refused!r}")

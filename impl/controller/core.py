@@ -82,7 +82,7 @@ class ControllerCore:
         self.context = ControllerContext()
         self.channels = channels
         self.clock = clock
-        self.zk = ControllerZkClient(session, self.context, bool(self.k.controller_writes_fenced), unclean)
+        self.zk = ControllerZkClient(session, self.context, bool(self.k.controller_writes_fenced), unclean, self.note)
         self.batch = RequestBatch(number, self.context, channels, log)
         self.events: deque[Event] = deque()
         self.agenda: deque[Task] = deque()

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from kafka_spec.impl.controller.core import ControllerCore, Event, Task
 from kafka_spec.impl.controller.state_changes import ChangePartitions
 from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.interface import Delete, NoNode
 from kafka_spec.impl.protocol.errors import Code
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.election import Strategy, preferred_leader_leads
@@ -33,8 +31,8 @@ class PreferredElection(Event):
         answers = {p: Code.UNKNOWN_TOPIC_OR_PARTITION for p in asked if p not in context.assignments}
         needed = []
         for partition in [p for p in asked if p not in answers]:
-            held = context.leadership.get(partition)
-            if held is not None and preferred_leader_leads(context.assignments[partition], held.leader):
+            held, replicas = context.leadership.get(partition), context.assignments[partition]
+            if held is not None and replicas and preferred_leader_leads(replicas, held.leader):
                 answers[partition] = Code.ELECTION_NOT_NEEDED
             else:
                 needed.append(partition)
@@ -77,13 +75,9 @@ class PreferredElectionZnodeChange(Event):
 
     def handle(self, core: ControllerCore) -> Sequence[Task]:
         """See the class."""
-        session = core.session
-        session.exists(znodes.PREFERRED_REPLICA_ELECTION, watch=True)
-        try:
-            data, _ = session.get(znodes.PREFERRED_REPLICA_ELECTION)
-        except NoNode:
+        named = core.zk.read_preferred_election()
+        if named is None:
             return []
-        named = znodes.decode_partitions(znodes.PREFERRED_REPLICA_ELECTION, data)
         return [*PreferredElection(named, lambda _: None).handle(core), EndPreferredElection()]
 
 
@@ -93,7 +87,6 @@ class EndPreferredElection(Task):
 
     def run(self, core: ControllerCore) -> Sequence[Task]:
         """See the class."""
-        with suppress(NoNode):
-            core.zk.write(Delete(znodes.PREFERRED_REPLICA_ELECTION))
+        core.zk.delete_all([znodes.PREFERRED_REPLICA_ELECTION])
         core.events.append(PreferredElectionZnodeChange())
         return []

@@ -104,6 +104,10 @@ class ChangeReplicas(Task):
                 return
             except StateZnodeChanged:
                 continue
+            except NoNode as error:  # the znode went between the read and the write
+                core.batch.add_stop_replica(replica, partition)
+                core.note(Level.ERROR, f"{self.trigger} of replica {replica} of partition {partition} failed: {error!r}")
+                return
 
 
 def change_partitions(trigger: str, todo: Sequence[TopicPartition], strategy: Strategy = Strategy.OFFLINE) -> list[Task]:

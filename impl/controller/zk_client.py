@@ -2,6 +2,10 @@
 
 Writes are fenced by the version of /controller_epoch, in the eras that do so. Nothing is decided here.
 
+A content that cannot be read is noted and stands for nothing: for a topic without partitions or configuration, as in Kafka, for a
+broker that is not registered, for a partition without a state. So it stops nothing that concerns others. So does one that names
+a broker beyond `LARGEST_BROKER`.
+
 Source: Kafka 2.8 KafkaZkClient.scala (retryRequestsUntilConnected with a ZkVersionCheck).
 """
 
@@ -9,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
+from itertools import chain
 from typing import TypeVar
 
 from kafka_spec.impl.controller.context import ControllerContext, following, written
@@ -20,6 +26,7 @@ from kafka_spec.impl.coordination.interface import (
     Delete,
     MultiRefused,
     NoNode,
+    NotEmpty,
     Operation,
     Result,
     Session,
@@ -28,9 +35,12 @@ from kafka_spec.impl.coordination.interface import (
 )
 from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.impl.protocol.registration import BrokerRegistration
+from kafka_spec.impl.protocol.state_change_log import Level
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 Content = TypeVar("Content")
+LARGEST_BROKER = 1_000_000
+"""Kafka's brokers may have larger numbers; sets of brokers are bits of an integer here, and may not fill the memory."""
 
 
 class ControllerMoved(Exception):  # noqa: N818 - Kafka's name
@@ -44,8 +54,15 @@ class StateZnodeChanged(Exception):  # noqa: N818 - says what happened
 class ControllerZkClient:
     """A session with ZooKeeper, and what a controller does with it; what it has written is cached in the context."""
 
-    def __init__(self, session: Session, context: ControllerContext, is_fenced: bool, unclean_by_default: bool) -> None:
-        """`is_fenced` says whether writes check /controller_epoch.
+    def __init__(
+        self,
+        session: Session,
+        context: ControllerContext,
+        is_fenced: bool,
+        unclean_by_default: bool,
+        note: Callable[[Level, str], object],
+    ) -> None:
+        """`is_fenced` says whether writes check /controller_epoch; `note` writes a line into the state-change log.
 
         `unclean_by_default` is the broker's unclean.leader.election.enable, for topics that do not say.
         """
@@ -53,6 +70,7 @@ class ControllerZkClient:
         self._context = context
         self._is_fenced = is_fenced
         self._unclean_by_default = unclean_by_default
+        self._note = note
 
     # Writes
 
@@ -98,9 +116,9 @@ class ControllerZkClient:
         self._context.leadership[partition] = written(state, stat.version)
 
     def delete_all(self, paths: Iterable[str]) -> None:
-        """Delete znodes one by one; those that are gone already are passed over."""
+        """Delete znodes one by one; those that are gone already, or that somebody has put others below, are passed over."""
         for path in paths:
-            with suppress(NoNode):
+            with suppress(NoNode, NotEmpty):
                 self.write(Delete(path))
 
     # Reads
@@ -109,28 +127,39 @@ class ControllerZkClient:
         """Return what the state znode of a partition holds; None if there is none, or nothing that can be read."""
         try:
             data, stat = self.session.get(znodes.state(partition))
-            return written(znodes.State.decode(partition, data), stat.version)
-        except (NoNode, znodes.Undecodable):
+        except NoNode:
             return None
+        path = znodes.state(partition)
+        state = self._decoded(lambda: znodes.State.decode(partition, data), lambda one: _bounded(path, (one.leader, *one.isr)))
+        return None if state is None else written(state, stat.version)
 
     def read_brokers(self) -> dict[int, tuple[BrokerRegistration, int]]:
         """Return the registered brokers, each with its epoch; watch for others."""
         brokers = {}
-        for number in sorted(map(int, self.session.children(znodes.BROKER_IDS, watch=True))):
+        names = self.session.children(znodes.BROKER_IDS, watch=True)
+        for number in sorted(
+            number for name in names if (number := self._decoded(partial(znodes.broker_number, name))) is not None
+        ):
             try:
                 data, stat = self.session.get(znodes.broker(number))
             except NoNode:
                 continue
-            brokers[number] = (znodes.decode_broker(number, data), stat.czxid)
+            registration = self._decoded(partial(znodes.decode_broker, number, data))
+            if registration is not None:
+                brokers[number] = (registration, stat.czxid)
         return brokers
 
     def read_topic(self, topic: str) -> dict[TopicPartition, tuple[int, ...]]:
-        """Return the assignment of a topic, and watch it."""
+        """Return the assignment of a topic, and watch it; none if it cannot be read (TopicZNode.decode)."""
         try:
             data, _ = self.session.get(znodes.topic(topic), watch=True)
         except NoNode:
             return {}
-        return {TopicPartition(topic, number): replicas for number, replicas in znodes.Topic.decode(topic, data).partitions.items()}
+        found = self._decoded(
+            lambda: znodes.Topic.decode(topic, data),
+            lambda one: _bounded(znodes.topic(topic), chain.from_iterable(one.partitions.values())),
+        )
+        return {} if found is None else {TopicPartition(topic, number): one for number, one in found.partitions.items()}
 
     def read_notifications(self, folder: str, decode: Callable[[str, bytes], Content]) -> dict[str, Content | None]:
         """Return the paths of notifications with what they say, None where that cannot be read; watch for more."""
@@ -138,16 +167,49 @@ class ControllerZkClient:
         for name in self.session.children(folder, watch=True):
             path = f"{folder}/{name}"
             try:
-                found[path] = decode(path, self.session.get(path)[0])
-            except (NoNode, znodes.Undecodable):
+                data, _ = self.session.get(path)
+            except NoNode:
                 found[path] = None
+            else:
+                found[path] = self._decoded(partial(decode, path, data))
         return found
 
+    def read_preferred_election(self) -> tuple[TopicPartition, ...] | None:
+        """Return what /admin/preferred_replica_election names, nothing if that cannot be read; None if it is not there."""
+        path = znodes.PREFERRED_REPLICA_ELECTION
+        self.session.exists(path, watch=True)
+        try:
+            data, _ = self.session.get(path)
+        except NoNode:
+            return None
+        return self._decoded(lambda: znodes.decode_partitions(path, data)) or ()
+
     def unclean_is_enabled(self, partition: TopicPartition) -> bool:
-        """Whether the topic, or else the broker, lets a replica outside the ISR lead."""
+        """Whether the topic, or else the broker, lets a replica outside the ISR lead.
+
+        A configuration that cannot be read says nothing (ConfigEntityZNode.decode).
+        """
         path = znodes.topic_config(partition.topic)
         try:
-            config = znodes.decode_config(path, self.session.get(path)[0])
+            data, _ = self.session.get(path)
         except NoNode:
             config = {}
+        else:
+            config = self._decoded(lambda: znodes.decode_config(path, data)) or {}
         return config.get("unclean.leader.election.enable", str(self._unclean_by_default).lower()) == "true"
+
+    def _decoded(self, decode: Callable[[], Content], check: Callable[[Content], object] = lambda _: None) -> Content | None:
+        """Return a content; None if it cannot be read, or a check raises `Undecodable`, which is noted."""
+        try:
+            content = decode()
+            check(content)
+        except znodes.Undecodable as error:
+            self._note(Level.ERROR, f"{error}")
+            return None
+        return content
+
+
+def _bounded(path: str, brokers: Iterable[int]) -> None:
+    """Refuse a content that names a broker beyond the largest."""
+    if (largest := max(brokers, default=0)) > LARGEST_BROKER:
+        raise znodes.Undecodable(f"{path} names broker {largest:,}, and {LARGEST_BROKER:,} is the largest that there may be here")

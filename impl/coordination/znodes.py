@@ -9,6 +9,7 @@ Source: Kafka 2.8 ZkData.scala.
 from __future__ import annotations
 
 import json
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,6 +46,10 @@ PERSISTENT = (
 )
 """What a broker makes sure of when it starts, parents first."""
 
+NOBODY = -1
+"""The leader of a partition that has none."""
+SHOWN = 300
+"""How many bytes of a content a message shows."""
 LOG_DIR_FAILURE = 1
 """The only event that a log_dir_event tells of."""
 
@@ -56,6 +61,14 @@ class Undecodable(ValueError):  # noqa: N818 - says what is wrong
 def broker(number: int) -> str:
     """Return the path of a broker's registration."""
     return f"{BROKER_IDS}/{number}"
+
+
+def broker_number(name: str) -> int:
+    """Return the number of a broker whose registration has this name."""
+    try:
+        return _broker(int(name))
+    except (TypeError, ValueError):
+        raise Undecodable(f"{BROKER_IDS}/{name} is no broker: its name is no number of one") from None
 
 
 def topic(name: str) -> str:
@@ -118,7 +131,7 @@ class Controller:
     def decode(cls, data: bytes) -> Controller:
         """Return what a content says."""
         with _Content(CONTROLLER, data) as content:
-            return cls(_number(content["brokerid"]), int(content["timestamp"]))
+            return cls(_broker(content["brokerid"]), int(content["timestamp"]))
 
 
 def encode_controller_epoch(epoch: int) -> bytes:
@@ -129,9 +142,9 @@ def encode_controller_epoch(epoch: int) -> bytes:
 def decode_controller_epoch(data: bytes) -> int:
     """Return what a content of /controller_epoch says."""
     try:
-        return int(data.decode())
+        return _number(int(data.decode()))
     except ValueError:
-        raise Undecodable(f"{CONTROLLER_EPOCH} holds {data!r}, which is no number") from None
+        raise Undecodable(f"{CONTROLLER_EPOCH} holds {_shown(data)}, which is no number") from None
 
 
 def encode_broker(registration: BrokerRegistration) -> bytes:
@@ -160,16 +173,17 @@ def decode_broker(number: int, data: bytes) -> BrokerRegistration:
         version = _number(content["version"])
         protocols = content.get("listener_security_protocol_map") or {}
         if version == 1:
-            endpoints = [Endpoint(str(content["host"]), _number(content["port"]))]
+            endpoints = [Endpoint(_text(content["host"]), _number(content["port"]))]
         else:
-            endpoints = [_endpoint(text, protocols) for text in content["endpoints"]]
+            endpoints = [_endpoint(text, protocols) for text in _list(content["endpoints"])]
+        rack, features = content.get("rack"), content.get("features") or {}
         return BrokerRegistration(
             number,
             tuple(endpoints),
-            content.get("rack"),
+            None if rack is None else _text(rack),
             _number(content["jmx_port"]),
             int(content.get("timestamp", 0)),
-            content.get("features") or {},
+            {_text(name): {_text(k): _number(level) for k, level in levels.items()} for name, levels in features.items()},
             version,
         )
 
@@ -178,8 +192,9 @@ def _endpoint(text: str, protocols: Mapping[str, str]) -> Endpoint:
     listener, separator, address = text.partition("://")
     host, colon, port = address.rpartition(":")
     if not separator or not colon:
-        raise ValueError(text)
-    return Endpoint(host.removeprefix("[").removesuffix("]"), int(port), listener, protocols.get(listener, listener))
+        raise ValueError(_shown(text))
+    protocol = _text(protocols.get(listener, listener))
+    return Endpoint(_text(host.removeprefix("[").removesuffix("]")), _number(int(port)), _text(listener), protocol)
 
 
 @dataclass(frozen=True)
@@ -224,7 +239,7 @@ def _lists(replicas: Mapping[int, Sequence[int]]) -> dict[str, list[int]]:
 
 
 def _replicas(content: Mapping[str, Sequence[Any]]) -> dict[int, tuple[int, ...]]:
-    return {int(partition): tuple(map(_number, replicas)) for partition, replicas in content.items()}
+    return {_partition(int(number)): tuple(map(_broker, _list(replicas))) for number, replicas in content.items()}
 
 
 @dataclass(frozen=True)
@@ -252,8 +267,9 @@ class State:
     def decode(cls, partition: TopicPartition, data: bytes) -> State:
         """Return what a content says."""
         with _Content(state(partition), data) as content:
-            isr = tuple(map(_number, content["isr"]))
-            return cls(_number(content["leader"]), _number(content["leader_epoch"]), isr, _number(content["controller_epoch"]))
+            isr, leader = tuple(map(_broker, _list(content["isr"]))), _number(content["leader"])
+            epochs = _number(content["leader_epoch"]), _number(content["controller_epoch"])
+            return cls(leader if leader == NOBODY else _broker(leader), epochs[0], isr, epochs[1])
 
 
 def encode_config(config: Mapping[str, str]) -> bytes:
@@ -264,7 +280,7 @@ def encode_config(config: Mapping[str, str]) -> bytes:
 def decode_config(path: str, data: bytes) -> dict[str, str]:
     """Return what the content of a configuration says."""
     with _Content(path, data) as content:
-        return {str(name): str(value) for name, value in dict(content["config"]).items()}
+        return {name: _text(value) for name, value in content["config"].items()}
 
 
 def encode_partitions(partitions: Sequence[TopicPartition]) -> bytes:
@@ -275,7 +291,7 @@ def encode_partitions(partitions: Sequence[TopicPartition]) -> bytes:
 def decode_partitions(path: str, data: bytes) -> tuple[TopicPartition, ...]:
     """Return the partitions that such a content names."""
     with _Content(path, data) as content:
-        return tuple(TopicPartition(str(p["topic"]), _number(p["partition"])) for p in content["partitions"])
+        return tuple(TopicPartition(_text(p["topic"]), _partition(p["partition"])) for p in _list(content["partitions"]))
 
 
 def encode_log_dir_event(number: int) -> bytes:
@@ -288,7 +304,7 @@ def decode_log_dir_event(path: str, data: bytes) -> int:
     with _Content(path, data) as content:
         if content["event"] != LOG_DIR_FAILURE:
             raise ValueError(f"event {content['event']}")
-        return _number(content["broker"])
+        return _broker(content["broker"])
 
 
 def encode_reassignment(targets: Mapping[TopicPartition, Sequence[int]]) -> bytes:
@@ -301,8 +317,8 @@ def decode_reassignment(data: bytes) -> dict[TopicPartition, tuple[int, ...]]:
     """Return the target replicas that /admin/reassign_partitions names."""
     with _Content(REASSIGN_PARTITIONS, data) as content:
         return {
-            TopicPartition(str(p["topic"]), _number(p["partition"])): tuple(map(_number, p["replicas"]))
-            for p in content["partitions"]
+            TopicPartition(_text(p["topic"]), _partition(p["partition"])): tuple(map(_broker, _list(p["replicas"])))
+            for p in _list(content["partitions"])
         }
 
 
@@ -311,9 +327,41 @@ def _json(content: Mapping[str, Any]) -> bytes:
 
 
 def _number(value: Any) -> int:
-    if type(value) is not int:
-        raise TypeError(f"{value!r} is no number")
+    """Return a number as Kafka has them, of 32 bits."""
+    if type(value) is not int or not -(1 << 31) <= value < 1 << 31:
+        raise TypeError(f"{_shown(value)} is no number")
     return value
+
+
+def _partition(value: Any) -> int:
+    if _number(value) < 0:
+        raise ValueError(f"{value} is no number of a partition")
+    return int(value)
+
+
+def _broker(value: Any) -> int:
+    if _number(value) < 0:
+        raise ValueError(f"{value} is no number of a broker")
+    return int(value)
+
+
+def _text(value: Any) -> str:
+    """Return a text that can be sent on: half a surrogate pair cannot."""
+    if type(value) is not str:
+        raise TypeError(f"{_shown(value)} is no text")
+    value.encode()
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if type(value) is not list:
+        raise TypeError(f"{_shown(value)} is no list")
+    return value
+
+
+def _shown(value: object) -> str:
+    """Return a value as messages show it, however deep and long it is."""
+    return reprlib.repr(value) if not isinstance(value, bytes) else repr(value[:SHOWN]) + ("..." if len(value) > SHOWN else "")
 
 
 class _Content:
@@ -326,14 +374,14 @@ class _Content:
     def __enter__(self) -> dict[str, Any]:
         try:
             content = json.loads(self._data)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Undecodable(f"{self._path} holds no JSON: {error}") from None
         if not isinstance(content, dict):
-            raise Undecodable(f"{self._path} holds {content!r}, which is no object")
+            raise Undecodable(f"{self._path} holds {_shown(content)}, which is no object")
         return content
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, KeyError):
-            raise Undecodable(f"{self._path} says nothing of {error.args[0]!r}: {self._data!r}") from None
-        if isinstance(error, (TypeError, ValueError, AttributeError)):
-            raise Undecodable(f"{self._path} holds what is not meant there ({error}): {self._data!r}") from None
+            raise Undecodable(f"{self._path} says nothing of {error.args[0]!r}: {_shown(self._data)}") from None
+        if isinstance(error, (TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)):
+            raise Undecodable(f"{self._path} holds what is not meant there ({error}): {_shown(self._data)}") from None

@@ -13,6 +13,7 @@ ELECTED = re.compile(
     r"\[Controller id=\d+ epoch=(?P<controller>\d+)\] Changed partition (?P<topic>\S+)-(?P<partition>\d+) from (?P<source>\w+) "
     r"to OnlinePartition with state LeaderAndIsr\(leader=(?P<leader>\d+), leaderEpoch=(?P<epoch>\d+), "
 )
+UNEXPECTED = re.compile(r"\[Controller id=\d+ epoch=\d+\] Unexpected error.*")
 WHY = {
     "NewPartition": "first",
     "OfflinePartition": "after a failure",
@@ -39,6 +40,8 @@ class Observer:
     def __init__(self, write: Callable[[str], object], clock: Callable[[], float], news: Callable[[str], object]) -> None:
         """`write` takes the lines for the file, `news` what people see; `clock` returns seconds since the run began."""
         self.elections: list[Election] = []
+        self.errors: list[str] = []
+        """What controllers say of errors that no step may have, and resign for."""
         self.faults: Counter[str] = Counter()
         self.newest: deque[str] = deque(maxlen=NEWEST)
         self._write = write
@@ -48,6 +51,9 @@ class Observer:
     def line(self, line: str) -> None:
         """Take a line of the state-change log."""
         self._write(line)
+        if (error := UNEXPECTED.search(line)) is not None:
+            self.errors.append(error[0])
+            self.tell(error[0])
         found = ELECTED.search(line)
         if found is not None:
             partition = TopicPartition(found["topic"], int(found["partition"]))

@@ -53,6 +53,8 @@ class Outcome:
     partitions: tuple[PartitionOutcome, ...]
     stopped: str = ""
     """Why the run was stopped before its end; then nothing was judged, and partitions are as brokers believe."""
+    errors: tuple[str, ...] = ()
+    """Errors that no step of a controller may have, for which it resigned: defects of the implementation."""
 
     @property
     def kept(self) -> bool:
@@ -130,6 +132,7 @@ def _outcome(
         {name: observer.faults[name] for name in options.faults if observer.faults[name]},
         partitions,
         stopped,
+        tuple(observer.errors),
     )
 
 

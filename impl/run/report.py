@@ -42,6 +42,7 @@ def text_of(outcome: Outcome) -> str:
     ]
     if len(outcome.partitions) > SHOWN_PARTITIONS:
         lines.append(_line("", f"and {len(outcome.partitions) - SHOWN_PARTITIONS} more partitions"))
+    lines += [_line("error", error) for error in outcome.errors]
     if stopped:
         believed = "leaders and ISRs are those that brokers believe in"
         return "\n".join([*lines, _line("verdict", f"INCONCLUSIVE: {stopped}; {believed}")]) + "\n"
@@ -104,6 +105,7 @@ def json_of(outcome: Outcome) -> str:
                 "faults": list(options.faults),
                 "kept": outcome.kept,
                 "stopped": outcome.stopped,
+                "errors": list(outcome.errors),
                 "rested": outcome.rested,
                 "happened": dict(outcome.faults),
                 "produced": dict(outcome.produced),
