@@ -168,7 +168,8 @@ def choice_lines(choice: Choice) -> list[str]:
     guards, effects = choice
     lines = []
     if guards:
-        lines += textwrap.wrap(f"[{' and '.join(guards)}]", WIDTH, subsequent_indent="  ", break_long_words=False)
+        whole = [guard.replace("not ", "not\N{NO-BREAK SPACE}") for guard in guards]
+        lines += textwrap.wrap(f"[{' and '.join(whole)}]", WIDTH, subsequent_indent="  ", break_long_words=False)
     if effects:
         lines += textwrap.wrap(f"/ {', '.join(effects)}", WIDTH, subsequent_indent="   ", break_long_words=False)
     return [line.replace("  ", "\N{NO-BREAK SPACE}\N{NO-BREAK SPACE}") for line in lines]

@@ -29,8 +29,8 @@ TLA_WORDS = {
 def transitions_text(machine: Machine) -> str:
     """Return what `transitions.Machine(model, **configuration)` takes, as JSON.
 
-    Guards are `conditions`, effects run in `before`: there an exception leaves the old state. Transitions to any state that
-    bypass the guards (the library's default) are off.
+    Guards are `conditions`, those that must not hold `unless`; effects run in `before`: there an exception leaves the old state.
+    Transitions to any state that bypass the guards (the library's default) are off.
     """
     configuration = {
         "name": machine.name,
@@ -43,6 +43,7 @@ def transitions_text(machine: Machine) -> str:
                 "source": [source.name for source in row.sources],
                 "dest": row.target.name,
                 "conditions": [name_of(guard) for guard in row.guards],
+                "unless": [name_of(guard) for guard in row.unless],
                 "before": [name_of(effect) for effect in row.effects],
             }
             for row in machine.rows

@@ -18,7 +18,7 @@ from kafka_spec.spec.table import Machine, Row, Spec, SpecError, name_of
 
 Status: TypeAlias = Literal["same", "added", "removed", "changed"]
 Choice: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
-"""The names of guards and of effects of one row."""
+"""The conditions (guards, and `not` those of `unless`) and the names of the effects of one row."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ def arrows(machine: Machine) -> tuple[Arrow, ...]:
 
 
 def choice_of(row: Row) -> Choice:
-    """Return the names of a row's guards and effects."""
-    return tuple(map(name_of, row.guards)), tuple(map(name_of, row.effects))
+    """Return the conditions of a row, and the names of its effects."""
+    return row.conditions, tuple(map(name_of, row.effects))
 
 
 def _gathered(single: Iterable[tuple[str, enum.IntEnum, enum.IntEnum, str, Choice, Status]]) -> tuple[Arrow, ...]:

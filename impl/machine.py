@@ -28,6 +28,7 @@ from kafka_spec.spec.table import Machine, Overlap, Row, SpecError, name_of
 Method = TypeVar("Method", bound=Callable[..., Any])
 Inputs = TypeVar("Inputs")
 Entity: TypeAlias = tuple[Hashable, ...]
+Call: TypeAlias = Callable[[transitions.EventData], Any]
 INPUTS = "inputs"
 """The parameter of a row function that sees what was handed to `fire`."""
 
@@ -49,7 +50,8 @@ class Attempt:
     """What came of one `fire`.
 
     `target` is the state that was entered, None where the machine stayed. Then `wanted` is the state that the trigger asks for,
-    `allowed` the states from which the table allows it, and `false` the guards that did not hold, none if the attempt was illegal.
+    `allowed` the states from which the table allows it, and `false` the conditions that were not met, none if the attempt was
+    illegal.
     """
 
     machine: Machine
@@ -186,7 +188,7 @@ class _Rows:
 
     def transition(self, row: Row, source: enum.IntEnum) -> Any:
         """Return one row and source in the form of `transitions`; effects run before the state changes, never after."""
-        conditions = [self._condition(name_of(g)) for g in row.guards]
+        conditions = [self._condition(call, wanted, words) for call, wanted, words in self._looks(row)]
         effects = [self._refusal(row)] if row.waits_for else [self._call(name_of(e)) for e in row.effects]
         return {
             "trigger": row.trigger,
@@ -196,7 +198,7 @@ class _Rows:
             "before": effects,
         }
 
-    def _call(self, name: str) -> Callable[[transitions.EventData], Any]:
+    def _call(self, name: str) -> Call:
         """Return a call of the actor's method with the inputs, and those parts of the entity that its parameters name."""
         parameters = _parameters(self._actor, name)
         places = [None if parameter == INPUTS else self._names.index(parameter) for parameter in parameters]
@@ -212,14 +214,19 @@ class _Rows:
 
         return call
 
-    def _condition(self, name: str) -> Callable[[transitions.EventData], bool]:
+    def _looks(self, row: Row) -> list[tuple[Call, bool, str]]:
+        """Return for each guard of a row how to ask the actor, which answer is wanted, and the condition in words."""
+        wanted = [True] * len(row.guards) + [False] * len(row.unless)
+        calls = [self._call(name_of(guard)) for guard in row.looks]
+        return list(zip(calls, wanted, row.conditions, strict=True))
+
+    def _condition(self, call: Call, wanted: bool, words: str) -> Callable[[transitions.EventData], bool]:
         """Return a guard for `transitions`, which compares with True: a set of brokers that is not empty would count as false."""
-        call = self._call(name)
 
         def holds(event: transitions.EventData) -> bool:
-            held = bool(call(event))
+            held = bool(call(event)) == wanted
             if not held:
-                event.model.false.append(name)  # type: ignore[attr-defined]
+                event.model.false.append(words)  # type: ignore[attr-defined]
             return held
 
         return holds
@@ -227,11 +234,11 @@ class _Rows:
     def _no_other_fits(self, row: Row, source: enum.IntEnum) -> Callable[[transitions.EventData], bool]:
         """Return a last condition, which holds, or raises if another row could fire too."""
         others = [r for r in self._machine.rows_of(row.trigger) if r is not row and source in r.sources]
-        guards = [(other, [self._call(name_of(g)) for g in other.guards]) for other in others]
+        looks = [(other, self._looks(other)) for other in others if not row.excludes(other)]
 
         def alone(event: transitions.EventData) -> bool:
-            for other, calls in guards:
-                if all(call(event) for call in calls):
+            for other, guards in looks:
+                if all(bool(call(event)) == wanted for call, wanted, _ in guards):
                     raise Overlap(
                         f"machine {self._machine.name}: {row.trigger} in {source.name} fits {row.label!r} and {other.label!r}; "
                         "make their guards exclude each other"
@@ -314,7 +321,7 @@ def _marked(
         name_of(function)
         for machine in (*(machine for machine, _ in machines), *every_era)
         for row in machine.rows
-        for function in (*row.guards, *row.effects)
+        for function in (*row.looks, *row.effects)
     }  # fmt: skip
     if unused := sorted(set(marked) - named):
         raise SpecError(
@@ -337,7 +344,7 @@ def _check_row(
 ) -> None:
     """Refuse a row whose guards and effects the actor cannot run."""
     where = f"machine {machine.name}, row {row.label!r}"
-    needed = [(name_of(g), "guard") for g in row.guards]
+    needed = [(name_of(g), "guard") for g in row.looks]
     needed += [(name_of(e), "effect") for e in row.effects if not row.waits_for]
     for name, mark in needed:
         if name not in marked:

@@ -29,7 +29,7 @@ TABLE = ("format", "version", "name", "era", "cites", "entity", "states", "initi
 STATES = ("name", "says", "members")
 MEMBER = ("name", "value", "says")
 NAMED = ("name", "says")
-ROW = ("trigger", "sources", "target", "guards", "effects", "cites", "kind", "waits_for")
+ROW = ("trigger", "sources", "target", "guards", "unless", "effects", "cites", "kind", "waits_for")
 KINDS = ("transition", "initialisation")
 IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,99}")
 STATE = re.compile(r"[A-Z][A-Z0-9_]{0,98}[A-Z0-9]|[A-Z]")
@@ -73,7 +73,7 @@ def table_plain(machine: Machine) -> dict[str, Any]:
             "members": [{"name": s.name, "value": int(s), "says": says.get(s.name, "")} for s in machine.states],
         },
         "initial": machine.initial.name,
-        "guards": _named(function for row in machine.rows for function in row.guards),
+        "guards": _named(function for row in machine.rows for function in row.looks),
         "effects": _named(function for row in machine.rows for function in row.effects),
         "rows": [
             {
@@ -81,6 +81,7 @@ def table_plain(machine: Machine) -> dict[str, Any]:
                 "sources": [source.name for source in row.sources],
                 "target": row.target.name,
                 "guards": [_name(guard) for guard in row.guards],
+                "unless": [_name(guard) for guard in row.unless],
                 "effects": [_name(effect) for effect in row.effects],
                 "cites": row.cites,
                 "kind": row.kind,
@@ -134,7 +135,7 @@ def load_table(text: str, bind: Mapping[Name, Function] | None = None) -> Machin
         SpecError: the text is no table of version 1, or `bind` names what the table has not.
     """
     table = _table(_parsed(text))
-    known = {_name(function) for row in table.rows for function in (*row.guards, *row.effects)}
+    known = {_name(function) for row in table.rows for function in (*row.looks, *row.effects)}
     if wrong := [name for name in bind or {} if name not in known]:
         raise SpecError(
             f"bind: machine {table.name} has no guard or effect {wrong[0]!r}; it has {', '.join(sorted(known)) or 'none'}"
@@ -189,7 +190,7 @@ def _table(plain: Any) -> Machine:
         cites=_text(plain["cites"], "cites"),
         era=_text(plain["era"], "era"),
     )
-    used = {"guards": {g for row in machine.rows for g in row.guards}, "effects": {e for row in machine.rows for e in row.effects}}
+    used = {"guards": {g for row in machine.rows for g in row.looks}, "effects": {e for row in machine.rows for e in row.effects}}
     for kind, names in used.items():
         if idle := [name for name in says[kind] if name not in names]:
             raise SpecError(f"{kind}: {idle[0]!r} stands in no row; take it out, or name it in a row")
@@ -239,11 +240,11 @@ def _docs(plain: Any, where: str) -> dict[str, str]:
 def _row(plain: Any, states: type[enum.IntEnum], says: Mapping[str, Mapping[str, str]], where: str) -> Row:
     _keys(plain, ROW, where)
 
-    def names(kind: str) -> tuple[Unbound, ...]:
+    def names(key: str, kind: str) -> tuple[Unbound, ...]:
         found = []
-        for name in _names(plain[kind], f"{where}.{kind}"):
+        for name in _names(plain[key], f"{where}.{key}"):
             if name not in says[kind]:
-                raise SpecError(f'{where}.{kind}: {name!r} is not listed; add {{"name": "{name}", "says": ""}} to {kind}')
+                raise SpecError(f'{where}.{key}: {name!r} is not listed; add {{"name": "{name}", "says": ""}} to {kind}')
             unbound = Unbound(name)
             unbound.says = says[kind][name]
             found.append(unbound)
@@ -258,8 +259,9 @@ def _row(plain: Any, states: type[enum.IntEnum], says: Mapping[str, Mapping[str,
         trigger=_matched(plain["trigger"], IDENTIFIER, f"{where}.trigger"),
         sources=tuple(sources),
         target=_state(plain["target"], states, f"{where}.target"),
-        guards=names("guards"),
-        effects=names("effects"),
+        guards=names("guards", "guards"),
+        unless=names("unless", "guards"),
+        effects=names("effects", "effects"),
         cites=_text(plain["cites"], f"{where}.cites"),
         kind=plain["kind"],
         waits_for=_text(plain["waits_for"], f"{where}.waits_for"),

@@ -38,9 +38,8 @@ class ReplicaState(enum.IntEnum):
 
 NON_EXISTENT, NEW, ONLINE, OFFLINE, DELETION_STARTED, DELETION_SUCCESSFUL, DELETION_INELIGIBLE = ReplicaState
 
-OFFLINE_FROM_ISR = ("leadership_is_known", "no_newer_controller_wrote", "isr_contains_replica")
-OFFLINE_OUTSIDE_ISR = ("leadership_is_known", "no_newer_controller_wrote", "isr_does_not_contain_replica")
-OFFLINE_UNLED = ("leadership_is_unknown",)
+LED = ("leadership_is_known", "no_newer_controller_wrote")
+IN_ISR = ("isr_contains_replica",)
 REMOVAL = ("send_stop_replica", "write_isr_without_replica", "send_leader_and_isr_to_other_replicas")
 NO_REMOVAL = ("send_stop_replica", "refresh_leadership", "send_leader_and_isr_to_other_replicas")
 
@@ -62,18 +61,19 @@ REPLICA = Machine(
             "new_replica",
             (NON_EXISTENT,),
             NEW,
-            guards=("leadership_is_known", "replica_is_not_cached_leader"),
+            guards=("leadership_is_known",),
+            unless=("replica_is_cached_leader",),
             effects=("send_leader_and_isr_to_replica",),
             cites=f"{SOURCE}: case NewReplica",
             waits_for="partition reassignment",
         ),
-        Row("new_replica", (NON_EXISTENT,), NEW, guards=("leadership_is_unknown",), cites=f"{SOURCE}: case NewReplica"),
+        Row("new_replica", (NON_EXISTENT,), NEW, unless=("leadership_is_known",), cites=f"{SOURCE}: case NewReplica"),
         Row("online_replica", (NEW,), ONLINE, guards=("replica_is_assigned",), cites=f"{SOURCE}: case OnlineReplica"),
         Row(
             "online_replica",
             (NEW,),
             ONLINE,
-            guards=("replica_is_not_assigned",),
+            unless=("replica_is_assigned",),
             effects=("append_replica_to_assignment",),
             cites=f"{SOURCE}: case OnlineReplica, an error line in 2.8, the normal way in 0.10",
             waits_for="partition reassignment",
@@ -90,14 +90,14 @@ REPLICA = Machine(
             "online_replica",
             (ONLINE, OFFLINE, DELETION_INELIGIBLE),
             ONLINE,
-            guards=("leadership_is_unknown",),
+            unless=("leadership_is_known",),
             cites=f"{SOURCE}: case OnlineReplica",
         ),
         Row(
             "offline_replica",
             (ONLINE, OFFLINE, DELETION_INELIGIBLE),
             OFFLINE,
-            guards=OFFLINE_FROM_ISR,
+            guards=(*LED, *IN_ISR),
             effects=REMOVAL,
             cites=f"{SOURCE}: case OfflineReplica, removeReplicasFromIsr",
         ),
@@ -105,7 +105,8 @@ REPLICA = Machine(
             "offline_replica",
             (ONLINE, OFFLINE, DELETION_INELIGIBLE),
             OFFLINE,
-            guards=OFFLINE_OUTSIDE_ISR,
+            guards=LED,
+            unless=IN_ISR,
             effects=NO_REMOVAL,
             cites=f"{SOURCE}: case OfflineReplica, doRemoveReplicasFromIsr: partitionsWithoutReplicaInIsr",
         ),
@@ -113,7 +114,7 @@ REPLICA = Machine(
             "offline_replica",
             (ONLINE, OFFLINE, DELETION_INELIGIBLE),
             OFFLINE,
-            guards=OFFLINE_UNLED,
+            unless=("leadership_is_known",),
             effects=("send_stop_replica",),
             cites=f"{SOURCE}: case OfflineReplica, partitionsWithoutLeadership (KAFKA-6650)",
         ),
@@ -121,7 +122,7 @@ REPLICA = Machine(
             "offline_replica",
             (NEW,),
             OFFLINE,
-            guards=OFFLINE_UNLED,
+            unless=("leadership_is_known",),
             effects=("send_stop_replica",),
             cites=f"{SOURCE}: case OfflineReplica",
             waits_for="topic deletion",
@@ -130,7 +131,7 @@ REPLICA = Machine(
             "offline_replica",
             (NEW,),
             OFFLINE,
-            guards=OFFLINE_FROM_ISR,
+            guards=(*LED, *IN_ISR),
             effects=REMOVAL,
             cites=f"{SOURCE}: case OfflineReplica",
             waits_for="partition reassignment",
@@ -139,7 +140,8 @@ REPLICA = Machine(
             "offline_replica",
             (NEW,),
             OFFLINE,
-            guards=OFFLINE_OUTSIDE_ISR,
+            guards=LED,
+            unless=IN_ISR,
             effects=NO_REMOVAL,
             cites=f"{SOURCE}: case OfflineReplica",
             waits_for="partition reassignment",
@@ -187,7 +189,7 @@ REPLICA = Machine(
             "startup",
             (NON_EXISTENT,),
             DELETION_INELIGIBLE,
-            guards=("replica_is_not_live",),
+            unless=("replica_is_live",),
             cites="Kafka 2.8 ReplicaStateMachine.initializeReplicaState: so that a deletion it hinders is known as hindered",
             kind="initialisation",
         ),

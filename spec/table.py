@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import string
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -103,10 +103,10 @@ class Abstraction:
 class Row:
     """One legal change of one machine.
 
-    `trigger` is Kafka's request in snake case; `guards` are predicates that must all hold, `effects` run in order, then the
-    machine enters `target`. Guards and effects are functions, or names that `Machine.bind` resolves. `cites` is the source.
-    An *initialisation* row seeds a state at start-up and makes no pair legal. A row that `waits_for` something the model has
-    not got yet stands in the table, and firing it is an error.
+    `trigger` is Kafka's request in snake case; `guards` are predicates that must all hold, `unless` are guards of which none may
+    hold; `effects` run in order, then the machine enters `target`. Guards and effects are functions, or names that `Machine.bind`
+    resolves. `cites` is the source. An *initialisation* row seeds a state at start-up and makes no pair legal. A row that
+    `waits_for` something the model has not got yet stands in the table, and firing it is an error.
     """
 
     trigger: str
@@ -117,13 +117,32 @@ class Row:
     cites: str = ""
     kind: Literal["transition", "initialisation"] = "transition"
     waits_for: str = ""
+    unless: tuple[Function | Name, ...] = ()
+
+    @property
+    def looks(self) -> tuple[Function | Name, ...]:
+        """All guards that the row evaluates: those that must hold, then those that must not."""
+        return (*self.guards, *self.unless)
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What must be true for the row to fit, in words: the names of `guards`, and `not NAME` for those of `unless`."""
+        return (*map(name_of, self.guards), *(f"not {name_of(guard)}" for guard in self.unless))
 
     @property
     def label(self) -> str:
-        """`trigger [guards] / effects`, as pictures show it."""
-        guards = f" [{' and '.join(map(name_of, self.guards))}]" if self.guards else ""
+        """`trigger [guards and not other] / effects`, as pictures show it."""
+        guards = f" [{' and '.join(self.conditions)}]" if self.conditions else ""
         effects = f" / {', '.join(map(name_of, self.effects))}" if self.effects else ""
         return self.trigger + guards + effects
+
+    def excludes(self, other: Row) -> bool:
+        """Whether the guards alone show that both rows never fit at once: one needs what the other forbids."""
+        return bool(set(self.guards) & set(other.unless) or set(self.unless) & set(other.guards))
+
+    def implies(self, other: Row) -> bool:
+        """Whether the guards alone show that the other row fits wherever this one does."""
+        return set(other.guards) <= set(self.guards) and set(other.unless) <= set(self.unless)
 
 
 def name_of(function: Function | Name) -> Name:
@@ -164,14 +183,34 @@ class Machine:
         """The rows that a trigger may pick."""
         return tuple(row for row in self.rows if row.trigger == trigger)
 
+    @cached_property
+    def unproved_pairs(self) -> tuple[tuple[Row, Row], ...]:
+        """The pairs of rows on one trigger and source whose guards do not show that they exclude each other.
+
+        That they do is what a check finds out: whenever the trigger fires, in every state that is explored and for every entity,
+        the guards of all its rows are evaluated, and two rows that fit are an error.
+        """
+        return tuple((other, row) for other, row, _ in _rivals(self.rows) if not row.excludes(other))
+
     def bind(self, functions: Mapping[Name, Function]) -> Machine:
         """Return the machine with names of guards and effects replaced by the functions of those names."""
 
         def bound(names: tuple[Function | Name, ...]) -> tuple[Function | Name, ...]:
             return tuple(functions.get(n, n) if isinstance(n, str) else n for n in names)
 
-        rows = tuple(dataclasses.replace(r, guards=bound(r.guards), effects=bound(r.effects)) for r in self.rows)
+        rows = tuple(
+            dataclasses.replace(r, guards=bound(r.guards), effects=bound(r.effects), unless=bound(r.unless)) for r in self.rows
+        )
         return dataclasses.replace(self, rows=rows)
+
+
+def _rivals(rows: tuple[Row, ...]) -> Iterator[tuple[Row, Row, enum.IntEnum]]:
+    """Yield each pair of rows that share a trigger and a source, with the first such source."""
+    for index, row in enumerate(rows):
+        for other in rows[:index]:
+            common = [state for state in row.sources if state in other.sources]
+            if row.trigger == other.trigger and common:
+                yield other, row, common[0]
 
 
 def _check_machine(machine: Machine) -> None:
@@ -187,20 +226,20 @@ def _check_machine(machine: Machine) -> None:
         reached |= {row.target for row in machine.rows if reached & set(row.sources)}
     if unreached := [state.name for state in machine.states if state not in reached]:
         raise SpecError(f"{where}: no rows lead from {machine.initial.name} to {', '.join(unreached)}; add or drop a row")
-    for index, row in enumerate(machine.rows):
-        for other in machine.rows[:index]:
-            common = [state for state in row.sources if state in other.sources]
-            exclusive = row.guards and other.guards and set(row.guards) != set(other.guards)
-            if row.trigger == other.trigger and common and not exclusive:
-                raise SpecError(
-                    f"{where}: rows {other.label!r} and {row.label!r} both leave {common[0].name} on {row.trigger}; "
-                    "give each a guard that excludes the other's"
-                )
-        for function in (*row.guards, *row.effects):
+    for row in machine.rows:
+        if both := [name_of(guard) for guard in row.guards if guard in row.unless]:
+            raise SpecError(f"{where}: row {row.label!r} asks for {both[0]} and forbids it, so it never fits; drop one of both")
+        for function in (*row.looks, *row.effects):
             if not isinstance(function, str):
                 _check_function(function, {"s", "k", *machine.entity}, f"{where}, row {row.label!r}")
-        for guard in row.guards:
+        for guard in row.looks:
             _check_pure(guard, f"{where}, row {row.label!r}")
+    for other, row, source in _rivals(machine.rows):
+        if not row.excludes(other) and (row.implies(other) or other.implies(row)):
+            raise SpecError(
+                f"{where}: rows {other.label!r} and {row.label!r} both leave {source.name} on {row.trigger}, and wherever one fits "
+                "the other does; name a guard in one of them, and the same under `unless` in the other"
+            )
 
 
 @dataclass(frozen=True)
@@ -218,8 +257,9 @@ def fire(s: Any, k: Constants, machine: Machine, entity: tuple[int, ...], trigge
     """Let the machine's table change the state of one entity; the only way it changes.
 
     The table is the one that `k` carries under that name, so that a version that replaces a machine replaces it everywhere.
-    Picks the row of that trigger whose sources hold the current state and whose guards all hold, runs its effects,
-    and enters its target. Returns whether a row was found; a refused attempt changes nothing. Each attempt is recorded in `k`.
+    Picks the row of that trigger whose sources hold the current state, whose guards all hold and of whose `unless` none does,
+    runs its effects, and enters its target. Returns whether a row was found; a refused attempt changes nothing. Each attempt is
+    recorded in `k`.
 
     Raises:
         Overlap: two rows could fire.
@@ -233,7 +273,11 @@ def fire(s: Any, k: Constants, machine: Machine, entity: tuple[int, ...], trigge
     source = machine.states(holder[place] if isinstance(place, int) else getattr(holder, place))
     scope = {"s": s, "k": k, **dict(zip(machine.entity, entity, strict=True))}
     rows = [row for row in machine.rows_of(trigger) if source in row.sources]
-    picked = [row for row in rows if all(call(guard, scope) for guard in row.guards)]
+    picked = [
+        row
+        for row in rows
+        if all(call(guard, scope) for guard in row.guards) and not any(call(guard, scope) for guard in row.unless)
+    ]
     if len(picked) > 1:
         raise Overlap(
             f"machine {machine.name}: {trigger} in {source.name} fits {picked[0].label!r} and {picked[1].label!r}; "
@@ -585,7 +629,7 @@ def _check_spec(spec: Spec) -> None:
                 f"{machine.initial.name}, the first of its members; declare it StateOf({machine.states.__name__}, {machine.name!r})"
             )
         for row in machine.rows:
-            needed = row.guards if row.waits_for else (*row.guards, *row.effects)
+            needed = row.looks if row.waits_for else (*row.looks, *row.effects)
             if unbound := [name for name in needed if isinstance(name, str)]:
                 raise SpecError(f"{where}: machine {machine.name}: {unbound[0]} has no function; use Machine.bind")
     for bounds in spec.bound_sets:

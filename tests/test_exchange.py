@@ -27,7 +27,7 @@ from kafka_spec.spec.exchange import MOST_ROWS, MOST_STATES, Unbound, load_table
 from kafka_spec.spec.models import MACHINES
 from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.replica import REPLICA, ReplicaState
-from kafka_spec.spec.table import Machine, SpecError, name_of
+from kafka_spec.spec.table import Machine, Row, SpecError, name_of
 
 Golden = Callable[[str, str], None]
 SCHEMA = Draft202012Validator(json.loads((ROOT / "spec" / "table.schema.json").read_text(encoding="utf-8")))
@@ -163,6 +163,8 @@ BAD = {
     "an unknown kind": (changed("rows", 0, "kind", to="magic"), r"rows\[0\].kind: 'magic' is unknown; write transition or"),
     "a kind that is a list": (changed("rows", 0, "kind", to=[]), r"rows\[0\].kind: \[\] is unknown"),
     "a guard that is not listed": (changed("rows", 1, "guards", to=["anything"]), r"rows\[1\].guards: 'anything' is not listed"),
+    "a negated guard that is not listed": (changed("rows", 1, "unless", to=["some"]), r"rows\[1\].unless: 'some' is not listed"),
+    "a guard and its negation": (changed("rows", 1, "unless", to=["state_znode_is_absent"]), "asks for state_znode_is_absent and"),
     "an idle guard": (changed("guards", to=[*PLAIN["guards"], {"name": "idle", "says": ""}]), "'idle' stands in no row"),
     "a row that is a text": (changed("rows", 0, to="new_partition"), r"rows\[0\]: 'new_partition' is no object"),
     "rows that are an object": (changed("rows", to={}), "rows: {} is no list"),
@@ -264,6 +266,11 @@ class Model:
         return lambda: self.done.append(name) or name in self.truths  # type: ignore[func-returns-value]
 
 
+def suits(row: Row, truths: set[str]) -> bool:
+    """Whether a row fits where these guards hold and no others."""
+    return truths >= set(map(name_of, row.guards)) and not truths & set(map(name_of, row.unless))
+
+
 @pytest.mark.parametrize("name", MACHINES)
 def test_transitions_takes_the_configuration(name: str) -> None:
     """The library `transitions` builds a machine from the text, and each row fires there with its guards true, effects in order."""
@@ -272,6 +279,12 @@ def test_transitions_takes_the_configuration(name: str) -> None:
     for row in machine.rows:
         for source in row.sources:
             model = Model(set(map(name_of, row.guards)))
+            for forbidden in map(name_of, row.unless):
+                hindered = Model({*model.truths, forbidden})
+                transitions.Machine(hindered, **{**configuration, "initial": source.name})
+                fits = [r for r in machine.rows_of(row.trigger) if source in r.sources and suits(r, hindered.truths)]
+                assert row not in fits and hindered.trigger(row.trigger) == bool(fits)
+                assert hindered.state == (fits[0].target if fits else source).name
             built = transitions.Machine(model, **{**configuration, "initial": source.name})
             rows = [other for other in machine.rows_of(row.trigger) if source in other.sources]
 

@@ -10,8 +10,12 @@ from typing import Any
 import pytest
 
 from kafka_spec.model_check import embedded, oracle
+from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.report.plain import model_plain
+from kafka_spec.model_check.report.text import model_text, result_text
 from kafka_spec.spec import table
 from kafka_spec.spec.domain import Assignment, BadAccess, Bound, Bounded, Broker, Each, Flag, Queue, Range, Space, StateOf, holds
+from kafka_spec.spec.models import MACHINES
 from kafka_spec.spec.table import (
     Attempt,
     BoundSet,
@@ -92,13 +96,34 @@ def door(*rows: Row, **other: Any) -> Machine:
         ((OPEN, LOCK, Row("burn", (Door.SHUT,), 7)), "row 'burn' names 7, which is no Door"),
         (
             (OPEN, LOCK, Row("open", (Door.LOCKED, Door.SHUT), Door.LOCKED)),
-            "rows 'open' and 'open' both leave SHUT on open; give each a guard that excludes the other's",
+            "rows 'open' and 'open' both leave SHUT on open, and wherever one fits the other does; name a guard in one of them",
         ),
         ((LOCK, OPEN, Row("open", (Door.SHUT,), Door.LOCKED, guards=(yes,))), r"rows 'open' and 'open \[yes\]' both leave SHUT"),
         (
             (LOCK, Row("open", (Door.SHUT,), Door.OPEN, guards=(yes,)), Row("open", (Door.SHUT,), Door.LOCKED, guards=(yes,))),
             r"rows 'open \[yes\]' and 'open \[yes\]' both leave SHUT",
         ),
+        (
+            (
+                LOCK,
+                Row("open", (Door.SHUT,), Door.OPEN, guards=(yes, toys.there_is_a_key)),
+                dataclasses.replace(OPEN, guards=(yes,)),
+            ),
+            r"rows 'open \[yes and there_is_a_key\]' and 'open \[yes\]' both leave SHUT",
+        ),
+        (
+            (LOCK, dataclasses.replace(OPEN, unless=(yes,)), dataclasses.replace(OPEN, target=Door.LOCKED, unless=(yes,))),
+            r"rows 'open \[not yes\]' and 'open \[not yes\]' both leave SHUT",
+        ),
+        (
+            (LOCK, dataclasses.replace(OPEN, guards=(yes,), unless=(yes,))),
+            r"row 'open \[yes and not yes\]' asks for yes and forbids it, so it never fits",
+        ),
+        (
+            (OPEN, dataclasses.replace(LOCK, unless=(wants_window,))),
+            "wants_window takes window, which machine Door, row .* has not",
+        ),
+        ((OPEN, dataclasses.replace(LOCK, unless=(writes,))), "guard writes writes; guards look, effects write"),
         (
             (OPEN, dataclasses.replace(LOCK, guards=(wants_window,))),
             "wants_window takes window, which machine Door, row .* has not; it may take door, k, s",
@@ -115,10 +140,75 @@ def test_wrong_machines_are_refused(rows: tuple[Row, ...], message: str) -> None
 
 
 def test_rows_with_different_guards_may_share_a_source() -> None:
-    """Two rows may leave a state on the same trigger if each has a guard and they differ, and on different triggers freely."""
-    rows = toys.CLASHING.rows_of("open")
-    assert [row.target for row in rows] == [Door.OPEN, Door.LOCKED]
+    """Rows may leave a state on one trigger if their guards differ, and on different triggers freely.
+
+    A guard of one that is under `unless` of the other shows that they exclude each other; other pairs are listed.
+    """
+    assert [row.target for row in toys.CLASHING.rows_of("open")] == [Door.OPEN, Door.LOCKED]
+    assert toys.CLASHING.unproved_pairs == (toys.CLASHING.rows,)
+    one, other = dataclasses.replace(OPEN, guards=(yes,)), dataclasses.replace(OPEN, target=Door.LOCKED, unless=(yes,))
+    assert door(one, other).unproved_pairs == () and one.excludes(other) and other.excludes(one)
     assert door(OPEN, LOCK, SHUT).triggers == ("open", "lock", "shut")
+    assert door(OPEN, LOCK, SHUT).unproved_pairs == toys.DOOR.unproved_pairs == ()
+
+
+def test_kafkas_rows_exclude_each_other() -> None:
+    """Of no machine of Kafka does it rest on exploration that at most one row fits."""
+    assert [machine.unproved_pairs for machine in MACHINES.values()] == [()] * len(MACHINES)
+
+
+# two rows whose guards differ and which overlap deep in the exploration, where both doors were tried
+
+
+def was_never_tried(s: House) -> bool:
+    """No door was tried yet."""
+    return s.tries == 0
+
+
+def was_tried_once(s: House) -> bool:
+    """Some door was tried, and no more than twice."""
+    return 0 < s.tries < 3
+
+
+def was_tried_often(s: House) -> bool:
+    """Doors were tried more than once."""
+    return s.tries > 1
+
+
+DEEP = door(
+    dataclasses.replace(OPEN, guards=(was_never_tried,), effects=(toys.note_try,)),
+    dataclasses.replace(OPEN, guards=(was_tried_once,), effects=(toys.note_try,)),
+    dataclasses.replace(OPEN, target=Door.LOCKED, guards=(was_tried_often,), unless=(toys.there_is_a_key,)),
+    SHUT,
+)
+DEEP_SPEC = dataclasses.replace(
+    toys.DOORS, name="deep", rules=(toys.DOORS.rule("Open"), toys.DOORS.rule("Shut"), toys.DOORS.rule("FindKey")), machines=(DEEP,)
+)
+
+
+@pytest.mark.parametrize("explore", [oracle.explore, embedded.explore], ids=["oracle", "embedded"])
+def test_an_overlap_deep_in_the_exploration_is_found(explore: Any) -> None:
+    """Rows whose guards do not show that they exclude each other are compared at each firing, also of states that are met late."""
+    assert [(one.label, other.label) for one, other in DEEP.unproved_pairs] == [
+        ("open [was_never_tried] / note_try", "open [was_tried_once] / note_try"),
+        ("open [was_never_tried] / note_try", "open [was_tried_often and not there_is_a_key]"),
+        ("open [was_tried_once] / note_try", "open [was_tried_often and not there_is_a_key]"),
+    ]
+    with pytest.raises(SpecError, match=r"open in SHUT fits|open fits two rows"):
+        explore(DEEP_SPEC, {})
+    rows = tuple(dataclasses.replace(row, unless=(was_tried_often,)) if was_tried_once in row.guards else row for row in DEEP.rows)
+    mended = dataclasses.replace(DEEP_SPEC, machines=(dataclasses.replace(DEEP, rows=rows),))
+    assert explore(mended, {}, everything=True).complete
+
+
+def test_models_tell_what_rests_on_exploration() -> None:
+    """`models` and results name the pairs of rows that only exploration shows to exclude each other, and say nothing of others."""
+    pair = "open [is_first_door] | open [is_any_door]"
+    assert f"that at most one fits is not shown by their guards: {pair}" in model_text(toys.OVERLAPPING)
+    assert model_plain(toys.OVERLAPPING)["machines"][0]["unproved_pairs"] == [pair.split(" | ")]
+    text = result_text(oracle.explore(DEEP_SPEC, {}, budget=Budget(max_states=1)), {})
+    assert "exclusive   at every firing in these states, which their guards do not show: open [was_never_tried]" in text
+    assert "not shown" not in model_text(toys.DOORS) and "exclusive" not in result_text(oracle.explore(toys.DOORS, {}), {})
 
 
 def test_legal_pairs_are_those_of_transitions() -> None:
@@ -133,16 +223,21 @@ def test_label_shows_trigger_guards_and_effects() -> None:
     """A row's label is its trigger, its guards in brackets and its effects after a stroke."""
     assert OPEN.label == "open"
     assert Row("open", (Door.SHUT,), Door.OPEN, guards=(yes, "key_fits")).label == "open [yes and key_fits]"
+    assert (
+        Row("open", (Door.SHUT,), Door.OPEN, (yes,), unless=("stuck", nothing)).label == "open [yes and not stuck and not nothing]"
+    )
     assert Row("open", (Door.SHUT,), Door.OPEN, effects=(nothing, "ring")).label == "open / nothing, ring"
     assert toys.DOOR.rows[1].label == "open [there_is_a_key] / note_try"
 
 
 def test_bind_gives_names_their_functions() -> None:
     """Binding replaces the names it knows and leaves the machine it is asked of as it is."""
-    named = door(dataclasses.replace(OPEN, guards=("yes",), effects=("ring", "nothing")), LOCK)
+    named = door(
+        dataclasses.replace(OPEN, guards=("yes",), effects=("ring", "nothing")), dataclasses.replace(LOCK, unless=("yes",))
+    )
     bound = named.bind({"yes": yes, "nothing": nothing})
     assert bound.rows[0].guards == (yes,) and bound.rows[0].effects == ("ring", nothing)
-    assert named.rows[0].guards == ("yes",)
+    assert named.rows[0].guards == ("yes",) and bound.rows[1].unless == (yes,)
     assert bound.rows[0].label == named.rows[0].label
     with pytest.raises(SpecError, match="guard writes writes"):
         named.bind({"yes": writes})

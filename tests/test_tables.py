@@ -405,7 +405,7 @@ def test_every_name_in_use_is_bound() -> None:
     for spec in (FIXED, ERA_0_10):
         for machine in spec.machines[:2]:
             for row in machine.rows:
-                assert all(callable(function) for function in (*row.guards, *(() if row.waits_for else row.effects)))
+                assert all(callable(function) for function in (*row.looks, *(() if row.waits_for else row.effects)))
 
 
 def test_every_row_function_is_used() -> None:
@@ -416,7 +416,7 @@ def test_every_row_function_is_used() -> None:
     bound = set(FUNCTIONS.values())
 
     assert stated - bound <= {call for function in bound & stated for call in source_of(function).calls}
-    assert {function.__name__ for function in GUARDS} == {name_of(guard) for row in rows for guard in row.guards}
+    assert {function.__name__ for function in GUARDS} == {name_of(guard) for row in rows for guard in row.looks}
     assert {function.__name__ for function in EFFECTS} == {
         name_of(effect) for row in rows if not row.waits_for for effect in row.effects
     }
@@ -426,5 +426,5 @@ def test_guards_look_and_effects_write() -> None:
     """Every bound guard is pure; every bound effect writes."""
     for machine in FIXED.machines[:2]:
         for row in machine.rows:
-            assert not any(source_of(guard).writes for guard in row.guards if not isinstance(guard, str))
+            assert not any(source_of(guard).writes for guard in row.looks if not isinstance(guard, str))
             assert all(source_of(effect).writes for effect in row.effects if not isinstance(effect, str))

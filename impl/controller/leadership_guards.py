@@ -21,11 +21,6 @@ class LeadershipGuards:
         return partition in self._context.leadership
 
     @guard
-    def leadership_is_unknown(self, partition: TopicPartition) -> bool:
-        """Leader and ISR are not cached: there never were any."""
-        return partition not in self._context.leadership
-
-    @guard
     def no_newer_controller_wrote(self, inputs: StateZnode) -> bool:
         """There is a state znode, and no newer controller has written it."""
         return inputs.read is not None and state_may_be_replaced(inputs.read.controller_epoch, self._context.epoch)

@@ -38,11 +38,6 @@ class PartitionRows(LeadershipGuards):
         return self._context.is_online(self._context.leadership[partition].leader, partition)
 
     @guard
-    def cached_leader_is_not_live(self, partition: TopicPartition) -> bool:
-        """The cached leader is dead, shutting down, or nobody."""
-        return not self.cached_leader_is_live(partition)
-
-    @guard
     def an_assigned_replica_is_live(self, partition: TopicPartition) -> bool:
         """Some assigned replica can lead."""
         return self._context.online(partition) != 0

@@ -45,14 +45,9 @@ class ReplicaRows(LeadershipGuards):
         return self._context.is_online(replica, partition)
 
     @guard
-    def replica_is_not_live(self, partition: TopicPartition, replica: int) -> bool:
-        """The replica's broker is dead or shutting down, or its log directory is lost."""
-        return not self._context.is_online(replica, partition)
-
-    @guard
-    def replica_is_not_cached_leader(self, partition: TopicPartition, replica: int) -> bool:
-        """Another broker is the cached leader."""
-        return self._context.leadership[partition].leader != replica
+    def replica_is_cached_leader(self, partition: TopicPartition, replica: int) -> bool:
+        """The replica is the cached leader."""
+        return self._context.leadership[partition].leader == replica
 
     @guard
     def replica_is_assigned(self, partition: TopicPartition, replica: int) -> bool:
@@ -60,19 +55,9 @@ class ReplicaRows(LeadershipGuards):
         return replica in self._context.assignments[partition]
 
     @guard
-    def replica_is_not_assigned(self, partition: TopicPartition, replica: int) -> bool:
-        """The replica is missing from the assignment."""
-        return replica not in self._context.assignments[partition]
-
-    @guard
     def isr_contains_replica(self, replica: int, inputs: StateZnode) -> bool:
         """The state znode's ISR holds the replica."""
         return inputs.read is not None and replica in inputs.read.isr
-
-    @guard
-    def isr_does_not_contain_replica(self, replica: int, inputs: StateZnode) -> bool:
-        """The state znode's ISR does not hold the replica: nothing to write, and no new leader epoch."""
-        return inputs.read is not None and replica not in inputs.read.isr
 
     @effect
     def send_leader_and_isr_to_replica(self, partition: TopicPartition, replica: int) -> None:

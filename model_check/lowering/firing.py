@@ -60,7 +60,7 @@ class Firing(Emitter):
         return ref
 
     def fits(self, row: Row, state: ir.Value) -> ir.Value:
-        """Return whether a row's sources hold the state, and its guards hold."""
+        """Return whether a row's sources hold the state, its guards hold, and none of its `unless` does."""
         result = self.slot(I1, I1(0))
         inside: ir.Value = I1(0)
         for source in row.sources:
@@ -73,6 +73,11 @@ class Firing(Emitter):
             assert not isinstance(guard, str)
             on = self.code.append_basic_block("guard")
             self.b.cbranch(self.predicate(guard, self.scope), on, out)
+            self.b.position_at_end(on)
+        for guard in row.unless:
+            assert not isinstance(guard, str)
+            on = self.code.append_basic_block("unless")
+            self.b.cbranch(self.predicate(guard, self.scope), out, on)
             self.b.position_at_end(on)
         self.b.store(I1(1), result)
         self.b.branch(out)

@@ -82,6 +82,15 @@ def model_plain(spec: Spec) -> dict[str, Any]:
             }
             for rule in spec.rules
         ],
+        "machines": [
+            {
+                "name": machine.name,
+                "states": len(machine.states),
+                "rows": len(machine.rows),
+                "unproved_pairs": [[one.label, other.label] for one, other in machine.unproved_pairs],
+            }
+            for machine in spec.machines
+        ],
         "properties": [{"name": p.name, "kind": p.kind, "says": p.says, "cites": p.cites} for p in spec.properties],
         "abstractions": [{"what": a.what, "why": a.why} for a in spec.abstractions],
     }

@@ -10,7 +10,7 @@ from typing import Any
 
 from kafka_spec.model_check.check import Expectation
 from kafka_spec.model_check.exploration import Exploration, peak_bytes
-from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec
+from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Machine, Property, Spec
 from kafka_spec.spec.trace import MessageItem, Step, Trace
 
 
@@ -30,6 +30,8 @@ def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = F
     if result.complete:
         lines.append(f"  digest      {result.digest:016x}")
     lines.append(f"  odds        that two states were taken for one: {result.collision_probability:.1e}")
+    for one, other in (pair for machine in result.spec.machines for pair in machine.unproved_pairs):
+        lines.append(f"  exclusive   at every firing in these states, which their guards do not show: {one.label} | {other.label}")
     if result.compared:
         lines.append(f"  compared    with {' and '.join(result.compared)}: equal")
     if timing:
@@ -173,6 +175,16 @@ def check_line(name: str, result: Exploration, expected: Expectation) -> str:
     return "\n".join([line, *(f"      {problem}" for problem in unmet)])
 
 
+def _machine_lines(machine: Machine) -> list[str]:
+    """Return how large a machine is, and which of its rows exclude each other only as far as checks have seen."""
+    lines = [f"    {machine.name}: {len(machine.states)} states, {len(machine.rows)} rows"]
+    for one, other in machine.unproved_pairs:
+        lines.append(f"      that at most one fits is not shown by their guards: {one.label} | {other.label}")
+    if machine.unproved_pairs:
+        lines.append("      a check evaluates both whenever their trigger fires, and ends with an error where both fit")
+    return lines
+
+
 def model_text(spec: Spec) -> str:
     """Return what there is to know of a model."""
     lines = [f"{spec.name}: {spec.says}", f"  source: {spec.cites}", "", "  bounds"]
@@ -186,6 +198,8 @@ def model_text(spec: Spec) -> str:
     lines += ["", "  rules"]
     for rule in spec.rules:
         lines += [f"    {rule.name}({', '.join(rule.params)}), {rule.kind}", f"      {rule.says}", f"      source: {rule.cites}"]
+    if spec.machines:
+        lines += ["", "  machines", *(line for machine in spec.machines for line in _machine_lines(machine))]
     lines += ["", "  properties"]
     lines += [f"    {p.name} ({p.kind}): {p.says}" for p in spec.properties]
     if spec.abstractions:

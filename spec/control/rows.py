@@ -14,20 +14,15 @@ from kafka_spec.spec.table import Machine
 
 GUARDS = (
     knowledge.leadership_is_known,
-    knowledge.leadership_is_unknown,
     knowledge.cached_leader_is_live,
-    knowledge.cached_leader_is_not_live,
     partition_rows.an_assigned_replica_is_live,
     partition_rows.state_znode_is_absent,
     partition_rows.no_newer_controller_wrote,
     partition_rows.a_leader_can_be_elected,
     replica_rows.replica_is_live,
-    replica_rows.replica_is_not_live,
-    replica_rows.replica_is_not_cached_leader,
+    replica_rows.replica_is_cached_leader,
     replica_rows.replica_is_assigned,
-    replica_rows.replica_is_not_assigned,
     replica_rows.isr_contains_replica,
-    replica_rows.isr_does_not_contain_replica,
 )
 EFFECTS = (
     partition_rows.create_state_znode,

@@ -33,11 +33,11 @@ non_existent_partition ==
   \/ current \in {"OFFLINE"} /\ current' = "NON_EXISTENT"
 
 startup ==
-  \* [leadership_is_unknown]
+  \* [not leadership_is_known]
   \/ current \in {"NON_EXISTENT"} /\ current' = "NEW"
   \* [leadership_is_known and cached_leader_is_live]
   \/ current \in {"NON_EXISTENT"} /\ current' = "ONLINE"
-  \* [leadership_is_known and cached_leader_is_not_live]
+  \* [leadership_is_known and not cached_leader_is_live]
   \/ current \in {"NON_EXISTENT"} /\ current' = "OFFLINE"
 
 shutdown ==

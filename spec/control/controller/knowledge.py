@@ -32,20 +32,10 @@ def leadership_is_known(s: World, controller: int) -> bool:
     return s.controllers[controller].context.leadership.leader_epoch != NO_EPOCH
 
 
-def leadership_is_unknown(s: World, controller: int) -> bool:
-    """The controller knows no leader and ISR of the partition: it never had any."""
-    return s.controllers[controller].context.leadership.leader_epoch == NO_EPOCH
-
-
 def cached_leader_is_live(s: World, controller: int) -> bool:
     """The cached leader is a live broker."""
     leader = s.controllers[controller].context.leadership.leader
     return leader != NONE and contains(live_brokers(s, controller), leader) == 1
-
-
-def cached_leader_is_not_live(s: World, controller: int) -> bool:
-    """The cached leader is dead, shutting down, or nobody."""
-    return not cached_leader_is_live(s, controller)
 
 
 def is_handling_no_event(s: World, controller: int) -> bool:

@@ -19,14 +19,9 @@ def replica_is_live(s: World, controller: int, replica: int) -> bool:
     return contains(live_brokers(s, controller), replica) == 1
 
 
-def replica_is_not_live(s: World, controller: int, replica: int) -> bool:
-    """The replica's broker is dead or shutting down."""
-    return contains(live_brokers(s, controller), replica) == 0
-
-
-def replica_is_not_cached_leader(s: World, controller: int, replica: int) -> bool:
-    """Another broker is the cached leader: a new replica can only follow."""
-    return s.controllers[controller].context.leadership.leader != replica
+def replica_is_cached_leader(s: World, controller: int, replica: int) -> bool:
+    """The replica is the cached leader, which a new replica never is: it can only follow."""
+    return s.controllers[controller].context.leadership.leader == replica
 
 
 def replica_is_assigned(s: World, replica: int) -> bool:
@@ -34,19 +29,9 @@ def replica_is_assigned(s: World, replica: int) -> bool:
     return contains(members(s.zookeeper.assignment), replica) == 1
 
 
-def replica_is_not_assigned(s: World, replica: int) -> bool:
-    """The replica is missing from the assignment."""
-    return contains(members(s.zookeeper.assignment), replica) == 0
-
-
 def isr_contains_replica(s: World, replica: int) -> bool:
     """The state znode's ISR holds the replica."""
     return contains(s.zookeeper.partition.isr, replica) == 1
-
-
-def isr_does_not_contain_replica(s: World, replica: int) -> bool:
-    """The state znode's ISR does not hold the replica: nothing to write, and no new leader epoch."""
-    return contains(s.zookeeper.partition.isr, replica) == 0
 
 
 def send_leader_and_isr_to_replica(s: World, controller: int, replica: int) -> None:
