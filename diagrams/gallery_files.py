@@ -1,4 +1,4 @@
-"""The gallery: every machine, every era's difference, and a chart of every counterexample the manifest expects, as files.
+"""The gallery as files: every machine, every era's difference, a chart of every expected counterexample, the folders of the project.
 
 Knows what belongs into it and whether a folder holds just that. A picture that Graphviz drew carries the digests of the text it was
 drawn from and of itself, so that it is known to be current without Graphviz, and whatever version of it drew the picture.
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from kafka_spec.diagrams.chart import chart_of, claim_of
 from kafka_spec.diagrams.dot import machine_dot, render
+from kafka_spec.diagrams.house import house_dot
 from kafka_spec.diagrams.machine import compared
 from kafka_spec.diagrams.markdown import changes_markdown, machine_markdown
 from kafka_spec.diagrams.sequence import chart_svg
@@ -91,6 +92,8 @@ def gallery(machines: Mapping[str, Machine], checks: Sequence[NamedCheck], threa
             f"`kafka-spec trace {named.name} --property {trace.shows} --html FILE` shows it step by step.",
             "",
         ]
+    files["house.svg"] = Drawn(house_dot(Path(__file__).parent.parent))
+    index += ["## This project", "", "Its folders, and what they import.", "", "![house](house.svg)", ""]
     files["README.md"] = "\n".join(index)
     return files
 
