@@ -1,4 +1,4 @@
-"""The gallery as files: every machine, every era's difference, a chart of every expected counterexample, the folders of the project.
+"""The gallery as files: machines, differences of eras, a chart of each expected counterexample, the folders of the project.
 
 Knows what belongs into it and whether a folder holds just that. A picture that Graphviz drew carries the digests of the text it was
 drawn from and of itself, so that it is known to be current without Graphviz, and whatever version of it drew the picture.

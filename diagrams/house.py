@@ -1,7 +1,7 @@
 """The structure of this package as a picture: its folders as boxes, what they import as arrows.
 
-Reads imports and the first sentence of each folder's docstring out of the sources; runs nothing. An arrow that follows from two others
-is left out, so that the floors can be seen. `kafka-spec draw --gallery` draws it, `draw --check` fails when it is stale.
+Reads imports, and the first sentence of each folder's docstring; runs nothing. An arrow that follows from two others is left out.
+`kafka-spec draw --gallery` draws it, `draw --check` fails when it is stale.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def house_dot(root: Path) -> str:
         lines += [f'    "{room}" [label={label(room, files)} fillcolor="{fill}" color="{border}"]' for room in inside]
         lines += ["  }"]
     lines += [f'  "{one}" -> "{other}"' for one, other in sorted(needed(within))]
-    lines += [f'  "{one}" -> "{other}" [ltail=cluster_{one} lhead=cluster_{other} penwidth=2]' for one, other in sorted(needed(between))]
+    lines += [
+        f'  "{one}" -> "{other}" [ltail=cluster_{one} lhead=cluster_{other} penwidth=2]' for one, other in sorted(needed(between))
+    ]
     return "\n".join([*lines, "}", ""])
 
 
@@ -62,7 +64,9 @@ def needed(arrows: nx.DiGraph) -> Iterable[tuple[str, str]]:
 
 def sources(root: Path) -> list[Path]:
     """Return the Python files of a package; in the repository its parts are links."""
-    return sorted(Path(folder) / name for folder, _, names in os.walk(root, followlinks=True) for name in names if name.endswith(".py"))
+    return sorted(
+        Path(folder) / name for folder, _, names in os.walk(root, followlinks=True) for name in names if name.endswith(".py")
+    )
 
 
 def module_of(file: Path, root: Path) -> str:
