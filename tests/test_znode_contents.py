@@ -153,6 +153,27 @@ def test_broken_contents(path: str, era: Spec) -> None:
         survives(path, strange, era)
 
 
+@pytest.mark.parametrize("era", [FIXED, ERA_2_8, ERA_0_10], ids=lambda era: era.name)
+@pytest.mark.parametrize("content", [content for content in RAW if content != b"7"] + [b"1.5", b"9" * 20], ids=lambda one: one[:8])
+def test_a_broken_controller_epoch(content: bytes, era: Spec) -> None:
+    """While /controller_epoch cannot be read nobody can be elected; once it is mended somebody is, and does what was left to do.
+
+    Under which epoch nobody can know, and a smaller one would let an old controller in.
+    """
+    cluster = Cluster(3, era).settle().create((1, 2), (0, 2))
+    good = cluster.tools.get(znodes.CONTROLLER_EPOCH)[0]
+    cluster.tools.set(znodes.CONTROLLER_EPOCH, content)
+    cluster.settle().kill(1).settle().kill(0).settle()
+    assert [b.controller.life for b in cluster.brokers.values()] == [ControllerState.STANDBY] * 3
+    assert any("/controller_epoch holds" in line for line in cluster.lines)
+    cluster.tools.set(znodes.CONTROLLER_EPOCH, good)
+    cluster.settle()
+
+    assert cluster.active.controller_id == 2
+    led(cluster, 2, *ORDERS)
+    assert not [line for line in cluster.lines if UNEXPECTED in line]
+
+
 def test_a_broken_configuration_is_none() -> None:
     """A configuration that is no JSON says nothing: the broker's own default counts, in ZooKeeper and for who is told."""
     for unclean in (False, True):

@@ -87,7 +87,8 @@ class Controller(ControllerCore):
 
     def _begin(self, event: Event) -> None:
         """Turn an event into tasks; who is not active looks at nothing but who is the controller."""
-        if isinstance(event, ControllerChange) or self.life == ControllerState.ACTIVE:
+        stands = isinstance(event, ControllerChange) or (self.awaits_epoch and isinstance(event, ControllerEpochChange))
+        if stands or self.life == ControllerState.ACTIVE:
             self.agenda.extend(event.handle(self))
         else:
             event.refuse()

@@ -42,10 +42,15 @@ class ControllerChange(Event):
 
 @dataclass(frozen=True)
 class ControllerEpochChange(Event):
-    """/controller_epoch may have changed: an era takes the newest one for its own (KAFKA-1096)."""
+    """/controller_epoch may have changed: an era takes the newest one for its own (KAFKA-1096).
+
+    Who could not read it stands for election again.
+    """
 
     def handle(self, core: ControllerCore) -> Sequence[Task]:
         """See the class."""
+        if core.awaits_epoch:
+            return ControllerChange().handle(core)
         if core.k.epoch_watch == EpochWatch.ADOPTED:
             data, stat = core.session.get(znodes.CONTROLLER_EPOCH, watch=True)
             newest = znodes.decode_controller_epoch(data)
@@ -108,7 +113,12 @@ def _elect(core: ControllerCore, already: bool) -> Sequence[Task] | None:
         with suppress(NodeExists):
             session.create(znodes.CONTROLLER_EPOCH, znodes.encode_controller_epoch(0))
         data, stat = session.get(znodes.CONTROLLER_EPOCH)
-    epoch = znodes.decode_controller_epoch(data)
+    try:
+        epoch = znodes.decode_controller_epoch(data)
+    except znodes.Undecodable:  # nobody can know under which epoch to lead, until somebody mends it
+        core.awaits_epoch = session.exists(znodes.CONTROLLER_EPOCH, watch=True) is not None
+        raise
+    core.awaits_epoch = False
     own = znodes.Controller(core.controller_id, int(core.clock() * 1000)).encode()
     if core.k.controller_election == ControllerElection.TWO_STEPS:
         if not already:

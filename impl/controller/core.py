@@ -86,6 +86,8 @@ class ControllerCore:
         self.batch = RequestBatch(number, self.context, channels, log)
         self.events: deque[Event] = deque()
         self.agenda: deque[Task] = deque()
+        self.awaits_epoch = False
+        """Whether it could not stand for election since /controller_epoch cannot be read."""
         self._log = log
         lines = ControllerLines(log, self)
         (life, partition, replica) = (

@@ -143,7 +143,7 @@ def decode_controller_epoch(data: bytes) -> int:
     """Return what a content of /controller_epoch says."""
     try:
         return _number(int(data.decode()))
-    except ValueError:
+    except (TypeError, ValueError):
         raise Undecodable(f"{CONTROLLER_EPOCH} holds {_shown(data)}, which is no number") from None
 
 
