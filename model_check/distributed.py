@@ -164,9 +164,9 @@ class Run:
         self.storage = Storage(place)
         if self.storage.local is not None:
             self.storage.local.mkdir(parents=True, exist_ok=True)
+        names = self.storage.names()  # first: a run that begins meanwhile is met by what follows
         told = store.unsealed(self.storage, "run.json")
-        there = [name for name in self.storage.names() if name not in ("lock", "owner", "scratch")]
-        if told is None and there:
+        if told is None and (there := store.foreign(names)):
             raise SpecError(f"--state-dir {place}: the folder holds {there[0]} and no run; name an empty one")
         if told is not None and not self.distribution.resume:
             raise SpecError(f"--state-dir {place} holds a run already; --resume goes on with it, or name another folder")

@@ -21,7 +21,7 @@ import json
 import os
 import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,8 +75,8 @@ class Storage:
             stream.write(content)
 
     @contextlib.contextmanager
-    def replacing(self, name: str) -> Iterator[Any]:
-        """Open a stream whose content stands under the name once it is whole."""
+    def replacing(self, name: str, check: Callable[[], object] = lambda: None) -> Iterator[Any]:
+        """Open a stream whose content stands under the name once it is whole, unless `check`, done just before that, raises."""
         folder, _, last = name.rpartition("/")
         if folder:
             self.files.create_dir(folder, recursive=True)
@@ -84,6 +84,7 @@ class Storage:
         try:
             with self.files.open_output_stream(temporary) as stream:
                 yield stream
+            check()
             self.files.move(temporary, name)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -111,6 +112,12 @@ class Storage:
             if name.rpartition("/")[2].startswith("_"):
                 with contextlib.suppress(FileNotFoundError):
                     self.files.delete_file(name)
+
+
+def foreign(names: Sequence[str]) -> list[str]:
+    """Return which names in a folder without a run are not those that a run writes before its run.json."""
+    own = ("lock", "owner", "scratch", *(["program.ll"] if "owner" in names else []))
+    return [name for name in names if name not in own and not re.fullmatch(r"_[a-z.]+\.[0-9a-f]{8}", name)]
 
 
 class Lock:
@@ -182,15 +189,15 @@ def part_range(part: int, parts: int) -> tuple[int, int]:
     return part * width, (part + 1) * width - 1
 
 
-def write_part(storage: Storage, name: str, rows: Rows) -> dict[str, Any]:
-    """Write a part of a level; return what is remembered of it."""
+def write_part(storage: Storage, name: str, rows: Rows, check: Callable[[], object] = lambda: None) -> dict[str, Any]:
+    """Write a part of a level; return what is remembered of it. `check` is as of `Storage.replacing`."""
     columns = {
         "fingerprint": pa.array(rows.marks.view(np.int64)),
         "parent": pa.array(rows.parents.view(np.int64)),
         "action": pa.array(rows.actions),
         "record": _binary(rows.states),
     }
-    with storage.replacing(name) as stream:
+    with storage.replacing(name, check) as stream:
         digesting = _Digesting(stream)
         pq.write_table(
             pa.table(columns),

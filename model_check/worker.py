@@ -233,7 +233,7 @@ class Worker:
             told: dict[str, Any] = {"name": name, "rows": 0}
             if len(rows.marks):
                 self.own()
-                told = write_part(self.storage, name, rows)
+                told = write_part(self.storage, name, rows, self.own)
             for table in tables:
                 table.commit(level)
         return rows, told

@@ -1,0 +1,83 @@
+"""A sample of the soak of the Spark engine (tests/soak.py, `make soak`): some kills and races, in the time that a test has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+import soak
+from conftest import ROOT
+
+from kafka_spec.model_check import distributed, embedded, state_dir
+from kafka_spec.model_check.exploration import Distribution, Exploration
+from kafka_spec.spec.table import SpecError
+
+SMALL = soak.bounds_of("small")
+
+
+@pytest.fixture(scope="module")
+def small() -> Exploration:
+    """The small model, as the embedded engine has it."""
+    return embedded.explore(soak.MODEL, SMALL)
+
+
+@pytest.mark.slow
+def test_some_drivers_are_killed(tmp_path: Path) -> None:
+    """The driver killed inside two wide levels beyond the tenth, and resumed: the same digest."""
+    medium = embedded.explore(soak.MODEL, soak.bounds_of("medium"))
+    row = soak.kill_drivers(tmp_path, Random("sample"), medium, "medium", [12, 18], 3000)
+    assert row.same
+    assert row.killed == 2
+
+
+@pytest.mark.slow
+def test_some_runs_race(tmp_path: Path, small: Exploration) -> None:
+    """Two runs that begin, and two that resume, in one folder at once: the same digest, or a refusal that says why."""
+    row = soak.race(tmp_path, Random("sample"), small, "small", 2, 300)
+    assert row.same
+    assert row.refused > 0
+
+
+@pytest.mark.slow
+def test_a_soak_can_fail(small: Exploration) -> None:
+    """A result that differs from the embedded engine's in a digit of the digest, or a refusal of no known kind, fails the soak."""
+    told = {
+        "verdict": "holds",
+        "levels": small.levels,
+        "rules": {r.name: {"fired": small.fired[r.name], "new": small.new[r.name]} for r in small.spec.rules},
+        "bounded": dict(small.bounded),
+        "graph_digest": f"{small.digest:016x}",
+    }
+    soak.check(soak.json.dumps(told), "", 0, small)
+    with pytest.raises(soak.Differs, match="graph_digest is"):
+        soak.check(soak.json.dumps({**told, "graph_digest": f"{small.digest ^ 1:016x}"}), "", 0, small)
+    with pytest.raises(soak.Differs, match="ended with 1: no"):
+        soak.check("", "no", 1, small)
+
+
+def test_a_run_that_was_killed_before_it_began(tmp_path: Path) -> None:
+    """What a run writes before its run.json, and what it was about to write, are no reason to refuse the folder to the next one."""
+    (tmp_path / "program.ll").write_text("half a prog")
+    with pytest.raises(SpecError, match=r"holds program\.ll and no run; name an empty one"):
+        distributed.explore(soak.MODEL, SMALL, Distribution(str(tmp_path)))
+    (tmp_path / "owner").write_text("of a run that was killed")
+    (tmp_path / "_run.json.0123abcd").write_text("{")
+    assert distributed.explore(soak.MODEL, SMALL, Distribution(str(tmp_path))).complete
+
+
+def test_a_run_that_has_lost_its_folder_writes_nothing(tmp_path: Path) -> None:
+    """A task whose run has lost the folder while it wrote a part leaves nothing there under that part's name."""
+    storage = state_dir.Storage(str(tmp_path))
+
+    def lost() -> None:
+        raise RuntimeError("another run has taken it over")
+
+    with pytest.raises(RuntimeError, match="taken it over"), storage.replacing("levels/level=00003/part", lost) as stream:
+        stream.write(b"late")
+    assert storage.names("levels", deep=True) == []
+
+
+def test_make_soak() -> None:
+    """`make soak` runs the soak."""
+    assert "soak: $(VENV)/.test\n\t$(BIN)/python tests/soak.py\n" in (ROOT / "Makefile").read_text()
