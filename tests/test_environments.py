@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import re
+import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from conftest import ROOT
@@ -105,3 +114,244 @@ except SystemExit:
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
 
     assert run.stdout.splitlines()[-1] == "kafka_spec kafka_spec.__main__ kafka_spec.command False"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The wheel in fresh environments
+
+
+@dataclass(frozen=True)
+class Environments:
+    """Fresh environments with the wheel, made when they are asked for, once for all processes of a test run."""
+
+    folder: Path
+
+    def wheel(self) -> Path:
+        """Return the wheel, built from a copy of the sources, in which nothing of an older build is left."""
+        with self._once("wheel") as todo:
+            if todo:
+                sources = self.folder / "sources"
+                away = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info")
+                shutil.copytree(ROOT, sources, symlinks=True, ignore=away)
+                call([sys.executable, "-m", "build", "--wheel", "--outdir", str(self.folder / "dist"), str(sources)])
+        (wheel,) = (self.folder / "dist").glob("*.whl")
+        return wheel
+
+    def of(self, extra: str, *others: str, constraints: Path = ROOT / "constraints.txt") -> Path:
+        """Return the folder of an environment that holds the wheel with one extra ("" for none), and other packages."""
+        wheel = self.wheel()
+        place = self.folder / "-".join([extra or "bare", *others])
+        with self._once(place.name) as todo:
+            if todo:
+                call([sys.executable, "-m", "venv", "--without-pip", str(place)])
+                self.install(place, constraints, f"{wheel}[{extra}]" if extra else str(wheel), *others)
+        return place
+
+    @staticmethod
+    def install(place: Path, constraints: Path, *what: str) -> None:
+        """Install packages into an environment, in versions that are pinned."""
+        pip = [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python"), "install", "-q", "--no-compile"]
+        call([*pip, "-c", str(constraints), *what], PIP_CONSTRAINT="")
+
+    @contextmanager
+    def _once(self, name: str) -> Iterator[bool]:
+        """Yield whether something of this name has to be made, with nobody else making it."""
+        done = self.folder / f"{name}.done"
+        with (self.folder / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield not done.exists()
+            done.touch()
+
+
+def call(command: list[str], **variables: str) -> None:
+    """Run a command that must succeed."""
+    run = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+
+
+def in_environment(place: Path, command: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a line of shell in an environment and a folder, with nothing of this repository in reach."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PIP_CONSTRAINT")}
+    environment |= {"PATH": f"{place / 'bin'}:{environment['PATH']}", **variables}
+    return subprocess.run(
+        ["bash", "-c", command], cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+
+
+@pytest.fixture(scope="session")
+def environments(tmp_path_factory: pytest.TempPathFactory) -> Environments:
+    """The environments of this test run."""
+    of_run = tmp_path_factory.getbasetemp()
+    folder = (of_run.parent if "PYTEST_XDIST_WORKER" in os.environ else of_run) / "environments"
+    folder.mkdir(exist_ok=True)
+    return Environments(folder)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project that has folders named as ours (spec, impl, diagrams, ...), named checks, and the tutorial."""
+    for name in ("spec", "impl", "model_check", "diagrams", "conformance"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(f'OWNER = "the user\'s {name}"\n')
+    tutorial = (ROOT / "examples" / "tutorial.py").read_text(encoding="utf-8")
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples" / "tutorial.py").write_text(tutorial, encoding="utf-8")
+    (tmp_path / "spec" / "lock.py").write_text(tutorial, encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text(
+        """
+[[tool.kafka-spec.checks]]
+name = "kip_279-three-replicas"
+model = "replication/kip_279"
+bounds = "three_replicas"
+verdict = "violated"
+
+[[tool.kafka-spec.checks]]
+name = "own"
+model = "spec.lock:LOCK"
+verdict = "violated"
+traces = { OneHolder = 5 }
+""",
+        encoding="utf-8",
+    )
+    return tmp_path
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SPARK = "kafka-spec check replication/kip_320 --bounds large --engine spark --state-dir states"
+COMMANDS = {
+    "kafka-spec check replication/kip_279 --bounds three_replicas": ("check", 1),
+    "kafka-spec check examples.tutorial:LOCK": ("check", 1),
+    "kafka-spec check --output junit:report.xml --output markdown:summary.md": ("check", 0),
+    "kafka-spec trace kip_279-three-replicas --html kip_279.html": ("draw", 0),
+    "kafka-spec draw replica --format svg --output replica.svg": ("draw", 0),
+    "kafka-spec draw examples.tutorial:LOCK --format svg --output lock.svg": ("draw", 0),
+    "kafka-spec draw replica --against replica@0.10": ("", 0),
+    "kafka-spec export replica > replica.json": ("", 0),
+    "kafka-spec export --format tla --folder tla": ("", 0),
+    "kafka-spec run --brokers 3 --seed 7": ("impl", 0),
+    "kafka-spec run --brokers 3 --seed 7 -q": ("impl", 0),
+    "kafka-spec run --era KIP-101 --seed 35 -q": ("impl", 1),
+    SPARK: ("spark", 0),
+    f"{SPARK} --resume": ("spark", 0),
+    "kafka-spec states states --columns": ("spark", 0),
+}
+"""README's commands, the extra that README says they need, and how they end."""
+
+NOT_RUN = {
+    "kafka-spec run --brokers 3 --seed 7 --zookeeper start",
+    "kafka-spec check control/fixed --bounds three_everyday --without Recovers --engine spark --state-dir control",
+    "kafka-spec states states --where \"level = 12 and quorum_leader = 'broker 1' and replicas_0_high_watermark > 0\"",
+    "kafka-spec states states --path 0e9a846a45eab880",
+}
+"""README's commands that are left out: real ZooKeeper and a second Spark have tests of their own, the rest takes long."""
+
+
+def readme_examples(language: str) -> list[str]:
+    """Return README's examples in a language; "" is the shell."""
+    examples: list[tuple[str, str]] = re.findall(r"^```(\w*)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    return [text for of, text in examples if of == language]
+
+
+def readme_commands() -> list[str]:
+    """Return the commands of README's examples."""
+    lines = [line for example in readme_examples("") for line in example.splitlines()]
+    found = [re.fullmatch(r"(?:\$ )?(?:\.venv/bin/)?(kafka-spec .*?)(?:  +#.*)?", line) for line in lines]
+    return [match[1].strip() for match in found if match]
+
+
+def test_every_command_of_the_readme_is_run() -> None:
+    """Each command in README is run in an environment that has just its extra, or it is said why not."""
+    assert set(readme_commands()) == {*COMMANDS, *NOT_RUN}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("extra", ["", "check", "draw", "impl", "spark"])
+def test_readme_in_a_fresh_environment(environments: Environments, project: Path, extra: str) -> None:
+    """With one extra alone, beside folders of the same names, README's commands for it do what README says."""
+    place = environments.of(extra)
+    for command, (needed, code) in COMMANDS.items():
+        if needed == extra:
+            smaller = command.replace("--bounds large", "--bounds small --handover 300")
+            run = in_environment(place, smaller, project)
+            assert run.returncode == code, (command, run.stdout, run.stderr)
+            assert "Traceback" not in run.stderr
+
+
+@pytest.mark.slow
+def test_wheel(environments: Environments, project: Path) -> None:
+    """The wheel holds one package, without tests; alone it lists, exports and draws, and tells which extra the rest needs."""
+    names = zipfile.ZipFile(environments.wheel()).namelist()
+    tops = {name.split("/")[0] for name in names}
+    place = environments.of("")
+    site = in_environment(place, "python -c 'import kafka_spec, sys; print(kafka_spec.__file__, *sys.path)'", project)
+    missing = {
+        "check": "check replication/kip_320",
+        "spark": "states x",
+        "draw": "draw examples.tutorial:LOCK",
+        "impl": "run",
+    }
+
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"kafka_spec"}
+    assert "kafka_spec/spec/replication/versions/kip_320.py" in names
+    for file in (
+        "py.typed",
+        "spec/table.schema.json",
+        "diagrams/page/page.html",
+        "diagrams/page/page.css",
+        "diagrams/page/page.js",
+    ):
+        assert f"kafka_spec/{file}" in names
+    assert str(ROOT) not in site.stdout and str(place) in site.stdout
+    for command in ("--version", "--help", "models", "export --format schema", "draw role --format dot"):
+        run = in_environment(place, f"kafka-spec {command}", project)
+        assert (run.returncode, run.stderr) == (0, ""), run.stderr
+    for extra, command in missing.items():
+        run = in_environment(place, f"kafka-spec {command}", project)
+        assert (run.returncode, run.stdout, run.stderr.count("\n")) == (2, "", 1), run.stderr
+        assert f"pip install 'kafka-spec[{extra}]'" in run.stderr
+
+
+@pytest.mark.slow
+def test_beside_the_package_named_diagrams(environments: Environments, project: Path) -> None:
+    """In one environment with the well-known package `diagrams`, that name is theirs, and ours draws."""
+    place = environments.of("draw", "diagrams", constraints=ROOT / "tests" / "diagrams-constraints.txt")
+    elsewhere = project / "examples"
+    theirs = in_environment(place, "python -c 'import diagrams; print(diagrams.Diagram, diagrams.Cluster)'", elsewhere)
+    ours = in_environment(place, "kafka-spec draw replica --format svg", elsewhere)
+
+    assert theirs.stdout == "<class 'diagrams.Diagram'> <class 'diagrams.Cluster'>\n", theirs.stderr
+    assert ours.returncode == 0 and "<svg" in ours.stdout, ours.stderr
+
+
+@pytest.mark.slow
+def test_pytest_without_the_checker(environments: Environments, project: Path) -> None:
+    """Where the checker is not installed, the named checks are one failure of one line, and other tests run as ever."""
+    place = environments.of("", "pytest")
+    (project / "test_own.py").write_text("def test_own(): pass\n")
+    run = in_environment(place, "python -m pytest -q -p no:cacheprovider", project)
+    lines = [line for line in run.stdout.splitlines() if "kafka-spec[check]" in line]
+
+    assert run.returncode == 1
+    assert "1 failed, 1 passed" in run.stdout
+    assert lines[0].endswith("is not installed; it comes with: pip install 'kafka-spec[check]'")
+    assert "Traceback" not in run.stdout
+
+
+@pytest.mark.slow
+def test_types_as_users_see_them(environments: Environments, tmp_path: Path) -> None:
+    """With --strict, mypy passes on README's Python examples and on the tutorial, against the installed wheel."""
+    place = environments.of("spark")
+    for number, example in enumerate(readme_examples("python")):
+        (tmp_path / f"example_{number}.py").write_text(example, encoding="utf-8")
+    (tmp_path / "tutorial.py").write_text((ROOT / "examples" / "tutorial.py").read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "wrong.py").write_text(
+        'from kafka_spec import MODELS, check\n\ncheck(MODELS["replication/kip_320"], threads="two")\n'
+    )
+    mypy = [sys.executable, "-m", "mypy", "--strict", "--python-executable", str(place / "bin" / "python")]
+    files = sorted(file.name for file in tmp_path.glob("*.py"))
+    run = subprocess.run([*mypy, *files], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert run.stdout.splitlines() == [
+        'wrong.py:3: error: Argument "threads" to "check" has incompatible type "str"; expected "int"  [arg-type]',
+        f"Found 1 error in 1 file (checked {len(files)} source files)",
+    ]
