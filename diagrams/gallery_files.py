@@ -14,12 +14,12 @@ from pathlib import Path
 
 from kafka_spec.diagrams.chart import chart_of, claim_of
 from kafka_spec.diagrams.dot import machine_dot, render
-from kafka_spec.diagrams.house import house_dot
 from kafka_spec.diagrams.machine import compared
 from kafka_spec.diagrams.markdown import changes_markdown, machine_markdown
 from kafka_spec.diagrams.sequence import chart_svg
 from kafka_spec.model_check.check import Outcome
 from kafka_spec.model_check.manifest import NamedCheck
+from kafka_spec.spec.extras import needing
 from kafka_spec.spec.table import Machine, SpecError
 from kafka_spec.spec.trace import Trace
 
@@ -57,6 +57,8 @@ def _digest(data: bytes) -> str:
 
 def gallery(machines: Mapping[str, Machine], checks: Sequence[NamedCheck], threads: int = 1) -> Files:
     """Return the files of the gallery by name. Runs the checks that expect a violation."""
+    with needing("draw"):
+        from kafka_spec.diagrams.house import house_dot
     files: dict[str, str | Drawn] = {}
     index = ["# Gallery", "", NOTE, "", "## Machines", ""]
     for name, machine in machines.items():

@@ -59,7 +59,10 @@ def house_dot(root: Path) -> str:
 
 def needed(arrows: nx.DiGraph) -> Iterable[tuple[str, str]]:
     """Return the arrows that do not follow from others."""
-    return nx.transitive_reduction(arrows).edges if nx.is_directed_acyclic_graph(arrows) else arrows.edges
+    edges: Iterable[tuple[str, str]] = (
+        nx.transitive_reduction(arrows).edges if nx.is_directed_acyclic_graph(arrows) else arrows.edges
+    )
+    return edges
 
 
 def sources(root: Path) -> list[Path]:
