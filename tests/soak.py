@@ -33,6 +33,8 @@ ROOT = Path(__file__).parent.parent
 MODEL = MODELS["replication/kip_320"]
 BEYOND = 10
 """Levels after this one are wide."""
+NEVER = 1 << 40
+"""A hand-over that never comes: Spark is not started."""
 LOOK = 0.005
 REFUSALS = ("another run is at work there", "another run has just begun there", "holds a run already", "holds no run to go on with")
 
@@ -230,12 +232,12 @@ def _workers(master: str) -> list[int]:
     return [n for n, (_, command) in processes().items() if "worker.Worker" in command and command.rstrip().endswith(port)]
 
 
-def race(folder: Path, random: Random, truth: Exploration, bounds: str, races: int, handover: int) -> Row:
+def race(folder: Path, random: Random, truth: Exploration, bounds: str, races: int, with_spark: int) -> Row:
     """Let two runs begin, or resume, in one folder at almost the same time: one comes to the truth, the other too or is refused."""
     row = Row("two runs race for a folder", "from the first on")
     began = time.monotonic()
     for number in range(races):
-        place = folder / f"race-{number}"
+        place, handover = folder / f"race-{number}", with_spark if number % 2 else NEVER
         if number % 2:  # both resume what was killed
             first = start(place, bounds, handover=handover)
             wait(first, lambda place=place: (place / "run.json").exists())  # type: ignore[misc]
@@ -308,7 +310,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=int(time.time()), help="what chance is drawn from (default: the time)")
     parser.add_argument("--races", type=int, default=10, help="how often two runs race (default: 10)")
-    parser.add_argument("--only", choices=("drivers", "workers", "executors", "races"), help="one part alone")
+    parser.add_argument("--only", choices=("drivers", "later-drivers", "workers", "executors", "races"), help="one part alone")
     asked = parser.parse_args()
     large, medium, small = (embedded.explore(MODEL, bounds_of(name)) for name in ("large", "medium", "small"))
     print(f"seed {asked.seed}; {MODEL.name} at large ({large.distinct:,} states) for drivers, medium ({medium.distinct:,}) for "
@@ -328,7 +330,8 @@ def main() -> int:
             return Random(f"{asked.seed} {part}")
 
         parts: dict[str, Callable[[], Row]] = {
-            "drivers": lambda: kill_drivers(folder, random("drivers"), large, "large", wide(large, 1), 3000),
+            "drivers": lambda: kill_drivers(folder / "a", random("drivers"), large, "large", wide(large, 1)[:10], 3000),
+            "later-drivers": lambda: kill_drivers(folder / "b", random("later"), large, "large", wide(large, 1)[10:], 3000),
             "workers": lambda: kill_workers(
                 folder, random("workers"), medium, "medium", wide(medium, 3000), 3000, "local[2]", False
             ),
