@@ -32,6 +32,7 @@ class Expectation:
     traces: Mapping[str, int] = field(default_factory=dict)
     """The number of states in the shortest counterexample of each property that must be violated."""
     all_rules_fire: bool = False
+    all_properties_tested: bool = False
 
     def unmet(self, result: Exploration) -> list[str]:
         """Return what is not as expected, as sentences."""
@@ -51,6 +52,8 @@ class Expectation:
                 problems.append(f"{name}: the counterexample has {length or 'no'} states, expected {states}")
         if self.all_rules_fire and result.dead_rules:
             problems.append(f"rules that never fire: {', '.join(result.dead_rules)}")
+        if self.all_properties_tested and result.untested:
+            problems.append(f"properties that were never tested: {', '.join(result.untested)}")
         return problems
 
 
@@ -177,7 +180,7 @@ def compare(result: Exploration, other: Exploration, who: str, exact: bool) -> N
     if other.stopped:
         result.complete, result.stopped = False, f"the comparison with {who} was not finished: {other.stopped}"
         return
-    kinds = ["levels", "fired", "bounded", "verdict", "violated"] + (["new", "digest", "findings"] if exact else [])
+    kinds = ["levels", "fired", "bounded", "verdict", "violated", "tested"] + (["new", "digest", "findings"] if exact else [])
     for kind in kinds:
         mine, theirs = getattr(result, kind), getattr(other, kind)
         if mine != theirs:

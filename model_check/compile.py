@@ -6,6 +6,7 @@ an engine needs, no search.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import time
 from collections.abc import Callable, Sequence
@@ -23,7 +24,7 @@ from kafka_spec.model_check.lowering.values import FAULT_KINDS, I8, I64, ONE, PO
 from kafka_spec.model_check.machine_code import load
 from kafka_spec.spec.domain import Array, Scalar
 from kafka_spec.spec.domain import Sequence as Sequence_
-from kafka_spec.spec.lint import source_of
+from kafka_spec.spec.lint import Function, source_of
 from kafka_spec.spec.table import Constants, ItemOf, Property, Rule, Spec
 
 WORD = I64.as_pointer()
@@ -76,6 +77,9 @@ class Shape:
     """How many claims the judge decides."""
     steps: int
     """How many step invariants the successor function judges."""
+    state_tests: int
+    """How many antecedents the judge counts, and how many the successor function."""
+    step_tests: int
     k: tuple[int, ...]
     seed: int
     """What the hash starts from."""
@@ -88,8 +92,10 @@ class Code:
         self.text, self.shape = text, shape
         self.fired = HEADER + 2 * shape.steps
         self.bounded = self.fired + shape.rules
-        self.counters = self.bounded + shape.rules
-        """How many counters the successor function keeps: the header, two for each step invariant, two for each rule."""
+        self.met = self.bounded + shape.rules
+        self.counters = self.met + shape.step_tests
+        """How many counters the successor function keeps: the header, two for each step invariant, two for each rule, one for
+        each antecedent of a step invariant."""
         self.k = (ctypes.c_int64 * max(1, len(shape.k)))(*shape.k)
         self.seed = ctypes.c_int64(shape.seed).value
         self._library, self.from_cache = load(text)
@@ -129,15 +135,20 @@ class Program(Code):
         """The claims that the judge decides, in its order."""
         self.recoverable = [claim for claim in claims if claim.kind == "recoverable"]
         self.steps = [claim for claim in claims if claim.kind == "step invariant"]
+        self.ways = [claim.predicate for claim in self.recoverable] + antecedents(self.recoverable)
+        """What the judge tells of each state: whether it meets each recoverable claim, and the antecedents of those."""
+        self.state_tests = antecedents(self.states)
+        self.step_tests = antecedents(self.steps)
         self.fired = HEADER + 2 * len(self.steps)
         self.bounded = self.fired + len(spec.rules)
+        self.met = self.bounded + len(spec.rules)
         parts = (*spec.rules, *spec.machines, *claims)
         key = (tuple(map(id, parts)), *shape_of_layout(layout), repr(actions.ranges), tuple(vars(k)), leave_out)
         if key not in _compiled:
             literals = {"RECORD_BYTES": layout.size, "AHEAD": kernel.AHEAD}
             compiler = Compiler(layout.root, vars(k), literals, spec.machines, checked="checks" not in leave_out)
             _Successors(self, compiler, layout, actions)
-            _Judge(compiler, layout, self.states, self.recoverable)
+            _Judge(self, compiler, layout)
             for function, shapes in kernel.signatures(actions.bits).items():
                 _Export(compiler, function.__name__, compiler.function(function, shapes, trusted=True).code)
             while len(_compiled) >= KEPT:
@@ -146,12 +157,18 @@ class Program(Code):
         _, self._compiler, text = _compiled[key]
         seed = layout.seed ^ mix(layout.seed ^ SECRET[0], SECRET[1])
         counts = actions.count, actions.bits, len(spec.rules), len(self.states), len(self.steps)
-        super().__init__(text, Shape(layout.size, *counts, tuple(vars(k).values()), seed))
+        tests = len(self.state_tests), len(self.step_tests)
+        super().__init__(text, Shape(layout.size, *counts, *tests, tuple(vars(k).values()), seed))
         self.seconds = time.perf_counter() - began
 
     def fault_of(self, code: int) -> Fault:
         """Return what a fault's number stands for."""
         return self._compiler.fault_of(code)
+
+
+def antecedents(claims: Sequence[Property]) -> list[Function]:
+    """Return the antecedents of some claims, each once: claims that share one are counted together."""
+    return list(dict.fromkeys(claim.when for claim in claims if claim.when is not None))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -292,8 +309,7 @@ class _Successors(Emitter):
         for effect in rule.effects:
             self.effect(effect, {**scope, "s": after})
         self.after_faults(index, action, out)
-        for number, claim in enumerate(self.program.steps):
-            self.judge_step(HEADER + 2 * number, claim, after, action)
+        self.judge_steps(after, action)
         mark = self.hash(target)
         if self.program.digests:
             self.b.store(self.b.add(self.b.load(self.digest), self.edge_hash(action, mark)), self.digest)
@@ -338,8 +354,18 @@ class _Successors(Emitter):
         if self.program.recoverable and self.program.rules[index].kind == "protocol":
             self.b.store(I8(1), self.at(self.cuts, self.now))
 
-    def judge_step(self, counter: int, claim: Property, after: Ref, action: ir.Value) -> None:
+    def judge_steps(self, after: Ref, action: ir.Value) -> None:
+        """Judge the step invariants, each where its antecedent is met, which is counted."""
         scope: dict[str, Value] = {"before": self.source, "after": after, "k": self.k}
+        met = {when: self.predicate(when, scope) for when in self.program.step_tests}
+        for number, when in enumerate(met):
+            cell = self.counter(self.program.met + number)
+            self.b.store(self.b.add(self.b.load(cell), self.b.zext(met[when], I64)), cell)
+        for number, claim in enumerate(self.program.steps):
+            with self.b.if_then(met[claim.when]) if claim.when is not None else contextlib.nullcontext():
+                self.judge_step(HEADER + 2 * number, claim, scope, action)
+
+    def judge_step(self, counter: int, claim: Property, scope: dict[str, Value], action: ir.Value) -> None:
         broken = self.b.not_(self.predicate(claim.predicate, scope))
         first = self.b.icmp_signed("<", self.b.load(self.counter(counter)), ZERO)
         with self.b.if_then(self.b.and_(broken, first), likely=False):
@@ -396,35 +422,46 @@ class _Judge(Emitter):
     """The judge: for each invariant the first state that breaks it, for each goal the first that meets it.
 
     judge(states, count, k, first, meets) fills the cells of `first` that are negative, one for each claim; one more cell gets the
-    code of a fault. `meets` has a byte for each state and, within it, each recoverable claim: 1 where its predicate is true.
+    code of a fault, and those after it count the states that meet each antecedent. `meets` has a byte for each state and, within
+    it, each of the program's `ways`: 1 where it is true.
     Returns the number of the state that could not be judged, or -1.
     """
 
-    def __init__(self, compiler: Compiler, layout: Layout, claims: Sequence[Property], recoverable: Sequence[Property]) -> None:
+    def __init__(self, program: Program, compiler: Compiler, layout: Layout) -> None:
         code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, I64, WORD, WORD, POINTER]), "judge")
         super().__init__(compiler, code, None)
+        self.program, self.layout = program, layout
         self.fault = self.slot(I64, ZERO)
-        states, count, k, first, meets = code.args
-
-        def judge(now: ir.Value) -> None:
-            s = Ref(layout.root, self.at(states, self.b.mul(now, I64(layout.size))))
-            for index, claim in enumerate(claims):
-                cell = self.b.gep(first, [I64(index)])
-                with self.b.if_then(self.b.icmp_signed("<", self.b.load(cell), ZERO)):
-                    true = self.predicate(claim.predicate, {"s": s, "k": K(k)})
-                    hit = true if claim.kind == "reachable" else self.b.not_(true)
-                    with self.b.if_then(hit, likely=False):
-                        self.b.store(now, cell)
-            for index, claim in enumerate(recoverable):
-                true = self.predicate(claim.predicate, {"s": s, "k": K(k)})
-                place = self.b.add(self.b.mul(now, I64(len(recoverable))), I64(index))
-                self.b.store(self.b.zext(true, I8), self.at(meets, place))
-            with self.b.if_then(self.b.icmp_signed("!=", self.b.load(self.fault), ZERO), likely=False):
-                self.b.store(self.b.load(self.fault), self.b.gep(first, [I64(len(claims))]))
-                self.b.ret(now)
-
-        self.loop(ZERO, count, judge)
+        self.states, count, k, self.first, self.meets = code.args
+        self.k = K(k)
+        self.loop(ZERO, count, self.state)
         self.b.ret(I64(-1))
+
+    def state(self, now: ir.Value) -> None:
+        """Judge one state."""
+        claims = self.program.states
+        scope: dict[str, Value] = {
+            "s": Ref(self.layout.root, self.at(self.states, self.b.mul(now, I64(self.layout.size)))),
+            "k": self.k,
+        }
+        met = {when: self.predicate(when, scope) for when in self.program.state_tests}
+        for index, when in enumerate(met, len(claims) + 1):
+            cell = self.b.gep(self.first, [I64(index)])
+            self.b.store(self.b.add(self.b.load(cell), self.b.zext(met[when], I64)), cell)
+        for index, claim in enumerate(claims):
+            cell = self.b.gep(self.first, [I64(index)])
+            open_ = self.b.icmp_signed("<", self.b.load(cell), ZERO)
+            with self.b.if_then(self.b.and_(open_, met[claim.when]) if claim.when is not None else open_):
+                true = self.predicate(claim.predicate, scope)
+                hit = true if claim.kind == "reachable" else self.b.not_(true)
+                with self.b.if_then(hit, likely=False):
+                    self.b.store(now, cell)
+        for index, way in enumerate(self.program.ways):
+            place = self.b.add(self.b.mul(now, I64(len(self.program.ways))), I64(index))
+            self.b.store(self.b.zext(self.predicate(way, scope), I8), self.at(self.meets, place))
+        with self.b.if_then(self.b.icmp_signed("!=", self.b.load(self.fault), ZERO), likely=False):
+            self.b.store(self.b.load(self.fault), self.b.gep(self.first, [I64(len(claims))]))
+            self.b.ret(now)
 
 
 def _word(number: int) -> ir.Constant:

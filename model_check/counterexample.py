@@ -102,7 +102,7 @@ class Replay:
             if stated.kind == "step invariant":
                 agreed = not self.world.judge_step(stated, before, state)
             elif stated.kind == "recoverable":
-                agreed = not self.world.recovers(stated, state, REPLAYED_WAYS)
+                agreed = self.world.tests(stated, s=state) and not self.world.recovers(stated, state, REPLAYED_WAYS)
             else:
                 agreed = self.world.judge(stated, state) == (stated.kind == "reachable")
         if not agreed:

@@ -38,10 +38,13 @@ from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import World
 from kafka_spec.model_check.state_dir import Damaged, Lock, Rows, Storage
 from kafka_spec.model_check.worker import Task
+from kafka_spec.spec.lint import Function
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError
 
 KINDS = ("invariant", "step invariant", "reachable")
 """The kinds of properties that this engine judges."""
+COUNTERS = ("fired", "new", "bounded", "tested")
+"""What is counted by name, and remembered with each level."""
 PART_BYTES = 256 << 20
 """What the states take that one task expands: more tasks find fewer equal candidates, fewer take more memory each."""
 SMALL_PART = 16_384
@@ -264,14 +267,14 @@ class Run:
         """Return the result so far as plain values."""
         result = self.result
         findings = {name: [found.start, list(found.actions)] for name, found in result.findings.items()}
-        counters = {name: dict(getattr(result, name)) for name in ("fired", "new", "bounded")}
+        counters = {name: dict(getattr(result, name)) for name in COUNTERS}
         numbers = {"levels": result.levels, "edges": f"{result.digest:016x}", "shuffled": result.shuffled_bytes}
         return {**counters, **numbers, "findings": findings}
 
     def recall(self, plain: Mapping[str, Any]) -> None:
         """Take up the result that was remembered."""
         result = self.result
-        for name in ("fired", "new", "bounded"):
+        for name in COUNTERS:
             getattr(result, name).update(plain[name])
         result.levels, result.digest, result.shuffled_bytes = list(plain["levels"]), int(plain["edges"], 16), plain["shuffled"]
         result.findings = {name: Finding(start, tuple(actions)) for name, (start, actions) in plain["findings"].items()}
@@ -395,6 +398,7 @@ class Run:
             result.fired[rule.name] += sum(r["fired"][index] for r in reports)
             result.bounded[rule.name] += sum(r["bounded"][index] for r in reports)
         result.bounded = +result.bounded
+        self.count_tests(program.steps, program.step_tests, reports)
         places: list[tuple[str, Callable[[Mapping[str, Any]], Any]]] = [(TYPE_INVARIANT, lambda r: r["untyped"])]
         if result.deadlock:
             places.insert(0, (DEADLOCK, lambda r: r["stuck"]))
@@ -404,6 +408,15 @@ class Run:
             if hits and name not in result.findings:
                 mark, action = min(hits)
                 self.found(name, level, mark, *([] if name == DEADLOCK else [action]))
+
+    def count_tests(
+        self, claims: Sequence[Property], antecedents: Sequence[Function], reports: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Add up how often the tasks have met the antecedents of claims."""
+        for claim in claims:
+            if claim.when is not None:
+                place = antecedents.index(claim.when)
+                self.result.tested[claim.name] += sum(r["met"][place] for r in reports)
 
     def end_level(self, level: int, reports: Sequence[Mapping[str, Any]]) -> None:
         """Commit a level that the tasks have written, judge it by what they say."""
@@ -423,6 +436,7 @@ class Run:
                 hits = [int(r["firsts"][number], 16) for r in reports if r["firsts"][number]]
                 if hits and claim.name not in result.findings:
                     self.found(claim.name, level, min(hits))
+            self.count_tests(self.program.states, self.program.state_tests, reports)
         self.commit(level, files, "spark", [r["cost"] for r in reports])
 
     # findings

@@ -188,9 +188,9 @@ class Search:
         threads = threads or (len(self.slices) if self.width >= SMALL_LEVEL else 1)
         share = -(-self.width // threads)
         known = [0 if claim.name in self.result.findings else -1 for claim in claims]
-        firsts = np.array([[*known, 0]] * threads, np.int64)
+        firsts = np.array([[*known, *[0] * (1 + len(self.program.state_tests))]] * threads, np.int64)
         faults = [-1] * threads
-        meets = np.zeros((self.width, len(recoverable)), np.bool_)
+        meets = np.zeros((self.width, len(self.program.ways)), np.bool_)
 
         def job(thread: int) -> Callable[[], None]:
             states = self.states[thread * share : min(self.width, (thread + 1) * share)]
@@ -209,15 +209,24 @@ class Search:
             return
         for thread, index in enumerate(faults):
             if index >= 0:
-                met = self.program.fault_of(int(firsts[thread][-1]))
+                met = self.program.fault_of(int(firsts[thread][len(claims)]))
                 self.explain(met.message, met.place, "a property", len(self.history) - 1, thread * share + index)
         hits = [[thread * share + int(row[n]) for thread, row in enumerate(firsts) if row[n] >= 0] for n in range(len(claims))]
         first = [min(found, default=-1) for found in hits]
         for claim, index in zip(claims, first, strict=True):
             if index >= 0 and claim.name not in self.result.findings:
                 self.found(claim.name, len(self.history) - 1, int(index))
+        tests = dict(zip(self.program.state_tests, firsts[:, len(claims) + 1 :].sum(axis=0).tolist(), strict=True))
+        for claim in claims:
+            if claim.when is not None:
+                self.result.tested[claim.name] += tests[claim.when]
         if self.recovery is not None:
-            self.recovery.add_level(self.marks[: self.width].copy(), meets)
+            places = [None if claim.when is None else self.program.ways.index(claim.when) for claim in recoverable]
+            goals = meets[:, : len(recoverable)].copy()
+            owes = np.stack([np.ones(self.width, np.bool_) if at is None else meets[:, at] for at in places], axis=1)
+            for claim, tested in zip(recoverable, (owes & ~goals).sum(axis=0).tolist(), strict=True):
+                self.result.tested[claim.name] += tested
+            self.recovery.add_level(self.marks[: self.width].copy(), goals, owes)
 
     def judge_recovery(self) -> str:
         """Find for each recoverable claim the first state without a way back; return why the budget does not allow it, or ""."""
@@ -240,6 +249,10 @@ class Search:
             result.fired[rule.name] = int(counters[:, program.fired + index].sum())
             result.bounded[rule.name] = int(counters[:, program.bounded + index].sum())
         result.bounded = +result.bounded
+        tests = dict(zip(program.step_tests, counters[:, program.met :].sum(axis=0).tolist(), strict=True))
+        for claim in program.steps:
+            if claim.when is not None:
+                result.tested[claim.name] = tests[claim.when]
         places = [(DEADLOCK, compiled.STUCK)] if result.deadlock else []
         places += [(TYPE_INVARIANT, compiled.UNTYPED)]
         places += [(claim.name, compiled.HEADER + 2 * number) for number, claim in enumerate(program.steps)]

@@ -91,6 +91,8 @@ class Exploration:
     """States first reached by each rule, by the smallest of (parent, rule, binding)."""
     bounded: Counter[str] = field(default_factory=Counter)
     """Steps of each rule that nothing but a bound forbade."""
+    tested: Counter[str] = field(default_factory=Counter)
+    """For each property with an antecedent the states or steps that met it; for a recoverable one those that needed a way."""
     findings: dict[str, Finding] = field(default_factory=dict)
     """For each violated property, and each goal that was reached, a shortest way there."""
     digest: int = 0
@@ -132,6 +134,21 @@ class Exploration:
         if kind == "reachable":
             return "holds" if name in self.findings else "violated" if self.complete else "inconclusive"
         return "violated" if name in self.findings else "holds" if self.complete else "inconclusive"
+
+    def tested_of(self, name: str) -> int | None:
+        """Return on how many states or steps a property was tested: those that met its antecedent, or all; None for a goal."""
+        kind = dict(self.claims)[name]
+        claim = next((claim for claim in self.properties if claim.name == name), None)
+        if kind == "reachable":
+            return None
+        if claim is not None and (claim.when is not None or kind == "recoverable"):
+            return self.tested[name]
+        return self.generated if kind == "step invariant" or name == TYPE_INVARIANT else self.distinct
+
+    @property
+    def untested(self) -> list[str]:
+        """The stated properties that were tested on no state and no step."""
+        return [claim.name for claim in self.properties if self.tested_of(claim.name) == 0]
 
     @property
     def undecided_by(self) -> list[str]:

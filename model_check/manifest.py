@@ -26,6 +26,7 @@ KEYS = {
     "depth": int,
     "traces": dict,
     "all_rules_fire": bool,
+    "all_properties_tested": bool,
     "all": bool,
     "deadlock": bool,
     "seconds": (int, float),
@@ -145,6 +146,7 @@ def _check(table: Any, where: str, model: Callable[[str], Spec]) -> NamedCheck:
         depth=table.get("depth"),
         traces=table.get("traces", {}),
         all_rules_fire=table.get("all_rules_fire", False),
+        all_properties_tested=table.get("all_properties_tested", False),
     )
     return NamedCheck(
         table["name"],

@@ -118,19 +118,28 @@ class World:
             )
         return list(found.values())
 
-    def judge(self, claim: Property, s: Any) -> bool:
-        """Whether the predicate of an invariant or a goal is true of a state."""
+    def tests(self, claim: Property, **of: Any) -> bool:
+        """Whether a state `s`, or the step from `before` to `after`, meets the antecedent of a claim."""
+        return claim.when is None or bool(self.call(claim.when, {**of, "k": self.k}, claim.name))
+
+    def meets(self, claim: Property, s: Any) -> bool:
+        """Whether the predicate of a claim is true of a state."""
         return bool(self.call(claim.predicate, {"s": s, "k": self.k}, claim.name))
 
+    def judge(self, claim: Property, s: Any) -> bool:
+        """Whether what a claim says of a state is true: its predicate, where its antecedent is met."""
+        return not self.tests(claim, s=s) or self.meets(claim, s)
+
     def judge_step(self, claim: Property, before: Any, after: Any) -> bool:
-        """Whether a step invariant is true of a step."""
-        return bool(self.call(claim.predicate, {"before": before, "after": after, "k": self.k}, claim.name))
+        """Whether a step invariant is true of a step: its predicate, where its antecedent is met."""
+        scope = {"before": before, "after": after, "k": self.k}
+        return not self.tests(claim, before=before, after=after) or bool(self.call(claim.predicate, scope, claim.name))
 
     def recovers(self, claim: Property, s: Any, most: int) -> bool:
         """Whether protocol steps lead from a state to one that meets the claim or is undecided; looks at `most` states at most."""
         known, left = {self.key(s)}, [s]
         for state in left:
-            if self.judge(claim, state):
+            if self.meets(claim, state):
                 return True
             for rule in self.spec.rules:
                 for binding in self.enabled(rule, state) if rule.kind == "protocol" else ():
@@ -195,6 +204,8 @@ class _Search:
         """For each state those that a protocol step leads from."""
         self.safe: dict[str, set[Key]] = {claim.name: set() for claim in self.recoverable}
         """For each claim the states that meet it or are undecided; at last those that have a way there."""
+        self.owes: dict[str, set[Key]] = {claim.name: set() for claim in self.recoverable}
+        """For each claim the states that meet its antecedent, and so need a way."""
 
     def mark(self, state: Any) -> int:
         return self.layout.fingerprint(self.layout.pack(state))
@@ -220,16 +231,19 @@ class _Search:
 
     def judge_level(self) -> None:
         for claim in self.result.properties:
-            if claim.kind in ("step invariant", "recoverable") or claim.name in self.result.findings:
-                continue
-            for index, (_, state) in enumerate(self.frontier):
-                if self.world.judge(claim, state) == (claim.kind == "reachable"):
+            for index, (_, state) in enumerate(self.frontier) if claim.kind in ("invariant", "reachable") else ():
+                if claim.when is not None:
+                    self.result.tested[claim.name] += self.world.tests(claim, s=state)
+                if claim.name not in self.result.findings and self.world.judge(claim, state) == (claim.kind == "reachable"):
                     self.found(claim.name, len(self.history) - 1, index)
-                    break
         if self.recoverable:
             self.keys.append([self.world.key(state) for _, state in self.frontier])
         for claim in self.recoverable:
-            self.safe[claim.name].update(self.world.key(state) for _, state in self.frontier if self.world.judge(claim, state))
+            met = {self.world.key(state) for _, state in self.frontier if self.world.meets(claim, state)}
+            owing = {self.world.key(state) for _, state in self.frontier if self.world.tests(claim, s=state)}
+            self.safe[claim.name] |= met
+            self.owes[claim.name] |= owing
+            self.result.tested[claim.name] += len(owing - met)
 
     def judge_recovery(self, budget: Budget) -> str:
         """Go back from the states that are safe to all that have a way there; the first of the others is found."""
@@ -242,9 +256,10 @@ class _Search:
                 fresh = [source for source in dict.fromkeys(self.back.get(key, ())) if source not in safe]
                 safe.update(fresh)
                 left.extend(fresh)
-            lost = [(level, index) for level, keys in enumerate(self.keys) for index, key in enumerate(keys) if key not in safe]
-            if lost:
-                self.found(claim.name, *lost[0])
+            lost = self.owes[claim.name] - safe
+            places = [(level, index) for level, keys in enumerate(self.keys) for index, key in enumerate(keys) if key in lost]
+            if places:
+                self.found(claim.name, *places[0])
         return ""
 
     def next_level(self, budget: Budget) -> str:
@@ -288,8 +303,11 @@ class _Search:
                     self.found(table.TYPE_INVARIANT, level, index, action)
                     continue
                 for claim in result.properties:
-                    if claim.kind == "step invariant" and not world.judge_step(claim, state, after):
-                        self.found(claim.name, level, index, action)
+                    if claim.kind == "step invariant":
+                        if claim.when is not None:
+                            result.tested[claim.name] += world.tests(claim, before=state, after=after)
+                        if not world.judge_step(claim, state, after):
+                            self.found(claim.name, level, index, action)
                 if recovers:
                     self.back.setdefault(world.key(after), []).append(world.key(state))
                 mark = self.mark(after)

@@ -1,9 +1,10 @@
 """From which states there is a way back: what a search records of its steps, and backward reachability over it.
 
 Knows numbers of states and steps between them, no protocol. States are numbered level by level, in the order of the frontier. A
-state is *safe* for a claim if it meets it or is undecided. While the search goes on, a step is kept as the number of its source and
-the fingerprint of its target, and only where its source is not safe for all claims. At the end the fingerprints become numbers, the
-steps are sorted by target, and what is safe spreads from targets to sources. Of the rest, the first is told.
+state is *safe* for a claim if it meets it or is undecided, and *owes* a way if it meets the claim's antecedent. While the search
+goes on, a step is kept as the number of its source and the fingerprint of its target, and only where its source is not safe for
+all claims. At the end the fingerprints become numbers, the steps are sorted by target, and what is safe spreads from targets to
+sources. Of the rest, the first that owes a way is told.
 """
 
 from __future__ import annotations
@@ -41,16 +42,19 @@ class Recovery:
         self.marks: list[Words] = []
         self.safe: list[Flags] = []
         """For each level, state and claim whether the state is safe."""
+        self.owes: list[Flags] = []
+        """The same of owing a way."""
         self.steps: list[tuple[Numbers, Words]] = []
         """In any order: the numbers of sources, the fingerprints of targets."""
 
-    def add_level(self, marks: Words, meets: Flags) -> None:
-        """Add the states of a level: their fingerprints, and for each state and claim whether it meets it."""
+    def add_level(self, marks: Words, meets: Flags, owes: Flags) -> None:
+        """Add the states of a level: their fingerprints, and for each state and claim whether it meets it, and owes a way."""
         self.first, self.count = self.count, self.count + len(marks)
         if self.count > np.iinfo(np.uint32).max:
             raise MemoryError
         self.marks.append(marks)
         self.safe.append(meets)
+        self.owes.append(owes)
 
     def add_steps(self, begin: int, undecided: Flags, parents: Numbers, targets: Words, leads: Flags) -> None:
         """Add steps out of the states of the last level that start at index `begin`, one for each of `undecided`.
@@ -66,7 +70,7 @@ class Recovery:
             self.steps.append((parents[kept] + np.uint32(self.first), targets[kept]))
 
     def lost(self, exhausted: Exhausted) -> tuple[str, list[int]]:
-        """Return for each claim the number of the first state without a way to where it is met, or -1.
+        """Return for each claim the number of the first state that owes a way to where it is met and has none, or -1.
 
         The text before says why the budget does not allow it, or "". What was recorded is used up.
         """
@@ -98,7 +102,8 @@ class Recovery:
             safe = np.concatenate([level[:, claim] for level in self.safe])
             if reason := spread(safe, starts, back, exhausted):
                 return reason, []
-            found.append(-1 if safe.all() else int(np.argmin(safe)))
+            lost = np.concatenate([level[:, claim] for level in self.owes]) & ~safe
+            found.append(int(np.argmax(lost)) if lost.any() else -1)
         return "", found
 
 

@@ -34,7 +34,7 @@ from pyarrow import fs
 
 from kafka_spec.spec.table import SpecError
 
-FORMAT = 2
+FORMAT = 3
 CHUNK = 4 << 20
 """How many bytes of a file are read at a time to make its digest."""
 GROUP_BYTES = 16 << 20

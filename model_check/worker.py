@@ -195,6 +195,7 @@ class Worker:
             "digest": int(counters[compiled.DIGEST]) & ((1 << 64) - 1),
             "fired": counters[code.fired : code.fired + shape.rules].tolist(),
             "bounded": counters[code.bounded : code.bounded + shape.rules].tolist(),
+            "met": counters[code.met :].tolist(),
             "stuck": place(compiled.STUCK),
             "untyped": place(compiled.UNTYPED),
             "steps": [place(compiled.HEADER + 2 * number) for number in range(shape.steps)],
@@ -270,14 +271,16 @@ class Worker:
             raise Refused(f"another run has taken {self.task.state_dir} over")
 
     def judged(self, rows: Rows, known: Sequence[int]) -> dict[str, Any]:
-        """Return for each claim the first state that decides it, and the fault that a claim met."""
-        firsts = np.array([*known, 0], np.int64)
+        """Return for each claim the first state that decides it, the fault that a claim met, and how often antecedents were."""
+        claims = len(known)
+        firsts = np.array([*known, *[0] * (1 + self.task.shape.state_tests)], np.int64)
         states = np.ascontiguousarray(rows.states)
         index = self.code.judge(address(states), len(states), self.code.k, address(firsts), 0) if self.task.shape.states else -1
         marks = [
             f"{int(rows.marks[first]):016x}" if first >= 0 > told else None for first, told in zip(firsts, known, strict=False)
         ]
-        return {"firsts": marks, "fault": (f"{int(rows.marks[index]):016x}", int(firsts[-1])) if index >= 0 else None}
+        fault = (f"{int(rows.marks[index]):016x}", int(firsts[claims])) if index >= 0 else None
+        return {"firsts": marks, "fault": fault, "met": firsts[claims + 1 :].tolist()}
 
 
 class Sieve(Shard):

@@ -428,6 +428,9 @@ class Property:
     An *invariant* holds in every state; a *step invariant* takes `before` and `after` and holds on every edge, those to
     known states included; a *reachable* is a goal that some state must meet; a *recoverable* is a goal to which rules of kind
     protocol alone lead from every state.
+
+    With an antecedent `when`, a function of the same parameters, the claim is made of those states or steps alone that meet
+    it. How many met it is reported: a property that was never tested has proved nothing.
     """
 
     name: Name
@@ -435,21 +438,25 @@ class Property:
     predicate: Function
     says: str
     cites: str
+    when: Function | None = None
 
     def __post_init__(self) -> None:
+        if self.when is not None and self.kind == "reachable":
+            raise SpecError(f"property {self.name}: a goal has no antecedent; make {self.when.__name__} a part of its predicate")
         known = {"before", "after", "k"} if self.kind == "step invariant" else {"s", "k"}
-        _check_function(self.predicate, known, f"property {self.name}")
-        _check_pure(self.predicate, f"property {self.name}")
+        for function in (self.predicate, *((self.when,) if self.when is not None else ())):
+            _check_function(function, known, f"property {self.name}")
+            _check_pure(function, f"property {self.name}")
 
 
-def invariant(name: Name, predicate: Function, says: str, cites: str) -> Property:
-    """Claim that the predicate of (s, k) holds in every reachable state."""
-    return Property(name, "invariant", predicate, says, cites)
+def invariant(name: Name, predicate: Function, says: str, cites: str, *, when: Function | None = None) -> Property:
+    """Claim that the predicate of (s, k) holds in every reachable state, or in those that meet the antecedent."""
+    return Property(name, "invariant", predicate, says, cites, when)
 
 
-def step_invariant(name: Name, predicate: Function, says: str, cites: str) -> Property:
-    """Claim that the predicate of (before, after, k) holds on every step."""
-    return Property(name, "step invariant", predicate, says, cites)
+def step_invariant(name: Name, predicate: Function, says: str, cites: str, *, when: Function | None = None) -> Property:
+    """Claim that the predicate of (before, after, k) holds on every step, or on those that meet the antecedent."""
+    return Property(name, "step invariant", predicate, says, cites, when)
 
 
 def reachable(name: Name, predicate: Function, says: str, cites: str) -> Property:
@@ -457,13 +464,14 @@ def reachable(name: Name, predicate: Function, says: str, cites: str) -> Propert
     return Property(name, "reachable", predicate, says, cites)
 
 
-def recoverable(name: Name, predicate: Function, says: str, cites: str) -> Property:
+def recoverable(name: Name, predicate: Function, says: str, cites: str, *, when: Function | None = None) -> Property:
     """Claim that from every reachable state a way leads to one that meets the predicate of (s, k), by protocol rules alone.
 
     Rules of kind operator or fault do not count. A state in which a bound forbids a protocol step is undecided and taken to
-    have a way, so that a violation is certain.
+    have a way, so that a violation is certain. With an antecedent only the states that meet it need a way. It is tested in
+    those that need one and do not meet the predicate themselves.
     """
-    return Property(name, "recoverable", predicate, says, cites)
+    return Property(name, "recoverable", predicate, says, cites, when)
 
 
 TYPE_INVARIANT = "TypeInvariant"

@@ -255,7 +255,7 @@ def test_only_steps_that_matter_are_recorded() -> None:
     search: list[embedded.Search] = []
     result = run(embedded.explore, toys.GRID_TRAP, on_level=lambda s: search.append(s) if not search else None)
     recovery = Recovery(1)
-    recovery.add_level(np.arange(3, dtype=np.uint64), np.array([[True], [False], [False]]))
+    recovery.add_level(np.arange(3, dtype=np.uint64), np.array([[True], [False], [False]]), np.ones((3, 1), np.bool_))
     cuts = np.array([False, True, False])
     parents, targets = np.array([0, 1, 2, 2], np.uint32), np.array([1, 2, 0, 1], np.uint64)
     recovery.add_steps(0, cuts, parents, targets, np.array([True, True, True, False]))
@@ -411,7 +411,8 @@ def test_backward_reachability(recorded: tuple[list[int], list[tuple[int, int]],
     first = 0
     for width in widths:
         own = np.array(meets[first : first + width])
-        recovery.add_level(marks[first : first + width], np.stack([own, np.ones(width, np.bool_)], axis=1))
+        everybody = np.ones((width, 2), np.bool_)
+        recovery.add_level(marks[first : first + width], np.stack([own, np.ones(width, np.bool_)], axis=1), everybody)
         for begin, end in ((0, width // 2), (width // 2, width)):
             some = [(a - first, b) for a, b in steps if begin <= a - first < end]
             parents = np.array([a for a, _ in some], np.uint32)
@@ -435,7 +436,9 @@ def test_more_states_than_a_piece() -> None:
     everywhere, no_cuts = np.arange(width, dtype=np.uint32), np.zeros(width, np.bool_)
     leads = np.ones(width, np.bool_)
     for level in range(3):
-        recovery.add_level(marks[level * width : (level + 1) * width], np.full((width, 1), level == 0))
+        recovery.add_level(
+            marks[level * width : (level + 1) * width], np.full((width, 1), level == 0), np.ones((width, 1), np.bool_)
+        )
         for shift in (0, 1) if level else ():
             before = marks[(level - 1) * width : level * width]
             leads[7] = level < 2

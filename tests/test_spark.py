@@ -42,7 +42,7 @@ SMALL = dict(zip(NAMES, (2, 2, 2, 2), strict=True))
 EPOCHS = dict(zip(NAMES, (3, 1, 1, 2), strict=True))
 MEDIUM = dict(zip(NAMES, (3, 2, 2, 2), strict=True))
 LARGE = dict(zip(NAMES, (3, 3, 3, 2), strict=True))
-SAME = ("levels", "fired", "new", "bounded", "digest", "findings", "verdict", "complete")
+SAME = ("levels", "fired", "new", "bounded", "tested", "digest", "findings", "verdict", "complete")
 KIP_320 = MODELS["replication/kip_320"]
 
 pytestmark = pytest.mark.slow

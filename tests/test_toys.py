@@ -41,6 +41,7 @@ def essence(result: Exploration) -> dict[str, Any]:
         "fired": +result.fired,
         "new": +result.new,
         "bounded": +result.bounded,
+        "tested": {name: result.tested_of(name) for name, _ in result.claims},
         "findings": result.findings,
         "digest": result.digest,
         "complete": result.complete,

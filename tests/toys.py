@@ -800,10 +800,53 @@ RECOVERY_RAISES = Spec(
     (recoverable("ReadsBack", reads_nothing_at_two, "it reads", TOY),),
 )  # fmt: skip
 
+# ---------------------------------------------------------------------------------------------------------------------
+# Antecedents
+
+
+def is_odd(s: Count) -> bool:
+    """The value is odd."""
+    return s.value & 1 == 1
+
+
+def is_high(s: Count) -> bool:
+    """The value is 3 or more."""
+    return s.value >= 3
+
+
+def starts_over(before: Count, after: Count) -> bool:
+    """The step leads to 0."""
+    return after.value == 0
+
+
+def counts_on(before: Count, after: Count) -> bool:
+    """The step leads to another value than 0."""
+    return after.value != 0
+
+
+TESTED = Spec(
+    "tested",
+    "claims that are made of some states and steps only",
+    Count,
+    (COUNT_UP, rule("StartOver", start_over, guards=(is_at_limit,))),
+    (
+        invariant("HighIsWithin", is_within_limit, "what is high is within the limit", TOY, when=is_high),
+        invariant("PastIsLow", is_below_three, "what is past the limit is below 3", TOY, when=is_past_limit),
+        invariant("OddIsLow", is_below_three, "what is odd is below 3", TOY, when=is_odd),
+        invariant("Within", is_within_limit, "the value is within the limit", TOY),
+        step_invariant("CountsUp", never_goes_down, "who counts on counts up", TOY, when=counts_on),
+        step_invariant("OverIsUp", never_goes_down, "who starts over counts up", TOY, when=starts_over),
+        recoverable("OddArrives", is_at_limit, "what is odd may arrive", TOY, when=is_odd),
+        recoverable("OddIsStuck", is_past_limit, "what is odd may pass the limit", TOY, when=is_odd),
+    ),
+    bound_sets=FIVE,
+)
+"""0 to 5 and back to 0: 1, 3 and 5 are odd, 3, 4 and 5 are high, of six steps one leads to 0."""
+
 EXPLORABLE: tuple[Spec, ...] = (
     COUNTER, BREAKS_AT_THREE, GOES_BACK, COMMANDED, FAULTY, NEVER_PASSES, DEAD_RULE,
     LEAVES_BOUND, CUT_OFF, LEAVES_DOMAIN, DOORS, CHANNEL, MEANINGLESS,
-    ASSIGNS, ASSIGNS_TWICE, SEVERAL_STARTS, PACED, FAST_PACED, GRID, PAIRS, *FULL_BYTES, *RECOVERABLE,
+    ASSIGNS, ASSIGNS_TWICE, SEVERAL_STARTS, PACED, FAST_PACED, GRID, PAIRS, TESTED, *FULL_BYTES, *RECOVERABLE,
 )  # fmt: skip
 """The toys that can be explored."""
 

@@ -78,6 +78,7 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
     add("--all", action="store_true", help="go on to the end after a violation")
     add("--deadlock", action="store_true", help="also check that no state is without a step")
     add("--all-rules-fire", action="store_true", help="a rule that never fires is a failure")
+    add("--all-properties-tested", action="store_true", help="a property whose antecedent is never met is a failure")
     add("--verify", action="store_true", help="search again with another hash seed; the counts must be equal")
     add("--seconds", type=duration, metavar="S", help="stop after this time, inconclusive")
     add("--memory", type=positive, metavar="MIB", help="stop before using more memory, inconclusive")
@@ -104,6 +105,8 @@ def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, 
     report = Report(options, checks, alone, charts)
     for check in checks:
         report.add(Outcome(check.name, _run(options, check), check.expected))
+        if alone or not check.expected.all_properties_tested:
+            _warn_of_untested(check.name, report.outcomes[-1].result)
         if ("text", None) in wanted and not alone:
             print(report.last_text(), flush=True)
         if report.outcomes[-1].result.stopped == "interrupted":
@@ -188,7 +191,7 @@ class Report:
         """Return the exit code."""
         if self.alone:
             (outcome,) = self.outcomes
-            if self.options.all_rules_fire and outcome.result.dead_rules and outcome.result.verdict == "holds":
+            if outcome.result.verdict == "holds" and outcome.unmet:
                 return VIOLATED
             return {"holds": AS_EXPECTED, "violated": VIOLATED, "inconclusive": INCONCLUSIVE}[outcome.result.verdict]
         codes = [INCONCLUSIVE if o.result.verdict == "inconclusive" else VIOLATED for o in self.outcomes if o.unmet]
@@ -208,6 +211,7 @@ def _named_checks(options: argparse.Namespace, models: Models) -> dict[str, Name
         "--property": options.properties,
         "--without": options.without,
         "--all-rules-fire": options.all_rules_fire,
+        "--all-properties-tested": options.all_properties_tested,
     }
     given = [option for option, value in own.items() if value]
     if given and (not options.models or named.keys() & set(options.models)):
@@ -217,7 +221,7 @@ def _named_checks(options: argparse.Namespace, models: Models) -> dict[str, Name
 
 def _unnamed(options: argparse.Namespace, spec: Spec) -> NamedCheck:
     """Return the check that the options ask for."""
-    expected = Expectation(all_rules_fire=options.all_rules_fire)
+    expected = Expectation(all_rules_fire=options.all_rules_fire, all_properties_tested=options.all_properties_tested)
     properties = tuple(options.properties) if options.properties else None
     if options.without:
         if properties:
@@ -288,6 +292,11 @@ def _interruptible(budget: Budget) -> Iterator[None]:
 def _warn_of_dead_rules(result: Exploration) -> None:
     if result.complete and result.dead_rules:
         print(f"warning: rules that never fire within these bounds: {', '.join(result.dead_rules)}", file=sys.stderr)
+
+
+def _warn_of_untested(name: str, result: Exploration) -> None:
+    if result.complete and result.untested:
+        print(f"warning: {name}: properties that were never tested: {', '.join(result.untested)}", file=sys.stderr)
 
 
 def run_trace(options: argparse.Namespace, models: Models, charts: Mapping[str, Draw]) -> int:

@@ -91,6 +91,10 @@ def github_text(outcomes: Sequence[Outcome], manifest: Path) -> str:
     for outcome in outcomes:
         state = status_of(outcome)
         if state == "pass":
+            if outcome.result.complete and outcome.result.untested:
+                untested = f"properties that were never tested: {', '.join(outcome.result.untested)}"
+                title = _parameter(f"kafka-spec: {outcome.name}")
+                lines.append(f"::warning {_place(manifest, outcome.name)}title={title}::{_message(untested)}")
             continue
         told = [*outcome.unmet, *(story_text(trace, outcome.result.spec).strip() for trace in outcome.violations.values())]
         command = {"fail": "error", "open": "warning"}[state]
@@ -137,6 +141,7 @@ def markdown_text(outcomes: Sequence[Outcome], draw: Draw | None = None) -> str:
         verdict = f"{result.verdict}{f' ({traces})' if traces else ''}"
         cells = (outcome.name, result.spec.name, verdict, outcome.expected.verdict)
         lines.append(f"| {shown} | {' | '.join(map(markdown_cell, cells))} | {result.distinct:,} | {result.depth} |")
+    lines += _tested(outcomes)
     for outcome in outcomes:
         if outcome.unmet:
             lines += ["", f"### {MARK[status_of(outcome)]} {markdown_cell(outcome.name)}", ""]
@@ -145,6 +150,19 @@ def markdown_text(outcomes: Sequence[Outcome], draw: Draw | None = None) -> str:
                 for trace in outcome.violations.values():
                     lines += _counterexample(trace, outcome.result.spec, draw)
     return "\n".join(lines)
+
+
+def _tested(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return a table of how many states or steps each property was tested on, those first that were tested least."""
+    lines = ["", "<details><summary>On how many states or steps each property was tested</summary>", ""]
+    lines += ["| check | never tested | tested |", "|---|---|---|"]
+    for outcome in outcomes:
+        result = outcome.result
+        counts = [(tested, claim.name) for claim in result.properties if (tested := result.tested_of(claim.name)) is not None]
+        told = ", ".join(f"{name} {tested:,}" for tested, name in sorted(counts) if tested)
+        cells = (outcome.name, ", ".join(result.untested), told)
+        lines.append(f"| {' | '.join(map(markdown_cell, cells))} |")
+    return [*lines, "", "</details>"]
 
 
 def _counterexample(trace: Trace, spec: Spec, draw: Draw | None) -> list[str]:

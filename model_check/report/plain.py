@@ -17,6 +17,7 @@ def result_plain(result: Exploration, traces: Mapping[str, Trace]) -> dict[str, 
     """Return a result as plain objects; `traces` are those to include, by property."""
     rules = [rule.name for rule in result.spec.rules]
     with_digest = result.complete
+    antecedents = {claim.name: claim.when.__name__ for claim in result.properties if claim.when is not None}
     return {
         "schema_version": SCHEMA_VERSION,
         "model": result.spec.name,
@@ -35,11 +36,14 @@ def result_plain(result: Exploration, traces: Mapping[str, Trace]) -> dict[str, 
         "levels": result.levels,
         "rules": {rule: {"fired": result.fired[rule], "new": result.new[rule]} for rule in rules},
         "never_fired": result.dead_rules,
+        "never_tested": result.untested,
         "properties": [
             {
                 "name": name,
                 "kind": kind,
                 "verdict": result.verdict_of(name),
+                "antecedent": antecedents.get(name),
+                "tested": result.tested_of(name),
                 "trace": traces[name].to_plain() if name in traces else None,
             }
             for name, kind in result.claims
@@ -91,6 +95,15 @@ def model_plain(spec: Spec) -> dict[str, Any]:
             }
             for machine in spec.machines
         ],
-        "properties": [{"name": p.name, "kind": p.kind, "says": p.says, "cites": p.cites} for p in spec.properties],
+        "properties": [
+            {
+                "name": p.name,
+                "kind": p.kind,
+                "says": p.says,
+                "antecedent": p.when.__name__ if p.when is not None else None,
+                "cites": p.cites,
+            }
+            for p in spec.properties
+        ],
         "abstractions": [{"what": a.what, "why": a.why} for a in spec.abstractions],
     }

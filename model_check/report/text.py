@@ -10,6 +10,7 @@ from typing import Any
 
 from kafka_spec.model_check.check import Expectation
 from kafka_spec.model_check.exploration import Exploration, peak_bytes
+from kafka_spec.model_check.oracle import first_line
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Machine, Property, Spec
 from kafka_spec.spec.trace import MessageItem, Step, Trace
 
@@ -64,16 +65,17 @@ def verdict_text(result: Exploration) -> str:
 
 
 def properties_lines(result: Exploration) -> list[str]:
-    """Return a line for each property."""
+    """Return a line for each property: its verdict, and on how many states or steps it was tested."""
     says = {claim.name: claim.says for claim in result.properties}
     says[TYPE_INVARIANT] = "every field stays in its domain"
     says[DEADLOCK] = "in every state some rule can fire, or only a bound forbids it"
     width = max(20, *(len(name) for name, _ in result.claims))
-    lines = [f"  {'property':<{width}} kind            verdict       trace  meaning"]
+    lines = [f"  {'property':<{width}} kind            verdict       trace        tested  meaning"]
     for name, kind in result.claims:
-        finding = result.findings.get(name)
+        finding, tested = result.findings.get(name), result.tested_of(name)
         length = str(len(finding.actions) + 1) if finding else "-"
-        lines.append(f"  {name:<{width}} {kind:<15} {result.verdict_of(name):<13} {length:>5}  {says[name]}")
+        often = "-" if tested is None else f"{tested:,}" if tested else "never"
+        lines.append(f"  {name:<{width}} {kind:<15} {result.verdict_of(name):<13} {length:>5} {often:>13}  {says[name]}")
     return lines
 
 
@@ -201,7 +203,9 @@ def model_text(spec: Spec) -> str:
     if spec.machines:
         lines += ["", "  machines", *(line for machine in spec.machines for line in _machine_lines(machine))]
     lines += ["", "  properties"]
-    lines += [f"    {p.name} ({p.kind}): {p.says}" for p in spec.properties]
+    for p in spec.properties:
+        lines.append(f"    {p.name} ({p.kind}): {p.says}")
+        lines += [f"      tested where {first_line(p.when)} ({p.when.__name__})"] if p.when is not None else []
     if spec.abstractions:
         lines += ["", "  abstractions"]
         lines += [f"    {a.what}: {a.why}" for a in spec.abstractions]

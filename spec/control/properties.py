@@ -6,6 +6,7 @@ sources are those of the list of known bugs: NOSTALE, ONEWRITER, ISRNE, ISRLIVE,
 
 from __future__ import annotations
 
+from kafka_spec.spec.control.broker.requests import a_request_arrives, what_is_over
 from kafka_spec.spec.control.controller.broker_changes import brokers_have_changed
 from kafka_spec.spec.control.controller.steps import controller_is_fenced
 from kafka_spec.spec.control.controller.topics import a_topic_is_new, isr_has_changed
@@ -21,6 +22,15 @@ from kafka_spec.spec.table import Constants, Property, invariant, reachable, rec
 # Epochs
 
 
+def two_believe_to_lead(s: World, k: Constants) -> bool:
+    """Two replicas lead at once."""
+    leaders = 0
+    for broker in range(k.brokers):
+        if s.brokers[broker].replica.role == Role.LEADER:
+            leaders += 1
+    return leaders > 1
+
+
 def one_leader_in_each_epoch(s: World, k: Constants) -> bool:
     """No two brokers lead under the same leader epoch."""
     for one in range(k.brokers):
@@ -29,6 +39,20 @@ def one_leader_in_each_epoch(s: World, k: Constants) -> bool:
                 if s.brokers[one].replica.leader_epoch == s.brokers[other].replica.leader_epoch:
                     return False
     return True
+
+
+def an_epoch_changes(before: World, after: World, k: Constants) -> bool:
+    """A leader epoch or a controller epoch changes, in ZooKeeper or on a broker."""
+    if after.zookeeper.controller_epoch != before.zookeeper.controller_epoch:
+        return True
+    if after.zookeeper.partition.leader_epoch != before.zookeeper.partition.leader_epoch:
+        return True
+    for broker in range(k.brokers):
+        old = before.brokers[broker]
+        new = after.brokers[broker]
+        if new.controller_epoch != old.controller_epoch or new.replica.leader_epoch != old.replica.leader_epoch:
+            return True
+    return False
 
 
 def epochs_never_go_back(before: World, after: World, k: Constants) -> bool:
@@ -46,11 +70,25 @@ def epochs_never_go_back(before: World, after: World, k: Constants) -> bool:
     return True
 
 
-def a_leader_changes_only_with_its_epoch(before: World, after: World) -> bool:
-    """Another leader in ZooKeeper comes with a larger leader epoch."""
-    if before.zookeeper.partition.leader == after.zookeeper.partition.leader:
-        return True
+def the_leader_changes(before: World, after: World) -> bool:
+    """ZooKeeper gets another leader, or loses the one it has."""
+    return before.zookeeper.partition.leader != after.zookeeper.partition.leader
+
+
+def the_leader_epoch_grows(before: World, after: World) -> bool:
+    """ZooKeeper gets a larger leader epoch."""
     return before.zookeeper.partition.leader_epoch < after.zookeeper.partition.leader_epoch
+
+
+def a_request_is_stale(s: World, k: Constants) -> bool:
+    """A request waits for a broker that runs though its generation is over, or has taken effect so."""
+    for broker in range(k.brokers):
+        if s.brokers[broker].stale != Stale.NOTHING:
+            return True
+        for controller in range(k.brokers):
+            if a_request_arrives(s, controller, broker) and what_is_over(s, controller, broker) != Stale.NOTHING:
+                return True
+    return False
 
 
 def no_stale_request_takes_effect(s: World, k: Constants) -> bool:
@@ -65,19 +103,34 @@ def no_stale_request_takes_effect(s: World, k: Constants) -> bool:
 # Controllers
 
 
-def only_the_newest_controller_writes(before: World, after: World) -> bool:
-    """A controller's write of the partition state is made under the newest controller epoch."""
-    if before.zookeeper.partition.leader_epoch == after.zookeeper.partition.leader_epoch:
-        return True
+def a_controller_writes(before: World, after: World) -> bool:
+    """A controller writes the partition state: the leader epoch changes."""
+    return before.zookeeper.partition.leader_epoch != after.zookeeper.partition.leader_epoch
+
+
+def writer_is_the_newest_controller(before: World, after: World) -> bool:
+    """The partition state is written under the newest controller epoch."""
     return after.zookeeper.partition.controller_epoch == before.zookeeper.controller_epoch
 
 
-def holder_has_newest_epoch(s: World) -> bool:
-    """Who holds /controller and has an epoch has the newest one."""
+def holder_has_an_epoch(s: World) -> bool:
+    """Somebody holds /controller, and has an epoch."""
     holder = s.zookeeper.controller
-    if holder == NONE or s.controllers[holder].life == STANDBY or s.controllers[holder].life == ELECTING:
-        return True
-    return s.controllers[holder].epoch == s.zookeeper.controller_epoch
+    return holder != NONE and s.controllers[holder].life != STANDBY and s.controllers[holder].life != ELECTING
+
+
+def holder_has_newest_epoch(s: World) -> bool:
+    """Who holds /controller has the newest controller epoch."""
+    return s.controllers[s.zookeeper.controller].epoch == s.zookeeper.controller_epoch
+
+
+def two_have_controller_epochs(s: World, k: Constants) -> bool:
+    """Two brokers work under controller epochs."""
+    controllers = 0
+    for controller in range(k.brokers):
+        if s.controllers[controller].epoch != 0:
+            controllers += 1
+    return controllers > 1
 
 
 def one_controller_in_each_epoch(s: World, k: Constants) -> bool:
@@ -89,11 +142,14 @@ def one_controller_in_each_epoch(s: World, k: Constants) -> bool:
     return True
 
 
-def controller_keeps_its_znode(before: World, after: World) -> bool:
-    """/controller goes only with its holder's session, or when its holder gives it up."""
+def holder_loses_its_znode(before: World, after: World) -> bool:
+    """Who held /controller holds it no more."""
+    return before.zookeeper.controller != NONE and after.zookeeper.controller != before.zookeeper.controller
+
+
+def holder_is_gone_or_gives_up(before: World, after: World) -> bool:
+    """The session of who held /controller is over, or it is no controller any more."""
     holder = before.zookeeper.controller
-    if holder == NONE or after.zookeeper.controller == holder:
-        return True
     return (
         after.brokers[holder].has_session == 0 or after.controllers[holder].life == STANDBY or holder_bounced(before, after, holder)
     )
@@ -104,11 +160,9 @@ def holder_bounced(before: World, after: World, holder: int) -> bool:
     return before.zookeeper.broker_epochs[holder] != after.zookeeper.broker_epochs[holder]
 
 
-def writer_knows_what_it_wrote(before: World, after: World, k: Constants) -> bool:
-    """After a controller's own write its cache equals ZooKeeper."""
+def writer_knows_what_it_wrote(after: World, k: Constants) -> bool:
+    """The cache of the controller that wrote equals ZooKeeper."""
     state = after.zookeeper.partition
-    if before.zookeeper.partition.leader_epoch == state.leader_epoch:
-        return True
     for controller in range(k.brokers):
         cached = after.controllers[controller].context.leadership
         if after.controllers[controller].epoch == state.controller_epoch:
@@ -122,19 +176,34 @@ def writer_knows_what_it_wrote(before: World, after: World, k: Constants) -> boo
 # The ISR
 
 
+def there_is_a_leader(s: World) -> bool:
+    """There is a leader in ZooKeeper."""
+    return s.zookeeper.partition.leader != NONE
+
+
 def leader_is_in_isr(s: World) -> bool:
-    """ZooKeeper's leader is in ZooKeeper's ISR, or there is none."""
-    return s.zookeeper.partition.leader == NONE or contains(s.zookeeper.partition.isr, s.zookeeper.partition.leader) == 1
+    """ZooKeeper's leader is in ZooKeeper's ISR."""
+    return contains(s.zookeeper.partition.isr, s.zookeeper.partition.leader) == 1
 
 
-def isr_is_never_empty(s: World) -> bool:
-    """Once the partition has an ISR, it has a member."""
-    return s.zookeeper.partition.leader_epoch == NO_EPOCH or s.zookeeper.partition.isr != 0
+def there_is_an_isr(s: World) -> bool:
+    """The state znode of the partition was written."""
+    return s.zookeeper.partition.leader_epoch != NO_EPOCH
+
+
+def isr_is_not_empty(s: World) -> bool:
+    """ZooKeeper's ISR has a member."""
+    return s.zookeeper.partition.isr != 0
 
 
 def isr_is_assigned(s: World) -> bool:
     """The ISR holds assigned replicas only."""
     return s.zookeeper.partition.isr & ~members(s.zookeeper.assignment) == 0
+
+
+def somebody_was_removed(s: World) -> bool:
+    """Some broker was taken out of the ISR as dead, and has not registered since."""
+    return s.notes.removed != 0
 
 
 def the_dead_stay_out_of_the_isr(s: World) -> bool:
@@ -144,6 +213,15 @@ def the_dead_stay_out_of_the_isr(s: World) -> bool:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Logs
+
+
+def a_leader_has_to_hold_records(s: World, k: Constants) -> bool:
+    """A record is committed, and somebody leads under the newest leader epoch."""
+    for broker in range(k.brokers):
+        replica = s.brokers[broker].replica
+        if replica.role == Role.LEADER and replica.leader_epoch == s.zookeeper.partition.leader_epoch:
+            return len(s.notes.committed) > 0
+    return False
 
 
 def leaders_hold_what_is_committed(s: World, k: Constants) -> bool:
@@ -156,10 +234,18 @@ def leaders_hold_what_is_committed(s: World, k: Constants) -> bool:
     return True
 
 
+def two_high_watermarks_are_above_zero(s: World, k: Constants) -> bool:
+    """Two logs have records below their high watermarks, and no election was unclean."""
+    logs = 0
+    for broker in range(k.brokers):
+        replica = s.brokers[broker].replica
+        if replica.high_watermark > 0 and len(replica.log) > 0:
+            logs += 1
+    return logs > 1 and s.notes.unclean_epoch == NO_EPOCH
+
+
 def logs_agree_below_high_watermarks(s: World, k: Constants) -> bool:
-    """Two logs never hold different entries at an offset below both high watermarks, unless an election was unclean."""
-    if s.notes.unclean_epoch != NO_EPOCH:
-        return True
+    """No two logs hold different entries at an offset below both high watermarks."""
     for one in range(k.brokers):
         for other in range(one):
             mine = s.brokers[one].replica
@@ -168,6 +254,14 @@ def logs_agree_below_high_watermarks(s: World, k: Constants) -> bool:
                 if not same_entry(mine.log, theirs.log, offset):
                     return False
     return True
+
+
+def a_high_watermark_is_above_zero(before: World, after: World, k: Constants) -> bool:
+    """Some high watermark is above 0, before the step or after it."""
+    for broker in range(k.brokers):
+        if before.brokers[broker].replica.high_watermark > 0 or after.brokers[broker].replica.high_watermark > 0:
+            return True
+    return False
 
 
 def high_watermarks_of_leaders_grow(before: World, after: World, k: Constants) -> bool:
@@ -236,10 +330,8 @@ def leader_is_registered_or_none_can_be(s: World, k: Constants) -> bool:
 
 
 def replicas_know_the_epoch(s: World, k: Constants) -> bool:
-    """Where there is a leader, every assigned replica that is up has applied its leader epoch, and follows it or leads."""
+    """Every assigned replica that is up has applied the leader epoch, and follows the leader or leads."""
     state = s.zookeeper.partition
-    if state.leader == NONE:
-        return True
     for broker in range(k.brokers):
         if contains(settled_members(s, k), broker) == 1:
             replica = s.brokers[broker].replica
@@ -264,24 +356,14 @@ def topic_exists(s: World) -> bool:
     return len(s.zookeeper.assignment) > 0
 
 
-def quiet_leader_is_registered(s: World, k: Constants) -> bool:
-    """In a quiet state the leader is registered, or none can be."""
-    return not (topic_exists(s) and is_quiet(s, k)) or leader_is_registered_or_none_can_be(s, k)
+def a_topic_is_quiet(s: World, k: Constants) -> bool:
+    """The topic exists, and all is quiet."""
+    return topic_exists(s) and is_quiet(s, k)
 
 
-def quiet_replicas_know_the_epoch(s: World, k: Constants) -> bool:
-    """In a quiet state every replica that is up has applied the newest leader epoch."""
-    return not (topic_exists(s) and is_quiet(s, k)) or replicas_know_the_epoch(s, k)
-
-
-def quiet_leaders_are_of_the_newest_epoch(s: World, k: Constants) -> bool:
-    """In a quiet state in which there is a leader, nobody leads under an older leader epoch: who was demoted was told."""
-    return s.zookeeper.partition.leader == NONE or quiet_old_leaders_have_stopped(s, k)
-
-
-def quiet_old_leaders_have_stopped(s: World, k: Constants) -> bool:
-    """In a quiet state nobody leads under an older leader epoch, not even while there is no leader."""
-    return not is_quiet(s, k) or nobody_leads_at_an_older_epoch(s, k)
+def a_leader_is_quiet(s: World, k: Constants) -> bool:
+    """There is a leader, and all is quiet."""
+    return there_is_a_leader(s) and is_quiet(s, k)
 
 
 def nobody_runs(s: World, k: Constants) -> bool:
@@ -441,33 +523,27 @@ def two_believe_to_control(s: World, k: Constants) -> bool:
     return active > 1
 
 
-def two_believe_to_lead(s: World, k: Constants) -> bool:
-    """Two replicas lead at once, under different leader epochs."""
-    leaders = 0
-    for broker in range(k.brokers):
-        if s.brokers[broker].replica.role == Role.LEADER:
-            leaders += 1
-    return leaders > 1
-
-
 SAFETY: tuple[Property, ...] = (
     invariant(
         "OneLeaderInEachEpoch",
         one_leader_in_each_epoch,
         "at most one replica leads the partition under one leader epoch",
         "Kafka's replication protocol; two-leader scenario of KAFKA-532",
+        when=two_believe_to_lead,
     ),
     step_invariant(
         "EpochsNeverGoBack",
         epochs_never_go_back,
         "leader epoch and controller epoch never go back, in ZooKeeper and on a broker within one registration",
         "ONEWRITER; Kafka 2.8 ReplicaManager.becomeLeaderOrFollower",
+        when=an_epoch_changes,
     ),
     step_invariant(
         "LeaderChangesWithItsEpoch",
-        a_leader_changes_only_with_its_epoch,
+        the_leader_epoch_grows,
         "another leader in ZooKeeper comes with a larger leader epoch",
         "Kafka 2.8 LeaderAndIsr.newLeader",
+        when=the_leader_changes,
     ),
     invariant(
         "NoStaleRequest",
@@ -475,91 +551,123 @@ SAFETY: tuple[Property, ...] = (
         "no request takes effect after its receiver, in this registration, has seen a newer controller epoch or leader epoch, "
         "and none that was meant for an earlier registration",
         "NOSTALE: KAFKA-532, KAFKA-7235, KIP-380, KIP-570",
+        when=a_request_is_stale,
     ),
     step_invariant(
         "OneWriter",
-        only_the_newest_controller_writes,
+        writer_is_the_newest_controller,
         "a controller's write of the partition state takes effect only while its epoch is the newest",
         "ONEWRITER: KAFKA-6082",
+        when=a_controller_writes,
     ),
     invariant(
         "HolderHasNewestEpoch",
         holder_has_newest_epoch,
         "the holder of /controller has the newest controller epoch",
         "ONEWRITER: KAFKA-6082, the two-step election",
+        when=holder_has_an_epoch,
     ),
     invariant(
         "OneControllerInEachEpoch",
         one_controller_in_each_epoch,
         "no two controllers work under the same controller epoch",
         "ONEWRITER: KAFKA-1096",
+        when=two_have_controller_epochs,
     ),
     step_invariant(
         "ControllerKeepsItsZnode",
-        controller_keeps_its_znode,
+        holder_is_gone_or_gives_up,
         "/controller goes only with its holder's session, or when its holder gives it up",
         "ONEWRITER: KAFKA-6082, resignation",
+        when=holder_loses_its_znode,
     ),
     step_invariant(
         "WriterKnowsWhatItWrote",
         writer_knows_what_it_wrote,
         "after a controller's own write its cache equals ZooKeeper",
         "Kafka 2.8 KafkaZkClient.updateLeaderAndIsr and ControllerContext.putPartitionLeadershipInfo",
+        when=a_controller_writes,
     ),
-    invariant("LeaderInIsr", leader_is_in_isr, "the leader is in the ISR, or there is none", "ISRNE: KAFKA-708"),
-    invariant("IsrNeverEmpty", isr_is_never_empty, "the ISR has a member", "ISRNE: KAFKA-708, KAFKA-5083"),
-    invariant("IsrAssigned", isr_is_assigned, "the ISR holds assigned replicas only", "ISR within the assignment"),
+    invariant(
+        "LeaderInIsr",
+        leader_is_in_isr,
+        "the leader is in the ISR, or there is none",
+        "ISRNE: KAFKA-708",
+        when=there_is_a_leader,
+    ),
+    invariant(
+        "IsrNeverEmpty",
+        isr_is_not_empty,
+        "the ISR has a member",
+        "ISRNE: KAFKA-708, KAFKA-5083",
+        when=there_is_an_isr,
+    ),
+    invariant(
+        "IsrAssigned",
+        isr_is_assigned,
+        "the ISR holds assigned replicas only",
+        "ISR within the assignment",
+        when=there_is_an_isr,
+    ),
     invariant(
         "DeadStayOutOfIsr",
         the_dead_stay_out_of_the_isr,
         "a broker that a controller took out of the ISR as dead is not in it again unless it registered again",
         "ISRLIVE",
+        when=somebody_was_removed,
     ),
     invariant(
         "Committed",
         leaders_hold_what_is_committed,
         "who leads under the newest leader epoch holds all that was committed",
         "COMMITTED: KIP-101, KAFKA-14617",
+        when=a_leader_has_to_hold_records,
     ),
     invariant(
         "LogMatch",
         logs_agree_below_high_watermarks,
         "two logs never hold different records at an offset below both high watermarks, unless an election was unclean",
         "LOGMATCH: KIP-101, KIP-279",
+        when=two_high_watermarks_are_above_zero,
     ),
     step_invariant(
         "HighWatermarkGrows",
         high_watermarks_of_leaders_grow,
         "a leader's high watermark never goes back within its leader epoch, and never passes the end of its log",
         "HWMONO",
+        when=a_high_watermark_is_above_zero,
     ),
     invariant(
         "QuietLeaderIsRegistered",
-        quiet_leader_is_registered,
+        leader_is_registered_or_none_can_be,
         "when all is quiet the leader is registered; or there is none, and no member of the ISR is up",
         "CONVERGE: KAFKA-3143, KAFKA-7235",
+        when=a_topic_is_quiet,
     ),
     invariant(
         "QuietReplicasKnowTheEpoch",
-        quiet_replicas_know_the_epoch,
+        replicas_know_the_epoch,
         "when all is quiet every assigned replica that is up has applied the newest leader epoch, and its fetcher runs",
         "CONVERGE: KAFKA-1188, KAFKA-7235",
+        when=a_leader_is_quiet,
     ),
     invariant(
         "QuietLeadersAreOfNewestEpoch",
-        quiet_leaders_are_of_the_newest_epoch,
+        nobody_leads_at_an_older_epoch,
         "when all is quiet and there is a leader, nobody leads under an older leader epoch: a demoted leader, in controlled "
         "shutdown too, was told",
         "CONVERGE: KAFKA-7482",
+        when=a_leader_is_quiet,
     ),
 )
 """What must never be otherwise."""
 
 OLD_LEADERS_STOP = invariant(
     "OldLeadersStop",
-    quiet_old_leaders_have_stopped,
+    nobody_leads_at_an_older_epoch,
     "when all is quiet nobody leads under an older leader epoch, not even while the partition has no leader",
     "a claim that no Kafka keeps: a LeaderAndIsr without a leader changes nothing on a broker",
+    when=is_quiet,
 )
 """Stricter than what Kafka promises; no part of `fixed`."""
 

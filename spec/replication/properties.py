@@ -23,6 +23,14 @@ def members_hold_committed(s: Partition, k: Constants, leader: int, isr: int) ->
     return True
 
 
+def a_leader_exposes(s: Partition, k: Constants) -> bool:
+    """Some replica believes that it leads, and exposes a record."""
+    for leader in range(k.replicas):
+        if s.replicas[leader].leader == leader and s.replicas[leader].high_watermark > 0:
+            return True
+    return False
+
+
 def weak_isr(s: Partition, k: Constants) -> bool:
     """The ISR a leader believes in holds all the leader exposes."""
     for leader in range(k.replicas):
@@ -39,9 +47,14 @@ def strong_isr(s: Partition, k: Constants) -> bool:
     return True
 
 
+def there_is_a_leader(s: Partition) -> bool:
+    """There is a leader in ZooKeeper."""
+    return s.quorum.leader != NONE
+
+
 def leader_in_isr(s: Partition) -> bool:
-    """ZooKeeper's leader is in ZooKeeper's ISR, or there is none."""
-    return s.quorum.leader == NONE or contains(s.quorum.isr, s.quorum.leader)
+    """ZooKeeper's leader is in ZooKeeper's ISR."""
+    return contains(s.quorum.isr, s.quorum.leader)
 
 
 def a_record_is_committed(s: Partition, k: Constants) -> bool:
@@ -63,6 +76,7 @@ WEAK_ISR = invariant(
     weak_isr,
     "the members of the ISR that a leader believes in hold its log up to its high watermark",
     f"{MODEL}: WeakIsr",
+    when=a_leader_exposes,
 )
 STRONG_ISR = invariant(
     "StrongIsr",
@@ -70,12 +84,14 @@ STRONG_ISR = invariant(
     "the members of ZooKeeper's ISR hold every leader's log up to its high watermark: "
     "what a consumer may have read survives on everyone who may be elected",
     f"{MODEL}: StrongIsr",
+    when=a_leader_exposes,
 )
 LEADER_IN_ISR = invariant(
     "LeaderInIsr",
     leader_in_isr,
     "ZooKeeper's leader is a member of its ISR, or none (the original leaves out 'or none', and its initial state breaks it)",
     f"{MODEL}: LeaderInIsr",
+    when=there_is_a_leader,
 )
 
 ELECTED = reachable("Elected", a_leader_was_elected, "a leader gets elected", "guards against an empty proof")

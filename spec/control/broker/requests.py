@@ -71,17 +71,23 @@ def see_controller_epoch(s: World, controller: int, broker: int) -> None:
     node.controller_epoch = max(node.controller_epoch, request.controller_epoch)
 
 
-def note_if_stale(s: World, controller: int, broker: int) -> None:
-    """Note for the properties that a request takes effect here though its generation is over."""
+def what_is_over(s: World, controller: int, broker: int) -> int:
+    """Return which generation of the first request in a channel is over at its receiver, the first that is, or that none is."""
     request = s.controllers[controller].channels[broker].requests[0]
     node = s.brokers[broker]
-    if node.stale == Stale.NOTHING:
-        if request.controller_epoch < node.controller_epoch:
-            node.stale = Stale.CONTROLLER_EPOCH
-        elif request.broker_epoch < node.broker_epoch:
-            node.stale = Stale.BROKER_EPOCH
-        elif request.kind != Kind.UPDATE_METADATA and NO_EPOCH < request.leader_epoch < node.replica.leader_epoch:
-            node.stale = Stale.LEADER_EPOCH
+    if request.controller_epoch < node.controller_epoch:
+        return Stale.CONTROLLER_EPOCH
+    if request.broker_epoch < node.broker_epoch:
+        return Stale.BROKER_EPOCH
+    if request.kind != Kind.UPDATE_METADATA and NO_EPOCH < request.leader_epoch < node.replica.leader_epoch:
+        return Stale.LEADER_EPOCH
+    return Stale.NOTHING
+
+
+def note_if_stale(s: World, controller: int, broker: int) -> None:
+    """Note for the properties that a request takes effect here though its generation is over."""
+    if s.brokers[broker].stale == Stale.NOTHING:
+        s.brokers[broker].stale = what_is_over(s, controller, broker)
 
 
 def request_is_update_metadata(s: World, controller: int, broker: int) -> bool:

@@ -1,0 +1,338 @@
+"""Antecedents: a claim is made of the states and steps that meet one, and every engine counts the same of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Command
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kafka_spec import MODELS, check
+from kafka_spec.model_check import embedded, oracle
+from kafka_spec.model_check.check import Expectation, Outcome
+from kafka_spec.model_check.exploration import Exploration
+from kafka_spec.model_check.oracle import World
+from kafka_spec.model_check.report.ci import github_text, markdown_text
+from kafka_spec.model_check.report.plain import model_plain, result_plain
+from kafka_spec.model_check.report.text import model_text, result_text
+from kafka_spec.spec.domain import Bound, Range, holds
+from kafka_spec.spec.table import Property, Rule, Spec, SpecError, invariant, reachable, recoverable, step_invariant
+from tests import toys
+
+Explore = Callable[..., Exploration]
+ENGINES = {
+    "oracle": oracle.explore,
+    "embedded": embedded.explore,
+    "two threads": partial(embedded.explore, threads=2),
+}
+
+
+@pytest.fixture(params=ENGINES.values(), ids=ENGINES.keys())
+def explore(request: pytest.FixtureRequest) -> Explore:
+    """One engine after the other."""
+    engine: Explore = request.param
+    return engine
+
+
+def counts(result: Exploration) -> dict[str, int | None]:
+    """Return on how many states or steps each claim was tested."""
+    return {name: result.tested_of(name) for name, _ in result.claims}
+
+
+def test_a_claim_is_made_of_what_meets_its_antecedent(explore: Explore) -> None:
+    """Claims are broken, and counted, only where their antecedents are met; counting goes on after a violation."""
+    result = explore(toys.TESTED, {"limit": 5}, everything=True)
+
+    assert result.violated == ["OddIsLow", "OverIsUp", "OddIsStuck"]
+    assert {name: len(result.findings[name].actions) for name in result.violated} == {"OddIsLow": 3, "OverIsUp": 6, "OddIsStuck": 1}
+    assert counts(result) == {
+        "HighIsWithin": 3, "PastIsLow": 0, "OddIsLow": 3, "Within": 6, "CountsUp": 5, "OverIsUp": 1,
+        "OddArrives": 2, "OddIsStuck": 3, "TypeInvariant": 6,
+    }  # fmt: skip
+    assert result.untested == ["PastIsLow"]
+
+
+def test_a_search_that_stops_counts_what_it_judged(explore: Explore) -> None:
+    """A search that ends with a violation has counted the levels up to that one."""
+    result = explore(toys.TESTED, {"limit": 5})
+
+    assert (result.distinct, result.violated) == (4, ["OddIsLow"])
+    assert (counts(result)["OddIsLow"], counts(result)["CountsUp"], result.untested) == (2, 3, ["PastIsLow", "OverIsUp"])
+
+
+def test_goals_are_not_tested(explore: Explore) -> None:
+    """A goal is met or not, and makes no claim of a state: it has no such number, and may have no antecedent."""
+    assert counts(explore(toys.COUNTER, {"limit": 5}))["Arrives"] is None
+    with pytest.raises(SpecError, match="a goal has no antecedent; make is_odd a part of its predicate"):
+        Property("Goal", "reachable", toys.is_high, "", "", toys.is_odd)
+
+
+def writes(s: toys.Count) -> bool:
+    """Write, where it may only look."""
+    s.value = 1
+    return True
+
+
+def test_an_antecedent_is_checked_like_a_predicate() -> None:
+    """An antecedent takes what the predicate takes, and only looks."""
+    with pytest.raises(SpecError, match="takes before, which property P has not"):
+        invariant("P", toys.is_high, "", "", when=toys.starts_over)
+    with pytest.raises(SpecError, match="guards look, effects write"):
+        invariant("P", toys.is_high, "", "", when=writes)
+
+
+def divides(s: toys.Count) -> bool:
+    """Cannot be evaluated at 3."""
+    return 12 // (s.value - 3) > 100
+
+
+def test_an_antecedent_that_cannot_be_evaluated_is_told(explore: Explore) -> None:
+    """A fault of an antecedent is one of its property; where the antecedent is not met the predicate is not evaluated."""
+    faulty = invariant("Faulty", toys.is_high, "", "", when=divides)
+    spared = invariant("Spared", divides, "", "", when=toys.is_past_limit)
+    rules = (toys.COUNT_UP,)
+
+    with pytest.raises(SpecError, match="Faulty: divides cannot be executed"):
+        explore(Spec("faulty", "", toys.Count, rules, (faulty,)), {"limit": 5})
+    assert explore(Spec("spared", "", toys.Count, rules, (spared,)), {"limit": 5}).verdict == "holds"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Random claims
+
+NODES = 6
+
+
+@dataclass
+class Node:
+    """Where in a graph somebody is; edges and claims are in the constants, a bit for each."""
+
+    at: int = holds(Range(0, NODES - 1))
+
+
+def start_anywhere(s: Node, at: int) -> None:
+    """Start at the node."""
+    s.at = at
+
+
+def starts_here(k: Any, at: int) -> bool:
+    """The node is one to start from."""
+    return k.starts >> at & 1 == 1
+
+
+def leads(s: Node, k: Any, to: int) -> bool:
+    """There is an edge."""
+    return k.edges >> (6 * s.at + to) & 1 == 1
+
+
+def go(s: Node, to: int) -> None:
+    """Go to the other end of the edge."""
+    s.at = to
+
+
+def state_meets(s: Node, k: Any) -> bool:
+    """The state meets the antecedent."""
+    return k.when >> s.at & 1 == 1
+
+
+def state_keeps(s: Node, k: Any) -> bool:
+    """The state keeps the claim."""
+    return k.then >> s.at & 1 == 1
+
+
+def step_meets(before: Node, after: Node, k: Any) -> bool:
+    """The step meets the antecedent."""
+    return k.step_when >> (6 * before.at + after.at) & 1 == 1
+
+
+def step_keeps(before: Node, after: Node, k: Any) -> bool:
+    """The step keeps the claim."""
+    return k.step_then >> (6 * before.at + after.at) & 1 == 1
+
+
+ANY_NODE = Range(0, NODES - 1)
+GRAPH = Spec(
+    "graph",
+    "a graph of six nodes",
+    Node,
+    (Rule("Go", "world", "", "", (go,), {"to": ANY_NODE}, (leads,)),),
+    (
+        invariant("State", state_keeps, "", "", when=state_meets),
+        invariant("SameAntecedent", state_meets, "", "", when=state_meets),
+        step_invariant("Step", step_keeps, "", "", when=step_meets),
+        recoverable("Way", state_keeps, "", "", when=state_meets),
+    ),
+    start=Rule("Start", "world", "", "", (start_anywhere,), {"at": ANY_NODE}, (starts_here,)),
+    more_bounds=(
+        Bound("starts", 1, 2**NODES - 1, "where to start"),
+        *(Bound(name, 0, 2**NODES - 1, "states") for name in ("when", "then")),
+        *(Bound(name, 0, 2 ** (NODES * NODES) - 1, "steps") for name in ("edges", "step_when", "step_then")),
+    ),
+)
+NODE_SETS = st.integers(0, 2**NODES - 1)
+EDGE_SETS = st.lists(st.integers(0, NODES * NODES - 1), max_size=12).map(lambda bits: sum(1 << bit for bit in set(bits)))
+MANY_EDGES = st.integers(0, 2 ** (NODES * NODES) - 1)
+GRAPHS = st.fixed_dictionaries(
+    {
+        "starts": st.integers(1, 2**NODES - 1),
+        "when": NODE_SETS,
+        "then": NODE_SETS,
+        "edges": EDGE_SETS,
+        "step_when": MANY_EDGES,
+        "step_then": MANY_EDGES,
+    }
+)
+
+
+@given(GRAPHS)
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+def test_random_graphs(bounds: dict[str, int]) -> None:
+    """On any small graph each engine counts the states and steps that meet an antecedent, as the definition has it."""
+    reached = {node for node in range(NODES) if bounds["starts"] >> node & 1}
+    edges = {(a, b) for a in range(NODES) for b in range(NODES) if bounds["edges"] >> (NODES * a + b) & 1}
+    for _ in range(NODES):
+        reached |= {b for a, b in edges if a in reached}
+    steps = [(a, b) for a, b in edges if a in reached and bounds["step_when"] >> (NODES * a + b) & 1]
+    states = [node for node in reached if bounds["when"] >> node & 1]
+    broken = [node for node in states if not bounds["then"] >> node & 1]
+    safe = {node for node in range(NODES) if bounds["then"] >> node & 1}
+    for _ in range(NODES):
+        safe |= {a for a, b in edges if b in safe}
+    expected = {"State": len(states), "SameAntecedent": len(states), "Step": len(steps), "Way": len(broken)}
+    for engine in ENGINES.values():
+        result = engine(GRAPH, bounds, everything=True)
+        assert {name: result.tested_of(name) for name in expected} == expected
+        assert ("State" in result.findings) == bool(broken)
+        assert ("Way" in result.findings) == any(node not in safe for node in states)
+        assert ("Step" in result.findings) == any(not bounds["step_then"] >> (NODES * a + b) & 1 for a, b in steps)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Kafka's properties
+
+WHOLE = {
+    "control": (
+        "OneLeaderInEachEpoch", "EpochsNeverGoBack", "NoStaleRequest", "OneControllerInEachEpoch", "IsrAssigned",
+        "DeadStayOutOfIsr", "Committed", "HighWatermarkGrows",
+    ),
+    "replication": ("WeakIsr", "StrongIsr"),
+}  # fmt: skip
+"""The properties whose predicate cannot be false where their antecedent is not met: there the antecedent only counts."""
+
+
+@pytest.mark.parametrize(
+    ("model", "bounds"),
+    [
+        ("control/fixed", "crash_and_expiry"),
+        ("control/era_0_10", "old_epochs"),
+        ("replication/high_watermark", "small"),
+        ("replication/kip_279", "three_replicas"),
+    ],
+)
+def test_antecedents_weaken_nothing(model: str, bounds: str) -> None:
+    """Without their antecedents those properties are violated at the same bounds, in the same states and steps."""
+    spec = MODELS[model]
+    values = next(chosen.values for chosen in spec.bound_sets if chosen.name == bounds)
+    claims = [spec.property(name) for name in WHOLE[model.split("/")[0]]]
+    bare = [dataclasses.replace(claim, when=None) for claim in claims]
+    mine, theirs = (embedded.explore(spec, values, properties=some, everything=True) for some in (claims, bare))
+
+    assert mine.complete and mine.findings == theirs.findings
+
+
+def test_every_promise_of_the_models_has_an_antecedent() -> None:
+    """Every invariant of replication and of the control plane says when it is tested."""
+    claims = {claim for spec in MODELS.values() for claim in spec.properties if claim.kind in ("invariant", "step invariant")}
+
+    assert len(claims) > 20 and [claim.name for claim in claims if claim.when is None] == []
+
+
+def test_engines_count_the_same_of_a_model() -> None:
+    """Oracle and compiled code count the same states and steps of every property of the control plane."""
+    spec = MODELS["control/fixed"]
+    values = next(chosen.values for chosen in spec.bound_sets if chosen.name == "lossy")
+    one, other = (explore(spec, values) for explore in (oracle.explore, embedded.explore))
+
+    assert one.complete and counts(one) == counts(other)
+    assert min(value or 0 for value in counts(one).values()) == 0 < (counts(one)["Committed"] or 0)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What people and programs read
+
+
+def test_reports() -> None:
+    """Text and JSON tell the number and the antecedent of each property, Markdown those of all checks."""
+    result = embedded.explore(toys.TESTED, {"limit": 5}, everything=True)
+    told = {claim["name"]: (claim["antecedent"], claim["tested"]) for claim in result_plain(result, {})["properties"]}
+    text = result_text(result, {}, timing=False)
+    outcome = Outcome("tested", result, Expectation("violated"))
+
+    assert told["OddIsLow"] == ("is_odd", 3) and told["Within"] == (None, 6) and told["PastIsLow"] == ("is_past_limit", 0)
+    assert result_plain(result, {})["never_tested"] == ["PastIsLow"]
+    assert "  HighIsWithin         invariant       holds             -             3  what is high" in text
+    assert "  PastIsLow            invariant       holds             -         never  what is past" in text
+    assert "| tested | PastIsLow | OverIsUp 1, OddArrives 2," in markdown_text([outcome])
+    assert model_plain(toys.TESTED)["properties"][0]["antecedent"] == "is_high"
+    assert "      tested where the value is 3 or more (is_high)" in model_text(toys.TESTED)
+
+
+def test_github_is_warned(tmp_path: Path) -> None:
+    """A check that passes while a property was never tested is a warning at its place in the manifest."""
+    manifest = tmp_path / "pyproject.toml"
+    manifest.write_text('x = 1\nname = "tested"\n')
+    result = check(toys.TESTED, properties=["PastIsLow", "Within"])
+
+    text = github_text([Outcome("tested", result, Expectation())], manifest)
+    assert text.startswith(
+        f"::warning file={manifest},line=2,title=kafka-spec%3A tested::properties that were never tested: PastIsLow"
+    )
+
+
+MANIFEST = """
+[[tool.kafka-spec.checks]]
+name = "one"
+model = "tests.toys:TESTED"
+verdict = "holds"
+properties = ["PastIsLow", "HighIsWithin"]
+{more}
+"""
+
+
+@pytest.mark.parametrize(("more", "code"), [("", 0), ("all_properties_tested = false", 0), ("all_properties_tested = true", 1)])
+def test_manifest(kafka_spec: Command, tmp_path: Path, more: str, code: int) -> None:
+    """A property that was never tested is a warning, and a failure where the manifest wants all tested."""
+    (tmp_path / "pyproject.toml").write_text(MANIFEST.format(more=more))
+    run = kafka_spec("check", cwd=tmp_path)
+    message = "properties that were never tested: PastIsLow"
+
+    assert run.returncode == code, run.stderr
+    assert (message in run.stderr, message in run.stdout) == (code == 0, code == 1)
+
+
+def test_command_line(kafka_spec: Command) -> None:
+    """`check` warns of it, and with --all-properties-tested ends with 1."""
+    claims = ("--property", "PastIsLow", "--property", "HighIsWithin")
+    plain = kafka_spec("check", "tests.toys:TESTED", *claims, "--engine", "both", "--format", "json")
+    strict = kafka_spec("check", "tests.toys:TESTED", *claims, "--all-properties-tested")
+
+    assert (plain.returncode, strict.returncode) == (0, 1)
+    assert json.loads(plain.stdout)["never_tested"] == ["PastIsLow"]
+    assert all("warning: tested: properties that were never tested: PastIsLow" in run.stderr for run in (plain, strict))
+
+
+def test_a_reachable_predicate_keeps_its_form() -> None:
+    """What an antecedent changes is what is claimed, not the claim's name or kind."""
+    claim = recoverable("Back", toys.is_at_limit, "says", "cites", when=toys.is_odd)
+
+    assert (claim.name, claim.kind, claim.when) == ("Back", "recoverable", toys.is_odd)
+    assert reachable("Goal", toys.is_high, "", "").when is None
+    assert World(toys.TESTED, {"limit": 5}).judge(toys.TESTED.property("PastIsLow"), toys.Count(5)), "its antecedent is not met"
