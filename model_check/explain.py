@@ -82,7 +82,7 @@ def _chain(made: Call | None) -> Iterator[Reason]:
 
 def _reason(made: Call) -> Reason:
     function = made.source.function
-    line = function.__code__.co_firstlineno + (made.end.lineno - 1 if made.end is not None else 0)
+    line = made.end.lineno if made.end is not None else function.__code__.co_firstlineno
     order = [name for name in function.__code__.co_varnames if name in made.names]
     return Reason(
         function=function.__name__,

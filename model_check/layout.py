@@ -150,6 +150,10 @@ class Actions:
             for low, high in ranges:
                 count *= high - low + 1
             self.first.append(self.first[-1] + count)
+        if self.count > 1 << 32:
+            raise SpecError(
+                f"{spec.name}: {self.count:,} actions, counting every binding of every rule; narrow the parameters to 2^32"
+            )
 
     @staticmethod
     def _ranges(rule: Rule, space: Space, bounds: Mapping[str, int]) -> list[tuple[int, int]]:

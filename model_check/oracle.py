@@ -10,12 +10,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kafka_spec.model_check.exploration import Budget, Exploration, Finding, Progress, quiet
+from kafka_spec.model_check.entrance import read_anew
+from kafka_spec.model_check.exploration import Budget, Exploration, Finding, Progress, check_sums, quiet
 from kafka_spec.model_check.fingerprint import MASK, edge_hash
 from kafka_spec.model_check.layout import Actions, Layout
 from kafka_spec.spec import table
 from kafka_spec.spec.domain import OutOfBound, OutOfDomain, Space
-from kafka_spec.spec.lint import source_of
+from kafka_spec.spec.lint import parameters_of
 from kafka_spec.spec.table import Attempt, ItemOf, Property, Rule, Spec, SpecError
 
 Binding = tuple[int, ...]
@@ -25,7 +26,7 @@ Key = tuple[Any, ...]
 
 def first_line(function: Any) -> str:
     """Return what a guard says, as part of a sentence."""
-    says = source_of(function).function.__doc__ or ""
+    says = function.__doc__ or ""
     return says[:1].lower() + says.partition("\n")[0][1:].rstrip(".")
 
 
@@ -33,13 +34,14 @@ class World:
     """A spec at given bounds, executed in plain Python: its initial states and the steps out of a state."""
 
     def __init__(self, spec: Spec, bounds: Mapping[str, int]) -> None:
+        read_anew(spec)
         self.spec = spec
         self.bounds = bounds
-        self.space = Space(spec.state, bounds)
-        self.actions = Actions(spec, self.space, bounds)
         self.attempts: list[Attempt] = []
         """What `fire` tried in the last step that was applied."""
         self.k = spec.constants(bounds, self.attempts)
+        self.space = Space(spec.state, bounds)
+        self.actions = Actions(spec, self.space, bounds)
 
     def key(self, state: Any) -> Key:
         """Return what two states are compared by: all their fields."""
@@ -59,7 +61,7 @@ class World:
 
         def bind(binding: Binding, left: tuple[Any, ...]) -> Iterator[Binding]:
             bound = {"s", "k", *names[: len(binding)]}
-            ready = [guard for guard in left if set(source_of(guard).parameters) <= bound]
+            ready = [guard for guard in left if set(parameters_of(guard)) <= bound]
             if not self.holds(ready, rule, s, binding):
                 return
             if len(binding) == len(names):
@@ -184,6 +186,7 @@ def explore(
     if not search.frontier:
         result.stopped = search.judge_recovery(budget)
     result.complete = not search.frontier and not result.stopped
+    check_sums(result, None if result.stopped else len(search.seen))
     return result
 
 

@@ -22,6 +22,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
+from kafka_spec.spec.integers import same_numbers, unusable
+
 NONE = -1
 """No broker: the value of a leader field when nobody leads (Kafka: LeaderAndIsr.NoLeader)."""
 
@@ -61,6 +63,11 @@ class Bound:
     high: int
     meaning: str
 
+    def __post_init__(self) -> None:
+        for value in (self.low, self.high):
+            if reason := unusable(value):
+                raise SpecError(f"bound {self.name}: {value!r} {reason}")
+
     def __add__(self, plus: int) -> Limit:
         return Limit(self, plus)
 
@@ -85,11 +92,16 @@ class Limit:
 Number: TypeAlias = int | Bound | Limit
 
 
-def _value(number: Number, bounds: Mapping[str, int]) -> int:
+def _value(number: Number, bounds: Mapping[str, int], place: str) -> int:
+    """Return a number, or what it is at these bounds."""
     if isinstance(number, int):
-        return number
-    limit = number if isinstance(number, Limit) else Limit(number)
-    return bounds[limit.bound.name] + limit.plus
+        value = number
+    else:
+        limit = number if isinstance(number, Limit) else Limit(number)
+        value = bounds[limit.bound.name] + limit.plus
+    if reason := unusable(value):
+        raise SpecError(f"{place}: {value!r} {reason}")
+    return value
 
 
 def _bound_of(number: Number) -> Bound | None:
@@ -106,7 +118,8 @@ def _bound_of(number: Number) -> Bound | None:
 class Scalar:
     """An integer in low..high.
 
-    `bound` names the bound behind `high`, if one is; `show` prints a value; `machine` names the machine whose state it is.
+    `bound` names the bound behind `high`, if one is, and `plus` is what is added to it; `show` prints a value; `machine` names the
+    machine whose state it is.
     """
 
     low: int
@@ -115,6 +128,7 @@ class Scalar:
     bound: str | None
     show: Callable[[int], str]
     machine: str | None = None
+    plus: int = 0
 
     def fresh(self) -> int:
         """Return the initial value."""
@@ -301,12 +315,13 @@ class Range(Domain):
 
     def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
         """Return the type at these bounds."""
-        low, high = _value(self.low, bounds), _value(self.high, bounds)
-        initial = low if self.initial is None else _value(self.initial, bounds)
+        low, high = _value(self.low, bounds, place), _value(self.high, bounds, place)
+        initial = low if self.initial is None else _value(self.initial, bounds, place)
         if not low <= initial <= high:
             raise SpecError(f"{place}: initially {initial}, which is outside {low}..{high}; mend the domain")
         bound = _bound_of(self.high)
-        return Scalar(low, high, initial, bound.name if bound else None, self.show)
+        plus = self.high.plus if isinstance(self.high, Limit) else 0
+        return Scalar(low, high, initial, bound.name if bound else None, self.show, plus=plus)
 
     def show(self, value: int) -> str:
         """Print a value."""
@@ -354,6 +369,9 @@ class OneOf(Domain):
 
     def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
         """Return the type at these bounds."""
+        for member in self.members:
+            if reason := unusable(member):
+                raise SpecError(f"{place}: {self.members.__name__}.{member.name} {reason}")
         values = sorted(self.members)
         if values != list(range(values[0], values[-1] + 1)):
             raise SpecError(f"{place}: the values of {self.members.__name__} have gaps; number them without")
@@ -378,7 +396,10 @@ class SetOf(Domain):
 
     def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
         """Return the type at these bounds."""
-        everyone = (1 << _value(self.brokers, bounds)) - 1
+        brokers = _value(self.brokers, bounds, place)
+        if not 0 <= brokers <= 62:
+            raise SpecError(f"{place}: a set of {brokers} brokers; there may be 0 to 62, one bit each")
+        everyone = (1 << brokers) - 1
         return Scalar(0, everyone, everyone if self.full else 0, None, show_set)
 
 
@@ -392,7 +413,7 @@ class Each(Domain):
 
     def at(self, bounds: Mapping[str, int], place: str) -> Array:
         """Return the type at these bounds."""
-        item, length = domain_of(self.item).at(bounds, place), _value(self.length, bounds)
+        item, length = domain_of(self.item).at(bounds, place), _value(self.length, bounds, place)
         if length < 0:
             raise SpecError(f"{place}: an array of {length} items; mend its length, or the range of the bound behind it")
         return Array(item, length, self.label, place)
@@ -422,10 +443,13 @@ class Bounded(Domain):
 
     def at(self, bounds: Mapping[str, int], place: str) -> Sequence:
         """Return the type at these bounds."""
-        item = domain_of(self.item).at(bounds, place)
+        item, capacity = domain_of(self.item).at(bounds, place), _value(self.capacity, bounds, place)
+        if capacity < 0:
+            raise SpecError(
+                f"{place}: a sequence of at most {capacity} items; mend its capacity, or the range of the bound behind it"
+            )
         bound = _bound_of(self.capacity)
-        name = bound.name if bound else None
-        return Sequence(item, _value(self.capacity, bounds), name, self.label, self.distinct, place)
+        return Sequence(item, capacity, bound.name if bound else None, self.label, self.distinct, place)
 
     def bounds(self) -> Iterator[Bound]:
         """Yield every bound the domain mentions."""
@@ -747,6 +771,7 @@ def value_at(value: Any, path: Path) -> Any:
 # Sets of brokers. The functions are ordinary ones of the subset, compiled like any other
 
 
+@same_numbers
 class BrokerSet(int):
     """A set of brokers, held as a bit mask: compiled code and the state of a model have the plain number.
 

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import ast
 import enum
-import functools
 import inspect
-import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any, NoReturn
 
 from kafka_spec.spec import domain
 from kafka_spec.spec.domain import SpecError
+from kafka_spec.spec.integers import LARGEST, unusable
+from kafka_spec.spec.source import Unreadable, definition_of
 
 Function = Callable[..., Any]
 
@@ -40,9 +41,6 @@ _ARGUMENTS: dict[Any, tuple[int, int]] = {
     domain.assign: (2, 2),
 }
 """How many arguments these take by position, at least and at most."""
-
-_LARGEST = (1 << 63) - 1
-"""Compiled numbers have 64 bits."""
 
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor)
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
@@ -68,7 +66,7 @@ _CURES: dict[type[ast.AST], str] = {
 
 @dataclass(frozen=True)
 class Source:
-    """A function of the language: its parsed definition, where it stands, and what it calls."""
+    """A function of the language: its definition as it stands in its file, where that is, and what it calls."""
 
     function: Function
     tree: ast.FunctionDef
@@ -80,13 +78,13 @@ class Source:
     """Whether it changes the state, itself or through a function it calls."""
     fires: tuple[tuple[Any, str], ...]
     """The (machine, trigger) pairs it fires, itself or through a function it calls."""
+    code: CodeType
+    names: tuple[tuple[str, Any], ...]
+    """What the global names in it stand for."""
+    results: int
+    """How many values it returns."""
     moves: bool = False
     """Whether it may move or drop items of a sequence, so that a name for one means something else afterwards."""
-
-    @property
-    def results(self) -> int:
-        """How many values it returns."""
-        return max((_values_of(node) for node in ast.walk(self.tree) if isinstance(node, ast.Return)), default=0)
 
 
 MOVERS = (domain.truncate, domain.pop_first, domain.reset, domain.assign)
@@ -106,22 +104,57 @@ def is_function(value: object) -> bool:
     return inspect.isfunction(value)
 
 
-@functools.cache
+def parameters_of(function: Function) -> tuple[str, ...]:
+    """Return the names of the parameters of a function that was read."""
+    code: CodeType = function.__code__
+    return code.co_varnames[: code.co_argcount]
+
+
 def source_of(function: Function) -> Source:
-    """Return the checked source of a function of the language, or raise SpecError with place and cure."""
+    """Return the checked source of a function of the language, or raise SpecError with place and cure.
+
+    It is read once; `forget_what_changed` has it read anew where the function, or what it names, is another by now.
+    """
+    if (known := _sources.get(function)) is not None:
+        return known
     reader = _Reader(function)
     if function in _reading:
         through = ", ".join(dict.fromkeys(other.__name__ for other in _reading[_reading.index(function) + 1 :]))
         reader.refuse(None, f"a function cannot call itself, through {through} neither")
     _reading.append(function)
     try:
-        return reader.read()
+        source = _sources[function] = reader.read()
     finally:
         _reading.pop()
+    return source
 
 
+_sources: dict[Function, Source] = {}
 _reading: list[Function] = []
 """The functions that are being read, each called by the one before."""
+
+
+def forget_what_changed() -> None:
+    """Forget the sources of functions whose code or global names are no longer what was read, and of all that call them."""
+    changed = {function for function, source in _sources.items() if not _is_current(source)}
+    while changed:
+        for function in changed:
+            del _sources[function]
+        changed = {function for function, source in _sources.items() if not changed.isdisjoint(source.calls)}
+
+
+def _is_current(source: Source) -> bool:
+    """Whether a function still has the code and its global names still stand for what was read."""
+    if source.function.__code__ is not source.code:
+        return False
+    for name, value in source.names:
+        try:
+            now = resolve(source.function, name)
+        except KeyError:
+            return False
+        if now is not value and not (type(now) is type(value) is int and now == value):
+            return False
+    return True
 
 
 class _Reader:
@@ -143,17 +176,18 @@ class _Reader:
             self.refuse(None, _CURES[ast.Lambda])
         if function.__closure__:
             self.refuse(None, "it captures a variable of another function; make it a module's function")
+        self.names: dict[str, Any] = {}
         try:
-            self.text = textwrap.dedent(inspect.getsource(function))
-        except OSError:
-            self.refuse(None, "its source cannot be read; define it in a file")
-        tree = ast.parse(self.text).body[0]
-        if not isinstance(tree, ast.FunctionDef) or tree.decorator_list:
+            definition = definition_of(function)
+        except Unreadable as error:
+            self.refuse(None, str(error))
+        self.text = definition.text
+        if not isinstance(definition.tree, ast.FunctionDef) or definition.tree.decorator_list:
             self.refuse(None, "it must be a plain `def` without decorators")
-        self.tree = tree
+        self.tree = definition.tree
 
     def refuse(self, node: ast.AST | None, cure: str) -> NoReturn:
-        line = self.first_line + (getattr(node, "lineno", 1) - 1 if node is not None else 0)
+        line = getattr(node, "lineno", self.first_line)
         raise SpecError(f"{self.file}:{line}: in {self.function.__name__}: {cure}")
 
     def read(self) -> Source:
@@ -167,7 +201,7 @@ class _Reader:
             node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         }
         ends = self.block(self.tree.body[1:], set(parameters)) is not None
-        counts = {_values_of(node) for node in ast.walk(self.tree) if isinstance(node, ast.Return)}
+        counts = results_of(self.tree)
         if len(counts) > 1:
             self.refuse(self.tree, f"it returns now {min(counts)}, now {max(counts)} values; return as many everywhere")
         if ends and counts - {0}:
@@ -179,9 +213,20 @@ class _Reader:
             if callee is None or source_of(callee).moves:
                 self.refuse(node, "this call may move items while an expression reads them; give it a line of its own")
         fires = dict.fromkeys([*self.fires, *(pair for source in inner for pair in source.fires)])
-        writes = self.writes or any(source.writes for source in inner)
-        moves = self.moves or bool(fires) or any(source.moves for source in inner)
-        return Source(self.function, self.tree, self.text, place, parameters, calls, writes, tuple(fires), moves)
+        return Source(
+            function=self.function,
+            tree=self.tree,
+            text=self.text,
+            place=place,
+            parameters=parameters,
+            calls=calls,
+            writes=self.writes or any(source.writes for source in inner),
+            fires=tuple(fires),
+            code=self.function.__code__,
+            names=tuple(self.names.items()),
+            results=max(counts, default=0),
+            moves=self.moves or bool(fires) or any(source.moves for source in inner),
+        )
 
     # statements; each returns the local names that are surely assigned after it, or None where control does not go on
 
@@ -214,6 +259,8 @@ class _Reader:
                 yes, no = self.block(body, known), self.block(orelse, known)
                 return no if yes is None else yes if no is None else yes & no
             case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=bounds), body=body):
+                if "range" in self.locals or self.constant(node, "range") is not range:
+                    self.refuse(node, "range is another name here; loops are over the range() that is built in")
                 if node.orelse or not 1 <= len(bounds) <= 2:
                     self.refuse(node, "loops are `for name in range(stop)` or `range(start, stop)`, without else")
                 for bound in bounds:
@@ -262,7 +309,7 @@ class _Reader:
     def value(self, node: ast.expr, known: set[str], record: bool = False, several: bool = False) -> None:
         match node:
             case ast.Constant(value=int() as number):
-                if number > _LARGEST:
+                if number > LARGEST:
                     self.refuse(node, f"{number} is too large; numbers have 64 bits")
             case ast.Name(id=name):
                 self.name(node, name, known)
@@ -270,6 +317,8 @@ class _Reader:
                 members = self.constant(node, name)
                 if not (isinstance(members, type) and issubclass(members, enum.IntEnum) and attr in members.__members__):
                     self.refuse(node, f"{name}.{attr} is no member of an IntEnum; read the state, k, or a constant")
+                if reason := unusable(members[attr]):
+                    self.refuse(node, f"{name}.{attr} {reason}")
             case ast.Attribute(value=value):
                 self.value(value, known, record=True)
             case ast.Subscript(value=value, slice=index):
@@ -309,14 +358,15 @@ class _Reader:
             return
         if not isinstance(value := self.constant(node, name), int):
             self.refuse(node, f"{name} is {type(value).__name__}; outside the state only integers and IntEnums can be read")
-        if not -_LARGEST <= value <= _LARGEST:
-            self.refuse(node, f"{name} is too large; numbers have 64 bits")
+        if reason := unusable(value):
+            self.refuse(node, f"{name} {reason}")
 
     def constant(self, node: ast.AST, name: str) -> Any:
         try:
-            return resolve(self.function, name)
+            value = self.names[name] = resolve(self.function, name)
         except KeyError:
             self.refuse(node, f"{name} is not defined")
+        return value
 
     def call(self, node: ast.Call, known: set[str], statement: bool = False, whole: bool = False) -> None:
         if not isinstance(node.func, ast.Name):
@@ -376,11 +426,10 @@ class _Reader:
         self.refuse(node, cure)
 
 
-def _values_of(node: ast.Return) -> int:
-    """Return how many values a return statement gives."""
-    if isinstance(node.value, ast.Tuple):
-        return len(node.value.elts)
-    return 0 if node.value is None else 1
+def results_of(tree: ast.FunctionDef) -> set[int]:
+    """Return how many values the return statements of a function give."""
+    values = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
+    return {len(value.elts) if isinstance(value, ast.Tuple) else 0 if value is None else 1 for value in values}
 
 
 def _as_load(node: ast.expr) -> ast.expr:

@@ -34,7 +34,8 @@ from kafka_spec.spec.domain import (
     path_of,
     type_at,
 )
-from kafka_spec.spec.lint import Function, source_of
+from kafka_spec.spec.integers import unusable
+from kafka_spec.spec.lint import Function, parameters_of, source_of
 
 __all__ = [
     "Abstraction", "Attempt", "BoundSet", "Constants", "Decision", "ItemOf", "Machine", "Overlap", "Property", "Row", "Rule",
@@ -61,6 +62,9 @@ class Constants:
     __slots__ = ("__dict__", "_attempts", "_tables")
 
     def __init__(self, values: Mapping[str, int], machines: Iterable[Machine] = (), attempts: list[Attempt] | None = None) -> None:
+        for name, value in values.items():
+            if reason := unusable(value):
+                raise SpecError(f"k.{name}: {value!r} {reason}")
         self.__dict__.update({name: int(value) for name, value in values.items()})
         self._tables = {machine.name: machine for machine in machines}
         self._attempts = [] if attempts is None else attempts
@@ -76,6 +80,10 @@ class Decision:
     name: Name
     value: enum.IntEnum
     meaning: str
+
+    def __post_init__(self) -> None:
+        if reason := unusable(self.value):
+            raise SpecError(f"decision {self.name}: {self.value!r} {reason}")
 
 
 @dataclass(frozen=True)
@@ -215,6 +223,9 @@ def _rivals(rows: tuple[Row, ...]) -> Iterator[tuple[Row, Row, enum.IntEnum]]:
 
 def _check_machine(machine: Machine) -> None:
     where = f"machine {machine.name}"
+    for state in machine.states:
+        if reason := unusable(state):
+            raise SpecError(f"{where}: state {state.name} {reason}")
     reached = {machine.initial}
     for row in machine.rows:
         for state in (*row.sources, row.target):
@@ -316,7 +327,7 @@ def call(function: Function | Name, scope: Mapping[str, Any]) -> Any:
     """Call a guard, an effect or a predicate with those values of the scope that its parameters name."""
     if isinstance(function, str):
         raise SpecError(f"{function} is a name without a function; bind it with Machine.bind({{name: function}})")
-    return function(*[scope[name] for name in source_of(function).parameters])
+    return function(*[scope[name] for name in parameters_of(function)])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -549,7 +560,7 @@ class Spec:
 
     def constants(self, bounds: Mapping[str, int], attempts: list[Attempt] | None = None) -> Constants:
         """Return `k` at these bounds, with this spec's tables; what `fire` tries is added to `attempts`."""
-        decided = {decision.name: int(decision.value) for decision in self.decisions}
+        decided = {decision.name: decision.value for decision in self.decisions}
         return Constants({**bounds, **decided}, self.machines, attempts)
 
     def replacing(

@@ -29,7 +29,7 @@ class Arithmetic(Emitter):
     def place(self, node: ast.AST) -> str:
         """Return the file and line of a node."""
         file, _, line = self.source.place.rpartition(":")
-        return f"{file}:{int(line) + getattr(node, 'lineno', 1) - 1}" if file else self.source.place
+        return f"{file}:{getattr(node, 'lineno', line)}" if file else self.source.place
 
     def refuse(self, node: ast.AST, message: str) -> NoReturn:
         """Raise what the compiler does not take, with its place."""

@@ -13,9 +13,6 @@ arithmetic, expressions, writers, calls, statements.
 from __future__ import annotations
 
 import ast
-import functools
-import inspect
-import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +22,8 @@ from kafka_spec.model_check.lowering.statements import Body
 from kafka_spec.model_check.lowering.unit import Unit
 from kafka_spec.model_check.lowering.values import Compiled, Shape
 from kafka_spec.spec import lint
-from kafka_spec.spec.table import Machine, SpecError
+from kafka_spec.spec.source import definition_of
+from kafka_spec.spec.table import Machine
 
 
 class Compiler(Unit):
@@ -36,10 +34,8 @@ class Compiler(Unit):
         key = (function, tuple(id(shape) if isinstance(shape, Packed) else shape for shape in shapes))
         if key not in self.functions:
             source = trusted_source(function) if trusted else lint.source_of(function)
-            results = _results(source)
-            self.functions[key] = compiled = self.declare(function.__name__, shapes, results, inline=not source.writes)
-            body = Body(self, source, compiled, shapes, trusted)
-            body.compile()
+            self.functions[key] = compiled = self.declare(function.__name__, shapes, source.results, inline=not source.writes)
+            Body(self, source, compiled, shapes, trusted).compile()
         return self.functions[key]
 
     def fire(self, machine: Machine, trigger: str, s: Packed, entity: int) -> Compiled:
@@ -53,23 +49,20 @@ class Compiler(Unit):
         return self.functions[key]
 
 
-def _results(source: lint.Source) -> int:
-    """Return how many integers a function returns."""
-    counts = {
-        len(node.value.elts) if isinstance(node.value, ast.Tuple) else 0 if node.value is None else 1
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Return)
-    }
-    if len(counts) > 1:
-        raise SpecError(f"{source.place}: {source.function.__name__} returns now {min(counts)}, now {max(counts)} values")
-    return counts.pop() if counts else 0
-
-
-@functools.cache
 def trusted_source(function: Callable[..., Any]) -> lint.Source:
     """Return the source of one of the engine's own functions, unchecked."""
-    text = textwrap.dedent(inspect.getsource(function))
-    tree = ast.parse(text).body[0]
-    assert isinstance(tree, ast.FunctionDef)
-    parameters = tuple(argument.arg for argument in tree.args.args)
-    return lint.Source(function, tree, text, function.__code__.co_filename, parameters, (), True, ())
+    definition, code = definition_of(function), function.__code__
+    assert isinstance(definition.tree, ast.FunctionDef)
+    return lint.Source(
+        function=function,
+        tree=definition.tree,
+        text=definition.text,
+        place=code.co_filename,
+        parameters=lint.parameters_of(function),
+        calls=(),
+        writes=True,
+        fires=(),
+        code=code,
+        names=(),
+        results=max(lint.results_of(definition.tree), default=0),
+    )
