@@ -17,15 +17,16 @@ from llvmlite import ir
 
 from kafka_spec.model_check import kernel
 from kafka_spec.model_check.fingerprint import SECRET, mix
-from kafka_spec.model_check.layout import Actions, Layout, Packed
+from kafka_spec.model_check.inputs import text_of
+from kafka_spec.model_check.layout import Actions, Layout
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.values import FAULT_KINDS, I8, I64, ONE, POINTER, ZERO, Fault, K, Ref, Value
 from kafka_spec.model_check.machine_code import load
-from kafka_spec.spec.domain import Array, Scalar
-from kafka_spec.spec.domain import Sequence as Sequence_
-from kafka_spec.spec.lint import Function, source_of
-from kafka_spec.spec.table import Constants, ItemOf, Property, Rule, Spec
+from kafka_spec.spec.integers import unusable
+from kafka_spec.spec.lint import Function, parameters_of
+from kafka_spec.spec.source import definition_of
+from kafka_spec.spec.table import Constants, ItemOf, Property, Rule, Spec, SpecError
 
 WORD = I64.as_pointer()
 I32 = ir.IntType(32)
@@ -38,31 +39,8 @@ DIGEST, FAULT, FAULT_STATE, FAULT_ACTION, STUCK, UNTYPED, UNTYPED_ACTION, UNTYPE
 KEPT = 32
 """Compiled shapes that a process keeps, the oldest being dropped: checks of one shape follow each other in a manifest."""
 
-_compiled: dict[tuple[Any, ...], tuple[Any, Compiler, str]] = {}
-"""By shape: the parts of the spec (whose ids must stay theirs), the compiler with its faults, and the code's text."""
-
-
-def shape_of_layout(layout: Layout) -> tuple[int, str]:
-    """Return all of a layout that compiled code depends on: where everything stands, and every limit that is no bound's."""
-
-    def shape(packed: Packed) -> str:
-        type_ = packed.type
-        if isinstance(type_, Scalar):
-            return f"{packed.size}{type_.low, type_.initial, type_.bound or type_.high, type_.machine}"
-        if isinstance(type_, Array):
-            return f"[{type_.length} {shape(_item(packed))}]"
-        if isinstance(type_, Sequence_):
-            return f"<{type_.capacity, type_.bound, type_.distinct, packed.size} {shape(_item(packed))}>"
-        assert packed.fields is not None
-        fields = ", ".join(f"{name} {offset} {shape(field)}" for name, (offset, field) in packed.fields.items())
-        return f"{type_.cls.__qualname__}({fields}; {type_.tags})"
-
-    return layout.size, shape(layout.root)
-
-
-def _item(packed: Packed) -> Packed:
-    assert packed.item is not None
-    return packed.item
+_compiled: dict[str, tuple[Compiler, str]] = {}
+"""By the text of what is compiled: the compiler with its faults, and the code's text."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +66,7 @@ class Shape:
 class Code:
     """A program's machine code, and how to call it. Needs the code's text and its shape only, so any machine can load it."""
 
-    def __init__(self, text: str, shape: Shape) -> None:
+    def __init__(self, text: str, shape: Shape, anew: bool = False) -> None:
         self.text, self.shape = text, shape
         self.fired = HEADER + 2 * shape.steps
         self.bounded = self.fired + shape.rules
@@ -96,9 +74,11 @@ class Code:
         self.counters = self.met + shape.step_tests
         """How many counters the successor function keeps: the header, two for each step invariant, two for each rule, one for
         each antecedent of a step invariant."""
+        if strange := [value for value in shape.k if unusable(value)]:
+            raise SpecError(f"a bound or a decision of {strange[0]} {unusable(strange[0])}")
         self.k = (ctypes.c_int64 * max(1, len(shape.k)))(*shape.k)
-        self.seed = ctypes.c_int64(shape.seed).value
-        self._library, self.from_cache = load(text)
+        self.seed = ctypes.c_int64(shape.seed).value  # all 64 bits of it, read as a signed number
+        self._library, self.from_cache = load(text, anew)
         integer, pointer = ctypes.c_int64, ctypes.c_void_p
         self.expand = self._entry("expand", integer, [pointer, pointer, integer, integer, pointer, integer, *[pointer] * 6])
         self.judge = self._entry("judge", integer, [pointer, integer, pointer, pointer, pointer])
@@ -127,7 +107,9 @@ class Program(Code):
         claims: Sequence[Property],
         k: Constants,
         leave_out: frozenset[str] = frozenset(),
+        anew: bool = False,
     ) -> None:
+        """Compile; what was compiled before is used again where it comes from the same, unless `anew`."""
         began = time.perf_counter()
         self.digests = "digest" not in leave_out
         self.rules = spec.rules
@@ -142,24 +124,39 @@ class Program(Code):
         self.fired = HEADER + 2 * len(self.steps)
         self.bounded = self.fired + len(spec.rules)
         self.met = self.bounded + len(spec.rules)
-        parts = (*spec.rules, *spec.machines, *claims)
-        key = (tuple(map(id, parts)), *shape_of_layout(layout), repr(actions.ranges), tuple(vars(k)), leave_out)
-        if key not in _compiled:
-            literals = {"RECORD_BYTES": layout.size, "AHEAD": kernel.AHEAD}
-            compiler = Compiler(layout.root, vars(k), literals, spec.machines, checked="checks" not in leave_out)
-            _Successors(self, compiler, layout, actions)
-            _Judge(self, compiler, layout)
-            for function, shapes in kernel.signatures(actions.bits).items():
-                _Export(compiler, function.__name__, compiler.function(function, shapes, trusted=True).code)
-            while len(_compiled) >= KEPT:
-                del _compiled[next(iter(_compiled))]
-            _compiled[key] = parts, compiler, str(compiler.module)
-        _, self._compiler, text = _compiled[key]
+        self._compiler, text = self._compile(spec, layout, actions, claims, tuple(vars(k)), leave_out, anew)
         seed = layout.seed ^ mix(layout.seed ^ SECRET[0], SECRET[1])
         counts = actions.count, actions.bits, len(spec.rules), len(self.states), len(self.steps)
         tests = len(self.state_tests), len(self.step_tests)
-        super().__init__(text, Shape(layout.size, *counts, *tests, tuple(vars(k).values()), seed))
+        super().__init__(text, Shape(layout.size, *counts, *tests, tuple(vars(k).values()), seed), anew)
         self.seconds = time.perf_counter() - began
+
+    def _compile(
+        self,
+        spec: Spec,
+        layout: Layout,
+        actions: Actions,
+        claims: Sequence[Property],
+        constants: tuple[str, ...],
+        leave_out: frozenset[str],
+        anew: bool,
+    ) -> tuple[Compiler, str]:
+        """Return a compiler with its faults, and the text of its code, from the last time that the same was compiled."""
+        literals = {"RECORD_BYTES": layout.size, "AHEAD": kernel.AHEAD}
+        functions = kernel.signatures(actions.bits)
+        engine = (sorted(leave_out), literals, [(definition_of(function).text, shapes) for function, shapes in functions.items()])
+        key = text_of(spec, layout, actions, claims, constants, engine)
+        if anew or key not in _compiled:
+            compiler = Compiler(layout.root, constants, literals, spec.machines, checked="checks" not in leave_out)
+            _Successors(self, compiler, layout, actions)
+            _Judge(self, compiler, layout)
+            for function, shapes in functions.items():
+                _Export(compiler, function.__name__, compiler.function(function, shapes, trusted=True).code)
+            _compiled.pop(key, None)
+            while len(_compiled) >= KEPT:
+                del _compiled[next(iter(_compiled))]
+            _compiled[key] = compiler, str(compiler.module)
+        return _compiled[key]
 
     def fault_of(self, code: int) -> Fault:
         """Return what a fault's number stands for."""
@@ -249,7 +246,7 @@ class _Successors(Emitter):
 
         def bind(depth: int, action: ir.Value) -> None:
             out = self.code.append_basic_block("next")
-            for guard in [g for g in left if set(source_of(g).parameters) <= scope.keys()]:
+            for guard in [g for g in left if set(parameters_of(g)) <= scope.keys()]:
                 left.remove(guard)
                 on = self.code.append_basic_block("on")
                 self.b.cbranch(self.predicate(guard, scope), on, out)

@@ -32,7 +32,7 @@ from kafka_spec.model_check.cluster import SCRATCH, Cluster, JobFailed, Stopped,
 from kafka_spec.model_check.columns import columns_of
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.embedded import Search, explain
-from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Finding, Progress, quiet
+from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Finding, Progress, check_sums, quiet
 from kafka_spec.model_check.fingerprint import DEFAULT_SEED
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import World
@@ -98,6 +98,7 @@ def explore(
     finally:
         run.close()
     result.search_seconds = time.perf_counter() - began
+    check_sums(result)
     return result
 
 
@@ -149,6 +150,7 @@ class Run:
             self.search_levels()
         result.complete = not self.last["states"]
         self.remove_unfinished(self.last["level"])
+        check_sums(result, sum(content["states"] for content in store.finished_levels(self.storage)))
 
     def goes_on(self) -> bool:
         """Whether there is a frontier to expand, and a reason to."""

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from kafka_spec.model_check import compile as compiled
 from kafka_spec.model_check.compile import Program
-from kafka_spec.model_check.exploration import Budget, Exploration, Finding, Progress, quiet
+from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, Progress, check_sums, quiet
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import World
 from kafka_spec.model_check.recovery import Recovery
@@ -53,12 +53,18 @@ class Search:
     """A search in progress."""
 
     def __init__(
-        self, world: World, result: Exploration, seed: int | None, budget: Budget, leave_out: frozenset[str] = frozenset()
+        self,
+        world: World,
+        result: Exploration,
+        seed: int | None,
+        budget: Budget,
+        leave_out: frozenset[str] = frozenset(),
+        anew: bool = False,
     ) -> None:
         self.world, self.result, self.budget = world, result, budget
         self.layout = Layout(world.space, seed)
         size = result.record_bytes = self.layout.size
-        self.program = Program(world.spec, self.layout, world.actions, result.properties, world.k, leave_out)
+        self.program = Program(world.spec, self.layout, world.actions, result.properties, world.k, leave_out, anew)
         self.ordered = "order" not in leave_out
         result.compile_seconds = self.program.seconds
         shards = 1 << (result.threads - 1).bit_length()
@@ -262,6 +268,13 @@ class Search:
                 index, action = min(hits)
                 self.found(name, level, index, *([] if name == DEADLOCK else [action]))
 
+    def held(self) -> int | None:
+        """Return how many states the set of seen fingerprints holds; None where the search was stopped inside a level."""
+        for shard in self.shards:
+            if (held := int(np.count_nonzero(shard.table))) != shard.seen:
+                raise EngineError(f"{self.world.spec.name}: a set took {shard.seen:,} states, and holds {held:,}")
+        return None if self.result.stopped else sum(shard.seen for shard in self.shards)
+
     # findings
 
     def way_to(self, level: int, index: int) -> tuple[int, list[int]]:
@@ -335,6 +348,7 @@ def explore(
     seed: int | None = None,
     on_level: Callable[[Search], None] | None = None,
     leave_out: frozenset[str] = frozenset(),
+    anew: bool = False,
 ) -> Exploration:
     """Explore a spec breadth first with compiled code.
 
@@ -350,6 +364,7 @@ def explore(
         seed: the seed of the fingerprints, to repeat a search with another.
         on_level: called with the search after each level, for tests and tools that look at the states.
         leave_out: what not to do, of "digest", "checks" and "order", to measure its cost; the result is then no verdict.
+        anew: compile anew, whatever this process or the cache may hold.
 
     Raises:
         SpecError: a guard, an effect or a property cannot be executed in some state.
@@ -359,7 +374,7 @@ def explore(
     claims = tuple(spec.properties if properties is None else properties)
     result = Exploration(spec, dict(bounds), "embedded", threads, claims, deadlock)
     budget = budget or Budget()
-    search = Search(World(spec, bounds), result, seed, budget, leave_out)
+    search = Search(World(spec, bounds), result, seed, budget, leave_out, anew)
     began = time.perf_counter()
     try:
         search.begin()
@@ -376,6 +391,7 @@ def explore(
         if not search.width:
             result.stopped = search.judge_recovery()
         result.complete = not search.width and not result.stopped
+        check_sums(result, search.held())
     except MemoryError:
         result.stopped = "no memory is left"
     finally:

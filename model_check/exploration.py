@@ -181,6 +181,32 @@ class Exploration:
         return 0.0 if self.engine == "oracle" else collision_probability(self.distinct)
 
 
+def check_sums(result: Exploration, held: int | None = None) -> None:
+    """Raise unless what an engine counted adds up; a search whose counts do not has no verdict.
+
+    Args:
+        result: what was found, of a search that is at its end or was stopped.
+        held: how many states the engine holds as seen, counted apart from the levels; None where that is not known.
+
+    Raises:
+        EngineError: the sums do not add up.
+    """
+    if not result.levels:
+        return
+    wrong = [f"{rule} reached {new:,} new states in {result.fired[rule]:,} firings" for rule, new in result.new.items()
+             if not 0 <= new <= result.fired[rule]]  # fmt: skip
+    if result.levels[0] + sum(result.new.values()) != result.distinct:
+        wrong.append(f"{result.levels[0]:,} initial and {sum(result.new.values()):,} new states are not {result.distinct:,}")
+    if min(result.levels) <= 0:
+        wrong.append(f"the levels hold {result.levels} states")
+    if held is not None and held != result.distinct:
+        wrong.append(f"the levels add up to {result.distinct:,} states, and {held:,} are held as seen")
+    if long := [name for name, finding in result.findings.items() if len(finding.actions) > result.depth]:
+        wrong.append(f"the way to {long[0]} is longer than the search is deep")
+    if wrong:
+        raise EngineError(f"{result.spec.name}: the {result.engine} engine's sums do not add up: {'; '.join(wrong)}")
+
+
 Progress: TypeAlias = Callable[[Exploration, float], None]
 """Called after each level with the result so far and the seconds since the start."""
 

@@ -1,26 +1,19 @@
-"""Machine code: made from LLVM's text, kept in a cache folder, loaded.
+"""Machine code: made from LLVM's text, kept in a cache (code_cache.py), loaded.
 
-Knows no spec. A cache entry stands under the digest of everything it came from (the code before optimisation, the versions
-of LLVM and llvmlite, the processor), so a stale one cannot be met; it carries a checksum, so a damaged one is rebuilt; and
-where the folder cannot be used, work goes on without it, with a warning.
+Knows no spec and no files.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
-import os
-import tempfile
-import warnings
-from pathlib import Path
+import inspect
 
 import llvmlite
 import llvmlite.binding as llvm
 
-
-class CacheWarning(UserWarning):
-    """The cache of compiled code could not be used as it is."""
+from kafka_spec.model_check import code_cache
+from kafka_spec.model_check.code_cache import Origin
 
 
 @functools.cache
@@ -37,25 +30,26 @@ LARGE = 500_000
 successor function take 7 s for a control plane of 40 rules, where a few passes take 0.3 s, and the search is as fast."""
 
 
-def cache_folder() -> Path:
-    """Return where compiled code is kept: $KAFKA_SPEC_CACHE, or kafka-spec in the user's cache folder."""
-    if chosen := os.environ.get("KAFKA_SPEC_CACHE"):
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafka-spec"
-
-
-def load(code: str) -> tuple[llvm.ExecutionEngine, bool]:
-    """Return the loaded machine code of a module, and whether it came from the cache."""
-    cpu = llvm.get_host_cpu_name() + llvm.get_host_cpu_features().flatten()
-    origin = f"{llvmlite.__version__} {llvm.llvm_version_info} {cpu}\n{code}"
-    digest = hashlib.sha256(origin.encode()).hexdigest()
-    path = cache_folder() / f"{digest[:32]}.o"
-    machine_code = _read(path)
-    if found := machine_code is not None:
-        return _link(machine_code), found
+def load(code: str, anew: bool = False) -> tuple[llvm.ExecutionEngine, bool]:
+    """Return the loaded machine code of a module, and whether it came from the cache; `anew` leaves the cache alone."""
+    if anew:
+        return _link(_generate(code)), False
+    origin = Origin(hashlib.sha256(code.encode()).digest(), hashlib.sha256(_compiler().encode()).digest())
+    machine_code = code_cache.read(origin)
+    if machine_code is not None:
+        return _link(machine_code), True
     machine_code = _generate(code)
-    _write(path, machine_code)
+    code_cache.write(origin, machine_code)
     return _link(machine_code), False
+
+
+@functools.cache
+def _compiler() -> str:
+    """Return what else than its text makes machine code what it is: versions, processor, and how this module calls LLVM."""
+    versions = f"{llvmlite.__version__} {llvm.llvm_version_info}"
+    processor = f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
+    calls = "\n".join(inspect.getsource(function) for function in (_machine, _few_passes, _generate))
+    return f"{versions} {processor} {LARGE}\n{calls}"
 
 
 def _few_passes() -> llvm.ModulePassManager:
@@ -91,32 +85,3 @@ def _link(machine_code: bytes) -> llvm.ExecutionEngine:
     engine.add_object_file(llvm.ObjectFileRef.from_data(machine_code))
     engine.finalize_object()
     return engine
-
-
-def _read(path: Path) -> bytes | None:
-    """Return the machine code in a cache file, or None where there is none that is whole."""
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        warnings.warn(f"compiled code cannot be read from {path}: {error}; compiling anew", CacheWarning, stacklevel=2)
-        return None
-    digest, machine_code = content[:32], content[32:]
-    if hashlib.sha256(machine_code).digest() != digest:
-        warnings.warn(f"compiled code in {path} is damaged; compiling anew", CacheWarning, stacklevel=2)
-        return None
-    return machine_code
-
-
-def _write(path: Path, machine_code: bytes) -> None:
-    """Keep machine code in a cache file, whole or not at all."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(hashlib.sha256(machine_code).digest() + machine_code)
-        Path(file.name).replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError, UnboundLocalError):
-            Path(file.name).unlink()
-        warnings.warn(f"compiled code cannot be kept in {path.parent}: {error}; set KAFKA_SPEC_CACHE", CacheWarning, stacklevel=2)

@@ -99,9 +99,8 @@ class Emitter:
         """
         if type_.bound is None or type_.bound not in self.unit.constants:
             return I64(type_.high)
-        names = list(self.unit.constants)
-        bound = self.b.load(self.b.gep(self.fault, [I64(1 + names.index(type_.bound))]))
-        return self.b.add(bound, I64(type_.high - self.unit.constants[type_.bound]))
+        bound = self.b.load(self.b.gep(self.fault, [I64(1 + self.unit.constants.index(type_.bound))]))
+        return self.b.add(bound, I64(type_.plus))
 
     def length(self, ref: Ref) -> ir.Value:
         """Return the number of items."""
@@ -160,14 +159,14 @@ class Emitter:
 
     def predicate(self, function: Callable[..., Any], scope: dict[str, Value]) -> ir.Value:
         """Call a predicate with what its parameters name; return whether it is true."""
-        arguments = [scope[name] for name in lint.source_of(function).parameters]
+        arguments = [scope[name] for name in lint.parameters_of(function)]
         compiled = self.unit.function(function, tuple(shape_of(value) for value in arguments))
         (result,) = self.invoke(compiled, arguments)
         return self.b.icmp_signed("!=", result, ZERO)
 
     def effect(self, function: Callable[..., Any], scope: dict[str, Value]) -> None:
         """Call an effect with what its parameters name."""
-        arguments = [scope[name] for name in lint.source_of(function).parameters]
+        arguments = [scope[name] for name in lint.parameters_of(function)]
         self.invoke(self.unit.function(function, tuple(shape_of(value) for value in arguments)), arguments)
 
     def loop(

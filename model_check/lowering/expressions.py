@@ -115,7 +115,7 @@ class Expressions(Arithmetic, abc.ABC):
         if name not in self.unit.constants:
             known = ", ".join(self.unit.constants)
             self.refuse(node, f"k.{name} is neither a bound nor a decision of this spec; it has {known}")
-        return self.b.load(self.b.gep(k.pointer, [I64(list(self.unit.constants).index(name))]))
+        return self.b.load(self.b.gep(k.pointer, [I64(self.unit.constants.index(name))]))
 
     def reference(self, node: ast.expr) -> Ref:
         """Return where a field or an item stands."""

@@ -7,7 +7,7 @@ callee without knowing how it is compiled.
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -23,7 +23,7 @@ class Unit(abc.ABC):
     def __init__(
         self,
         root: Packed,
-        constants: Mapping[str, int],
+        constants: Iterable[str],
         literals: dict[str, int] | None = None,
         machines: Iterable[Machine] = (),
         checked: bool = True,
@@ -34,8 +34,8 @@ class Unit(abc.ABC):
         self.checked = checked
         """False leaves the checks out, to measure what they cost."""
         self.root = root
-        self.constants = constants
-        """Names and values of `k`; the code reads the values at run time."""
+        self.constants = tuple(constants)
+        """The names of `k`; the code reads the values at run time, and here nobody knows them."""
         self.literals = literals or {}
         """Names that trusted functions read as numbers, such as the size of a record."""
         self.faults: dict[Fault, int] = {}
