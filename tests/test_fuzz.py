@@ -99,15 +99,18 @@ def test_new_random_specs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 def test_a_disagreement_is_told(tmp_path: Path) -> None:
     """A spec that is read in two ways is told with its seed, with how to repeat it, and with a smaller spec that shows it."""
+    counted = embedded.Search.count_level
 
-    def forgets(search: embedded.Search, actions: object) -> None:
-        """Count no new states."""
+    def miscounts(search: embedded.Search, level: int) -> None:
+        """Add up another digest."""
+        counted(search, level)
+        search.result.digest ^= 1
 
-    with mock.patch.object(embedded.Search, "count_new", forgets):
+    with mock.patch.object(embedded.Search, "count_level", miscounts):
         told = fuzz(4, 0, tmp_path, Tally(), shrink_seconds=4)
 
     assert told.startswith("seed 4: random at ")
-    assert "new of the oracle: Counter({" in told and "make fuzz SEED=4 SECONDS=0" in told
+    assert "digest of the oracle: " in told and "make fuzz SEED=4 SECONDS=0" in told
     small = told.partition("shows it:\n\n")[2]
     assert 0 < len(small) < len(text_of(4)) and "SPEC = Spec(" in small
 
