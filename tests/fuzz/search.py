@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kafka_spec.spec import table
-from kafka_spec.spec.domain import Items, OutOfBound, OutOfDomain, Space, SpecError
+from kafka_spec.spec.domain import Items, OutOfBound, OutOfDomain, SpecError
 from kafka_spec.spec.lint import source_of
 
 Way = tuple[tuple[str, tuple[int, ...]], ...]
@@ -64,7 +64,7 @@ class Independent:
     ) -> None:
         self.deadlock = deadlock
         self.spec, self.bounds, self.rank = spec, bounds, rank
-        self.space, self.k = Space(spec.state, bounds), spec.constants(bounds)
+        self.space, self.k = spec.space(bounds), spec.constants(bounds)
         self.levels: list[int] = []
         self.fired, self.new, self.bounded = Counter[str](), Counter[str](), Counter[str]()
         self.ways: dict[str, Way] = {}
@@ -107,6 +107,7 @@ class Independent:
         for rule in rules:
             for binding in itertools.product(*[self.values(parameter, s) for parameter in rule.params.values()]):
                 scope = {"k": self.k, **dict(zip(rule.params, binding, strict=True))}
+                assert not rule.limits, "this search knows no at_most"
                 if not all(self.call(rule.name, guard, s=s, **scope) for guard in rule.guards):
                     continue
                 after = twin(s)
