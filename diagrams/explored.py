@@ -82,7 +82,7 @@ def _explore(world: World) -> tuple[list[Key], list[tuple[int, str, int]]]:
         number, state = waiting.popleft()
         for rule in world.spec.rules:
             for binding in world.enabled(rule, state):
-                if not world.holds(rule.within, rule, state, binding):
+                if not world.within(rule, state, binding):
                     continue
                 try:
                     after = world.apply(rule, state, binding)

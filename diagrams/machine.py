@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from kafka_spec.spec.domain import Space, machine_paths
+from kafka_spec.spec.domain import machine_paths
 from kafka_spec.spec.table import Machine, Row, Spec, SpecError, name_of
 
 Status: TypeAlias = Literal["same", "added", "removed", "changed"]
@@ -79,7 +79,7 @@ def _gathered(single: Iterable[tuple[str, enum.IntEnum, enum.IntEnum, str, Choic
 
 def entity_paths(spec: Spec, bounds: Mapping[str, int]) -> dict[str, re.Pattern[str]]:
     """Return for each machine the paths of its states in a trace, with a group for each index of the entity."""
-    root = Space(spec.state, bounds).root
+    root = spec.space(bounds).root
     found = {}
     for machine in spec.machines:
         (path,) = machine_paths(root, machine.name)

@@ -22,7 +22,7 @@ from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.values import FAULT_KINDS, I8, I64, ONE, POINTER, ZERO, Fault, K, Ref, Value
 from kafka_spec.model_check.machine_code import load
-from kafka_spec.spec.domain import Array, Scalar
+from kafka_spec.spec.domain import SPENT, Array, Bound, Scalar
 from kafka_spec.spec.domain import Sequence as Sequence_
 from kafka_spec.spec.lint import Function, source_of
 from kafka_spec.spec.table import Constants, ItemOf, Property, Rule, Spec
@@ -295,19 +295,22 @@ class _Successors(Emitter):
         """Fire a rule whose guards hold: build the successor, or count why there is none."""
         self.b.store(ONE, self.moves)
         out = self.code.append_basic_block("fired")
+        counts = [self.spent(limit) for limit in rule.limits]
+        for packed, offset in counts:
+            assert isinstance(packed.type, Scalar)
+            count = self.load(packed, self.at(self.source.pointer, offset))
+            self.within(self.b.icmp_signed("<", count, self.highest(packed.type)), index, out)
         for limit in rule.within:
-            on, cut = self.code.append_basic_block("within"), self.code.append_basic_block("cut")
-            self.b.cbranch(self.predicate(limit, scope), on, cut)
-            self.b.position_at_end(cut)
-            self.cut_off(index)
-            self.b.branch(out)
-            self.b.position_at_end(on)
+            self.within(self.predicate(limit, scope), index, out)
         slot = self.b.load(self.written)
         target = self.at(self.out_states, self.b.mul(slot, I64(self.layout.size)))
         self.copy(target, self.source.pointer, self.layout.size)
         after = Ref(self.layout.root, target)
         for effect in rule.effects:
             self.effect(effect, {**scope, "s": after})
+        for packed, offset in counts:
+            cell = self.at(target, offset)
+            self.store(packed, cell, self.b.add(self.load(packed, cell), ONE), f"rule {rule.name}", "a counter")
         self.after_faults(index, action, out)
         self.judge_steps(after, action)
         mark = self.hash(target)
@@ -320,6 +323,23 @@ class _Successors(Emitter):
         self.add(self.program.fired + index)
         self.b.branch(out)
         self.b.position_at_end(out)
+
+    def spent(self, limit: Bound) -> tuple[Packed, int]:
+        """Return where the counter of a bound stands in a state."""
+        assert self.layout.root.fields is not None
+        offset, spent = self.layout.root.fields[SPENT]
+        assert spent.fields is not None
+        inner, packed = spent.fields[limit.name]
+        return packed, offset + inner
+
+    def within(self, ok: ir.Value, index: int, out: ir.Block) -> None:
+        """Go on if a bound allows the step of this rule; else count it as cut off, and leave."""
+        on, cut = self.code.append_basic_block("within"), self.code.append_basic_block("cut")
+        self.b.cbranch(ok, on, cut)
+        self.b.position_at_end(cut)
+        self.cut_off(index)
+        self.b.branch(out)
+        self.b.position_at_end(on)
 
     def after_faults(self, index: int, action: ir.Value, out: ir.Block) -> None:
         """Drop a step that left a bound, note one that left a domain, end the search on an error."""

@@ -79,7 +79,7 @@ class Replay:
     def follow(self, claim: str, rule: Rule, binding: Binding, before: Any, last: bool) -> tuple[Any, str]:
         """Return the state after a step, if the oracle allows the step, and what there is to note about it."""
         what = f"{claim}: {rule.name}{binding}"
-        if not self.world.holds((*rule.guards, *rule.within), rule, before, binding):
+        if not self.world.allows(rule, before, binding):
             raise EngineError(f"{what} does not replay: the oracle says that its guards do not hold; an engine is wrong")
         try:
             after = self.world.apply(rule, before, binding)

@@ -314,7 +314,7 @@ def explain(world: World, program: Program, otherwise: str, place: str, start: i
 
 def _retry(world: World, program: Program, rule: Rule, state: Any, binding: tuple[int, ...]) -> None:
     """Do a step in plain Python, to see what it raises; what ends at a bound or outside a domain is no error here."""
-    if not world.holds(rule.within, rule, state, binding):
+    if not world.within(rule, state, binding):
         return
     with contextlib.suppress(OutOfBound, OutOfDomain):
         after = world.apply(rule, state, binding)

@@ -14,7 +14,7 @@ from kafka_spec.model_check.exploration import Budget, Exploration, Finding, Pro
 from kafka_spec.model_check.fingerprint import MASK, edge_hash
 from kafka_spec.model_check.layout import Actions, Layout
 from kafka_spec.spec import table
-from kafka_spec.spec.domain import OutOfBound, OutOfDomain, Space
+from kafka_spec.spec.domain import OutOfBound, OutOfDomain, count_firing
 from kafka_spec.spec.lint import source_of
 from kafka_spec.spec.table import Attempt, ItemOf, Property, Rule, Spec, SpecError
 
@@ -35,7 +35,7 @@ class World:
     def __init__(self, spec: Spec, bounds: Mapping[str, int]) -> None:
         self.spec = spec
         self.bounds = bounds
-        self.space = Space(spec.state, bounds)
+        self.space = spec.space(bounds)
         self.actions = Actions(spec, self.space, bounds)
         self.attempts: list[Attempt] = []
         """What `fire` tried in the last step that was applied."""
@@ -75,8 +75,17 @@ class World:
         scope = {"s": s, "k": self.k, **dict(zip(rule.params, binding, strict=False))}
         return all(self.call(predicate, scope, rule.name, binding) for predicate in predicates)
 
+    def within(self, rule: Rule, s: Any, binding: Binding) -> bool:
+        """Whether no bound of the exploration forbids the step."""
+        spent = all(getattr(s.spent, limit.name) < self.bounds[limit.name] for limit in rule.limits)
+        return spent and self.holds(rule.within, rule, s, binding)
+
+    def allows(self, rule: Rule, s: Any, binding: Binding) -> bool:
+        """Whether the rule can fire with this binding, and no bound forbids it."""
+        return self.holds(rule.guards, rule, s, binding) and self.within(rule, s, binding)
+
     def apply(self, rule: Rule, s: Any, binding: Binding) -> Any:
-        """Return the state after the rule's effects.
+        """Return the state after the rule's effects, the firing counted.
 
         Raises:
             OutOfBound: a bound of the exploration cuts the step off.
@@ -88,6 +97,8 @@ class World:
         self.attempts.clear()
         for effect in rule.effects:
             self.call(effect, scope, rule.name, binding)
+        for limit in rule.limits:
+            count_firing(after, limit)
         return after
 
     def call(self, function: Any, scope: Mapping[str, Any], what: str, binding: Binding = ()) -> Any:
@@ -105,7 +116,7 @@ class World:
         fresh, start = self.space.fresh(), self.spec.start
         found: dict[Key, Any] = {}
         for binding in self.enabled(start, fresh):
-            if self.holds(start.within, start, fresh, binding):
+            if self.within(start, fresh, binding):
                 try:
                     state = self.apply(start, fresh, binding)
                 except (OutOfBound, OutOfDomain) as error:
@@ -144,7 +155,7 @@ class World:
             for rule in self.spec.rules:
                 for binding in self.enabled(rule, state) if rule.kind == "protocol" else ():
                     try:
-                        if not self.holds(rule.within, rule, state, binding):
+                        if not self.within(rule, state, binding):
                             return True
                         after = self.apply(rule, state, binding)
                     except OutOfBound:
@@ -291,7 +302,7 @@ class _Search:
                 stuck = False
                 action = world.actions.number(number, binding)
                 try:
-                    if not world.holds(rule.within, rule, state, binding):
+                    if not world.within(rule, state, binding):
                         raise OutOfBound
                     after = world.apply(rule, state, binding)
                 except OutOfBound:

@@ -20,7 +20,7 @@ import enum
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 NONE = -1
 """No broker: the value of a leader field when nobody leads (Kafka: LeaderAndIsr.NoLeader)."""
@@ -106,7 +106,8 @@ def _bound_of(number: Number) -> Bound | None:
 class Scalar:
     """An integer in low..high.
 
-    `bound` names the bound behind `high`, if one is; `show` prints a value; `machine` names the machine whose state it is.
+    `bound` names the bound behind `high`, if one is; `show` prints a value; `machine` names the machine whose state it is; a
+    `counter` counts firings of the rules that a bound limits.
     """
 
     low: int
@@ -115,6 +116,14 @@ class Scalar:
     bound: str | None
     show: Callable[[int], str]
     machine: str | None = None
+    counter: bool = False
+
+    @property
+    def kept(self) -> str:
+        """Why effects may not set it, as the end of a sentence, or "" where they may."""
+        if self.machine is not None:
+            return "is the state of a machine; change it with fire()"
+        return "counts firings; only the rules that say at_most change it" if self.counter else ""
 
     def fresh(self) -> int:
         """Return the initial value."""
@@ -158,8 +167,8 @@ class Items(list[Any]):
             raise BadAccess(f"{self.type.place}: index {index} of {len(self)} items")
         if not isinstance(self.type.item, Scalar):
             raise BadAccess(f"{self.type.place}: an assignment would share a record; copy it with assign()")
-        if self.type.item.machine is not None:
-            raise BadAccess(f"{self.type.place}[{index}] is the state of a machine; change it with fire()")
+        if self.type.item.kept:
+            raise BadAccess(f"{self.type.place}[{index}] {self.type.item.kept}")
         self.type.item.check(value, self.type.place)
         super().__setitem__(index, int(value))
 
@@ -258,8 +267,8 @@ def _live(cls: type, fields: Mapping[str, Type]) -> type:
         type_ = fields.get(name)
         if not isinstance(type_, Scalar):
             raise BadAccess(f"{cls.__name__}.{name}: an assignment would share it; copy with assign(), append(), ...")
-        if type_.machine is not None:
-            raise BadAccess(f"{cls.__name__}.{name} is the state of a machine; change it with fire()")
+        if type_.kept:
+            raise BadAccess(f"{cls.__name__}.{name} {type_.kept}")
         type_.check(value, f"{cls.__name__}.{name}")
         self.__dict__[name] = int(value)
 
@@ -269,6 +278,13 @@ def _live(cls: type, fields: Mapping[str, Type]) -> type:
 def as_fired(record: Any, name: str, value: int) -> None:
     """Set a machine's state; for `fire` alone."""
     record.__dict__[name] = value
+
+
+def count_firing(s: Any, bound: Bound) -> None:
+    """Count one more firing of a rule that the bound limits; for whoever executes rules."""
+    counts = s.spent
+    _type_of(counts).fields[bound.name].check(counts.__dict__[bound.name] + 1, f"Spent.{bound.name}")  # type: ignore[union-attr]
+    counts.__dict__[bound.name] += 1
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -448,27 +464,91 @@ class Assignment(Bounded):
         super().__init__(Broker(brokers), brokers)
 
 
+class Spent:
+    """How often the rules that a bound limits have fired: one counter for each bound that some rule's `at_most` names.
+
+    A state may say where they stand, with a field `spent: Spent = holds(Counters())`; else that field is added at its end.
+    """
+
+    def __init__(self, **counts: int) -> None:
+        self.__dict__.update(counts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Spent) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Spent({', '.join(f'{name}={count}' for name, count in vars(self).items())})"
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, bound: str) -> int: ...
+
+
+@dataclass(frozen=True)
+class Counters(Domain):
+    """A counter for each of the bounds, from 0 up to its value; a spec fills in those that its rules name."""
+
+    limits: tuple[Bound, ...] = ()
+
+    def at(self, bounds: Mapping[str, int], place: str) -> Record:
+        """Return the type at these bounds."""
+        fields: dict[str, Type] = {
+            limit.name: Scalar(0, bounds[limit.name], 0, limit.name, str, counter=True) for limit in self.limits
+        }
+        live = _live(Spent, fields)
+        type_ = Record(Spent, fields, None, live, {})
+        live.__type__ = type_  # type: ignore[attr-defined]
+        return type_
+
+    def bounds(self) -> Iterator[Bound]:
+        """Yield every bound that is counted."""
+        yield from self.limits
+
+
 @dataclass(frozen=True)
 class _RecordDomain(Domain):
     cls: type
+    counters: Counters | None = None
+    """Of a whole state: what its field `spent` holds."""
 
     def at(self, bounds: Mapping[str, int], place: str) -> Record:
         """Return the type at these bounds."""
         fields: dict[str, Type] = {}
         holders: dict[str, str] = {}
         for field in _fields(self.cls):
-            fields[field.name] = field.metadata["domain"].at(bounds, f"{self.cls.__name__}.{field.name}")
+            domain = field.metadata["domain"]
+            if isinstance(domain, Counters):
+                domain = self._counters(field.name)
+            fields[field.name] = domain.at(bounds, f"{self.cls.__name__}.{field.name}")
             if field.metadata["kept_by"]:
                 holders[field.name] = field.metadata["kept_by"]
+        if self.counters is not None and self.counters.limits:
+            spent = fields.setdefault(SPENT, self.counters.at(bounds, f"{self.cls.__name__}.{SPENT}"))
+            if not isinstance(spent, Record) or spent.cls is not Spent:
+                raise SpecError(
+                    f"{self.cls.__name__}.{SPENT}: rules say at_most, and their counters stand in a field of that name; "
+                    f"name yours otherwise, or declare it {SPENT}: Spent = holds(Counters())"
+                )
         live = _live(self.cls, fields)
         type_ = Record(self.cls, fields, getattr(self.cls, "__tags__", None), live, holders)
         live.__type__ = type_  # type: ignore[attr-defined]
         return type_
 
+    def _counters(self, name: str) -> Counters:
+        if self.counters is None or name != SPENT:
+            raise SpecError(f"{self.cls.__name__}.{name}: counters stand in a field {SPENT} of the whole state, and nowhere else")
+        return self.counters
+
     def bounds(self) -> Iterator[Bound]:
         """Yield every bound the domain mentions."""
         for field in _fields(self.cls):
             yield from field.metadata["domain"].bounds()
+
+
+SPENT = "spent"
+"""The field of a state in which the counters stand."""
 
 
 def _fields(cls: type) -> tuple[dataclasses.Field[Any], ...]:
@@ -570,7 +650,7 @@ def pop_first(sequence: Any) -> None:
 def reset(record: Any) -> None:
     """Give every field of the record its initial value: what means nothing must not multiply states."""
     type_ = _type_of(record)
-    _refuse_machines(type_, "reset")
+    _refuse_kept(type_, "reset")
     _overwrite(type_, record, type_.fresh())
 
 
@@ -579,19 +659,23 @@ def assign(target: Any, source: Any) -> None:
     type_ = _type_of(target)
     if type_.cls is not _type_of(source).cls:
         raise BadAccess(f"assign(): {type(target).__name__} and {type(source).__name__} are different records")
-    _refuse_machines(type_, "assign")
+    _refuse_kept(type_, "assign")
     _overwrite(type_, target, source)
 
 
-def _refuse_machines(type_: Record, what: str) -> None:
-    """Refuse to write a machine's state as part of a record."""
-    if has_machine(type_):
-        raise BadAccess(f"{what}(): {type_.cls.__name__} holds the state of a machine, which only fire() changes")
+def _refuse_kept(type_: Record, what: str) -> None:
+    """Refuse to write a machine's state, or a counter, as part of a record."""
+    if kept := kept_inside(type_):
+        raise BadAccess(f"{what}(): {type_.cls.__name__} {kept}")
 
 
-def has_machine(type_: Type) -> bool:
-    """Whether a value of the type holds the state of a machine."""
-    return any(_paths(type_, lambda t: isinstance(t, Scalar) and t.machine is not None))
+def kept_inside(type_: Type) -> str:
+    """Why a value of the type may not be written as a whole, as the end of a sentence, or ""."""
+    if any(_paths(type_, lambda t: isinstance(t, Scalar) and t.machine is not None)):
+        return "holds the state of a machine, which only fire() changes"
+    if any(_paths(type_, lambda t: isinstance(t, Scalar) and t.counter)):
+        return "holds counters of firings, which only the rules that say at_most change"
+    return ""
 
 
 def _overwrite(type_: Type, target: Any, source: Any) -> None:
@@ -633,12 +717,13 @@ class Change:
 
 
 class Space:
-    """All states of a dataclass at given bounds: how to make, copy, compare and print them."""
+    """All states of a dataclass at given bounds: how to make, copy, compare and print them.
 
-    def __init__(self, state: type, bounds: Mapping[str, int]) -> None:
-        root = domain_of(state).at(bounds, state.__name__)
-        assert isinstance(root, Record)
-        self.root: Record = root
+    `counted` are the bounds on how often rules fire; each has a counter in the state.
+    """
+
+    def __init__(self, state: type, bounds: Mapping[str, int], counted: tuple[Bound, ...] = ()) -> None:
+        self.root: Record = _RecordDomain(state, Counters(counted)).at(bounds, state.__name__)
 
     def fresh(self) -> Any:
         """Return the state in which every field has its initial value."""

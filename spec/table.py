@@ -340,7 +340,8 @@ class Rule:
 
     `actor` acts ("controller", "broker {follower}", a template over the parameters), `params` are what an instance
     (*binding*) is chosen by, in order. It can fire if all `guards` hold; if then a predicate of `within` does not, it is only a
-    bound of the exploration that forbids the step, which is counted and named. `effects` run in order on the new state.
+    bound of the exploration that forbids the step, which is counted and named. `at_most` is a bound on how often the rule fires
+    (or several; rules may share one): counter, limit and counting follow from it. `effects` run in order on the new state.
     All take some of `s`, `k` and the parameters, by name; the engine evaluates a guard as soon as its parameters have
     values, so a guard that needs few of them is cheap. `says` is the step in Kafka's words, a template, in which
     `{request.leader}` is a field of the item that an `ItemOf` names; `cites` the source. `receives` names the sequence whose first
@@ -358,9 +359,17 @@ class Rule:
     kind: RuleKind = "protocol"
     fairness: Literal["none", "weak", "strong"] = "none"
     receives: str = ""
+    at_most: Bound | tuple[Bound, ...] = ()
+
+    @property
+    def limits(self) -> tuple[Bound, ...]:
+        """The bounds on how often the rule fires, each of which counts its firings."""
+        return self.at_most if isinstance(self.at_most, tuple) else (self.at_most,)
 
     def __post_init__(self) -> None:
         where = f"rule {self.name}"
+        if wrong := [limit for limit in self.limits if not isinstance(limit, Bound)]:
+            raise SpecError(f"{where}: at_most is {wrong[0]!r}; name a Bound, whose value says how often the rule may fire")
         for part in ("effects", "guards", "within"):
             if not isinstance(getattr(self, part), tuple):
                 raise SpecError(f"{where}: {part} is no tuple; write ({part}=(one,))")
@@ -517,9 +526,22 @@ class Spec:
     @cached_property
     def bounds(self) -> Mapping[Name, Bound]:
         """The bounds by name, in the order of the first bound set, or else as the state mentions them."""
-        found = {bound.name: bound for bound in (*domain_of(self.state).bounds(), *self.more_bounds)}
+        return self._in_order((*domain_of(self.state).bounds(), *self.more_bounds, *self.counted))
+
+    @cached_property
+    def counted(self) -> tuple[Bound, ...]:
+        """The bounds on how often rules fire; the state has a counter for each, in this order."""
+        return tuple(self._in_order(limit for rule in self.rules for limit in rule.limits).values())
+
+    def _in_order(self, bounds: Iterable[Bound]) -> Mapping[Name, Bound]:
+        """Return bounds by name, in the order of the first bound set, or else as they come."""
+        found = {bound.name: bound for bound in bounds}
         first = self.bound_sets[0].values if self.bound_sets else {}
         return {**{name: found[name] for name in first if name in found}, **found}
+
+    def space(self, bounds: Mapping[str, int]) -> Space:
+        """Return all states at these bounds."""
+        return Space(self.state, bounds, self.counted)
 
     def rule(self, name: Name) -> Rule:
         """Return a rule by its name."""
@@ -574,15 +596,18 @@ class Spec:
         for decision in decisions or {}:
             _by_name(self.decisions, decision, f"{self.name}: decision")
         decided = tuple(dataclasses.replace(d, value=(decisions or {}).get(d.name, d.value)) for d in self.decisions)
+        left = tuple(rule for rule in _merged(self.rules, rules) if rule.name not in set(without))
+        counted = {limit for rule in left for limit in rule.limits}
+        idle = tuple(limit for limit in self.counted if limit not in counted and limit not in self.more_bounds)
         return dataclasses.replace(
             self,
             name=name,
             says=says,
-            rules=tuple(rule for rule in _merged(self.rules, rules) if rule.name not in set(without)),
+            rules=left,
             properties=_merged(self.properties, properties),
             machines=_merged(self.machines, machines),
             decisions=decided,
-            **other,
+            **{"more_bounds": (*self.more_bounds, *idle), **other},
         )
 
 
@@ -608,7 +633,9 @@ def _check_spec(spec: Spec) -> None:
     if not spec.rules:
         raise SpecError(f"{where}: it has no rules; state at least one")
     lowest = {bound.name: bound.low for bound in spec.bounds.values()}
-    space = Space(spec.state, lowest)
+    if spec.start.limits:
+        raise SpecError(f"{where}: {spec.start.name} says at_most, and it makes the initial states; use within")
+    space = spec.space(lowest)
     for rule in (*spec.rules, spec.start):
         for name, parameter in rule.params.items():
             _check_parameter(space, parameter, f"{where}, rule {rule.name}, parameter {name}")

@@ -79,7 +79,7 @@ def steps(world: World) -> Iterator[tuple[Rule, Any, Any, list[Attempt]]]:
     for state in left:
         for rule in world.spec.rules:
             for binding in world.enabled(rule, state):
-                if world.holds(rule.within, rule, state, binding):
+                if world.within(rule, state, binding):
                     after = world.apply(rule, state, binding)
                     yield rule, state, after, list(world.attempts)
                     if world.key(after) not in known:
@@ -167,7 +167,9 @@ def usurp(s: State) -> None:
 @pytest.mark.parametrize("effect", [promote, put_online, put_replica_online, usurp])
 def test_an_assignment_to_a_machine_is_refused(effect: Any, explore: Any) -> None:
     """An effect that assigns to a machine's state ends the exploration in both engines, with the cure."""
-    spec = replace(FIXED, rules=(Rule("Cheat", "a test", "cheats", "a test", (effect,)),), properties=(), unreachable_rules=())
+    spec = replace(
+        FIXED, rules=(Rule("Cheat", "a test", "cheats", "a test", (effect,)),), properties=(), bound_sets=(), unreachable_rules=()
+    )
     with pytest.raises(SpecError, match=r"state of a machine; change it with fire\(\)|only fire\(\) changes"):
         explore(spec, bounds_of("first_look"))
 

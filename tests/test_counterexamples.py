@@ -81,7 +81,7 @@ class Follower:
     def rule(self, name: str, binding: tuple[int, ...]) -> Rule | None:
         """Return the rule of that name, if there is one and it may fire now."""
         rules = [rule for rule in self.model.spec.rules if rule.name == name]
-        if not rules or not self.model.holds((*rules[0].guards, *rules[0].within), rules[0], self.state, binding):
+        if not rules or not self.model.allows(rules[0], self.state, binding):
             return None
         return rules[0]
 

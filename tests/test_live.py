@@ -88,7 +88,7 @@ class Live(RuleBasedStateMachine):
         typed = self.model.space.root.copy(self.state)
         kinds = [one for one in self.era.rules if one.kind == kind]
         for one in self.random.sample(kinds, len(kinds)):
-            possible = [b for b in self.model.enabled(one, typed) if self.model.holds(one.within, one, typed, b)]
+            possible = [b for b in self.model.enabled(one, typed) if self.model.within(one, typed, b)]
             if possible:
                 self.step(one, typed, self.random.choice(possible))
                 return

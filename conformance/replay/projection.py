@@ -19,8 +19,8 @@ from kafka_spec.conformance.replay.zookeeper import put_zookeeper, read_zookeepe
 from kafka_spec.impl.protocol.controller_requests import Request
 from kafka_spec.impl.protocol.data_requests import FetchPosition, FetchRequest
 from kafka_spec.spec.control import state
-from kafka_spec.spec.control.state import NO_EPOCH, ControllerState, Life, Notes, Spent, Step, World
-from kafka_spec.spec.domain import NO_BROKERS, NONE
+from kafka_spec.spec.control.state import NO_EPOCH, ControllerState, Life, Notes, Step, World
+from kafka_spec.spec.domain import NO_BROKERS, NONE, Spent
 from kafka_spec.spec.election import Strategy
 from kafka_spec.spec.gates import leader_epoch_in_fetch
 from kafka_spec.spec.partition import PartitionState

@@ -159,6 +159,6 @@ class Body(Calls):
         """Store a value in a field or an item."""
         if not isinstance(ref.packed.type, Scalar):
             self.refuse(target, "an assignment would share a record; copy it with assign(), append(), ...")
-        if ref.packed.type.machine:
-            self.refuse(target, "this is the state of a machine; change it with fire()")
+        if ref.packed.type.kept:
+            self.refuse(target, f"this {ref.packed.type.kept}")
         self.store(ref.packed, ref.pointer, self.integer(target, value), self.place(target), ast.unparse(target))

@@ -81,7 +81,7 @@ class Writers(Expressions):
             if name is None or name not in item.packed.fields:
                 self.refuse(node, f"{type_.cls.__name__} has no field {name}")
             offset, packed = item.packed.fields[name]
-            if not isinstance(packed.type, Scalar) or packed.type.machine:
+            if not isinstance(packed.type, Scalar) or packed.type.kept:
                 self.refuse(node, f"{type_.cls.__name__}.{name} cannot be set here; append sets numbers")
             self.store(packed, self.at(item.pointer, offset), number, place, f"{type_.cls.__name__}.{name}")
         if type_.tags is not None:
@@ -131,13 +131,13 @@ class Writers(Expressions):
     def reset(self, node: ast.Call) -> None:
         """Give every field of a record its initial value."""
         target = self.record(node.args[0])
-        self.refuse_machines(node, target)
+        self.refuse_kept(node, target)
         self.refresh(target)
 
-    def refuse_machines(self, node: ast.AST, ref: Ref) -> None:
-        """Refuse to write a machine's state as part of a record."""
-        if domain.has_machine(ref.packed.type):
-            self.refuse(node, "the record holds the state of a machine; change that with fire()")
+    def refuse_kept(self, node: ast.AST, ref: Ref) -> None:
+        """Refuse to write a machine's state, or a counter, as part of a record."""
+        if kept := domain.kept_inside(ref.packed.type):
+            self.refuse(node, f"the record {kept}")
 
     def assign_record(self, node: ast.Call) -> None:
         """Copy the contents of a record to another."""
@@ -145,5 +145,5 @@ class Writers(Expressions):
         assert isinstance(target.packed.type, Record) and isinstance(source.packed.type, Record)
         if target.packed.type.cls is not source.packed.type.cls:
             self.refuse(node, "the two are different records")
-        self.refuse_machines(node, target)
+        self.refuse_kept(node, target)
         self.move(target.pointer, source.pointer, target.packed.size)

@@ -81,6 +81,7 @@ def model_plain(spec: Spec) -> dict[str, Any]:
                 "parameters": list(rule.params),
                 "guards": [guard.__name__ for guard in rule.guards],
                 "within": [limit.__name__ for limit in rule.within],
+                "at_most": [limit.name for limit in rule.limits],
                 "effects": [effect.__name__ for effect in rule.effects],
                 "cites": rule.cites,
             }

@@ -199,7 +199,9 @@ def model_text(spec: Spec) -> str:
         lines += [f"    {d.name} = {d.value.name}: {d.meaning}" for d in spec.decisions]
     lines += ["", "  rules"]
     for rule in spec.rules:
-        lines += [f"    {rule.name}({', '.join(rule.params)}), {rule.kind}", f"      {rule.says}", f"      source: {rule.cites}"]
+        most = f", at most {' and '.join(limit.name for limit in rule.limits)} times" if rule.limits else ""
+        lines.append(f"    {rule.name}({', '.join(rule.params)}), {rule.kind}{most}")
+        lines += [f"      {rule.says}", f"      source: {rule.cites}"]
     if spec.machines:
         lines += ["", "  machines", *(line for machine in spec.machines for line in _machine_lines(machine))]
     lines += ["", "  properties"]

@@ -1,6 +1,6 @@
 """What comes from outside: operators, clients, and faults; and how the world begins.
 
-Everything here is limited by a bound, but the restart of what is down.
+Everything here is limited by a bound (`at_most`), but the restart of what is down.
 """
 
 from __future__ import annotations
@@ -11,7 +11,24 @@ from kafka_spec.spec.control.controller.failover import become_controller, take_
 from kafka_spec.spec.control.controller.resignation import forget_controller
 from kafka_spec.spec.control.controller.steps import bring_partition_online
 from kafka_spec.spec.control.controller.topics import create_partition
-from kafka_spec.spec.control.state import BROKERS, CONTROLLER, NO_EPOCH, RECORDS, ROLE, STANDBY, Kind, Life, Role, World
+from kafka_spec.spec.control.state import (
+    BOUNCES,
+    BROKERS,
+    CONTROLLED_SHUTDOWNS,
+    CONTROLLER,
+    CRASHES,
+    EXPIRIES,
+    LOSSY_CRASHES,
+    NO_EPOCH,
+    RECORDS,
+    REPEATS,
+    ROLE,
+    STANDBY,
+    Kind,
+    Life,
+    Role,
+    World,
+)
 from kafka_spec.spec.control.zookeeper import end_session, register
 from kafka_spec.spec.domain import NO_BROKERS, NONE, Broker, Range, append, contains, pop_first, truncate
 from kafka_spec.spec.log import holds_same_prefix, unflushed_may_be_lost
@@ -50,15 +67,9 @@ def broker_leads(s: World, broker: int) -> bool:
     return s.brokers[broker].life != Life.DOWN and s.brokers[broker].replica.role == Role.LEADER
 
 
-def a_record_is_left(s: World, k: Constants) -> bool:
-    """The bound on records allows one more."""
-    return s.spent.records < k.records
-
-
 def append_record(s: World, broker: int) -> None:
     """Append the next record in the leader's epoch."""
     append(s.brokers[broker].replica.log, record=s.spent.records, epoch=s.brokers[broker].replica.leader_epoch)
-    s.spent.records += 1
 
 
 WRITE = Rule(
@@ -67,7 +78,7 @@ WRITE = Rule(
     kind="operator",
     params=ANY_BROKER,
     guards=(broker_leads,),
-    within=(a_record_is_left,),
+    at_most=RECORDS,
     effects=(append_record,),
     says="a client writes a record to {broker}",
     cites="Kafka 2.8 Partition.appendRecordsToLeader",
@@ -79,14 +90,8 @@ def broker_is_up(s: World, broker: int) -> bool:
     return s.brokers[broker].life == Life.UP
 
 
-def a_controlled_shutdown_is_left(s: World, k: Constants) -> bool:
-    """The bound on controlled shutdowns allows one more."""
-    return s.spent.controlled_shutdowns < k.controlled_shutdowns
-
-
 def ask_to_shut_down(s: World, broker: int) -> None:
     """Begin a controlled shutdown: the broker asks whoever is the controller."""
-    s.spent.controlled_shutdowns += 1
     s.brokers[broker].life = Life.STOPPING
 
 
@@ -96,7 +101,7 @@ SHUT_DOWN = Rule(
     kind="operator",
     params=ANY_BROKER,
     guards=(broker_is_up,),
-    within=(a_controlled_shutdown_is_left,),
+    at_most=CONTROLLED_SHUTDOWNS,
     effects=(ask_to_shut_down,),
     says="an operator shuts {broker} down; it asks the controller for a controlled shutdown",
     cites="Kafka 2.8 KafkaServer.controlledShutdown",
@@ -175,25 +180,14 @@ def broker_runs(s: World, broker: int) -> bool:
     return s.brokers[broker].life != Life.DOWN
 
 
-def a_crash_is_left(s: World, k: Constants) -> bool:
-    """The bound on crashes allows one more."""
-    return s.spent.crashes < k.crashes
-
-
-def crash(s: World, k: Constants, broker: int) -> None:
-    """End the process."""
-    s.spent.crashes += 1
-    end_process(s, k, broker)
-
-
 CRASH = Rule(
     "Crash",
     actor="{broker}",
     kind="fault",
     params=ANY_BROKER,
     guards=(broker_runs,),
-    within=(a_crash_is_left,),
-    effects=(crash,),
+    at_most=CRASHES,
+    effects=(end_process,),
     says="{broker} crashes; its session ends",
     cites="environment",
 )
@@ -215,14 +209,8 @@ def suffix_may_be_lost(s: World, k: Constants, broker: int) -> bool:
     return unflushed_may_be_lost(contains(s.zookeeper.partition.isr, broker), others_hold, k.suffix_loss)
 
 
-def a_lossy_crash_is_left(s: World, k: Constants) -> bool:
-    """The bound on crashes that lose the end of a log allows one more."""
-    return s.spent.lossy_crashes < k.lossy_crashes
-
-
 def crash_and_lose(s: World, k: Constants, broker: int, end: int) -> None:
     """End the process, and lose what was not flushed."""
-    s.spent.lossy_crashes += 1
     end_process(s, k, broker)
     truncate(s.brokers[broker].replica.log, end)
 
@@ -233,21 +221,15 @@ LOSSY_CRASH = Rule(
     kind="fault",
     params={**ANY_BROKER, "end": Range(0, RECORDS)},
     guards=(broker_runs, suffix_may_be_lost, log_reaches_beyond),
-    within=(a_lossy_crash_is_left,),
+    at_most=LOSSY_CRASHES,
     effects=(crash_and_lose,),
     says="the machine of {broker} crashes, and its log is lost from offset {end} on",
     cites="environment; KIP-903, KIP-966",
 )
 
 
-def a_bounce_is_left(s: World, k: Constants) -> bool:
-    """The bound on bounces allows one more."""
-    return s.spent.bounces < k.bounces
-
-
 def bounce(s: World, k: Constants, broker: int) -> None:
     """End the process and start it again before anybody reads ZooKeeper."""
-    s.spent.bounces += 1
     end_process(s, k, broker)
     start_process(s, broker)
 
@@ -258,7 +240,7 @@ BOUNCE = Rule(
     kind="fault",
     params=ANY_BROKER,
     guards=(broker_runs,),
-    within=(a_bounce_is_left,),
+    at_most=BOUNCES,
     effects=(bounce,),
     says="{broker} ends and is back before anybody reads ZooKeeper",
     cites="environment; KIP-380",
@@ -270,25 +252,14 @@ def broker_has_session(s: World, broker: int) -> bool:
     return s.brokers[broker].has_session == 1
 
 
-def an_expiry_is_left(s: World, k: Constants) -> bool:
-    """The bound on expiries allows one more."""
-    return s.spent.expiries < k.expiries
-
-
-def expire_session(s: World, broker: int) -> None:
-    """End the session of a broker, which does not notice yet."""
-    s.spent.expiries += 1
-    end_session(s, broker)
-
-
 EXPIRE_SESSION = Rule(
     "ExpireSession",
     actor="ZooKeeper",
     kind="fault",
     params=ANY_BROKER,
     guards=(broker_has_session,),
-    within=(an_expiry_is_left,),
-    effects=(expire_session,),
+    at_most=EXPIRIES,
+    effects=(end_session,),
     says="the session of {broker} expires, which it does not notice yet",
     cites="environment",
 )
@@ -300,14 +271,8 @@ def something_is_in_flight(s: World, controller: int, broker: int) -> bool:
     return len(channel.requests) > 0 and channel.repeats == 0
 
 
-def a_repeat_is_left(s: World, k: Constants) -> bool:
-    """The bound on requests that are sent twice allows one more."""
-    return s.spent.repeats < k.repeats
-
-
 def lose_connection(s: World, controller: int, broker: int) -> None:
     """Lose the connection after the request was written and before its answer: the request will be sent again."""
-    s.spent.repeats += 1
     s.controllers[controller].channels[broker].repeats = 1
 
 
@@ -317,7 +282,7 @@ LOSE_CONNECTION = Rule(
     kind="fault",
     params={"controller": Broker(BROKERS), "broker": Broker(BROKERS)},
     guards=(something_is_in_flight,),
-    within=(a_repeat_is_left,),
+    at_most=REPEATS,
     effects=(lose_connection,),
     says="the controller on {controller} will not get the answer of {broker} to the request in flight, and will send it again",
     cites="Kafka 2.8 RequestSendThread.doWork",
@@ -326,7 +291,6 @@ LOSE_CONNECTION = Rule(
 
 def lose_request(s: World, controller: int, broker: int) -> None:
     """Lose the connection and, with it, the request in flight."""
-    s.spent.repeats += 1
     pop_first(s.controllers[controller].channels[broker].requests)
 
 
@@ -336,7 +300,7 @@ LOSE_REQUEST = Rule(
     kind="fault",
     params={"controller": Broker(BROKERS), "broker": Broker(BROKERS)},
     guards=(something_is_in_flight,),
-    within=(a_repeat_is_left,),
+    at_most=REPEATS,
     effects=(lose_request,),
     says="the connection of the controller on {controller} to {broker} is lost, and with it the request in flight",
     cites="Kafka 0.8 RequestSendThread.doWork (KAFKA-1738)",

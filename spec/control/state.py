@@ -22,12 +22,14 @@ from kafka_spec.spec.domain import (
     Broker,
     BrokerOrNone,
     BrokerSet,
+    Counters,
     Flag,
     OneOf,
     PerBroker,
     Queue,
     Range,
     SetOf,
+    Spent,
     StateOf,
     holds,
     message,
@@ -313,24 +315,6 @@ SETTLED = Bound("settled", 0, 1, "1 to start from a settled cluster: controller 
 
 
 @dataclass
-class Spent:
-    """How much of each bound on what happens from outside is used up."""
-
-    crashes: int = holds(Range(0, CRASHES))
-    lossy_crashes: int = holds(Range(0, LOSSY_CRASHES))
-    bounces: int = holds(Range(0, BOUNCES))
-    expiries: int = holds(Range(0, EXPIRIES))
-    repeats: int = holds(Range(0, REPEATS))
-    late_fetches: int = holds(Range(0, LATE_FETCHES))
-    lost_replies: int = holds(Range(0, LOST_REPLIES))
-    isr_shrinks: int = holds(Range(0, ISR_SHRINKS))
-    controlled_shutdowns: int = holds(Range(0, CONTROLLED_SHUTDOWNS))
-    preferred_elections: int = holds(Range(0, PREFERRED_ELECTIONS))
-    failed_failovers: int = holds(Range(0, FAILED_FAILOVERS))
-    records: int = holds(OFFSETS)
-
-
-@dataclass
 class Notes:
     """What properties remember that no part of Kafka does."""
 
@@ -350,7 +334,7 @@ class World:
     controllers: list[Controller] = holds(PerBroker(Controller, BROKERS))
     brokers: list[BrokerNode] = holds(PerBroker(BrokerNode, BROKERS))
     fetches: list[LateFetch] = holds(Queue(LateFetch, 1))
-    spent: Spent = holds(Spent)
+    spent: Spent = holds(Counters())
     notes: Notes = holds(Notes)
 
 

@@ -107,6 +107,7 @@ class Independent:
         for rule in rules:
             for binding in itertools.product(*[self.values(parameter, s) for parameter in rule.params.values()]):
                 scope = {"k": self.k, **dict(zip(rule.params, binding, strict=True))}
+                assert not rule.limits, "this search knows no at_most"
                 if not all(self.call(rule.name, guard, s=s, **scope) for guard in rule.guards):
                     continue
                 after = twin(s)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.control.broker.fetching import LEADER_AND_FOLLOWER, follower_follows, leader_leads, log_matches
 from kafka_spec.spec.control.broker.requests import KAFKA
-from kafka_spec.spec.control.state import Life, Role, World
+from kafka_spec.spec.control.state import ISR_SHRINKS, LOST_REPLIES, Life, Role, World
 from kafka_spec.spec.control.zookeeper import isr_write_succeeds, write_isr
 from kafka_spec.spec.domain import contains, excluding, including
 from kafka_spec.spec.election import is_isr_candidate
@@ -62,25 +62,14 @@ DROP_FROM_ISR = Rule(
 )
 
 
-def an_isr_shrink_is_left(s: World, k: Constants) -> bool:
-    """The bound on slow followers allows one more."""
-    return s.spent.isr_shrinks < k.isr_shrinks
-
-
-def shrink_isr(s: World, leader: int, follower: int) -> None:
-    """Write the ISR without the follower; the leader knows the new version."""
-    s.spent.isr_shrinks += 1
-    drop_from_isr(s, leader, follower)
-
-
 SHRINK_ISR = Rule(
     "ShrinkIsr",
     actor="{leader}",
     kind="fault",
     params=LEADER_AND_FOLLOWER,
     guards=(leader_leads, isr_write_succeeds, follower_is_in_isr, follower_lags),
-    within=(an_isr_shrink_is_left,),
-    effects=(shrink_isr,),
+    at_most=ISR_SHRINKS,
+    effects=(drop_from_isr,),
     says="{leader} finds {follower} slow, and takes it out of the ISR by a conditional write",
     cites=f"{KAFKA} Partition.maybeShrinkIsr, shrinkIsrWithZk",
 )
@@ -127,15 +116,8 @@ EXPAND_ISR = Rule(
 )
 
 
-def a_lost_reply_is_left(s: World, k: Constants) -> bool:
-    """The bound on lost replies allows one more."""
-    return s.spent.lost_replies < k.lost_replies
-
-
 def shrink_isr_unanswered(s: World, k: Constants, leader: int, follower: int) -> None:
     """Write the ISR without the follower; the answer is lost, and the client library's second try meets another version."""
-    s.spent.isr_shrinks += 1
-    s.spent.lost_replies += 1
     isr = excluding(s.brokers[leader].replica.isr, follower)
     write_isr(s, leader, isr)
     holds_what_was_written = 1 if s.zookeeper.partition.isr == isr else 0
@@ -149,7 +131,7 @@ SHRINK_ISR_UNANSWERED = Rule(
     kind="fault",
     params=LEADER_AND_FOLLOWER,
     guards=(leader_leads, isr_write_succeeds, follower_is_in_isr, follower_lags),
-    within=(an_isr_shrink_is_left, a_lost_reply_is_left),
+    at_most=(ISR_SHRINKS, LOST_REPLIES),
     effects=(shrink_isr_unanswered,),
     says="{leader} takes slow {follower} out of the ISR; ZooKeeper's answer is lost, and the write sent again meets BADVERSION",
     cites=f"{KAFKA} ReplicationUtils.updateLeaderAndIsr, checkLeaderAndIsrZkData (KAFKA-1382)",

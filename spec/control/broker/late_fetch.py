@@ -8,21 +8,15 @@ from __future__ import annotations
 from kafka_spec.spec.control.broker.fetching import A_LEADER, LEADER_AND_FOLLOWER, follower_follows, leader_leads, log_matches
 from kafka_spec.spec.control.broker.isr import adopt_isr, end_is_far_enough, follower_is_alive_in_cache, follower_is_not_in_isr
 from kafka_spec.spec.control.broker.requests import KAFKA
-from kafka_spec.spec.control.state import World
+from kafka_spec.spec.control.state import LATE_FETCHES, World
 from kafka_spec.spec.control.zookeeper import isr_write_succeeds, write_isr
 from kafka_spec.spec.domain import append, contains, including, pop_first
 from kafka_spec.spec.gates import ErrorCode, answer_to_fetch_epoch, fetch_is_of_registration
 from kafka_spec.spec.table import Constants, Rule
 
 
-def a_late_fetch_is_left(s: World, k: Constants) -> bool:
-    """The bound on fetches that wait on the network allows one more."""
-    return s.spent.late_fetches < k.late_fetches
-
-
 def send_late_fetch(s: World, leader: int, follower: int) -> None:
     """Send a fetch that will be processed later, perhaps after its sender's process has ended."""
-    s.spent.late_fetches += 1
     append(
         s.fetches,
         follower=follower,
@@ -38,7 +32,7 @@ SEND_LATE_FETCH = Rule(
     kind="fault",
     params=LEADER_AND_FOLLOWER,
     guards=(leader_leads, follower_follows, log_matches),
-    within=(a_late_fetch_is_left,),
+    at_most=LATE_FETCHES,
     effects=(send_late_fetch,),
     says="{follower} sends {leader} a fetch that waits on the network",
     cites="KIP-903",

@@ -13,7 +13,7 @@ from kafka_spec.spec.control.controller.knowledge import (
 )
 from kafka_spec.spec.control.controller.stages import go_on
 from kafka_spec.spec.control.network import send_stop_replica_to
-from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, Life, Step, World
+from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, PREFERRED_ELECTIONS, Life, Step, World
 from kafka_spec.spec.domain import Broker, contains, including, only
 from kafka_spec.spec.election import ShutdownPart, Strategy, part_in_shutdown, preferred_leader_leads
 from kafka_spec.spec.table import Constants, Rule
@@ -25,14 +25,8 @@ def preferred_leader_does_not_lead(s: World, controller: int) -> bool:
     return cached.leader_epoch != NO_EPOCH and not preferred_leader_leads(s.zookeeper.assignment, cached.leader)
 
 
-def a_preferred_election_is_left(s: World, k: Constants) -> bool:
-    """The bound on preferred elections allows one more."""
-    return s.spent.preferred_elections < k.preferred_elections
-
-
 def ask_for_preferred_election(s: World, controller: int) -> None:
     """Have the preferred leader elected, if it is live and in sync."""
-    s.spent.preferred_elections += 1
     s.controllers[controller].context.strategy = Strategy.PREFERRED
     s.controllers[controller].step = Step.ELECT
 
@@ -43,7 +37,7 @@ PREFERRED_ELECTION = Rule(
     kind="operator",
     params=ANY_CONTROLLER,
     guards=(is_handling_no_event, preferred_leader_does_not_lead),
-    within=(a_preferred_election_is_left,),
+    at_most=PREFERRED_ELECTIONS,
     effects=(ask_for_preferred_election,),
     says="an operator asks the controller on {controller} for a preferred replica election",
     cites=f"{KAFKA}.processReplicaLeaderElection",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, is_handling_no_event
 from kafka_spec.spec.control.controller.steps import controller_is_fenced
 from kafka_spec.spec.control.network import discard_channels
-from kafka_spec.spec.control.state import ACTIVE, CONTROLLER, ELECTING, LOADING, STANDBY, Life, Step, World
+from kafka_spec.spec.control.state import ACTIVE, CONTROLLER, ELECTING, FAILED_FAILOVERS, LOADING, STANDBY, Life, Step, World
 from kafka_spec.spec.control.zookeeper import register
 from kafka_spec.spec.decisions import GivingUp
 from kafka_spec.spec.domain import NONE, first_brokers, reset
@@ -67,14 +67,8 @@ def controller_is_loading(s: World, controller: int) -> bool:
     return s.controllers[controller].life == LOADING
 
 
-def a_failed_failover_is_left(s: World, k: Constants) -> bool:
-    """The bound on fail-overs that end with an error allows one more."""
-    return s.spent.failed_failovers < k.failed_failovers
-
-
 def give_up(s: World, k: Constants, controller: int) -> None:
     """Resign and delete /controller, so that another is elected (triggerControllerMove)."""
-    s.spent.failed_failovers += 1
     if k.giving_up == GivingUp.UNCONDITIONAL or s.zookeeper.controller_epoch == s.controllers[controller].epoch:
         s.zookeeper.controller = NONE
     resign(s, k, controller)
@@ -86,7 +80,7 @@ GIVE_UP = Rule(
     kind="fault",
     params=ANY_CONTROLLER,
     guards=(controller_is_loading,),
-    within=(a_failed_failover_is_left,),
+    at_most=FAILED_FAILOVERS,
     effects=(give_up,),
     says="the controller on {controller} meets an error in its fail-over, resigns, and deletes /controller",
     cites=f"{KAFKA}.triggerControllerMove",
