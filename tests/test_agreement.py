@@ -211,6 +211,34 @@ def test_a_version_may_replace_a_machine(explore: Explore) -> None:
     assert explore(version, {}).levels == [1]
 
 
+@pytest.mark.parametrize("explore", ENGINES)
+def test_a_row_does_not_fire_unless(explore: Explore) -> None:
+    """A row that forbids a guard does not fire where that holds."""
+    wary = Machine("door", Door, Door.SHUT, (Row("open", (Door.SHUT,), Door.OPEN, unless=(is_light,)), BACK))
+
+    assert explore(HOUSE.replacing("wary", "opens in the dark only", machines=(wary,)), {}).levels == [1]
+
+
+def look(s: House) -> None:
+    """See whether the door is open, as the row is taken."""
+    s.dark = s.door
+
+
+@pytest.mark.parametrize("explore", ENGINES)
+def test_effects_of_a_row_see_its_source(explore: Explore) -> None:
+    """The effects of a row run before the machine enters its target: what they read is the source."""
+    seen = Machine("door", Door, Door.SHUT, (Row("open", (Door.SHUT,), Door.OPEN, effects=(look,)), BACK))
+    version = HOUSE.replacing("seen", "sees the door", machines=(seen,))
+    result = explore(version, {}, properties=[invariant("Dark", is_light, "", "")])
+
+    assert (result.levels, result.violated) == ([1, 1], [])
+
+
+def is_light(s: House) -> bool:
+    """It is not dark."""
+    return s.dark == 0
+
+
 def test_a_machine_and_its_field_start_alike() -> None:
     """A machine that starts in another state than its field is refused."""
     other = Machine("door", Door, Door.OPEN, DOOR.rows)

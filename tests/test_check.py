@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from kafka_spec.model_check import embedded, oracle
-from kafka_spec.model_check.check import check, compare
-from kafka_spec.model_check.exploration import EngineError, Exploration, Finding
+from kafka_spec.model_check.check import Expectation, check, compare
+from kafka_spec.model_check.counterexample import trace_of
+from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding
 from kafka_spec.model_check.fingerprint import DEFAULT_SEED
 from tests import toys
 
@@ -114,3 +115,41 @@ def test_another_seed_has_another_order(change: Change) -> None:
     compare(result, other, "another seed", exact=False)
 
     assert result.compared == ["another seed"]
+
+
+def test_a_comparison_that_is_cut_short() -> None:
+    """Where the second search was stopped, nothing was compared: the result is inconclusive, and says why."""
+    result, other = explored(), explored()
+    result.findings.clear()
+    other.stopped = "the time budget of 1 s is spent"
+    compare(result, other, "the oracle", exact=True)
+
+    assert (result.verdict, result.complete, result.compared) == ("inconclusive", False, [])
+    assert result.stopped == "the comparison with the oracle was not finished: the time budget of 1 s is spent"
+
+
+@pytest.mark.parametrize("explore", [oracle.explore, embedded.explore], ids=["oracle", "embedded"])
+def test_a_budget_of_states(explore: Callable[..., Exploration]) -> None:
+    """A search that has found as many states as it may is stopped at the end of the level, and says so."""
+    result = explore(toys.GRID, {"limit": 9}, budget=Budget(max_states=15))
+
+    assert (result.levels, result.verdict) == ([1, 4, 10], "inconclusive")
+    assert result.stopped == "the budget of 15 states is spent"
+
+
+def test_a_way_must_be_legal() -> None:
+    """A finding whose steps no guard allows is no counterexample, though its end is what it should be."""
+    result = embedded.explore(toys.GOES_BACK, {"limit": 5})
+    assert result.findings["NeverDown"].actions == (0,) * 5 + (1,)
+    result.findings["NeverDown"] = Finding(0, (0, 1))
+
+    with pytest.raises(EngineError, match=r"NeverDown: StartOver\(\) does not replay: the oracle says that its guards do not hold"):
+        trace_of(result, "NeverDown")
+
+
+def test_a_rule_that_never_fires_fails_a_check() -> None:
+    """Where a check says that all rules fire, one that does not is named; where it does not say so, nothing is expected."""
+    result = embedded.explore(toys.DEAD_RULE, {"limit": 5})
+
+    assert Expectation(all_rules_fire=True).unmet(result) == ["rules that never fire: Jump"]
+    assert Expectation().unmet(result) == []

@@ -31,7 +31,7 @@ WRITTEN = (
     "StateOf(", "@tagged", "Range(0, LIMIT + 1)", "Range(0, NODES + 1)", "Range(-1, LIMIT - 1)",
     "NODES - 1)", "Range(65533, 65537", "ItemOf(", "'p2': ", "append(", "pop_first(", "truncate(",
     "reset(", "assign(", "        for i1 in range(", "break", "continue", "fire(s, k, ",
-    "if not fire(", "MACHINE1", "initialisation", "invariant(", "step_invariant(", "reachable(", "recoverable(",
+    "if not fire(", "MACHINE1", "initialisation", "unless=", "when=", "invariant(", "step_invariant(", "reachable(", "recoverable(",
     '"protocol"', '"operator"', '"fault"', "start=", "limit_", "x, y = pair_", "judge_", "change_",
     "k.mode", "Mode.FAST", "contains(", " if ", "and", "<<",
 )  # fmt: skip

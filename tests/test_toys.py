@@ -156,6 +156,12 @@ def test_all_values_of_all_parameters_are_tried(explore: Explore) -> None:
     assert (result.levels, result.fired["Choose"], result.violated) == ([1, 17], 18 * 18, [])
 
 
+def test_every_item_is_tried(explore: Explore) -> None:
+    """A parameter over a sequence takes the index of each item that is there, and no other."""
+    result = run(explore, toys.PICKS)
+    assert (result.levels, result.fired["Pick"], result.violated) == ([1, 2], 6, [])
+
+
 def test_goal_that_is_never_reached_is_violated(explore: Explore) -> None:
     """A goal that no state meets is violated once the search is complete."""
     result = run(explore, toys.NEVER_PASSES)

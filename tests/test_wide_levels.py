@@ -149,7 +149,8 @@ def test_none_of_four_million_steps_is_lost(numbered: Callable[[int], Any]) -> N
     marks = np.random.default_rng(7).permutation(np.arange(1, 1 + width * levels, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
     recovery, everyone = Recovery(1), np.arange(width, dtype=np.uint32)
     for level in range(levels):
-        recovery.add_level(marks[level * width : (level + 1) * width], np.full((width, 1), level == 0))
+        owes = np.ones((width, 1), np.bool_)
+        recovery.add_level(marks[level * width : (level + 1) * width], np.full((width, 1), level == 0), owes)
         if level:
             before = marks[(level - 1) * width : level * width]
             recovery.add_steps(0, np.zeros(width, np.bool_), everyone, before[numbered(width)], np.ones(width, np.bool_))

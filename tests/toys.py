@@ -550,6 +550,32 @@ MEANINGLESS = Spec("meaningless", "a field of another kind of message is set", N
 
 
 @dataclass
+class Numbers:
+    """Numbers in a row, and the one that was picked."""
+
+    numbers: list[int] = holds(Bounded(Range(0, 9), 3))
+    picked: int = holds(Range(0, 9))
+
+
+def line_up(s: Numbers) -> None:
+    """Put two numbers into the row, which has room for three."""
+    append(s.numbers, 7)
+    append(s.numbers, 8)
+
+
+def pick(s: Numbers, place: int) -> None:
+    """Pick a number."""
+    s.picked = s.numbers[place]
+
+
+PICKS = Spec(
+    "picks", "any of two numbers is picked", Numbers, (rule("Pick", pick, params={"place": ItemOf("numbers")}),),
+    start=Rule("Start", "world", "two numbers stand in a row", TOY, (line_up,)),
+)  # fmt: skip
+"""Three states: none was picked, the first, the second."""
+
+
+@dataclass
 class Assigned:
     """The assigned replicas of a partition, in order."""
 
@@ -846,7 +872,7 @@ TESTED = Spec(
 EXPLORABLE: tuple[Spec, ...] = (
     COUNTER, BREAKS_AT_THREE, GOES_BACK, COMMANDED, FAULTY, NEVER_PASSES, DEAD_RULE,
     LEAVES_BOUND, CUT_OFF, LEAVES_DOMAIN, DOORS, CHANNEL, MEANINGLESS,
-    ASSIGNS, ASSIGNS_TWICE, SEVERAL_STARTS, PACED, FAST_PACED, GRID, PAIRS, TESTED, *FULL_BYTES, *RECOVERABLE,
+    ASSIGNS, ASSIGNS_TWICE, SEVERAL_STARTS, PACED, FAST_PACED, GRID, PAIRS, PICKS, TESTED, *FULL_BYTES, *RECOVERABLE,
 )  # fmt: skip
 """The toys that can be explored."""
 

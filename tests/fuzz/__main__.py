@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import sys
 import tempfile
 import time
@@ -21,10 +22,9 @@ from tests.fuzz.specs import text_of
 
 
 def kind_of(found: str) -> str:
-    """Return what a disagreement is about, without its numbers."""
-    return (
-        found.strip().splitlines()[-1].split(":")[0] if found.startswith("Traceback") else found.partition("}, ")[2].split(":")[0]
-    )
+    """Return what a disagreement is about, without its numbers and places."""
+    told = found.strip().splitlines()[-1] if "Traceback" in found else found.partition("}, ")[2].split(":")[0]
+    return re.sub(r"\S*/\S*|\w*\d\w*", "", told)
 
 
 def fuzz(first: int, seconds: float, folder: Path, tally: Tally, shrink_seconds: float = 120) -> str:

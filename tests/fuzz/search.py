@@ -30,6 +30,8 @@ class Node:
     cut: bool = False
     meets: set[str] = field(default_factory=set)
     """The recoverable claims that it meets."""
+    owes: set[str] = field(default_factory=set)
+    """The recoverable claims for which it needs a way."""
 
 
 def twin(value: Any) -> Any:
@@ -67,6 +69,8 @@ class Independent:
         self.space, self.k = spec.space(bounds), spec.constants(bounds)
         self.levels: list[int] = []
         self.fired, self.new, self.bounded = Counter[str](), Counter[str](), Counter[str]()
+        self.tested = Counter[str]()
+        """For each property with an antecedent how many states or steps met it; for a recoverable one those that need a way."""
         self.ways: dict[str, Way] = {}
         """For each property that is violated, and each goal that is reached, the first shortest way."""
         self.faults: dict[str, int] = {}
@@ -94,6 +98,10 @@ class Independent:
         except (SpecError, ArithmeticError, ValueError):
             self.faults.setdefault(name, len(self.levels))
             return False
+
+    def applies(self, claim: table.Property, **scope: Any) -> bool:
+        """Whether a claim is made of a state or step."""
+        return claim.when is None or bool(self.call(claim.name, claim.when, **scope))
 
     def values(self, parameter: Any, s: Any) -> range:
         """Return what a parameter runs over."""
@@ -133,8 +141,10 @@ class Independent:
                 self.ways.setdefault(table.TYPE_INVARIANT, way)
             else:
                 for claim in self.spec.properties:
-                    if claim.kind == "step invariant":
-                        if not self.call(claim.name, claim.predicate, before=node.state, after=after, k=self.k):
+                    scope = {"before": node.state, "after": after, "k": self.k}
+                    if claim.kind == "step invariant" and self.applies(claim, **scope):
+                        self.tested[claim.name] += claim.when is not None
+                        if not self.call(claim.name, claim.predicate, **scope):
                             self.ways.setdefault(claim.name, way)
                 self.fired[rule.name] += 1
                 if (key := whole(after)) not in self.nodes:
@@ -153,11 +163,18 @@ class Independent:
         level = sorted(level, key=lambda node: self.rank(node.state))
         for claim in self.spec.properties:
             for node in level if claim.kind != "step invariant" else ():
+                applies = self.applies(claim, s=node.state, k=self.k)
+                if not applies and claim.kind != "recoverable":
+                    continue
                 true = bool(self.call(claim.name, claim.predicate, s=node.state, k=self.k))
                 if claim.kind == "recoverable":
                     node.meets |= {claim.name} if true else set()
-                elif true == (claim.kind == "reachable"):
-                    self.ways.setdefault(claim.name, node.way)
+                    node.owes |= {claim.name} if applies else set()
+                    self.tested[claim.name] += applies and not true
+                else:
+                    self.tested[claim.name] += claim.when is not None
+                    if true == (claim.kind == "reachable"):
+                        self.ways.setdefault(claim.name, node.way)
         return level
 
     def judge_recovery(self) -> None:
@@ -167,7 +184,7 @@ class Independent:
                 safe = {key for key, node in self.nodes.items() if node.cut or claim.name in node.meets}
                 while more := {key for key, node in self.nodes.items() if key not in safe and safe.intersection(node.protocol)}:
                     safe |= more
-                lost = [node for key, node in self.nodes.items() if key not in safe]
+                lost = [node for key, node in self.nodes.items() if key not in safe and claim.name in node.owes]
                 if lost:
                     first = min(lost, key=lambda node: (len(node.way), self.rank(node.state)))
                     self.ways.setdefault(claim.name, first.way)

@@ -81,13 +81,8 @@ class Module(States):
                 if sources:
                     rows.append(self.row(trigger, sources, self.pick(*states), scope, []))
                     triggers.append(trigger)
-        if self.often(0.5):
-            test = self.write.test(scope, 1)
-            yes = self.function("guard", [f"return {test}"], ["s", "k", "e0"])
-            no = self.function(
-                "guard", [f"return not ({test})" if self.write.careful else f"return {self.write.test(scope, 1)}"], ["s", "k", "e0"]
-            )
-            rows += [self.row("split", [states[-1]], self.pick(*states), scope, [guard]) for guard in (yes, no)]
+        if self.often(0.6):
+            rows += self.exclusive(states, scope)
             triggers.append("split")
         entity = '("e0",)' if array is not None else "()"
         lines = [
@@ -99,10 +94,27 @@ class Module(States):
         self.write.machines.append((name, field, ["e0"] if array is not None else [], list(dict.fromkeys(triggers))))
         return name
 
-    def row(self, trigger: str, sources: list[str], target: str, scope: Scope, guards: list[str]) -> str:
+    def exclusive(self, states: list[str], scope: Scope) -> list[str]:
+        """Return two rows on one trigger and source, of which one fits at most, unless the writer is careless."""
+        test = self.write.test(scope, 1)
+        yes = self.function("guard", [f"return {test}"], ["s", "k", "e0"])
+        guards, unless = [], [yes]
+        if self.often(0.5):
+            other = f"return not ({test})" if self.write.careful else f"return {self.write.test(scope, 1)}"
+            guards, unless = [self.function("guard", [other], ["s", "k", "e0"])], []
+        return [
+            self.row("split", [states[-1]], self.pick(*states), scope, [yes]),
+            self.row("split", [states[-1]], self.pick(*states), scope, guards, unless),
+        ]
+
+    def row(
+        self, trigger: str, sources: list[str], target: str, scope: Scope, guards: list[str], unless: list[str] | None = None
+    ) -> str:
         """Return a row, its functions being added."""
         parameters = ["s", "k", *scope.numbers]
-        if not guards and self.often(0.3):
+        if unless is None and self.often(0.2):
+            unless = [self.function("guard", self.write.predicate(scope.block(inside=list(scope.inside))), parameters)]
+        if not guards and not unless and self.often(0.3):
             guards = [self.function("guard", self.write.predicate(scope.block(inside=list(scope.inside))), parameters)]
         effects = []
         for _ in range(self.pick(0, 0, 1, 2)):
@@ -111,7 +123,8 @@ class Module(States):
         waits = ', waits_for="time"' if not self.write.careful and self.often(0.1) else ""
         return (
             f'Row("{trigger}", ({", ".join(sources)},), {target}, ({"".join(f"{g}, " for g in guards)}), '
-            f"({''.join(f'{e}, ' for e in effects)}){kind}{waits})"
+            f"({''.join(f'{e}, ' for e in effects)}){kind}{waits}"
+            f"{f', unless=({unless[0]},)' if unless else ''})"
         )
 
     # rules and properties
@@ -188,7 +201,10 @@ class Module(States):
             if place is not None and not place[2]:
                 body = [f"return {place[0]} {self.pick('<=', '>=', '!=', '==')} {place[0].replace('before.', 'after.')}"]
         name = self.function("claim", body, [*roots, "k"])
-        return f'{kind}("Claim{number}", {name}, "", "")'
+        if kind == "reachable" or self.often(0.6):
+            return f'{kind}("Claim{number}", {name}, "", "")'
+        when = self.function("when", self.write.predicate(Scope(dict.fromkeys(roots, self.state))), [*roots, "k"])
+        return f'{kind}("Claim{number}", {name}, "", "", when={when})'
 
     def spec(self) -> None:
         """Add the spec."""

@@ -137,8 +137,9 @@ class Writer(Expressions):
         called = f"{name}({path}, k, {self.number(scope, 1)} % 7)"
         if needs or self.often(0.5):
             return self.guarded(needs, [called])
+        sum_ = self.pick(called, f"{self.leaf(scope)} + {called}", f"{called} - {self.leaf(scope)}")
         scope.numbers["x"] = None
-        return [f"x = {self.pick(called, f'{self.leaf(scope)} + {called}', f'{called} - {self.leaf(scope)}')}", "x %= 7"]
+        return [f"x = {sum_}", "x %= 7"]
 
     def fire(self, scope: Scope, depth: int) -> list[str]:
         """Return statements that fire a machine."""
