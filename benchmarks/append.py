@@ -19,7 +19,7 @@ from kafka_spec.impl.protocol.controller_requests import (
     UpdateMetadataState,
 )
 from kafka_spec.impl.protocol.data_requests import ProduceRequest
-from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -62,7 +62,7 @@ def main() -> None:
                 plane.handle_produce(ProduceRequest(-1, {PARTITION: records}), 0, done.append)
 
             measure("broker", size, produce)
-            assert len(done) == RECORDS // size and {answer[PARTITION].error for answer in done} == {Code.NONE}
+            assert len(done) == RECORDS // size and {answer[PARTITION].error for answer in done} == {ErrorCode.NONE}
             plane.replicas.close()
 
 

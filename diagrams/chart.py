@@ -20,7 +20,7 @@ FIELDS = 7
 
 
 @dataclass(frozen=True)
-class Message:
+class ChartMessage:
     """A message of the chart: its number, how a person reads it, and who sent it, or "" where the trace does not tell."""
 
     number: int
@@ -29,7 +29,7 @@ class Message:
 
 
 @dataclass(frozen=True)
-class Event:
+class ChartEvent:
     """One step of the chart; `number` counts states, so the first step is 2."""
 
     number: int
@@ -37,8 +37,8 @@ class Event:
     kind: str
     says: str
     action: str
-    sent: tuple[Message, ...]
-    received: tuple[Message, ...]
+    sent: tuple[ChartMessage, ...]
+    received: tuple[ChartMessage, ...]
     written: tuple[tuple[str, str], ...]
     """(keeper, what was written there)."""
     fired: tuple[str, ...]
@@ -53,7 +53,7 @@ class Chart:
     title: str
     bounds: str
     participants: tuple[str, ...]
-    events: tuple[Event, ...]
+    events: tuple[ChartEvent, ...]
     ending: str
     broken: bool
 
@@ -98,22 +98,22 @@ class _Post:
     """The messages on their way: numbers them when they are sent, and finds them again when they are received."""
 
     def __init__(self) -> None:
-        self.sent: list[tuple[MessageItem, Message]] = []
+        self.sent: list[tuple[MessageItem, ChartMessage]] = []
 
-    def send(self, item: MessageItem, sender: str) -> Message:
-        message = Message(len(self.sent) + 1, item.shown, sender)
+    def send(self, item: MessageItem, sender: str) -> ChartMessage:
+        message = ChartMessage(len(self.sent) + 1, item.shown, sender)
         self.sent.append((item, message))
         return message
 
-    def receive(self, item: MessageItem) -> Message:
+    def receive(self, item: MessageItem) -> ChartMessage:
         for same_channel in (True, False):
             for sent, message in reversed(self.sent):
                 if sent.content == item.content and sent.shown == item.shown and (sent.channel == item.channel or not same_channel):
                     return message
-        return Message(0, item.shown)
+        return ChartMessage(0, item.shown)
 
 
-def _event(number: int, step: Step, post: _Post) -> Event:
+def _event(number: int, step: Step, post: _Post) -> ChartEvent:
     received = tuple(post.receive(item) for item in step.received)
     sent = tuple(post.send(item, step.actor) for item in step.sent)
     written = [change for change in step.written if change.kept_by != step.actor]
@@ -121,7 +121,7 @@ def _event(number: int, step: Step, post: _Post) -> Event:
     changed = [f"{c.path}: {c.shown[0]} → {c.shown[1]}" for c in _without_fired(step) if c.path not in told]
     if len(changed) > FIELDS:
         changed[FIELDS - 1 :] = [f"and {len(changed) - FIELDS + 1} fields more"]
-    return Event(
+    return ChartEvent(
         number=number,
         actor=step.actor,
         kind=step.kind,

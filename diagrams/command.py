@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
 
+from kafka_spec.diagrams.arrows import compared
 from kafka_spec.diagrams.chart import chart_of, claim_of
 from kafka_spec.diagrams.dot import machine_dot, render
+from kafka_spec.diagrams.exports import tla_text, transitions_text
 from kafka_spec.diagrams.gallery_files import FOLDER, gallery, stale, write_gallery
-from kafka_spec.diagrams.lend import tla_text, transitions_text
-from kafka_spec.diagrams.machine import compared
 from kafka_spec.diagrams.markdown import changes_markdown, machine_markdown
 from kafka_spec.diagrams.mermaid import chart_mermaid, machine_mermaid
 from kafka_spec.diagrams.page import page_html

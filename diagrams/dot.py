@@ -13,8 +13,8 @@ import textwrap
 from collections import Counter
 from collections.abc import Sequence
 
-from kafka_spec.diagrams.machine import Arrow, Choice, arrows
-from kafka_spec.diagrams.places import Places, places_of
+from kafka_spec.diagrams.arrows import Arrow, Choice, arrows
+from kafka_spec.diagrams.positions import Places, places_of
 from kafka_spec.spec.table import Machine, SpecError
 
 FONT = "Helvetica,Arial,sans-serif"

@@ -11,10 +11,10 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kafka_spec.diagrams.arrows import entity_paths
 from kafka_spec.diagrams.dot import FONT, LANES
-from kafka_spec.diagrams.machine import entity_paths
 from kafka_spec.diagrams.mermaid import escaped
-from kafka_spec.model_check.oracle import World
+from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.domain import OutOfBound, OutOfDomain, show_path, show_value
 from kafka_spec.spec.extras import needing
 from kafka_spec.spec.table import Spec, SpecError
@@ -43,7 +43,7 @@ def explored_graph(spec: Spec, bounds: Mapping[str, int], by: Sequence[str] = ()
     Raises:
         SpecError: there are more than STATES states, the picture would have more than NODES nodes, or a field is unknown.
     """
-    found, steps = _explore(World(spec, bounds))
+    found, steps = _explore(ExecutableSpec(spec, bounds))
     whole = len(found) <= NODES and not by
     paths = [path for path, _ in found[0]]
     if unknown := [path for path in by if path not in paths]:
@@ -59,7 +59,7 @@ def explored_graph(spec: Spec, bounds: Mapping[str, int], by: Sequence[str] = ()
     return _quotient(keys, steps, spec)
 
 
-def _explore(world: World) -> tuple[list[Key], list[tuple[int, str, int]]]:
+def _explore(world: ExecutableSpec) -> tuple[list[Key], list[tuple[int, str, int]]]:
     """Return the fields of each state in the order of discovery, and the steps."""
     numbers: dict[Any, int] = {}
     found: list[Key] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kafka_spec.diagrams.machine import Choice, changes, choice_of
+from kafka_spec.diagrams.arrows import Choice, changes, choice_of
 from kafka_spec.model_check.report.ci import markdown_cell
 from kafka_spec.spec.exchange import member_docs
 from kafka_spec.spec.table import Machine

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kafka_spec.diagrams.chart import Chart, Event
+from kafka_spec.diagrams.arrows import Arrow, arrows
+from kafka_spec.diagrams.chart import Chart, ChartEvent
 from kafka_spec.diagrams.dot import FADED, INITIALISATION, INK, LANES, STATUSES
-from kafka_spec.diagrams.machine import Arrow, arrows
-from kafka_spec.diagrams.places import places_of
+from kafka_spec.diagrams.positions import places_of
 from kafka_spec.spec.table import Machine
 
 CLASSES = {
@@ -77,7 +77,7 @@ def chart_mermaid(chart: Chart) -> str:
     return "\n".join([*lines, ""])
 
 
-def _event(event: Event, names: dict[str, str]) -> list[str]:
+def _event(event: ChartEvent, names: dict[str, str]) -> list[str]:
     actor = names[event.actor]
     lines = [f"  {names[m.sender]}->>{actor}: ✉{m.number} {escaped(m.shown)}" for m in event.received if m.sender]
     notes = [f"{event.number}. {'✗ ' if event.kind == 'fault' else ''}{event.says}"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 
-from kafka_spec.diagrams.chart import Chart, Event
+from kafka_spec.diagrams.chart import Chart, ChartEvent
 
 STORY = 330
 """Width of the story's column."""
@@ -135,7 +135,7 @@ class _Drawing:
             parts.append(f'<text class="who" x="{x:g}" y="69">{_escaped(name)}</text>')
         return parts
 
-    def event(self, event: Event) -> None:
+    def event(self, event: ChartEvent) -> None:
         top = self.y
         story = wrapped(event.says, STORY - 60, 12)
         for line, text in enumerate(story):
@@ -154,7 +154,7 @@ class _Drawing:
             f'<rect class="band{odd}" id="step-{event.number}" x="0" y="{top:g}" width="{self.width:g}" height="{self.y - top:g}"/>'
         )
 
-    def box(self, event: Event) -> None:
+    def box(self, event: ChartEvent) -> None:
         """Draw what the actor did: the rule, what it sends, which machines it fired, what changed."""
         room = COLUMN - 26
         rule = ("✗ " if event.kind == "fault" else "") + event.action.partition("(")[0]

@@ -12,14 +12,14 @@ from random import Random
 from types import TracebackType
 from typing import Self
 
-from kafka_spec.impl.broker.broker import Broker
+from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
-from kafka_spec.impl.controller.controller import Controller
+from kafka_spec.impl.controller.controller import KafkaController
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import NoNode, Service, Session
 from kafka_spec.impl.log.log import LogConfig
 from kafka_spec.impl.protocol.controller_requests import Leadership, Request
-from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import Endpoint
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
@@ -48,13 +48,13 @@ class Cluster:
     ) -> None:
         """`write` takes the lines of the state-change log; `clock` returns seconds since 1970.
 
-        `seed` decides what brokers draw; the rest is as of `Broker`.
+        `seed` decides what brokers draw; the rest is as of `BrokerProcess`.
         """
         self.folder = folder
         self.service = service
         self.era = era
         self.log = StateChangeLog(write, clock)
-        self.brokers: dict[int, Broker] = {}
+        self.brokers: dict[int, BrokerProcess] = {}
         self.tools = service.connect()
         """The session of whoever looks at the znodes, and of Kafka's tools."""
         self._clock = clock
@@ -64,7 +64,7 @@ class Cluster:
 
     # Processes and sessions
 
-    def start(self, number: int, endpoint: Endpoint | None = None) -> Broker:
+    def start(self, number: int, endpoint: Endpoint | None = None) -> BrokerProcess:
         """Start a broker's process on what is on its disk: it opens a session and registers, listening at the endpoint.
 
         Raises:
@@ -78,10 +78,10 @@ class Cluster:
         self.brokers[number] = broker
         return broker
 
-    def process(self, number: int, endpoint: Endpoint | None = None) -> Broker:
+    def process(self, number: int, endpoint: Endpoint | None = None) -> BrokerProcess:
         """Return a broker's process on what is on its disk, in a session of its own, before it has registered."""
         session, folder = self.service.connect(), self.folder / str(number)
-        return Broker(
+        return BrokerProcess(
             number, self.era, session, folder, self.log, self._clock, self._random, self._settings, self._config, endpoint
         )
 
@@ -95,7 +95,7 @@ class Cluster:
         """End a broker's process; the servers end its session at once."""
         self.service.expire(self.end_process(number))
 
-    def bounce(self, number: int) -> Broker:
+    def bounce(self, number: int) -> BrokerProcess:
         """Crash a broker and start it again, before anybody reads ZooKeeper."""
         self.crash(number)
         return self.start(number)
@@ -153,7 +153,7 @@ class Cluster:
         return True
 
     def shut_down(
-        self, number: int, controller: int, reply: Callable[[Code, tuple[TopicPartition, ...]], object] = lambda *_: None
+        self, number: int, controller: int, reply: Callable[[ErrorCode, tuple[TopicPartition, ...]], object] = lambda *_: None
     ) -> None:
         """Begin a broker's controlled shutdown: the event waits in the queue of this controller, with its `reply`."""
         broker = self.brokers[number]
@@ -176,7 +176,7 @@ class Cluster:
     # What is there
 
     @property
-    def active(self) -> Controller:
+    def active(self) -> KafkaController:
         """The one controller that is active.
 
         Raises:

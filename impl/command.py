@@ -22,9 +22,9 @@ from kafka_spec.spec.table import Spec, SpecError
 
 if TYPE_CHECKING:
     from kafka_spec.impl.run.conductor import Conductor
-    from kafka_spec.impl.run.display import Display
+    from kafka_spec.impl.run.display import RunDisplay
     from kafka_spec.impl.run.options import Options
-    from kafka_spec.impl.run.outcome import Outcome
+    from kafka_spec.impl.run.outcome import RunOutcome
 
 KEPT, BROKEN, INCONCLUSIVE, INTERNAL = 0, 1, 3, 4
 MOST_BROKERS = 32
@@ -93,12 +93,12 @@ def find_era(name: str) -> Spec:
 
 def run(options: argparse.Namespace) -> int:
     """Run a cluster, and tell what came of it."""
-    from kafka_spec.impl.run.display import Display
+    from kafka_spec.impl.run.display import RunDisplay
     from kafka_spec.impl.run.report import json_of, text_of
 
     asked = _options(options)
     try:
-        with _folder(options.data) as folder, _log(options) as log, Display(sys.stderr, not options.quiet) as display:
+        with _folder(options.data) as folder, _log(options) as log, RunDisplay(sys.stderr, not options.quiet) as display:
             outcome = _outcome(options, asked, folder, log, display)
     except CoordinationError as error:
         print(f"kafka-spec: ZooKeeper was lost: {error}", file=sys.stderr)
@@ -147,7 +147,7 @@ def _options(options: argparse.Namespace) -> Options:
     )
 
 
-def _outcome(options: argparse.Namespace, asked: Options, folder: Path, log: TextIO | None, display: Display) -> Outcome:
+def _outcome(options: argparse.Namespace, asked: Options, folder: Path, log: TextIO | None, display: RunDisplay) -> RunOutcome:
     def write(line: str) -> None:
         if log is not None:
             log.write(line)
@@ -161,7 +161,7 @@ def _outcome(options: argparse.Namespace, asked: Options, folder: Path, log: Tex
 
         return simulate(asked, folder, write, display.news, watch)
     from kafka_spec.impl.run.loopback import run_on_loopback
-    from kafka_spec.impl.run.place import zookeeper
+    from kafka_spec.impl.run.zookeeper_place import zookeeper
 
     logging.getLogger("kazoo").addHandler(logging.NullHandler())  # lost connections are none of its business
     with zookeeper(options.zookeeper, folder) as servers:

@@ -46,7 +46,7 @@ def effect(method: Method) -> Method:
 
 
 @dataclass(frozen=True)
-class Attempt:
+class FireResult:
     """What came of one `fire`.
 
     `target` is the state that was entered, None where the machine stayed. Then `wanted` is the state that the trigger asks for,
@@ -69,10 +69,10 @@ class Attempt:
         return self.target is None and not self.false
 
 
-class Log(Protocol):
+class FireLog(Protocol):
     """Who is told of every attempt."""
 
-    def attempted(self, attempt: Attempt) -> None:
+    def attempted(self, attempt: FireResult) -> None:
         """Take note of what came of one `fire`."""
 
 
@@ -92,7 +92,7 @@ class Running(Generic[Inputs]):
     """A machine that runs, for all entities of one actor; `build` makes it."""
 
     def __init__(
-        self, machine: Machine, actor: type, names: tuple[str, ...], methods: Mapping[str, Callable[..., Any]], log: Log
+        self, machine: Machine, actor: type, names: tuple[str, ...], methods: Mapping[str, Callable[..., Any]], log: FireLog
     ) -> None:
         self.machine = machine
         self.log = log
@@ -151,7 +151,7 @@ class Running(Generic[Inputs]):
         rows = machine.rows_of(trigger)
         wanted = rows[0].target
         if found:
-            self.log.attempted(Attempt(machine, entity, trigger, source, model.state, wanted))
+            self.log.attempted(FireResult(machine, entity, trigger, source, model.state, wanted))
             return True
         if all(row.kind == "initialisation" for row in rows):
             raise SpecError(
@@ -159,7 +159,7 @@ class Running(Generic[Inputs]):
                 + (f" ({', '.join(model.false)} did not hold)" if model.false else "; shut the machine down first")
             )
         allowed = tuple(state for state in machine.states if (state, wanted) in machine.legal_pairs)
-        self.log.attempted(Attempt(machine, entity, trigger, source, None, wanted, allowed, tuple(dict.fromkeys(model.false))))
+        self.log.attempted(FireResult(machine, entity, trigger, source, None, wanted, allowed, tuple(dict.fromkeys(model.false))))
         return False
 
 
@@ -265,7 +265,7 @@ def _parameters(actor: type, method: str) -> list[str]:
 def build(
     actor: object,
     machines: Mapping[Machine, tuple[str, ...]],
-    log: Log,
+    log: FireLog,
     every_era: Iterable[Machine] = (),
     ahead: Iterable[str] = (),
 ) -> dict[str, Running[None]]: ...
@@ -275,7 +275,7 @@ def build(
 def build(
     actor: object,
     machines: Mapping[Machine, tuple[str, ...]],
-    log: Log,
+    log: FireLog,
     every_era: Iterable[Machine] = (),
     ahead: Iterable[str] = (),
     *,
@@ -286,7 +286,7 @@ def build(
 def build(
     actor: object,
     machines: Mapping[Machine, tuple[str, ...]],
-    log: Log,
+    log: FireLog,
     every_era: Iterable[Machine] = (),
     ahead: Iterable[str] = (),
     inputs: Any = None,

@@ -12,7 +12,7 @@ from typing import Any
 
 from kafka_spec.model_check.exploration import EngineError, Exploration, Finding
 from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.oracle import World
+from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.domain import (
     Change,
     OutOfDomain,
@@ -43,13 +43,13 @@ def trace_of(result: Exploration, claim: str) -> Trace | None:
     finding = result.findings.get(claim)
     if finding is None:
         return None
-    return Replay(World(result.spec, result.bounds), result).trace(claim, finding)
+    return Replay(ExecutableSpec(result.spec, result.bounds), result).trace(claim, finding)
 
 
 class Replay:
     """Follows findings of an exploration in plain Python."""
 
-    def __init__(self, world: World, result: Exploration) -> None:
+    def __init__(self, world: ExecutableSpec, result: Exploration) -> None:
         self.world, self.result = world, result
         self.layout = Layout(world.space)
 

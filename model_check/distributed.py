@@ -1,7 +1,7 @@
 """The Spark engine: the search of the embedded engine, spread over machines.
 
 Knows the state-dir and results; what is done with states is the workers' business (model_check/worker.py), how they are
-reached Spark's (model_check/cluster.py), and no state comes here but those of narrow levels and of a trace.
+reached Spark's (model_check/spark_cluster.py), and no state comes here but those of narrow levels and of a trace.
 
 Theory of operation. The narrow levels run in the embedded engine, for a level costs Spark some tenths of a second whatever its
 size. Shortly before a level has `handover` states a session is started, beside the search; when it is up, or at the latest when
@@ -28,14 +28,23 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_spec.model_check import state_dir as store
-from kafka_spec.model_check.cluster import SCRATCH, Cluster, JobFailed, Stopped, check_java, expected, guarded, send_package
 from kafka_spec.model_check.columns import columns_of
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.embedded import Search, explain
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Finding, Progress, check_sums, quiet
 from kafka_spec.model_check.fingerprint import DEFAULT_SEED
 from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.oracle import World
+from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.spark_cluster import (
+    SCRATCH,
+    JobFailed,
+    SparkCluster,
+    Stopped,
+    check_java,
+    expected,
+    guarded,
+    send_package,
+)
 from kafka_spec.model_check.state_dir import Damaged, Lock, Rows, Storage
 from kafka_spec.model_check.worker import Task
 from kafka_spec.spec.lint import Function
@@ -117,11 +126,11 @@ class Run:
         self.result, self.distribution, self.everything = result, distribution, everything
         self.budget, self.progress, self.seed = budget, progress, seed
         self.began = time.perf_counter()
-        self.world = World(result.spec, result.bounds)
+        self.world = ExecutableSpec(result.spec, result.bounds)
         self.layout = Layout(self.world.space, seed)
         result.record_bytes = self.layout.size
         self.lock: Lock | None = None
-        self.cluster: Cluster | None = None
+        self.cluster: SparkCluster | None = None
         self.last: dict[str, Any] = {}
         """The summary of the last finished level, or what is known of the run."""
         self.before = np.empty(0, np.uint64)
@@ -368,7 +377,7 @@ class Run:
 
     def start_cluster(self) -> None:
         """Begin to start Spark."""
-        self.cluster = Cluster(self.distribution.master, self.distribution.session, self.task())
+        self.cluster = SparkCluster(self.distribution.master, self.distribution.session, self.task())
         self.storage.write("scratch", str(self.cluster.folder).encode())
 
     def job_budget(self) -> str:
@@ -490,7 +499,7 @@ def query(
     Raises:
         SpecError: the condition cannot be read, or there is no run.
     """
-    cluster = Cluster(master, given)
+    cluster = SparkCluster(master, given)
     try:
         cluster.wait()
         frame = states_of(cluster.spark, place)

@@ -27,7 +27,7 @@ from kafka_spec.model_check import compile as compiled
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, Progress, check_sums, quiet
 from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.oracle import World
+from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.recovery import Recovery
 from kafka_spec.model_check.shards import Records, Shard, Slice, address
 from kafka_spec.spec.domain import OutOfBound, OutOfDomain
@@ -54,7 +54,7 @@ class Search:
 
     def __init__(
         self,
-        world: World,
+        world: ExecutableSpec,
         result: Exploration,
         seed: int | None,
         budget: Budget,
@@ -304,7 +304,7 @@ class Search:
         explain(self.world, self.program, f"{place}: {what}: {message}", place, *self.way_to(level, index))
 
 
-def explain(world: World, program: Program, otherwise: str, place: str, start: int, numbers: Sequence[int]) -> NoReturn:
+def explain(world: ExecutableSpec, program: Program, otherwise: str, place: str, start: int, numbers: Sequence[int]) -> NoReturn:
     """Raise what the oracle says about the state at the end of a way, at which compiled code met a fault.
 
     Raises:
@@ -325,7 +325,7 @@ def explain(world: World, program: Program, otherwise: str, place: str, start: i
     raise SpecError(f"{otherwise} (after {len(numbers)} steps)")
 
 
-def _retry(world: World, program: Program, rule: Rule, state: Any, binding: tuple[int, ...]) -> None:
+def _retry(world: ExecutableSpec, program: Program, rule: Rule, state: Any, binding: tuple[int, ...]) -> None:
     """Do a step in plain Python, to see what it raises; what ends at a bound or outside a domain is no error here."""
     if not world.within(rule, state, binding):
         return
@@ -374,7 +374,7 @@ def explore(
     claims = tuple(spec.properties if properties is None else properties)
     result = Exploration(spec, dict(bounds), "embedded", threads, claims, deadlock)
     budget = budget or Budget()
-    search = Search(World(spec, bounds), result, seed, budget, leave_out, anew)
+    search = Search(ExecutableSpec(spec, bounds), result, seed, budget, leave_out, anew)
     began = time.perf_counter()
     try:
         search.begin()

@@ -15,7 +15,7 @@ from typing import Any
 from kafka_spec.model_check.evaluate import Call, evaluate
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.oracle import World
+from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.domain import OutOfDomain
 from kafka_spec.spec.lint import source_of
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, call
@@ -48,7 +48,7 @@ def reasons(trace: Trace, spec: Spec) -> tuple[Reason, ...]:
     if trace.shows in (TYPE_INVARIANT, DEADLOCK):
         return ()
     predicate = spec.property(trace.shows).predicate
-    world = World(spec, dict(trace.bounds))
+    world = ExecutableSpec(spec, dict(trace.bounds))
     before, after = last_states(trace, world)
     scope = {"s": after, "before": before, "after": after, "k": world.k}
     made = evaluate(predicate, tuple(scope[name] for name in source_of(predicate).parameters))
@@ -57,7 +57,7 @@ def reasons(trace: Trace, spec: Spec) -> tuple[Reason, ...]:
     return tuple(_chain(made))
 
 
-def last_states(trace: Trace, world: World) -> tuple[Any, Any]:
+def last_states(trace: Trace, world: ExecutableSpec) -> tuple[Any, Any]:
     """Return the last two states of a trace; the first is None where it has one state only."""
     layout = Layout(world.space)
     found = [s for s in world.initial() if f"{layout.fingerprint(layout.pack(s)):016x}" == trace.start.fingerprint]

@@ -30,7 +30,7 @@ def first_line(function: Any) -> str:
     return says[:1].lower() + says.partition("\n")[0][1:].rstrip(".")
 
 
-class World:
+class ExecutableSpec:
     """A spec at given bounds, executed in plain Python: its initial states and the steps out of a state."""
 
     def __init__(self, spec: Spec, bounds: Mapping[str, int]) -> None:
@@ -184,7 +184,7 @@ def explore(
     """Explore the spec breadth first; `model_check.embedded.explore` tells what the arguments mean."""
     claims = tuple(spec.properties if properties is None else properties)
     result = Exploration(spec, dict(bounds), "oracle", 1, claims, deadlock)
-    search = _Search(World(spec, bounds), result, seed)
+    search = _Search(ExecutableSpec(spec, bounds), result, seed)
     budget = budget or Budget()
     began = time.perf_counter()
     search.begin()
@@ -204,7 +204,7 @@ def explore(
 class _Search:
     """The frontier, what was seen, and how each state was first reached."""
 
-    def __init__(self, world: World, result: Exploration, seed: int | None) -> None:
+    def __init__(self, world: ExecutableSpec, result: Exploration, seed: int | None) -> None:
         self.world, self.result = world, result
         self.layout = Layout(world.space, seed)
         self.frontier: list[tuple[int, Any]] = []

@@ -48,10 +48,10 @@ class Manifest(pytest.File):
         except SpecError as error:
             raise self.CollectError(str(error)) from None
         for check in checks:
-            yield Check.from_parent(self, name=check.name, check=check)
+            yield CheckItem.from_parent(self, name=check.name, check=check)
 
 
-class Check(pytest.Item):
+class CheckItem(pytest.Item):
     """One named check."""
 
     def __init__(self, *, check: NamedCheck, **other: Any) -> None:

@@ -90,7 +90,7 @@ class DeadReplicas(enum.IntEnum):
     """They stay as they were seeded (up to 2.2)."""
 
 
-class BadVersion(enum.IntEnum):
+class BadVersionHandling(enum.IntEnum):
     """What a leader does when the ISR it writes meets another version of the znode."""
 
     READ_BACK = 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 
-from kafka_spec.spec.decisions import BadVersion, Checked, EpochWatch, StopReplicaEpoch
+from kafka_spec.spec.decisions import BadVersionHandling, Checked, EpochWatch, StopReplicaEpoch
 from kafka_spec.spec.domain import BrokerSet, contains
 
 
@@ -151,4 +151,4 @@ def isr_write_took_effect(holds_what_was_written: int, bad_version: int) -> bool
 
     Kafka 2.8: ReplicationUtils.checkLeaderAndIsrZkData (0.8.2, KAFKA-1382).
     """
-    return bad_version == BadVersion.READ_BACK and holds_what_was_written == 1
+    return bad_version == BadVersionHandling.READ_BACK and holds_what_was_written == 1

@@ -61,16 +61,16 @@ def compiled_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(autouse=True)
 def errors_of_controllers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A controller that resigns for an error that no step may have hides a defect: such an error fails the test that meets it."""
-    from kafka_spec.impl.controller.controller import Controller
+    from kafka_spec.impl.controller.controller import KafkaController
 
     met: list[Exception] = []
-    move = Controller._move
+    move = KafkaController._move
 
-    def told(self: Controller, error: Exception) -> None:
+    def told(self: KafkaController, error: Exception) -> None:
         met.append(error)
         move(self, error)
 
-    monkeypatch.setattr(Controller, "_move", told)
+    monkeypatch.setattr(KafkaController, "_move", told)
     yield
     if met and not request.node.get_closest_marker("unexpected_errors"):
         raise met[0]

@@ -24,7 +24,7 @@ from kafka_spec.model_check import embedded
 from kafka_spec.model_check.embedded import Search
 from kafka_spec.model_check.exploration import Budget, Exploration
 from kafka_spec.model_check.layout import Layout, Packed, get
-from kafka_spec.model_check.oracle import World as Model
+from kafka_spec.model_check.oracle import ExecutableSpec as Model
 from kafka_spec.spec.control.state import World
 from kafka_spec.spec.domain import Record, show_path
 from kafka_spec.spec.table import Property, Rule, Spec

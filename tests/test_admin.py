@@ -18,7 +18,7 @@ from kafka_spec.impl.coordination.admin import (
 )
 from kafka_spec.impl.coordination.interface import Session
 from kafka_spec.impl.coordination.memory import Ensemble
-from kafka_spec.impl.protocol.errors import Code, KafkaError
+from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 
 
@@ -40,7 +40,7 @@ class Tools:
         return znodes.Topic.decode(name, self.session.get(znodes.topic(name))[0])
 
 
-def refusal(code: Code, says: str) -> pytest.RaisesExc[KafkaError]:
+def refusal(code: ErrorCode, says: str) -> pytest.RaisesExc[KafkaError]:
     """Expect a refusal with a code and a text."""
     return pytest.RaisesExc(KafkaError, match=says, check=lambda error: error.code == code)
 
@@ -64,7 +64,7 @@ def test_manual_assignment_is_parsed() -> None:
 )
 def test_manual_assignment_is_refused(text: str, says: str) -> None:
     """Duplicates, lists of different lengths, and what is no number are refused."""
-    with refusal(Code.UNKNOWN_SERVER_ERROR, says):
+    with refusal(ErrorCode.UNKNOWN_SERVER_ERROR, says):
         parse_assignment(text)
 
 
@@ -104,9 +104,13 @@ def test_manual_topic_needs_no_live_broker() -> None:
 
 @pytest.mark.parametrize(
     ("partitions", "replicas", "code"),
-    [(0, 1, Code.INVALID_PARTITIONS), (1, 0, Code.INVALID_REPLICATION_FACTOR), (1, 4, Code.INVALID_REPLICATION_FACTOR)],
+    [
+        (0, 1, ErrorCode.INVALID_PARTITIONS),
+        (1, 0, ErrorCode.INVALID_REPLICATION_FACTOR),
+        (1, 4, ErrorCode.INVALID_REPLICATION_FACTOR),
+    ],
 )
-def test_sizes_are_checked(partitions: int, replicas: int, code: Code) -> None:
+def test_sizes_are_checked(partitions: int, replicas: int, code: ErrorCode) -> None:
     """No partition, no replica, and more replicas than brokers are refused, and nothing is written."""
     tools = Tools(dict.fromkeys(range(3)))
     with refusal(code, "arger"):
@@ -117,7 +121,7 @@ def test_sizes_are_checked(partitions: int, replicas: int, code: Code) -> None:
 
 def test_no_broker_is_told() -> None:
     """Without brokers there is no replica."""
-    with refusal(Code.INVALID_REPLICATION_FACTOR, "available brokers: 0"):
+    with refusal(ErrorCode.INVALID_REPLICATION_FACTOR, "available brokers: 0"):
         Tools({}).admin.create_topic("orders")
 
 
@@ -135,7 +139,7 @@ def test_no_broker_is_told() -> None:
 )
 def test_assignments_are_checked(assignment: dict[int, tuple[int, ...]], says: str) -> None:
     """Lists are of one length, not empty, without duplicates; partitions count from 0."""
-    with refusal(Code.INVALID_REPLICA_ASSIGNMENT, says):
+    with refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, says):
         Tools({}).admin.create_topic_with_assignment("orders", assignment)
 
 
@@ -144,7 +148,7 @@ def test_existing_topic() -> None:
     tools = Tools({0: None})
     assert tools.admin.create_topic("orders")
     before = tools.topic("orders")
-    with refusal(Code.TOPIC_ALREADY_EXISTS, "already exists"):
+    with refusal(ErrorCode.TOPIC_ALREADY_EXISTS, "already exists"):
         tools.admin.create_topic("orders", 2)
 
     assert not tools.admin.create_topic("orders", 2, if_not_exists=True)
@@ -158,14 +162,14 @@ def test_collisions() -> None:
     assert tools.warnings == []
     tools.admin.create_topic("a.b_c")
     assert tools.warnings == [COLLISION_WARNING]
-    with refusal(Code.INVALID_TOPIC_EXCEPTION, r"'a_b.c' collides with existing topics: a.b_c"):
+    with refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, r"'a_b.c' collides with existing topics: a.b_c"):
         tools.admin.create_topic("a_b.c", if_not_exists=True)
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a" * 250, "a/b", "ä", "a b", "a\n"])
 def test_names(name: str) -> None:
     """Names that cannot be folders and metrics are refused."""
-    with refusal(Code.INVALID_TOPIC_EXCEPTION, "is illegal"):
+    with refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, "is illegal"):
         validate_name(name)
     validate_name("a" * 249)
 
@@ -181,9 +185,9 @@ def test_names(name: str) -> None:
 )
 def test_configs(config: dict[str, str]) -> None:
     """Impossible values are refused, and so are unknown names; what is possible is not."""
-    with refusal(Code.INVALID_CONFIG, "Invalid value"):
+    with refusal(ErrorCode.INVALID_CONFIG, "Invalid value"):
         validate_config(config)
-    with refusal(Code.INVALID_CONFIG, "Unknown topic config name: x; there are min.insync"):
+    with refusal(ErrorCode.INVALID_CONFIG, "Unknown topic config name: x; there are min.insync"):
         validate_config({"x": "1"})
     validate_config({"min.insync.replicas": "1", "unclean.leader.election.enable": "true", "segment.bytes": "14"})
 
@@ -198,11 +202,11 @@ def test_racks() -> None:
     assert any(rack[first] == rack[second] for first, second in every.topic("other").partitions.values())
 
     some = Tools({0: "a", 1: None})
-    with refusal(Code.UNKNOWN_SERVER_ERROR, "--disable-rack-aware"):
+    with refusal(ErrorCode.UNKNOWN_SERVER_ERROR, "--disable-rack-aware"):
         some.admin.create_topic("orders")
     assert some.admin.racks(RackMode.SAFE) == {0: None, 1: None}
     assert some.admin.create_topic("orders", mode=RackMode.DISABLED)
-    with refusal(Code.UNKNOWN_SERVER_ERROR, "Not all brokers have rack information"):
+    with refusal(ErrorCode.UNKNOWN_SERVER_ERROR, "Not all brokers have rack information"):
         assign({0: "a", 1: None}, 1, 1, 0, 0)
 
 
@@ -220,15 +224,17 @@ def test_partitions_are_added() -> None:
 @pytest.mark.parametrize(
     ("total", "assignment", "code", "says"),
     [
-        (2, None, Code.INVALID_PARTITIONS, "would not be an increase"),
-        (3, {2: (0, 9)}, Code.BROKER_NOT_AVAILABLE, "not available: 9"),
-        (3, {2: (0,)}, Code.INVALID_REPLICA_ASSIGNMENT, "Inconsistent replication factor"),
-        (3, {2: (0, 0)}, Code.INVALID_REPLICA_ASSIGNMENT, "Duplicate"),
-        (3, {2: ()}, Code.INVALID_REPLICA_ASSIGNMENT, "replication factor of 0"),
-        (3, {3: (0, 1)}, Code.INVALID_REPLICA_ASSIGNMENT, "should be 2 to 2"),
+        (2, None, ErrorCode.INVALID_PARTITIONS, "would not be an increase"),
+        (3, {2: (0, 9)}, ErrorCode.BROKER_NOT_AVAILABLE, "not available: 9"),
+        (3, {2: (0,)}, ErrorCode.INVALID_REPLICA_ASSIGNMENT, "Inconsistent replication factor"),
+        (3, {2: (0, 0)}, ErrorCode.INVALID_REPLICA_ASSIGNMENT, "Duplicate"),
+        (3, {2: ()}, ErrorCode.INVALID_REPLICA_ASSIGNMENT, "replication factor of 0"),
+        (3, {3: (0, 1)}, ErrorCode.INVALID_REPLICA_ASSIGNMENT, "should be 2 to 2"),
     ],
 )
-def test_partitions_that_cannot_be_added(total: int, assignment: dict[int, tuple[int, ...]] | None, code: Code, says: str) -> None:
+def test_partitions_that_cannot_be_added(
+    total: int, assignment: dict[int, tuple[int, ...]] | None, code: ErrorCode, says: str
+) -> None:
     """A topic only grows; lists of new partitions are checked against the brokers and against partition 0."""
     tools = Tools(dict.fromkeys(range(3)))
     tools.admin.create_topic_with_assignment("orders", {0: (1, 2), 1: (2, 0)})
@@ -241,8 +247,8 @@ def test_partitions_that_cannot_be_added(total: int, assignment: dict[int, tuple
 def test_topics_that_cannot_grow() -> None:
     """A topic that is not there, or has no partition 0, is told."""
     tools = Tools({0: None})
-    with refusal(Code.UNKNOWN_TOPIC_OR_PARTITION, "does not exist"):
+    with refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "does not exist"):
         tools.admin.add_partitions("orders", 2)
     tools.session.create(znodes.topic("orders"), znodes.Topic({1: (0,)}).encode())
-    with refusal(Code.UNKNOWN_SERVER_ERROR, "partition id 0 is missing"):
+    with refusal(ErrorCode.UNKNOWN_SERVER_ERROR, "partition id 0 is missing"):
         tools.admin.add_partitions("orders", 2)

@@ -19,7 +19,7 @@ from kafka_spec import MODELS, check
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.check import Expectation, Outcome
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.model_check.oracle import World
+from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.report.ci import github_text, markdown_text
 from kafka_spec.model_check.report.plain import model_plain, result_plain
 from kafka_spec.model_check.report.text import model_text, result_text
@@ -335,4 +335,6 @@ def test_a_reachable_predicate_keeps_its_form() -> None:
 
     assert (claim.name, claim.kind, claim.when) == ("Back", "recoverable", toys.is_odd)
     assert reachable("Goal", toys.is_high, "", "").when is None
-    assert World(toys.TESTED, {"limit": 5}).judge(toys.TESTED.property("PastIsLow"), toys.Count(5)), "its antecedent is not met"
+    assert ExecutableSpec(toys.TESTED, {"limit": 5}).judge(toys.TESTED.property("PastIsLow"), toys.Count(5)), (
+        "its antecedent is not met"
+    )

@@ -31,7 +31,7 @@ from kafka_spec.impl.protocol.data_requests import (
     OffsetsForLeaderEpochRequest,
     ProduceRequest,
 )
-from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.responses import FetchResponse, ListOffsetsResponse, OffsetsForLeaderEpochResponse, ProduceResponse
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -66,7 +66,7 @@ def ask(cluster: Cluster, number: int, message: Any) -> Any:
 def test_asking_for_a_topic_creates_it(cluster: Cluster) -> None:
     """A topic that is not there is created as the settings say; who asks again is told who leads."""
     first = ask(cluster, 2, MetadataRequest(("orders",)))
-    assert first.errors == {"orders": Code.LEADER_NOT_AVAILABLE}
+    assert first.errors == {"orders": ErrorCode.LEADER_NOT_AVAILABLE}
     assert first.partitions == {}
     again = ask(cluster, 2, MetadataRequest(("orders",)))
 
@@ -75,8 +75,8 @@ def test_asking_for_a_topic_creates_it(cluster: Cluster) -> None:
     assert [broker.number for broker in again.brokers] == [0, 1, 2]
     assert again.controller == 0
     assert [(p, m.error, len(m.replicas)) for p, m in again.partitions.items()] == [
-        (TopicPartition("orders", 0), Code.NONE, 2),
-        (TopicPartition("orders", 1), Code.NONE, 2),
+        (TopicPartition("orders", 0), ErrorCode.NONE, 2),
+        (TopicPartition("orders", 1), ErrorCode.NONE, 2),
     ]
     assert ask(cluster, 2, MetadataRequest()).partitions == again.partitions
 
@@ -88,34 +88,34 @@ def test_two_who_ask_create_it_once(cluster: Cluster) -> None:
         cluster.brokers[number].serve(MetadataRequest(("orders",)), answers.append)
     cluster.rest()
 
-    assert [answer.errors for answer in answers] == [{"orders": Code.LEADER_NOT_AVAILABLE}] * 2
+    assert [answer.errors for answer in answers] == [{"orders": ErrorCode.LEADER_NOT_AVAILABLE}] * 2
     assert cluster.tools.children(znodes.TOPICS) == ["orders"]
 
 
 def test_topics_that_cannot_be_created(cluster: Cluster, tmp_path: Path) -> None:
     """Where the request or the broker does not allow it nothing is created; an impossible name or too few brokers are told."""
-    assert ask(cluster, 1, MetadataRequest(("orders",), False)).errors == {"orders": Code.UNKNOWN_TOPIC_OR_PARTITION}
-    assert ask(cluster, 1, MetadataRequest(("or/ders",))).errors == {"or/ders": Code.INVALID_TOPIC_EXCEPTION}
+    assert ask(cluster, 1, MetadataRequest(("orders",), False)).errors == {"orders": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert ask(cluster, 1, MetadataRequest(("or/ders",))).errors == {"or/ders": ErrorCode.INVALID_TOPIC_EXCEPTION}
     cluster.crash(1)
     cluster.crash(2)
-    assert ask(cluster, 0, MetadataRequest(("orders",))).errors == {"orders": Code.INVALID_REPLICATION_FACTOR}
+    assert ask(cluster, 0, MetadataRequest(("orders",))).errors == {"orders": ErrorCode.INVALID_REPLICATION_FACTOR}
     cluster.expire(0)
     answers: list[Any] = []
     cluster.brokers[0].serve(MetadataRequest(("orders",)), answers.append)
-    assert answers[0].errors == {"orders": Code.UNKNOWN_SERVER_ERROR}
+    assert answers[0].errors == {"orders": ErrorCode.UNKNOWN_SERVER_ERROR}
     assert cluster.tools.children(znodes.TOPICS) == []
 
     with Cluster(tmp_path / "other", Ensemble(), settings=Settings(auto_create_topics_enable=False)) as other:
         other.start(0)
         other.rest()
-        assert ask(other, 0, MetadataRequest(("orders",))).errors == {"orders": Code.UNKNOWN_TOPIC_OR_PARTITION}
+        assert ask(other, 0, MetadataRequest(("orders",))).errors == {"orders": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 
 
 def test_records_for_an_unknown_topic(cluster: Cluster) -> None:
     """Records create no topic: they are answered UNKNOWN_TOPIC_OR_PARTITION."""
     answer = ask(cluster, 0, ProduceRequest(1, {P: records(b"a")}))
 
-    assert answer.partitions[P].error == Code.UNKNOWN_TOPIC_OR_PARTITION
+    assert answer.partitions[P].error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert cluster.tools.children(znodes.TOPICS) == []
 
 
@@ -129,21 +129,21 @@ def test_whatever_is_asked(cluster: Cluster) -> None:
     assert ask(cluster, leader, ProduceRequest(0, {P: records(b"a")})) is None
     produced = ask(cluster, leader, ProduceRequest(1, {P: records(b"b", b"c")}))
     assert isinstance(produced, ProduceResponse)
-    assert (produced.partitions[P].error, produced.partitions[P].base_offset) == (Code.NONE, 1)
+    assert (produced.partitions[P].error, produced.partitions[P].base_offset) == (ErrorCode.NONE, 1)
     fetched = ask(cluster, leader, FetchRequest(CONSUMER, NO_EPOCH, {P: FetchPosition(0)}, max_wait_ms=0))
     assert isinstance(fetched, FetchResponse)
-    assert (fetched.partitions[P].error, fetched.partitions[P].records) == (Code.NONE, b"")  # no follower has fetched
+    assert (fetched.partitions[P].error, fetched.partitions[P].records) == (ErrorCode.NONE, b"")  # no follower has fetched
     epochs = ask(cluster, leader, OffsetsForLeaderEpochRequest(other, {P: EpochPosition(0, 0)}))
     assert isinstance(epochs, OffsetsForLeaderEpochResponse)
     assert (epochs.partitions[P].leader_epoch, epochs.partitions[P].end_offset) == (0, 3)
     listed = ask(cluster, leader, ListOffsetsRequest(other, {P: OffsetQuery(LATEST)}))
     assert isinstance(listed, ListOffsetsResponse)
     assert listed.partitions[P].offset == 3
-    assert set(ask(cluster, 0, ElectLeadersRequest()).partitions.values()) == {Code.ELECTION_NOT_NEEDED}
-    assert ask(cluster, 1, ElectLeadersRequest((P,))).partitions == {P: Code.NOT_CONTROLLER}
+    assert set(ask(cluster, 0, ElectLeadersRequest()).partitions.values()) == {ErrorCode.ELECTION_NOT_NEEDED}
+    assert ask(cluster, 1, ElectLeadersRequest((P,))).partitions == {P: ErrorCode.NOT_CONTROLLER}
     epoch = cluster.brokers[2].epoch
-    assert ask(cluster, 0, ControlledShutdownRequest(2, epoch)) == ControlledShutdownResponse(Code.NONE, ())
-    assert ask(cluster, 0, ControlledShutdownRequest(2, epoch - 1)).error == Code.STALE_BROKER_EPOCH
+    assert ask(cluster, 0, ControlledShutdownRequest(2, epoch)) == ControlledShutdownResponse(ErrorCode.NONE, ())
+    assert ask(cluster, 0, ControlledShutdownRequest(2, epoch - 1)).error == ErrorCode.STALE_BROKER_EPOCH
 
 
 def test_a_registration_outlives_its_process(cluster: Cluster) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.model_check.oracle import World
+from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.control.eras import BUG, BUGS, FIXED, IN_0_10, IN_2_8
 from kafka_spec.spec.control.known_bugs import KNOWN_BUGS
 from kafka_spec.spec.control.state import World as State
@@ -72,7 +72,7 @@ def test_engines_agree(model: str, name: str, changes: dict[str, int]) -> None:
 # Machines change through `fire` alone
 
 
-def steps(world: World) -> Iterator[tuple[Rule, Any, Any, list[Attempt]]]:
+def steps(world: ExecutableSpec) -> Iterator[tuple[Rule, Any, Any, list[Attempt]]]:
     """Yield every step of the explored graph: its rule, the states before and after, and what `fire` tried."""
     left = world.initial()
     known = {world.key(state) for state in left}
@@ -87,7 +87,7 @@ def steps(world: World) -> Iterator[tuple[Rule, Any, Any, list[Attempt]]]:
                         left.append(after)
 
 
-def machine_of(world: World, path: Path) -> tuple[str, tuple[int, ...]] | None:
+def machine_of(world: ExecutableSpec, path: Path) -> tuple[str, tuple[int, ...]] | None:
     """Return machine and entity of the field at a path, or None where the field is no machine's state."""
     shape = tuple("[]" if isinstance(part, int) else part for part in path)
     for machine in MACHINES:
@@ -109,7 +109,7 @@ def machine_of(world: World, path: Path) -> tuple[str, tuple[int, ...]] | None:
 )
 def test_machines_change_through_their_tables_alone(model: str, name: str) -> None:
     """In every step each change of a machine's state is a chain of recorded attempts, each by a row of the spec's table."""
-    world = World(MODELS[f"control/{model}"], bounds_of(name))
+    world = ExecutableSpec(MODELS[f"control/{model}"], bounds_of(name))
     tables = {machine.name: machine for machine in world.spec.machines}
     changed: Counter[str] = Counter()
     for rule, before, after, attempts in steps(world):
@@ -133,7 +133,7 @@ def test_machines_change_through_their_tables_alone(model: str, name: str) -> No
 
 def test_every_state_of_a_machine_is_declared_as_one() -> None:
     """Partition, replica, controller and role each stand in one field, once for each of their entities."""
-    root = World(FIXED, bounds_of("first_look")).space.root
+    root = ExecutableSpec(FIXED, bounds_of("first_look")).space.root
 
     assert {machine: machine_paths(root, machine) for machine in sorted(MACHINES)} == {
         "Controller": [("controllers", "[]", "life")],
@@ -283,7 +283,7 @@ def test_every_rule_fires() -> None:
 def test_a_settled_start_is_where_the_rules_lead(brokers: int, replicas: int) -> None:
     """Each settled start is reached from the very beginning, where nobody interferes, by the rules."""
     sizes = {"brokers": brokers, "replicas": replicas}
-    beginning, settled = (World(FIXED, bounds_of("first_look", settled=value, **sizes)) for value in (0, 1))
+    beginning, settled = (ExecutableSpec(FIXED, bounds_of("first_look", settled=value, **sizes)) for value in (0, 1))
     (nothing,) = beginning.initial()
     reached = {beginning.key(nothing)} | {beginning.key(after) for _, _, after, _ in steps(beginning)}
     starts = settled.initial()

@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from test_log import MEMORY
 
 from kafka_spec.impl import cluster as impl_cluster
-from kafka_spec.impl.broker.broker import Broker
+from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.controller.broker_changes import BrokerChange, LeaderAndIsrResponseReceived
 from kafka_spec.impl.controller.channels import Channels
 from kafka_spec.impl.controller.context import ControllerContext
@@ -45,10 +45,10 @@ from kafka_spec.impl.protocol.controller_requests import (
     StopReplicaState,
     UpdateMetadataRequest,
 )
-from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.settings import Settings
-from kafka_spec.impl.protocol.state_change_log import Level, StateChangeLog
+from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8, FIXED
 from kafka_spec.spec.control.state import ControllerState
@@ -60,7 +60,7 @@ P = TopicPartition("orders", 0)
 Q = TopicPartition("orders", 1)
 
 
-class Cluster(impl_cluster.Cluster):
+class SteppedCluster(impl_cluster.Cluster):
     """Brokers on one ensemble, whose controllers are stepped by hand; no request is delivered."""
 
     def __init__(self, count: int, era: Spec = FIXED, unclean: bool = False) -> None:
@@ -75,25 +75,25 @@ class Cluster(impl_cluster.Cluster):
         for number in range(count):
             self.start(number)
 
-    def settle(self) -> Cluster:
+    def settle(self) -> SteppedCluster:
         """Let all controllers work until nobody has anything to do."""
         for _ in range(10_000):
             if sum(b.controller.step() for b in self.brokers.values()) == 0:
                 return self
         raise AssertionError("the controllers never come to rest")
 
-    def create(self, *assignment: tuple[int, ...]) -> Cluster:
+    def create(self, *assignment: tuple[int, ...]) -> SteppedCluster:
         """Create the topic, and let it settle."""
         self.admin.create_topic_with_assignment("orders", dict(enumerate(assignment)))
         return self.settle()
 
-    def kill(self, number: int) -> Cluster:
+    def kill(self, number: int) -> SteppedCluster:
         """End a broker's session from the server's side, and let it notice."""
         self.expire(number)
         self.brokers[number].step()
         return self
 
-    def revive(self, number: int) -> Cluster:
+    def revive(self, number: int) -> SteppedCluster:
         """Open another session for a broker."""
         self.reopen(number)
         return self
@@ -112,7 +112,7 @@ class Cluster(impl_cluster.Cluster):
             queue.clear()  # type: ignore[union-attr]
         return requests
 
-    def forget(self) -> Cluster:
+    def forget(self) -> SteppedCluster:
         """Empty all channels."""
         for number in self.brokers:
             self.sent(number)
@@ -139,7 +139,7 @@ def all_told(requests: list[Request]) -> list[Any]:
 @pytest.mark.parametrize("era", [FIXED, ERA_2_8, ERA_0_10], ids=lambda era: era.name)
 def test_one_is_elected(era: Spec) -> None:
     """The first to ask is the controller, under epoch 1, and tells all brokers who is live; the others stand by."""
-    cluster = Cluster(3, era).settle()
+    cluster = SteppedCluster(3, era).settle()
 
     assert [b.controller.life for b in cluster.brokers.values()] == [ControllerState.ACTIVE] + [ControllerState.STANDBY] * 2
     assert cluster.tools.get(znodes.CONTROLLER)[0] == b'{"version":1,"brokerid":0,"timestamp":"0"}'
@@ -149,7 +149,7 @@ def test_one_is_elected(era: Spec) -> None:
 
 def test_requests_carry_epochs() -> None:
     """Every request names the controller, its epoch, and the epoch of the registration that it is meant for."""
-    cluster = Cluster(2).settle()
+    cluster = SteppedCluster(2).settle()
     (request,) = cluster.sent(1)
     stat = cluster.tools.exists(znodes.broker(1))
 
@@ -159,7 +159,7 @@ def test_requests_carry_epochs() -> None:
 
 def test_a_topic_comes_online() -> None:
     """A new topic's first live replica leads; the live ones are the ISR and are told so; all know of it. In Kafka's words."""
-    cluster = Cluster(3).settle()
+    cluster = SteppedCluster(3).settle()
     cluster.kill(2).settle().forget()
     del cluster.lines[:]
     cluster.create((2, 1, 0))
@@ -183,7 +183,7 @@ def test_a_topic_comes_online() -> None:
 
 def test_a_topic_without_live_replicas_waits() -> None:
     """Without a live replica the partition stays new, and comes online when a broker that holds it comes."""
-    cluster = Cluster(2).settle()
+    cluster = SteppedCluster(2).settle()
     cluster.kill(1).settle().create((1,))
     assert cluster.active.partitions.state_of(P) == PartitionState.NEW
     assert cluster.leadership(P) is None
@@ -194,7 +194,7 @@ def test_a_topic_without_live_replicas_waits() -> None:
 
 def test_partitions_are_added() -> None:
     """A partition that is added to a topic is created; the others stay as they are."""
-    cluster = Cluster(2).settle().create((0, 1))
+    cluster = SteppedCluster(2).settle().create((0, 1))
     cluster.admin.add_partitions("orders", 2, {1: (1, 0)})
     cluster.settle()
 
@@ -203,7 +203,7 @@ def test_partitions_are_added() -> None:
 
 def test_a_leader_dies() -> None:
     """The next live member of the ISR leads under the next epoch; the dead one has left already, so there is no second epoch."""
-    cluster = Cluster(3).settle().create((1, 2, 0)).forget()
+    cluster = SteppedCluster(3).settle().create((1, 2, 0)).forget()
     cluster.kill(1).settle()
 
     assert cluster.state() == (2, 1, (2, 0), 1)
@@ -219,7 +219,7 @@ def test_a_leader_dies() -> None:
 
 def test_a_follower_dies() -> None:
     """A dead follower leaves the ISR under the next epoch; the leader stays, and is told."""
-    cluster = Cluster(3).settle().create((1, 2, 0)).forget()
+    cluster = SteppedCluster(3).settle().create((1, 2, 0)).forget()
     cluster.kill(2).settle()
 
     assert cluster.state() == (1, 1, (1, 0), 1)
@@ -228,7 +228,7 @@ def test_a_follower_dies() -> None:
 
 def test_the_last_replica_dies() -> None:
     """The last member of the ISR stays in it, nobody leads, and it leads again when it is back."""
-    cluster = Cluster(2).settle().create((1,))
+    cluster = SteppedCluster(2).settle().create((1,))
     cluster.kill(1).settle()
     assert (cluster.state(), cluster.active.partitions.state_of(P)) == ((-1, 1, (1,), 1), PartitionState.OFFLINE)
     cluster.revive(1).forget().settle()
@@ -246,7 +246,7 @@ def test_the_last_replica_dies() -> None:
 @pytest.mark.parametrize(("configured", "default"), [("true", False), (None, True), ("false", True), (None, False)])
 def test_unclean_elections(configured: str | None, default: bool) -> None:
     """A replica outside the ISR leads only where the topic, or else the broker, permits it; then it is the whole ISR."""
-    cluster = Cluster(3, unclean=default).settle()
+    cluster = SteppedCluster(3, unclean=default).settle()
     config = {} if configured is None else {"unclean.leader.election.enable": configured}
     cluster.admin.create_topic_with_assignment("orders", {0: (1, 2)}, config)
     cluster.settle().kill(2).settle().kill(1).settle()
@@ -259,7 +259,7 @@ def test_unclean_elections(configured: str | None, default: bool) -> None:
 @pytest.mark.parametrize(("era", "noticed"), [(FIXED, True), (ERA_0_10, False)], ids=["fixed", "era_0_10"])
 def test_a_bounce(era: Spec, noticed: bool) -> None:
     """A broker that is back before it was missed is failed and started anew, under its new epoch; 0.10 sees nothing."""
-    cluster = Cluster(3, era).settle().create((1, 2)).forget()
+    cluster = SteppedCluster(3, era).settle().create((1, 2)).forget()
     cluster.kill(1).revive(1).settle()
     stat = cluster.tools.exists(znodes.broker(1))
 
@@ -271,7 +271,7 @@ def test_a_bounce(era: Spec, noticed: bool) -> None:
 
 def test_fail_over() -> None:
     """The next controller reads everything, tells who is live, repeats what holds, then takes dead replicas offline and elects."""
-    cluster = Cluster(3).settle().create((0, 1, 2))
+    cluster = SteppedCluster(3).settle().create((0, 1, 2))
     cluster.kill(0).settle()
 
     assert (cluster.active.controller_id, cluster.tools.get(znodes.CONTROLLER_EPOCH)[0]) == (1, b"2")
@@ -299,7 +299,7 @@ def test_fail_over() -> None:
 )
 def test_fencing(era: Spec, fenced: bool) -> None:
     """A controller that was replaced without its knowledge is refused at its first write, and resigns; in 0.10 it writes."""
-    cluster = Cluster(4, era).settle().create((1, 2, 3))
+    cluster = SteppedCluster(4, era).settle().create((1, 2, 3))
     old = cluster.active
     cluster.tools.delete(znodes.CONTROLLER)
     cluster.brokers[1].controller.events.append(ControllerChange())
@@ -319,7 +319,7 @@ def test_fencing(era: Spec, fenced: bool) -> None:
 
 def test_a_newer_controllers_state_is_left_alone() -> None:
     """What a newer controller has written is neither overwritten nor refreshed; StopReplica is sent all the same."""
-    cluster = Cluster(3, ERA_0_10).settle().create((1, 2)).forget()
+    cluster = SteppedCluster(3, ERA_0_10).settle().create((1, 2)).forget()
     state = znodes.State(1, 5, (1, 2), 9)
     cluster.tools.set(znodes.state(P), state.encode())
     cluster.active.handle(ControlledShutdown(2, 1 << 60, lambda *_: None))
@@ -333,7 +333,7 @@ def test_a_newer_controllers_state_is_left_alone() -> None:
 
 def test_an_error_in_the_fail_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """A controller that is refused an operation in its fail-over gives up; when that is mended, one is elected."""
-    cluster = Cluster(2).settle().create((0, 1))
+    cluster = SteppedCluster(2).settle().create((0, 1))
     mend = refuse_brokers(monkeypatch)
     cluster.kill(0)
     for _ in range(50):
@@ -361,7 +361,7 @@ def refuse_brokers(monkeypatch: pytest.MonkeyPatch) -> Callable[[], object]:
 def test_a_loss_while_giving_up(loss: Loss, monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection that breaks while a controller gives up, wherever, changes nothing: when all is mended, one is elected."""
     for number in range(20):
-        cluster = Cluster(2).settle().create((0, 1))
+        cluster = SteppedCluster(2).settle().create((0, 1))
         mend = refuse_brokers(monkeypatch)
         session = cluster.brokers[1].session
         assert isinstance(session, MemorySession)
@@ -376,7 +376,7 @@ def test_a_loss_while_giving_up(loss: Loss, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_an_error_in_an_event_ends_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """An operation that is refused is told in the log; the controller goes on with the next event."""
-    cluster = Cluster(2).settle()
+    cluster = SteppedCluster(2).settle()
     mend = refuse_brokers(monkeypatch)
     cluster.active.handle(BrokerChange())
     cluster.settle()
@@ -388,7 +388,7 @@ def test_an_error_in_an_event_ends_it_alone(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_preferred_elections() -> None:
     """The first replica is elected where it does not lead, if it is live and in sync; every partition is answered for."""
-    cluster = Cluster(3).settle().create((1, 2), (2, 1), (0, 1))
+    cluster = SteppedCluster(3).settle().create((1, 2), (2, 1), (0, 1))
     cluster.kill(1).settle().revive(1).settle()
     isr = znodes.State(2, 1, (2, 1), 1)
     cluster.tools.set(znodes.state(P), isr.encode())
@@ -400,21 +400,21 @@ def test_preferred_elections() -> None:
     cluster.active.handle(PreferredElection((P, Q, unknown), answers.append))
     cluster.settle()
 
-    assert answers == [{unknown: Code.UNKNOWN_TOPIC_OR_PARTITION, Q: Code.ELECTION_NOT_NEEDED, P: Code.NONE}]
+    assert answers == [{unknown: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, Q: ErrorCode.ELECTION_NOT_NEEDED, P: ErrorCode.NONE}]
     assert cluster.state()[:3] == (1, 2, (2, 1))
     cluster.kill(2).settle()
     cluster.active.handle(PreferredElection(None, answers.append))
     cluster.settle()
     assert answers[1] == {
-        P: Code.ELECTION_NOT_NEEDED,
-        Q: Code.PREFERRED_LEADER_NOT_AVAILABLE,
-        TopicPartition("orders", 2): Code.ELECTION_NOT_NEEDED,
+        P: ErrorCode.ELECTION_NOT_NEEDED,
+        Q: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
+        TopicPartition("orders", 2): ErrorCode.ELECTION_NOT_NEEDED,
     }
 
 
 def test_preferred_elections_asked_by_a_znode() -> None:
     """/admin/preferred_replica_election is done and deleted; what it names that nobody knows is ignored."""
-    cluster = Cluster(3).settle().create((1, 2))
+    cluster = SteppedCluster(3).settle().create((1, 2))
     cluster.kill(1).settle().revive(1).settle()
     cluster.tools.set(znodes.state(P), znodes.State(2, 1, (2, 1), 1).encode())
     cluster.tools.create(znodes.PREFERRED_REPLICA_ELECTION, znodes.encode_partitions([P, TopicPartition("other", 0)]))
@@ -426,7 +426,7 @@ def test_preferred_elections_asked_by_a_znode() -> None:
 
 def test_a_broker_shuts_down() -> None:
     """Its leadership moves, it leaves all ISRs, it is told, and it hears what it still leads: what has no other live replica."""
-    cluster = Cluster(3).settle().create((1, 2), (2, 1), (1, 0)).forget()
+    cluster = SteppedCluster(3).settle().create((1, 2), (2, 1), (1, 0)).forget()
     R = TopicPartition("orders", 2)  # noqa: N806 - a partition, like the others
     cluster.tools.set(znodes.state(R), znodes.State(1, 0, (1,), 1).encode())
     answers: list[Any] = []
@@ -435,7 +435,7 @@ def test_a_broker_shuts_down() -> None:
     cluster.settle()
 
     assert (cluster.state(P)[:3], cluster.state(Q)[:3], cluster.state(R)[:3]) == ((2, 1, (2,)), (2, 1, (2,)), (1, 0, (1,)))
-    assert answers == [(Code.NONE, (R,))]
+    assert answers == [(ErrorCode.NONE, (R,))]
     requests = cluster.sent(1)
     assert [told(r, P) for r in requests if isinstance(r, LeaderAndIsrRequest)] == [("lead", 2, 1, (2,), False)]
     assert [told(r, Q) for r in requests if isinstance(r, StopReplicaRequest)] == [("stop", 0, False)] * 2
@@ -443,7 +443,7 @@ def test_a_broker_shuts_down() -> None:
 
 def test_shutdowns_that_are_refused() -> None:
     """An older registration, an unknown broker, and a broker that is no controller are told so."""
-    cluster = Cluster(3).settle()
+    cluster = SteppedCluster(3).settle()
     answers: list[Any] = []
     for event in (
         ControlledShutdown(1, 0, lambda *answer: answers.append(answer)),
@@ -455,16 +455,16 @@ def test_shutdowns_that_are_refused() -> None:
     cluster.settle()
 
     assert answers == [
-        (Code.STALE_BROKER_EPOCH, ()),
-        (Code.NOT_CONTROLLER, ()),
-        (Code.BROKER_NOT_AVAILABLE, ()),
-        {P: Code.NOT_CONTROLLER},
+        (ErrorCode.STALE_BROKER_EPOCH, ()),
+        (ErrorCode.NOT_CONTROLLER, ()),
+        (ErrorCode.BROKER_NOT_AVAILABLE, ()),
+        {P: ErrorCode.NOT_CONTROLLER},
     ]
 
 
 def test_who_asked_a_controller_that_ends_hears_it() -> None:
     """What waits in the queue or on the agenda of a controller whose session ends is answered: this is no controller."""
-    cluster = Cluster(3).settle().create((1, 2), (2, 1))
+    cluster = SteppedCluster(3).settle().create((1, 2), (2, 1))
     answers: list[Any] = []
     controller = cluster.active
     for _ in range(2):
@@ -474,20 +474,20 @@ def test_who_asked_a_controller_that_ends_hears_it() -> None:
     controller.step()
     cluster.kill(0)
 
-    assert answers == [(Code.NOT_CONTROLLER, ()), (Code.NOT_CONTROLLER, ()), {P: Code.NOT_CONTROLLER}]
+    assert answers == [(ErrorCode.NOT_CONTROLLER, ()), (ErrorCode.NOT_CONTROLLER, ()), {P: ErrorCode.NOT_CONTROLLER}]
 
 
 def test_a_lost_log_directory() -> None:
     """A replica whose broker answers with a storage error leaves as if its broker had died; one without an error is back."""
-    cluster = Cluster(3).settle().create((1, 2), (2, 1)).forget()
-    cluster.active.handle(LeaderAndIsrResponseReceived(1, Code.STALE_CONTROLLER_EPOCH, {P: Code.KAFKA_STORAGE_ERROR}))
+    cluster = SteppedCluster(3).settle().create((1, 2), (2, 1)).forget()
+    cluster.active.handle(LeaderAndIsrResponseReceived(1, ErrorCode.STALE_CONTROLLER_EPOCH, {P: ErrorCode.KAFKA_STORAGE_ERROR}))
     cluster.settle()
     assert cluster.state()[:3] == (1, 0, (1, 2))
     assert "Received error STALE_CONTROLLER_EPOCH in LeaderAndIsr response from broker 1" in cluster.lines[-1]
-    cluster.active.handle(LeaderAndIsrResponseReceived(1, Code.NONE, {P: Code.KAFKA_STORAGE_ERROR, Q: Code.NONE}))
+    cluster.active.handle(LeaderAndIsrResponseReceived(1, ErrorCode.NONE, {P: ErrorCode.KAFKA_STORAGE_ERROR, Q: ErrorCode.NONE}))
     cluster.settle()
     assert (cluster.state(P)[:3], cluster.state(Q)[:3]) == ((2, 1, (2,)), (2, 0, (2, 1)))
-    cluster.active.handle(LeaderAndIsrResponseReceived(1, Code.NONE, {P: Code.NONE}))
+    cluster.active.handle(LeaderAndIsrResponseReceived(1, ErrorCode.NONE, {P: ErrorCode.NONE}))
     cluster.settle()
     assert cluster.active.context.is_online(1, P)
 
@@ -496,7 +496,7 @@ def test_isr_that_grew_between_election_and_removal() -> None:
     """A leader that adds a live replica to the ISR after the election for it failed, and before it leaves: fixed elects again."""
     outcomes = []
     for era in (FIXED, ERA_2_8):
-        cluster = Cluster(3, era).settle().create((1, 2))
+        cluster = SteppedCluster(3, era).settle().create((1, 2))
         cluster.kill(2).settle().revive(2).settle()
         assert cluster.state()[:3] == (1, 1, (1,))
         cluster.kill(1)
@@ -513,7 +513,7 @@ def test_isr_that_grew_between_election_and_removal() -> None:
 # Crashes and losses at every place
 
 
-def scenario(cluster: Cluster, disturb: Callable[[], None]) -> None:
+def scenario(cluster: SteppedCluster, disturb: Callable[[], None]) -> None:
     """Create a topic, lose a broker, have it back, with a disturbance before every step of the active controller."""
 
     def settle() -> None:
@@ -535,10 +535,10 @@ def scenario(cluster: Cluster, disturb: Callable[[], None]) -> None:
 def test_a_crash_at_every_step() -> None:
     """Wherever in its work a controller's session ends, the next one leaves every partition with a live leader of the ISR."""
     for number in itertools.count():
-        cluster = Cluster(4)
+        cluster = SteppedCluster(4)
         steps = itertools.count()
 
-        def crash(cluster: Cluster = cluster, steps: Iterator[int] = steps, number: int = number) -> None:
+        def crash(cluster: SteppedCluster = cluster, steps: Iterator[int] = steps, number: int = number) -> None:
             if next(steps) == number:
                 for broker in (0, 1):
                     if cluster.brokers[broker].controller.life != ControllerState.STANDBY:
@@ -565,7 +565,7 @@ def test_a_loss_at_every_operation(loss: Loss) -> None:
     """
     stayed_new = 0
     for number in itertools.count():
-        cluster = Cluster(4)
+        cluster = SteppedCluster(4)
         session = cluster.brokers[0].session
         assert isinstance(session, MemorySession)
         session.lose(loss, after=number)
@@ -583,12 +583,12 @@ def test_a_loss_at_every_operation(loss: Loss) -> None:
             return
 
 
-class Life(RuleBasedStateMachine):
+class ControllersUnderChange(RuleBasedStateMachine):
     """Brokers come and go, controllers are stepped in any order, topics and wishes come in between."""
 
     @initialize(era=st.sampled_from([FIXED, ERA_2_8]))
     def begin(self, era: Spec) -> None:
-        self.cluster = Cluster(3, era)
+        self.cluster = SteppedCluster(3, era)
         self.seen: dict[TopicPartition, tuple[int, int]] = {}
         self.epoch = 0
         self.topics = 0
@@ -663,8 +663,8 @@ class Life(RuleBasedStateMachine):
             assert isr
 
 
-Life.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
-TestLife = Life.TestCase
+ControllersUnderChange.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestLife = ControllersUnderChange.TestCase
 
 # Requests
 
@@ -678,7 +678,7 @@ def batch(live: tuple[int, ...] = (1, 2, 3)) -> tuple[ControllerContext, Channel
     channels = Channels()
     for number in live:
         channels.open(number)
-    return context, channels, RequestBatch(5, context, channels, StateChangeLog(lambda _: None, lambda: 0.0, Level.ERROR))
+    return context, channels, RequestBatch(5, context, channels, StateChangeLog(lambda _: None, lambda: 0.0, LogLevel.ERROR))
 
 
 def test_requests_are_merged() -> None:
@@ -740,12 +740,12 @@ def test_fail_over_with_real_zookeeper(tmp_path: Path) -> None:
             held = [cluster.leadership(TopicPartition("orders", n)) for n in range(100)]
             return [one.leader for one in held if one is not None]
 
-        def settle(who: list[Broker], done: Callable[[], bool]) -> None:
+        def settle(who: list[BrokerProcess], done: Callable[[], bool]) -> None:
             deadline = time.monotonic() + 60
             while sum(broker.step() for broker in who) > 0 or not done():
                 assert time.monotonic() < deadline, "the controllers never come to rest"
 
-        def active(who: list[Broker]) -> list[Broker]:
+        def active(who: list[BrokerProcess]) -> list[BrokerProcess]:
             return [broker for broker in who if broker.controller.life == ControllerState.ACTIVE]
 
         brokers = list(cluster.brokers.values())

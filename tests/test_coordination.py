@@ -22,14 +22,14 @@ from kafka_spec.impl.coordination.interface import (
     Create,
     Delete,
     EphemeralParent,
-    Event,
-    Kind,
     MultiRefused,
     NodeExists,
     NoNode,
     NotEmpty,
     Service,
     Session,
+    SessionEvent,
+    SessionEventType,
     SessionExpired,
     Set,
     Stat,
@@ -65,9 +65,9 @@ def root(world: Service) -> str:
     return world.connect().create(f"/test{next(numbers)}")[0]
 
 
-def heard(session: Session, count: int) -> list[Event]:
+def heard(session: Session, count: int) -> list[SessionEvent]:
     """Return what a session hears until it has heard so much, and a little longer."""
-    events: list[Event] = []
+    events: list[SessionEvent] = []
     deadline = time.monotonic() + 10
     while len(events) < count and time.monotonic() < deadline:
         events += session.events()
@@ -144,7 +144,10 @@ def test_ephemeral_nodes_end_with_their_session(world: Service, root: str, ends_
     else:
         world.expire(session)
 
-    assert set(heard(other, 2)) == {Event(Kind.DELETED, f"{root}/id"), Event(Kind.CHILDREN, root)}
+    assert set(heard(other, 2)) == {
+        SessionEvent(SessionEventType.DELETED, f"{root}/id"),
+        SessionEvent(SessionEventType.CHILDREN, root),
+    }
     assert other.children(root) == ["topic"]
 
 
@@ -235,17 +238,17 @@ def test_data_watches(world: Service, root: str) -> None:
     session.exists(path, watch=True)
     other.create(path)
     other.set(path, b"")
-    assert heard(session, 1) == [Event(Kind.CREATED, path)]
+    assert heard(session, 1) == [SessionEvent(SessionEventType.CREATED, path)]
     session.get(path, watch=True)
     session.exists(path, watch=True)
     other.set(path, b"")
     other.set(path, b"")
-    assert heard(session, 1) == [Event(Kind.CHANGED, path)]
+    assert heard(session, 1) == [SessionEvent(SessionEventType.CHANGED, path)]
     session.get(path, watch=True)
     other.create(f"{path}/child")
     other.delete(f"{path}/child")
     other.delete(path)
-    assert heard(session, 1) == [Event(Kind.DELETED, path)]
+    assert heard(session, 1) == [SessionEvent(SessionEventType.DELETED, path)]
 
 
 def test_child_watches(world: Service, root: str) -> None:
@@ -254,18 +257,18 @@ def test_child_watches(world: Service, root: str) -> None:
     session.children(root, watch=True)
     other.create(f"{root}/a")
     other.create(f"{root}/b")
-    assert heard(session, 1) == [Event(Kind.CHILDREN, root)]
+    assert heard(session, 1) == [SessionEvent(SessionEventType.CHILDREN, root)]
     session.children(root, watch=True)
     other.set(f"{root}/a", b"")
     other.set(root, b"")
     assert heard(session, 0) == []
     other.delete(f"{root}/a")
     other.delete(f"{root}/b")
-    assert heard(session, 1) == [Event(Kind.CHILDREN, root)]
+    assert heard(session, 1) == [SessionEvent(SessionEventType.CHILDREN, root)]
     session.children(root, watch=True)
     session.get(root, watch=True)
     other.delete(root)
-    assert heard(session, 1) == [Event(Kind.DELETED, root)]
+    assert heard(session, 1) == [SessionEvent(SessionEventType.DELETED, root)]
 
 
 def test_expired_session_does_nothing(world: Service, root: str) -> None:
@@ -273,7 +276,7 @@ def test_expired_session_does_nothing(world: Service, root: str) -> None:
     session, other = world.connect(), world.connect()
     session.create(f"{root}/data", b"kept")
     world.expire(session)
-    assert heard(session, 1)[-1] == Event(Kind.EXPIRED)
+    assert heard(session, 1)[-1] == SessionEvent(SessionEventType.EXPIRED)
     for _ in range(3):
         with pytest.raises(SessionExpired):
             session.get(f"{root}/data")
@@ -379,7 +382,7 @@ def test_lost_request_and_lost_reply(loss: Loss) -> None:
     assert other.get("/state")[0] == (b"0" if loss == Loss.REQUEST else b"1")
     other.set("/state", b"2")
     assert [event.kind for event in session.events()] == (
-        [Kind.DISCONNECTED] if loss == Loss.REQUEST else [Kind.CHANGED, Kind.DISCONNECTED]
+        [SessionEventType.DISCONNECTED] if loss == Loss.REQUEST else [SessionEventType.CHANGED, SessionEventType.DISCONNECTED]
     )
     assert session.get("/state")[0] == b"2"
 
@@ -406,7 +409,7 @@ def test_real_session_outlives_its_connection(tmp_path: Path) -> None:
         with ZooKeeperServer(tmp_path, port=first.port):
             assert session.set("/id", b"2").version == 1
             assert session.id == number
-            assert heard(session, 1) == [Event(Kind.DISCONNECTED)]
+            assert heard(session, 1) == [SessionEvent(SessionEventType.DISCONNECTED)]
             session.close()
     finally:
         session.close()

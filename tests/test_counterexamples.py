@@ -22,7 +22,7 @@ from kafka_spec.conformance.replay.rules import do
 from kafka_spec.model_check.counterexample import REPLAYED_WAYS
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest
-from kafka_spec.model_check.oracle import World as Model
+from kafka_spec.model_check.oracle import ExecutableSpec as Model
 from kafka_spec.spec.control.eras import FIXED
 from kafka_spec.spec.control.state import World
 from kafka_spec.spec.models import MODELS
@@ -57,7 +57,7 @@ def found_actions(check: NamedCheck) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Step:
+class ReplayedStep:
     """One step of a model: the state it ends in, typed, and what it does."""
 
     rule: Rule
@@ -65,7 +65,7 @@ class Step:
     state: Any
 
 
-class Follower:
+class LedFollower:
     """Follows actions in a model, and on the implementation beside it."""
 
     def __init__(self, spec: Spec, bounds: Mapping[str, int], start: int) -> None:
@@ -101,7 +101,7 @@ def test_the_implementation_fails_in_the_same_way(name: str, claim: str) -> None
     """With the switch, each step leads the implementation where it leads the model, and the last one breaks the claim."""
     check, actions = CHECKS[name], golden_actions(name, claim)
     assert len(actions["actions"]) + 1 == check.expected.traces[claim]
-    follower = Follower(check.spec, check.bounds, actions["start"])
+    follower = LedFollower(check.spec, check.bounds, actions["start"])
     with stage(check.spec, check.bounds) as projection:
         projection.load(follower.plain())
         before = found = follower.plain()
@@ -120,7 +120,7 @@ def test_the_implementation_fails_in_the_same_way(name: str, claim: str) -> None
 def test_fixed_survives(name: str, claim: str) -> None:
     """The same actions on `fixed` break no promise anywhere; one whose guards do not hold in the state reached is left out."""
     check, actions = CHECKS[name], golden_actions(name, claim)
-    follower = Follower(FIXED, check.bounds, actions["start"])
+    follower = LedFollower(FIXED, check.bounds, actions["start"])
     done = []
     with stage(FIXED, check.bounds) as projection:
         projection.load(follower.plain())

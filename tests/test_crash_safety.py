@@ -16,13 +16,13 @@ from random import Random
 from typing import Any, Literal
 
 import pytest
-from test_data_plane import Brokers, P
+from test_data_plane import DataPlanes, P
 from test_log import MEMORY, batch, values
 
 from kafka_spec.impl.log.log import LogConfig, PartitionLog
 from kafka_spec.impl.log.manager import LogManager
 from kafka_spec.impl.protocol.data_requests import Produced
-from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.spec.control.eras import FIXED
 
@@ -31,7 +31,7 @@ Values = list[bytes | None]
 
 
 @dataclass(frozen=True)
-class Event:
+class DiskEvent:
     """Something that happens to a disk. `data` is written at a file's end; `size` is what a file is truncated to."""
 
     kind: Kind
@@ -50,7 +50,7 @@ class Recorder:
     """Writes down what happens below a folder; at the event number `cut` the power is lost."""
 
     root: Path
-    events: list[Event] = field(default_factory=list)
+    events: list[DiskEvent] = field(default_factory=list)
     cut: int = -1
 
     @contextmanager
@@ -68,7 +68,7 @@ class Recorder:
         if not path.is_relative_to(self.root):
             return
         target = target.relative_to(self.root) if kind == "rename" else target
-        self.events.append(Event(kind, path.relative_to(self.root), data, size, target))
+        self.events.append(DiskEvent(kind, path.relative_to(self.root), data, size, target))
         if len(self.events) == self.cut:
             raise PowerLoss
 
@@ -140,14 +140,14 @@ class File:
     flushed: bytes | None = b""
 
 
-class Disk:
+class RecordedDisk:
     """The files of a disk after some events: by the names that they have, and by those that were flushed."""
 
     def __init__(self) -> None:
         self.names: dict[Path, File] = {Path(): File(None, None)}
         self.flushed_names = dict(self.names)
 
-    def happen(self, event: Event) -> None:
+    def happen(self, event: DiskEvent) -> None:
         """Have an event happen."""
         if event.kind == "make":
             self.names[event.path] = File(None, None)
@@ -220,7 +220,7 @@ def _some(file: File, random: Random) -> bytes | None:
 
 
 @dataclass(frozen=True)
-class Step:
+class RecordedStep:
     """One step of the run: the events up to its end, what the log held then, and how much of that was flushed."""
 
     events: int
@@ -229,12 +229,12 @@ class Step:
 
 
 @dataclass
-class Run:
+class RecordedRun:
     """A short run of three brokers, of which broker 2's disk is written down."""
 
-    cluster: Brokers
+    cluster: DataPlanes
     recorder: Recorder
-    steps: list[Step] = field(default_factory=list)
+    steps: list[RecordedStep] = field(default_factory=list)
     acknowledged: list[bytes] = field(default_factory=list)
     produced: int = 0
 
@@ -264,7 +264,7 @@ class Run:
         if 2 in self.cluster.planes and P in self.cluster.planes[2].replicas.partitions:
             log = self.cluster.partition(2).log
             if log is not None:
-                self.steps.append(Step(len(self.recorder.events), values(log), values(log, end=log.recovery_point)))
+                self.steps.append(RecordedStep(len(self.recorder.events), values(log), values(log, end=log.recovery_point)))
 
     def go(self) -> None:
         """Follow, lead, roll, checkpoint, write what nobody follows, truncate it, start again after a clean end, and go on."""
@@ -291,12 +291,12 @@ class Run:
         self.note()
 
 
-def begin(folder: Path, cut: int = -1) -> Run:
+def begin(folder: Path, cut: int = -1) -> RecordedRun:
     """Return a run that is still to go."""
     small = LogConfig(segment_bytes=250, index_interval_bytes=80)
     settings = Settings(replica_fetch_wait_max_ms=0)
-    cluster = Brokers(folder, FIXED, settings, small)
-    return Run(cluster, Recorder(folder / "2", cut=cut))
+    cluster = DataPlanes(folder, FIXED, settings, small)
+    return RecordedRun(cluster, Recorder(folder / "2", cut=cut))
 
 
 @pytest.fixture
@@ -307,7 +307,7 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.fixture
-def run(folder: Path) -> Iterator[Run]:
+def run(folder: Path) -> Iterator[RecordedRun]:
     """Return a run that is over."""
     made = begin(folder / "run")
     with made.recorder.recording():
@@ -361,12 +361,12 @@ def is_prefix(short: Values, long: Values) -> bool:
     return long[: len(short)] == short
 
 
-def test_a_crash_at_every_byte(run: Run, folder: Path) -> None:
+def test_a_crash_at_every_byte(run: RecordedRun, folder: Path) -> None:
     """Wherever the process ends, the log holds what it held before or after the step it was in, or something between."""
-    disk, place, cuts = Disk(), folder / "cut", 0
+    disk, place, cuts = RecordedDisk(), folder / "cut", 0
     place.mkdir()
     steps = iter(run.steps)
-    before, after = Step(0, [], []), next(steps)
+    before, after = RecordedStep(0, [], []), next(steps)
     for number, event in enumerate(run.recorder.events, 1):
         while number > after.events:
             before, after = after, next(steps)
@@ -398,12 +398,12 @@ LOSSES = ("nothing", "names", "zeros", *(f"some {number}" for number in range(4)
 
 
 @pytest.mark.parametrize("how", LOSSES)
-def test_a_power_loss_at_every_write(run: Run, folder: Path, how: str) -> None:
+def test_a_power_loss_at_every_write(run: RecordedRun, folder: Path, how: str) -> None:
     """Whenever the power goes, the log can be read; what was flushed is there, and it holds nothing that it never held."""
-    disk, place, random = Disk(), folder / "cut", Random(how)
+    disk, place, random = RecordedDisk(), folder / "cut", Random(how)
     place.mkdir()
     steps = iter(run.steps)
-    before, after = Step(0, [], []), next(steps)
+    before, after = RecordedStep(0, [], []), next(steps)
     held_before: list[Values] = [[]]
     for number, event in enumerate(run.recorder.events, 1):
         while number > after.events:
@@ -434,7 +434,7 @@ def lose_power(folder: Path, cut: int, how: str) -> None:
     made = begin(folder, cut)
     with made.recorder.recording(), pytest.raises(PowerLoss):
         made.go()
-    cluster, disk = made.cluster, Disk()
+    cluster, disk = made.cluster, RecordedDisk()
     for event in made.recorder.events:
         disk.happen(event)
     if 2 in cluster.planes:
@@ -448,7 +448,7 @@ def lose_power(folder: Path, cut: int, how: str) -> None:
     leader = cluster.state().leader
     cluster.sync(1, 3)
     made.produced += 1
-    assert cluster.produce(leader, b"after") == [Produced(Code.NONE, len(cluster.log(leader)) - 1)]
+    assert cluster.produce(leader, b"after") == [Produced(ErrorCode.NONE, len(cluster.log(leader)) - 1)]
     cluster.sync(1, 3)
     cluster.start(2)
     cluster.elect(leader, cluster.state().isr)

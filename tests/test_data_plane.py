@@ -13,7 +13,7 @@ from test_log import MEMORY, batch, values
 from kafka_spec.impl.broker.data_plane import DataPlane
 from kafka_spec.impl.broker.fetcher import FollowersRequest
 from kafka_spec.impl.broker.isr import IsrWrite
-from kafka_spec.impl.broker.partition import UNKNOWN_END, Follower, Partition
+from kafka_spec.impl.broker.partition import UNKNOWN_END, Follower, HostedPartition
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.memory import Ensemble, Loss, MemorySession
@@ -40,7 +40,7 @@ from kafka_spec.impl.protocol.data_requests import (
     Produced,
     ProduceRequest,
 )
-from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.responses import ControllerResponse
 from kafka_spec.impl.protocol.settings import Settings
@@ -53,7 +53,7 @@ P = TopicPartition("orders", 0)
 BROKERS = (1, 2, 3)
 
 
-class Brokers:
+class DataPlanes:
     """Brokers 1, 2 and 3 with one partition, and in place of a controller the test, which writes the state znode and tells them."""
 
     def __init__(self, folder: Path, era: Spec, settings: Settings, config: LogConfig | None) -> None:
@@ -115,7 +115,7 @@ class Brokers:
         first = sorted((number for number in told if number in self.planes), key=lambda number: number != leader)
         return {number: self.planes[number].replicas.handle(request, 12, self.now) for number in first}
 
-    def partition(self, number: int) -> Partition:
+    def partition(self, number: int) -> HostedPartition:
         """Return a broker's partition."""
         return self.planes[number].replicas.partitions[P]
 
@@ -181,13 +181,13 @@ class Brokers:
 
 
 @pytest.fixture
-def brokers() -> Iterator[Callable[..., Brokers]]:
+def brokers() -> Iterator[Callable[..., DataPlanes]]:
     """Return a function that starts three brokers."""
-    made: list[Brokers] = []
+    made: list[DataPlanes] = []
     with tempfile.TemporaryDirectory(dir=MEMORY) as name:
 
-        def start(era: Spec = FIXED, config: LogConfig | None = None, **settings: int) -> Brokers:
-            made.append(Brokers(Path(name) / str(len(made)), era, Settings(replica_fetch_wait_max_ms=10, **settings), config))
+        def start(era: Spec = FIXED, config: LogConfig | None = None, **settings: int) -> DataPlanes:
+            made.append(DataPlanes(Path(name) / str(len(made)), era, Settings(replica_fetch_wait_max_ms=10, **settings), config))
             return made[-1]
 
         yield start
@@ -195,17 +195,17 @@ def brokers() -> Iterator[Callable[..., Brokers]]:
             one.close()
 
 
-Start = Callable[..., Brokers]
+Start = Callable[..., DataPlanes]
 
 
 def test_replication(brokers: Start) -> None:
     """What is produced reaches the followers by fetches; the high watermark follows, first the leader's, then theirs."""
     cluster = brokers()
     cluster.elect(1)
-    assert cluster.produce(1, b"a", b"b") == [Produced(Code.NONE, 0)]
-    assert cluster.produce(1, b"c") == [Produced(Code.NONE, 2)]
+    assert cluster.produce(1, b"a", b"b") == [Produced(ErrorCode.NONE, 0)]
+    assert cluster.produce(1, b"c") == [Produced(ErrorCode.NONE, 2)]
     assert cluster.partition(1).high_watermark == 0
-    assert cluster.consume(1) == [Fetched(Code.NONE, 0, 0, b"")]
+    assert cluster.consume(1) == [Fetched(ErrorCode.NONE, 0, 0, b"")]
     cluster.sync(2)
     assert cluster.partition(1).high_watermark == 0
     cluster.sync(2, 3)
@@ -214,7 +214,7 @@ def test_replication(brokers: Start) -> None:
     assert [cluster.partition(number).high_watermark for number in BROKERS] == [3, 3, 3]
     (fetched,) = cluster.consume(1)
     log = cluster.partition(1).log
-    assert log is not None and fetched == Fetched(Code.NONE, 3, 0, log.read(0, 1 << 20))
+    assert log is not None and fetched == Fetched(ErrorCode.NONE, 3, 0, log.read(0, 1 << 20))
 
 
 def test_acks(brokers: Start) -> None:
@@ -222,13 +222,13 @@ def test_acks(brokers: Start) -> None:
     cluster = brokers()
     cluster.elect(1)
     assert cluster.produce(1, b"a", acks=0) == []
-    assert cluster.produce(1, b"b", acks=1) == [Produced(Code.NONE, 1)]
+    assert cluster.produce(1, b"b", acks=1) == [Produced(ErrorCode.NONE, 1)]
     answers = cluster.produce(1, b"c", b"d", acks=-1)
-    assert cluster.produce(1, b"e", acks=2) == [Produced(Code.INVALID_REQUIRED_ACKS)]
+    assert cluster.produce(1, b"e", acks=2) == [Produced(ErrorCode.INVALID_REQUIRED_ACKS)]
     cluster.sync(2)
     assert (answers, len(cluster.planes[1].produces)) == ([], 1)
     cluster.sync(3)
-    assert (answers, len(cluster.planes[1].produces)) == ([Produced(Code.NONE, 2)], 0)
+    assert (answers, len(cluster.planes[1].produces)) == ([Produced(ErrorCode.NONE, 2)], 0)
     assert cluster.log(3) == [b"a", b"b", b"c", b"d"]
 
 
@@ -236,7 +236,7 @@ def test_alone_in_the_isr(brokers: Start) -> None:
     """A leader that is the whole ISR commits what it appends, so acks=all is answered at once."""
     cluster = brokers()
     cluster.elect(1, isr=(1,))
-    assert cluster.produce(1, b"a", acks=-1) == [Produced(Code.NONE, 0)]
+    assert cluster.produce(1, b"a", acks=-1) == [Produced(ErrorCode.NONE, 0)]
     assert cluster.partition(1).high_watermark == 1
 
 
@@ -244,9 +244,9 @@ def test_produce_is_refused(brokers: Start) -> None:
     """Nothing is appended for a partition that is unknown, not hosted, led by another, or for junk; each has Kafka's code."""
     cluster = brokers()
     cluster.elect(1, told=(1, 2))
-    assert cluster.produce(1, b"a", partition=TopicPartition("none", 0)) == [Produced(Code.UNKNOWN_TOPIC_OR_PARTITION)]
-    assert cluster.produce(3, b"a") == cluster.produce(2, b"a") == [Produced(Code.NOT_LEADER_OR_FOLLOWER)]
-    for junk, code in ((b"junk", Code.CORRUPT_MESSAGE), (b"", Code.INVALID_RECORD)):
+    assert cluster.produce(1, b"a", partition=TopicPartition("none", 0)) == [Produced(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]
+    assert cluster.produce(3, b"a") == cluster.produce(2, b"a") == [Produced(ErrorCode.NOT_LEADER_OR_FOLLOWER)]
+    for junk, code in ((b"junk", ErrorCode.CORRUPT_MESSAGE), (b"", ErrorCode.INVALID_RECORD)):
         answers: list[Produced] = []
         request = ProduceRequest(1, {P: junk})
         cluster.planes[1].handle_produce(request, cluster.now, lambda done, answers=answers: answers.append(done[P]))
@@ -262,9 +262,9 @@ def test_min_insync_replicas(brokers: Start) -> None:
     assert cluster.planes[1].try_shrink_isr(P, (2,), cluster.now) == IsrWrite.WRITTEN
     assert answers == []
     assert cluster.planes[1].advance_high_watermark(P, cluster.now + 30_001)
-    assert answers == [Produced(Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND)]
-    assert cluster.produce(1, b"b", acks=-1) == [Produced(Code.NOT_ENOUGH_REPLICAS)]
-    assert cluster.produce(1, b"c", acks=1) == [Produced(Code.NONE, 1)]
+    assert answers == [Produced(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)]
+    assert cluster.produce(1, b"b", acks=-1) == [Produced(ErrorCode.NOT_ENOUGH_REPLICAS)]
+    assert cluster.produce(1, b"c", acks=1) == [Produced(ErrorCode.NONE, 1)]
     assert cluster.log(1) == [b"a", b"c"]
 
 
@@ -277,10 +277,10 @@ def test_a_produce_waits_in_vain(brokers: Start) -> None:
     assert late == []
     assert cluster.planes[1].next_tick(cluster.now + 999) == cluster.now + 1_000
     cluster.planes[1].tick(cluster.now + 1_000)
-    assert late == [Produced(Code.REQUEST_TIMED_OUT)]
+    assert late == [Produced(ErrorCode.REQUEST_TIMED_OUT)]
     lost = cluster.produce(1, b"b", acks=-1)
     cluster.elect(2, told=(1,))
-    assert lost == [Produced(Code.NOT_LEADER_OR_FOLLOWER)]
+    assert lost == [Produced(ErrorCode.NOT_LEADER_OR_FOLLOWER)]
     cluster.planes[1].tick(cluster.now + 9_000)
     assert (len(late), len(lost)) == (1, 1)
 
@@ -293,7 +293,7 @@ def test_one_partition_of_two_is_refused(brokers: Start) -> None:
     request = ProduceRequest(-1, {P: batch(b"a"), TopicPartition("none", 0): batch(b"b")})
     cluster.planes[1].handle_produce(request, cluster.now, answers.append)
     cluster.sync(2, 3)
-    assert answers == [{P: Produced(Code.NONE, 0), TopicPartition("none", 0): Produced(Code.UNKNOWN_TOPIC_OR_PARTITION)}]
+    assert answers == [{P: Produced(ErrorCode.NONE, 0), TopicPartition("none", 0): Produced(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)}]
 
 
 # Fetching
@@ -308,7 +308,7 @@ def test_a_consumer_waits_for_the_high_watermark(brokers: Start) -> None:
     cluster.planes[1].tick(cluster.now + 99)
     assert early == []
     cluster.planes[1].tick(cluster.now + 100)
-    assert early == [Fetched(Code.NONE, 0, 0, b"")]
+    assert early == [Fetched(ErrorCode.NONE, 0, 0, b"")]
     late = cluster.consume(1, max_wait_ms=100_000)
     cluster.sync(2, 3)
     assert [fetched.high_watermark for fetched in late] == [1]
@@ -326,7 +326,7 @@ def test_a_followers_fetch_waits_for_an_append(brokers: Start) -> None:
     cluster.planes[1].handle_fetch(request, cluster.now, answers.append)
     assert answers == []
     cluster.produce(1, b"a")
-    assert [fetched[P].error for fetched in answers] == [Code.NONE]
+    assert [fetched[P].error for fetched in answers] == [ErrorCode.NONE]
     assert answers[0][P].records
 
 
@@ -337,7 +337,7 @@ def test_a_fetch_hears_that_leadership_is_lost(brokers: Start, change: str) -> N
     cluster.elect(1)
     answers = cluster.consume(1, max_wait_ms=100_000, epoch=-1 if change == "leader" else 0)
     cluster.elect(2 if change == "leader" else 1, told=(1,))
-    code = Code.NOT_LEADER_OR_FOLLOWER if change == "leader" else Code.FENCED_LEADER_EPOCH
+    code = ErrorCode.NOT_LEADER_OR_FOLLOWER if change == "leader" else ErrorCode.FENCED_LEADER_EPOCH
     assert [fetched.error for fetched in answers] == [code]
 
 
@@ -361,8 +361,8 @@ def test_fetches_out_of_range(brokers: Start) -> None:
     cluster = brokers()
     cluster.elect(1)
     cluster.produce(1, b"a", b"b")
-    assert cluster.consume(1, 2) == [Fetched(Code.NONE, 0, 0, b"")]
-    assert cluster.consume(1, 3) == [Fetched(Code.OFFSET_OUT_OF_RANGE)]
+    assert cluster.consume(1, 2) == [Fetched(ErrorCode.NONE, 0, 0, b"")]
+    assert cluster.consume(1, 3) == [Fetched(ErrorCode.OFFSET_OUT_OF_RANGE)]
 
 
 @pytest.mark.parametrize(("era", "checked"), [(FIXED, True), (ERA_2_8, True), (ERA_0_10, False)], ids=["fixed", "2.8", "0.10"])
@@ -371,8 +371,13 @@ def test_leader_epochs_are_compared(brokers: Start, era: Spec, checked: bool) ->
     cluster = brokers(era)
     for _ in range(3):
         cluster.elect(1, told=(1, 2))
-    for leader, otherwise in ((1, Code.NONE), (2, Code.NOT_LEADER_OR_FOLLOWER)):
-        for epoch, refusal in ((-1, otherwise), (1, Code.FENCED_LEADER_EPOCH), (2, otherwise), (3, Code.UNKNOWN_LEADER_EPOCH)):
+    for leader, otherwise in ((1, ErrorCode.NONE), (2, ErrorCode.NOT_LEADER_OR_FOLLOWER)):
+        for epoch, refusal in (
+            (-1, otherwise),
+            (1, ErrorCode.FENCED_LEADER_EPOCH),
+            (2, otherwise),
+            (3, ErrorCode.UNKNOWN_LEADER_EPOCH),
+        ):
             code = refusal if checked else otherwise
             plane = cluster.planes[leader]
             assert [fetched.error for fetched in cluster.consume(leader, epoch=epoch)] == [code]
@@ -396,9 +401,9 @@ def test_offsets_are_listed(brokers: Start) -> None:
     assert (listed(EARLIEST).offset, listed(LATEST).offset, listed(LATEST, 2).offset, listed(0).offset) == (0, 1, 2, 0)
     assert (listed(50).offset, listed(50, 2).offset, listed(51, 2).offset) == (-1, 1, -1)
     cluster.elect(1)
-    assert (listed(LATEST), listed(LATEST, 2)) == (ListedOffset(Code.OFFSET_NOT_AVAILABLE), ListedOffset(Code.NONE, 2))
+    assert (listed(LATEST), listed(LATEST, 2)) == (ListedOffset(ErrorCode.OFFSET_NOT_AVAILABLE), ListedOffset(ErrorCode.NONE, 2))
     cluster.sync(2, 3)
-    assert (listed(LATEST), listed(50)) == (ListedOffset(Code.NONE, 2), ListedOffset(Code.NONE, 1))
+    assert (listed(LATEST), listed(50)) == (ListedOffset(ErrorCode.NONE, 2), ListedOffset(ErrorCode.NONE, 1))
 
 
 def test_a_stranger_fetches(brokers: Start) -> None:
@@ -408,7 +413,7 @@ def test_a_stranger_fetches(brokers: Start) -> None:
     cluster.produce(1, b"a")
     answers: list[Any] = []
     cluster.planes[1].handle_fetch(FetchRequest(9, 1, {P: FetchPosition(0)}, 0), cluster.now, answers.append)
-    assert answers == [{P: Fetched(Code.NONE, 0, 0, b"")}]
+    assert answers == [{P: Fetched(ErrorCode.NONE, 0, 0, b"")}]
     assert sorted(cluster.partition(1).followers) == [2, 3]
 
 

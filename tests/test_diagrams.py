@@ -16,12 +16,12 @@ from lxml import etree
 from machines import machines
 
 from kafka_spec import MODELS
+from kafka_spec.diagrams.arrows import arrows, changes, choice_of, compared
 from kafka_spec.diagrams.dot import machine_dot, render
 from kafka_spec.diagrams.explored import NODES, explored_dot, explored_graph, explored_mermaid
-from kafka_spec.diagrams.machine import arrows, changes, choice_of, compared
 from kafka_spec.diagrams.markdown import changes_markdown, machine_markdown
 from kafka_spec.diagrams.mermaid import escaped, machine_mermaid
-from kafka_spec.diagrams.places import PLACES
+from kafka_spec.diagrams.positions import PLACES
 from kafka_spec.model_check import oracle
 from kafka_spec.spec.models import MACHINES
 from kafka_spec.spec.partition import PARTITION

@@ -22,7 +22,7 @@ from jsonschema import Draft202012Validator
 from machines import machines
 
 import kafka_spec
-from kafka_spec.diagrams.lend import tla_text, transitions_text
+from kafka_spec.diagrams.exports import tla_text, transitions_text
 from kafka_spec.spec.exchange import MOST_ROWS, MOST_STATES, Unbound, load_table, member_docs, table_plain, table_text
 from kafka_spec.spec.models import MACHINES
 from kafka_spec.spec.partition import PARTITION

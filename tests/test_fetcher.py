@@ -23,7 +23,7 @@ from kafka_spec.impl.protocol.data_requests import (
     OffsetsForLeaderEpochRequest,
     Produced,
 )
-from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.spec.control.eras import BUG, ERA_0_10, FIXED
 from kafka_spec.spec.control.state import LogEntry
 from kafka_spec.spec.log import divergence_offset, truncation_after_answer
@@ -64,9 +64,15 @@ def test_old_eras_only_fetch(brokers: Start) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [Code.UNKNOWN_LEADER_EPOCH, Code.NOT_LEADER_OR_FOLLOWER, Code.UNKNOWN_TOPIC_OR_PARTITION, Code.KAFKA_STORAGE_ERROR]
+    "error",
+    [
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    ],
 )
-def test_errors_delay(brokers: Start, error: Code) -> None:
+def test_errors_delay(brokers: Start, error: ErrorCode) -> None:
     """After most errors, and after a lost connection, a partition waits before it is asked for again."""
     cluster = brokers(replica_fetch_backoff_ms=100)
     cluster.elect(1)
@@ -110,7 +116,7 @@ def test_late_answers_are_ignored(brokers: Start) -> None:
         request = fetchers.next_request(1, cluster.now)
         assert request is not None
         answer = cluster.answer(1, request)
-        assert answer[P].error == Code.NONE and answer[P].records
+        assert answer[P].error == ErrorCode.NONE and answer[P].records
         cluster.elect(leader, told=(1, 2) if leader == 1 else (2,))
         fetchers.take(1, answer, cluster.now)
         assert (cluster.log(2), cluster.planes[2].replicas.fetchers[P].phase) == ([], Phase.TRUNCATING)
@@ -177,7 +183,7 @@ def test_several_partitions_share_a_request(brokers: Start) -> None:
     request = fetchers.next_request(1, cluster.now)
     assert request is not None
     assert list(request.partitions) == [P, other]
-    fetchers.take(1, {P: Fetched(Code.NONE, 0, 0), other: Fetched(Code.UNKNOWN_TOPIC_OR_PARTITION)}, cluster.now)
+    fetchers.take(1, {P: Fetched(ErrorCode.NONE, 0, 0), other: Fetched(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)}, cluster.now)
     request = fetchers.next_request(1, cluster.now)
     assert request is not None
     assert list(request.partitions) == [P]
@@ -201,7 +207,7 @@ def test_kip_101(brokers: Start, era: Spec, kept: bool) -> None:
     request = cluster.planes[2].fetchers.next_request(1, cluster.now)
     assert isinstance(request, FetchRequest)
     cluster.planes[1].handle_fetch(request, cluster.now, lambda _: None)
-    assert answers == [Produced(Code.NONE, 1)]
+    assert answers == [Produced(ErrorCode.NONE, 1)]
     cluster.crash(2)
     cluster.start(2)
     cluster.elect(1, isr=(1, 2))
@@ -228,7 +234,7 @@ def test_kip_279(brokers: Start, answers_epochs: bool) -> None:
         assert request is not None
         answer = cluster.answer(1, request)[P]
         assert isinstance(answer, EpochEnd)
-        told = answer if answers_epochs else EpochEnd(Code.NONE, -1, answer.end_offset)
+        told = answer if answers_epochs else EpochEnd(ErrorCode.NONE, -1, answer.end_offset)
         cluster.planes[2].fetchers.take(1, {P: told}, cluster.now)
         asked += 1
     cluster.sync(2)

@@ -13,7 +13,7 @@ import pytest
 
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.oracle import World
+from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.lint import source_of
 from kafka_spec.spec.table import Spec
 from tests import toys
@@ -61,7 +61,7 @@ def test_the_search_is_independent() -> None:
 @pytest.mark.parametrize("spec", toys.EXPLORABLE, ids=lambda spec: spec.name)
 def test_independent_search(spec: Spec, everything: bool) -> None:
     """The independent search finds on every toy what the oracle finds: counts, verdicts and the very steps."""
-    world = World(spec, {**toys.bounds_of(spec), **({"limit": 3} if spec in (toys.GRID, toys.GRID_TRAP) else {})})
+    world = ExecutableSpec(spec, {**toys.bounds_of(spec), **({"limit": 3} if spec in (toys.GRID, toys.GRID_TRAP) else {})})
     layout = Layout(world.space)
     plain = Independent(spec, world.bounds, lambda s: layout.fingerprint(layout.pack(s)), everything, 10**6, deadlock=False)
     result = oracle.explore(spec, world.bounds, everything=everything)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_spec.spec.decisions import BadVersion, Checked, EpochWatch, StopReplicaEpoch
+from kafka_spec.spec.decisions import BadVersionHandling, Checked, EpochWatch, StopReplicaEpoch
 from kafka_spec.spec.domain import BrokerSet
 from kafka_spec.spec.gates import (
     ErrorCode,
@@ -152,6 +152,6 @@ def test_what_is_found_in_zookeeper() -> None:
 
 def test_isr_writes_that_met_another_version() -> None:
     """Such a write is a success where the znode is read back and holds what was written."""
-    assert isr_write_took_effect(1, BadVersion.READ_BACK)
-    assert not isr_write_took_effect(0, BadVersion.READ_BACK)
-    assert not isr_write_took_effect(1, BadVersion.SKIPPED)
+    assert isr_write_took_effect(1, BadVersionHandling.READ_BACK)
+    assert not isr_write_took_effect(0, BadVersionHandling.READ_BACK)
+    assert not isr_write_took_effect(1, BadVersionHandling.SKIPPED)

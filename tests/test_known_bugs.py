@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from test_controller import Cluster, P
+from test_controller import P, SteppedCluster
 from test_replica_manager import Replicas
 
 from kafka_spec.impl.controller.broker_changes import BrokerChange
-from kafka_spec.impl.controller.controller import Controller
+from kafka_spec.impl.controller.controller import KafkaController
 from kafka_spec.impl.controller.controller_election import ControllerChange
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.spec.control.eras import BUG, FIXED
@@ -98,7 +98,7 @@ def follower_stops(era: Spec) -> bool:
         return P not in cluster.managers[2].fetchers
 
 
-def work(controller: Controller) -> None:
+def work(controller: KafkaController) -> None:
     """Let one controller work until it rests."""
     while controller.step():
         pass
@@ -106,7 +106,7 @@ def work(controller: Controller) -> None:
 
 def unfenced_write(era: Spec) -> bool:
     """An old controller that does not know it is replaced sees a broker die: does it leave the partition alone?"""
-    cluster = Cluster(4, era).settle().create((1, 2, 3))
+    cluster = SteppedCluster(4, era).settle().create((1, 2, 3))
     old, new = cluster.active, cluster.brokers[1].controller
     cluster.tools.delete(znodes.CONTROLLER)
     new.handle(ControllerChange())
@@ -123,7 +123,7 @@ def unfenced_write(era: Spec) -> bool:
 
 def two_step_election(era: Spec) -> bool:
     """A broker loses /controller right after it has created it: is the newest epoch that of the one who has it now?"""
-    cluster = Cluster(2, era)
+    cluster = SteppedCluster(2, era)
     first, second = (broker.controller for broker in cluster.brokers.values())
     first.step()
     cluster.tools.delete(znodes.CONTROLLER)
@@ -138,7 +138,7 @@ def two_step_election(era: Spec) -> bool:
 
 def unconditional_delete(era: Spec) -> bool:
     """A controller fails in its fail-over after another has been elected: is /controller still the other's?"""
-    cluster = Cluster(2, era).settle().create((0, 1))
+    cluster = SteppedCluster(2, era).settle().create((0, 1))
     cluster.kill(0)
     first = cluster.brokers[1].controller
     while first.life != ControllerState.LOADING:

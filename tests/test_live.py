@@ -22,7 +22,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from kafka_spec.conformance.replay.rules import do
 from kafka_spec.conformance.replay.steps import NotEnabled
 from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.oracle import World as Model
+from kafka_spec.model_check.oracle import ExecutableSpec as Model
 from kafka_spec.spec.bounds import HAPPENINGS
 from kafka_spec.spec.control.eras import BUG, FIXED
 from kafka_spec.spec.control.state import Role, World

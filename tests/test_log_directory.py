@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_data_plane import Brokers, P, Start, brokers
+from test_data_plane import DataPlanes, P, Start, brokers
 from test_log import batch
 from test_replica_manager import Replicas
 
@@ -28,7 +28,7 @@ from kafka_spec.impl.protocol.data_requests import (
     Produced,
     ProduceRequest,
 )
-from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.eras import BUG, FIXED
 from kafka_spec.spec.control.state import Role
@@ -51,7 +51,7 @@ def fail(monkeypatch: pytest.MonkeyPatch, broker: Path, name: str) -> None:
     monkeypatch.setattr(os, name, failing)
 
 
-def is_offline(cluster: Brokers, number: int) -> bool:
+def is_offline(cluster: DataPlanes, number: int) -> bool:
     """Whether a broker's replica is offline: without a log, fetching nothing, and refusing everybody with KAFKA_STORAGE_ERROR."""
     plane, manager = cluster.planes[number], cluster.planes[number].replicas
     if manager.role_of(P) != Role.OFFLINE:
@@ -59,7 +59,7 @@ def is_offline(cluster: Brokers, number: int) -> bool:
     assert manager.partitions[P].log is None
     assert P not in manager.fetchers
     assert manager.failures[P].errno in (errno.EIO, None)
-    refused = Code.KAFKA_STORAGE_ERROR
+    refused = ErrorCode.KAFKA_STORAGE_ERROR
     assert cluster.produce(number, b"more") == [Produced(refused)]
     assert cluster.consume(number) == [Fetched(refused)]
     assert plane.handle_offsets_for_leader_epoch(OffsetsForLeaderEpochRequest(9, {P: EpochPosition(0, 0)}))[P].error == refused
@@ -87,9 +87,9 @@ def test_an_append_fails(brokers: Start, monkeypatch: pytest.MonkeyPatch) -> Non
     reading = cluster.consume(1, max_wait_ms=100_000)
     with monkeypatch.context() as patch:
         fail(patch, cluster.folder / "1", "write")
-        assert cluster.produce(1, b"b") == [Produced(Code.KAFKA_STORAGE_ERROR)]
-    assert waiting == [Produced(Code.KAFKA_STORAGE_ERROR)]
-    assert reading == [Fetched(Code.KAFKA_STORAGE_ERROR)]
+        assert cluster.produce(1, b"b") == [Produced(ErrorCode.KAFKA_STORAGE_ERROR)]
+    assert waiting == [Produced(ErrorCode.KAFKA_STORAGE_ERROR)]
+    assert reading == [Fetched(ErrorCode.KAFKA_STORAGE_ERROR)]
     assert is_offline(cluster, 1)
     assert cluster.planes[2].replicas.role_of(P) == Role.FOLLOWER
 
@@ -128,7 +128,7 @@ def test_a_follower_fails(brokers: Start, monkeypatch: pytest.MonkeyPatch, era: 
         for _ in range(3):
             cluster.ask(2)
     at_once = era is not FIXED
-    assert answers[2].partitions == {P: Code.KAFKA_STORAGE_ERROR if at_once else Code.NONE}
+    assert answers[2].partitions == {P: ErrorCode.KAFKA_STORAGE_ERROR if at_once else ErrorCode.NONE}
     assert is_offline(cluster, 2)
     assert cluster.planes[2].fetchers.leaders() == ()
 
@@ -141,12 +141,12 @@ def test_a_broken_checkpoint(brokers: Start, leader: int) -> None:
     folder.mkdir(parents=True)
     (folder / checkpoint.LEADER_EPOCHS).write_text("7\n")
     answers = cluster.elect(leader)
-    assert answers[1].partitions == {P: Code.KAFKA_STORAGE_ERROR}
+    assert answers[1].partitions == {P: ErrorCode.KAFKA_STORAGE_ERROR}
     assert is_offline(cluster, 1)
     other = TopicPartition("orders", 1)
     state = next(iter(cluster.requests[-1].partitions.values()))
     manager = cluster.planes[1].replicas
-    assert manager.handle(LeaderAndIsrRequest(5, 7, -1, {other: state}, ())).partitions == {other: Code.NONE}
+    assert manager.handle(LeaderAndIsrRequest(5, 7, -1, {other: state}, ())).partitions == {other: ErrorCode.NONE}
 
 
 def test_high_watermarks_cannot_be_written(brokers: Start, monkeypatch: pytest.MonkeyPatch) -> None:

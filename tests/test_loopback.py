@@ -19,14 +19,14 @@ from kafka_spec.impl.protocol import controller_requests as requests
 from kafka_spec.impl.protocol import data_requests as data
 from kafka_spec.impl.protocol import responses
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrState, Leadership, StopReplicaState, UpdateMetadataState
-from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.responses import ControllerResponse
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run import wire
 from kafka_spec.impl.run.loopback import HOST, ClusterThread, LoopbackProcess, run_on_loopback
 from kafka_spec.impl.run.options import Options
-from kafka_spec.impl.run.tasks import Call, Task
+from kafka_spec.impl.run.tasks import RemoteCall, Task
 from kafka_spec.impl.run.wire import Frame, Malformed, decode, encode
 
 P = TopicPartition("orders", 3)
@@ -46,14 +46,16 @@ EXAMPLES: list[Any] = [
     data.MetadataRequest(None),
     data.ControlledShutdownRequest(1, 50),
     data.ElectLeadersRequest((P,)),
-    ControllerResponse(Code.NONE, {P: Code.KAFKA_STORAGE_ERROR}),
-    responses.ProduceResponse({P: data.Produced(Code.NONE, 3)}),
-    responses.FetchResponse({P: data.Fetched(Code.NONE, 4, 0, b"\x00\xff")}),
-    responses.OffsetsForLeaderEpochResponse({P: data.EpochEnd(Code.NONE, 3, 17)}),
-    responses.ListOffsetsResponse({P: data.ListedOffset(Code.NONE, 17)}),
-    data.Metadata(BROKERS, 1, {P: data.PartitionMetadata(Code.LEADER_NOT_AVAILABLE, HELD, (1, 2), ())}, {"x": Code.INVALID_CONFIG}),
-    data.ControlledShutdownResponse(Code.NONE, (P,)),
-    responses.ElectLeadersResponse({P: Code.ELECTION_NOT_NEEDED}),
+    ControllerResponse(ErrorCode.NONE, {P: ErrorCode.KAFKA_STORAGE_ERROR}),
+    responses.ProduceResponse({P: data.Produced(ErrorCode.NONE, 3)}),
+    responses.FetchResponse({P: data.Fetched(ErrorCode.NONE, 4, 0, b"\x00\xff")}),
+    responses.OffsetsForLeaderEpochResponse({P: data.EpochEnd(ErrorCode.NONE, 3, 17)}),
+    responses.ListOffsetsResponse({P: data.ListedOffset(ErrorCode.NONE, 17)}),
+    data.Metadata(
+        BROKERS, 1, {P: data.PartitionMetadata(ErrorCode.LEADER_NOT_AVAILABLE, HELD, (1, 2), ())}, {"x": ErrorCode.INVALID_CONFIG}
+    ),
+    data.ControlledShutdownResponse(ErrorCode.NONE, (P,)),
+    responses.ElectLeadersResponse({P: ErrorCode.ELECTION_NOT_NEEDED}),
 ]
 
 
@@ -94,7 +96,7 @@ def test_a_stranger_does_not_travel() -> None:
         (b'[1,"ProduceRequest",[1,[[["orders",3],"%%%"]],0]]', "is '%%%', which is no base64"),
         (b'[1,"ProduceRequest",[1,[[["orders",3],7]],0]]', "is 7, where bytes as base64 should be"),
         (b'[1,"ProduceRequest",[1,[[["orders"],""]],0]]', "where a list of 2 should be"),
-        (b'[1,"ControllerResponse",[4711,[]]]', "ControllerResponse.error is 4711, which is no Code"),
+        (b'[1,"ControllerResponse",[4711,[]]]', "ControllerResponse.error is 4711, which is no ErrorCode"),
         (b'[1,"ControllerResponse",[0,{}]]', "ControllerResponse.partitions is {}, where a list should be"),
     ],
 )
@@ -166,13 +168,13 @@ def test_a_cluster_on_sockets(tmp_path: Path) -> None:
 
 def test_an_error_in_a_task_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error that no task may have ends the run with that error."""
-    from kafka_spec.impl.run.node import Node
+    from kafka_spec.impl.run.running_broker import RunningBroker
 
-    def broken(self: Node) -> Any:
+    def broken(self: RunningBroker) -> Any:
         raise ZeroDivisionError
         yield
 
-    monkeypatch.setattr(Node, "tick", broken)
+    monkeypatch.setattr(RunningBroker, "tick", broken)
     with pytest.raises(ZeroDivisionError):
         asyncio.run(run_on_loopback(Options(seconds=0.1, faults=(), real=True), tmp_path, Ensemble()))
 
@@ -182,7 +184,7 @@ def test_a_connection_lives_until_its_reader_ends() -> None:
     complaints: list[str] = []
 
     def asks() -> Task:
-        yield Call(0, data.MetadataRequest(None), timeout=0.05)
+        yield RemoteCall(0, data.MetadataRequest(None), timeout=0.05)
 
     async def hear(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError):

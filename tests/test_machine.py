@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_spec.impl.controller.state_change_lines import ControllerLines, state_name
-from kafka_spec.impl.machine import Attempt, Running, build, effect, guard
+from kafka_spec.impl.machine import FireResult, Running, build, effect, guard
 from kafka_spec.impl.protocol.controller_requests import Leadership
-from kafka_spec.impl.protocol.state_change_log import Level, StateChangeLog
+from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.partition import PARTITION, PartitionState
 from kafka_spec.spec.replica import REPLICA, REPLICA_0_10, ReplicaState
@@ -53,10 +53,10 @@ class House:
     wrong: bool = False
     stuck: bool = False
     noted: list[str] = field(default_factory=list)
-    attempts: list[Attempt] = field(default_factory=list)
+    attempts: list[FireResult] = field(default_factory=list)
     again: Any = None
 
-    def attempted(self, attempt: Attempt) -> None:
+    def attempted(self, attempt: FireResult) -> None:
         self.attempts.append(attempt)
 
     @effect
@@ -408,7 +408,9 @@ class FifthController:
         return Leadership(1, 4, (1, 2), 9, 7)
 
 
-def kafka(lines: list[str], level: Level = Level.TRACE, replicas: Machine = REPLICA) -> tuple[Facts, Running[Any], Running[Any]]:
+def kafka(
+    lines: list[str], level: LogLevel = LogLevel.TRACE, replicas: Machine = REPLICA
+) -> tuple[Facts, Running[Any], Running[Any]]:
     """Return an actor with Kafka's two machines, which log into `lines`."""
     log = StateChangeLog(lines.append, lambda: 1610000000.0426, level)
     facts = Facts()
@@ -484,7 +486,7 @@ def test_a_new_replica_that_leads_is_logged_with_kafkas_wrong_target() -> None:
 def test_default_level_since_2_6() -> None:
     """At level INFO replicas leave no line, as in the logs of 2.6 and later; initialisations never do."""
     lines: list[str] = []
-    facts, partitions, replicas = kafka(lines, Level.INFO)
+    facts, partitions, replicas = kafka(lines, LogLevel.INFO)
     facts.true |= {"replica_is_live"}
     replicas.fire("startup", ORDERS, 1)
     replicas.fire("online_replica", ORDERS, 1)

@@ -19,7 +19,7 @@ from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.check import Expectation, check, compare
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, resident_bytes
-from kafka_spec.model_check.oracle import World
+from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.recovery import PIECE, Recovery
 from kafka_spec.model_check.report.plain import model_plain, result_plain
 from kafka_spec.model_check.report.text import model_text, result_text, story_text, trace_text
@@ -50,7 +50,7 @@ def run(explore: Explore, spec: Spec, **other: Any) -> Exploration:
 
 def end_of(result: Exploration, claim: str) -> Any:
     """Return the last state of a finding."""
-    world, finding = World(result.spec, result.bounds), result.findings[claim]
+    world, finding = ExecutableSpec(result.spec, result.bounds), result.findings[claim]
     state = world.initial()[finding.start]
     for number in finding.actions:
         rule, binding = world.actions.decode(number)
@@ -92,7 +92,7 @@ def test_a_bounded_step_leaves_it_undecided(explore: Explore, spec: Spec, rule: 
 def test_the_first_of_several_in_a_level_is_told(explore: Explore) -> None:
     """Of four lost states in one level the one with the smallest fingerprint is found."""
     result = run(explore, toys.FALLS)
-    layout = embedded.Layout(World(toys.FALLS, {}).space)
+    layout = embedded.Layout(ExecutableSpec(toys.FALLS, {}).space)
 
     expected = min(range(2, 6), key=lambda at: layout.fingerprint(layout.pack(toys.Walker(at))))
     assert end_of(result, "Home").at == expected
@@ -351,7 +351,7 @@ def first_lost(bounds: dict[str, int], goal: str) -> tuple[int, int] | None:
         safe |= {node for node, to in protocol - cut if to in safe}
     level = {node for node in range(NODES) if bounds["starts"] >> node & 1}
     seen, depth = set(level), 0
-    layout = embedded.Layout(World(GRAPH, bounds).space)
+    layout = embedded.Layout(ExecutableSpec(GRAPH, bounds).space)
     while level:
         if lost := level - safe:
             return depth, min(lost, key=lambda node: layout.fingerprint(layout.pack(Node(node))))

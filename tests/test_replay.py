@@ -16,7 +16,7 @@ from edges import fired, replay
 
 from kafka_spec.conformance.replay.rules import STEPS, step_of
 from kafka_spec.impl.broker.isr import IsrKeeper
-from kafka_spec.impl.broker.partition import Partition
+from kafka_spec.impl.broker.partition import HostedPartition
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.controller import zk_client
 from kafka_spec.impl.controller.request_batch import RequestBatch
@@ -151,18 +151,18 @@ def leader_only(patch: pytest.MonkeyPatch) -> None:
 
 def forgets_isr(patch: pytest.MonkeyPatch) -> None:
     """A leader takes all replicas for its ISR."""
-    lead = Partition.start_to_lead
+    lead = HostedPartition.start_to_lead
 
-    def led(partition: Partition, state: Any, led_before: bool, now: int) -> None:
+    def led(partition: HostedPartition, state: Any, led_before: bool, now: int) -> None:
         lead(partition, state, led_before, now)
         partition.isr = state.replicas
 
-    patch.setattr(Partition, "start_to_lead", led)
+    patch.setattr(HostedPartition, "start_to_lead", led)
 
 
 def keeps_its_log(patch: pytest.MonkeyPatch) -> None:
     """A follower does not truncate."""
-    patch.setattr(Partition, "truncate_to", lambda partition, offset: None)
+    patch.setattr(HostedPartition, "truncate_to", lambda partition, offset: None)
 
 
 def unfenced(patch: pytest.MonkeyPatch) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_controller import Cluster, P, Q
+from test_controller import P, Q, SteppedCluster
 from test_log import MEMORY, batch
 
-from kafka_spec.impl.broker.partition import UNKNOWN_END, FetchState, Partition, Phase
+from kafka_spec.impl.broker.partition import UNKNOWN_END, FetchState, HostedPartition, Phase
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.log import checkpoint
@@ -78,7 +78,7 @@ def stop(epoch: int, delete: bool = False) -> StopReplicaRequest:
     return StopReplicaRequest(5, 7, 50, {P: StopReplicaState(epoch, delete)})
 
 
-def ends(partition: Partition) -> dict[int, int]:
+def ends(partition: HostedPartition) -> dict[int, int]:
     """Return where a leader takes its followers' logs to end."""
     return {broker: follower.end for broker, follower in partition.followers.items()}
 
@@ -284,7 +284,7 @@ def test_recovery_points_hold_once(start: Start, folder: Path) -> None:
 # With controllers
 
 
-class Replicas(Cluster):
+class Replicas(SteppedCluster):
     """Brokers with controllers and replicas; requests take their time, and may come twice."""
 
     def __init__(self, count: int, seed: int = 0, era: Spec = FIXED, unclean: bool = False) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from test_data_plane import BROKERS, Brokers, P
+from test_data_plane import BROKERS, DataPlanes, P
 from test_log import MEMORY, batch
 
 from kafka_spec.impl.broker.fetcher import FollowersRequest
@@ -18,7 +18,7 @@ from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.log.log import LogConfig
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest
 from kafka_spec.impl.protocol.data_requests import Produced, ProduceRequest
-from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.spec.control.eras import FIXED
 
@@ -30,7 +30,7 @@ class ReplicatedLog(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(dir=MEMORY))
         small = LogConfig(segment_bytes=300, index_interval_bytes=80)
-        self.cluster = Brokers(self.folder, FIXED, Settings(min_insync_replicas=2, replica_fetch_wait_max_ms=0), small)
+        self.cluster = DataPlanes(self.folder, FIXED, Settings(min_insync_replicas=2, replica_fetch_wait_max_ms=0), small)
         self.controller: dict[int, list[LeaderAndIsrRequest]] = {number: [] for number in BROKERS}
         self.answers: dict[tuple[int, int], Any] = {}
         """What is on its way to a follower from a leader, None where the leader was not there."""
@@ -60,7 +60,7 @@ class ReplicatedLog(RuleBasedStateMachine):
         self.count += records
 
         def answered(done: dict[Any, Produced]) -> None:
-            if acks == -1 and done[P].error == Code.NONE:
+            if acks == -1 and done[P].error == ErrorCode.NONE:
                 self.acknowledged.extend(values)
 
         self.cluster.planes[broker].handle_produce(ProduceRequest(acks, {P: batch(*values)}), self.cluster.now, answered)
@@ -208,7 +208,7 @@ TestReplicatedLog = ReplicatedLog.TestCase
 def test_a_controller_writes_unconditionally_here() -> None:
     """The controller here raises the znode's version with each election, so that a leader that has not heard writes nothing."""
     folder = Path(tempfile.mkdtemp(dir=MEMORY))
-    cluster = Brokers(folder, FIXED, Settings(), None)
+    cluster = DataPlanes(folder, FIXED, Settings(), None)
     try:
         cluster.elect(1)
         cluster.elect(2, told=(2,))

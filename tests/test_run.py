@@ -15,13 +15,13 @@ from conftest import Command
 from rich.console import Console
 
 from kafka_spec.impl.cluster import Cluster
-from kafka_spec.impl.controller.core import ControllerCore, Task
+from kafka_spec.impl.controller.core import ControllerCore, ControllerTask
 from kafka_spec.impl.controller.topic_changes import TopicChange
 from kafka_spec.impl.coordination.admin import Admin
 from kafka_spec.impl.coordination.memory import Ensemble
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.conductor import Conductor
-from kafka_spec.impl.run.display import Display, brokers_line, partitions_table
+from kafka_spec.impl.run.display import RunDisplay, brokers_line, partitions_table
 from kafka_spec.impl.run.observer import Observer
 from kafka_spec.impl.run.outcome import leader_of
 
@@ -118,7 +118,7 @@ def test_an_unexpected_error_of_a_controller(inside: Command, monkeypatch: pytes
     """A controller that resigns for an error that no step may have does not hide it: the run goes on, tells it, and ends with 4."""
     handle, left = TopicChange.handle, [True]
 
-    def once(self: TopicChange, core: ControllerCore) -> Sequence[Task]:
+    def once(self: TopicChange, core: ControllerCore) -> Sequence[ControllerTask]:
         if left and left.pop():
             raise ZeroDivisionError
         return handle(self, core)
@@ -170,7 +170,7 @@ def test_a_terminal_shows_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     stream = Terminal()
     observer = Observer(lambda _: None, lambda: 1.0, lambda _: None)
-    with Cluster(tmp_path, Ensemble()) as cluster, Display(stream) as display:
+    with Cluster(tmp_path, Ensemble()) as cluster, RunDisplay(stream) as display:
         cluster.start(0)
         observer.tell("broker 0 starts")
         display.news("a line of its own")

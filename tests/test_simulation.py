@@ -21,20 +21,20 @@ from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.conductor import Conductor
 from kafka_spec.impl.run.faults import FAULTS, USUAL, parse_faults
 from kafka_spec.impl.run.history import ALL, History, Sent
-from kafka_spec.impl.run.network import LATE, Network
 from kafka_spec.impl.run.observer import ELECTED
 from kafka_spec.impl.run.options import Options
-from kafka_spec.impl.run.outcome import Outcome
+from kafka_spec.impl.run.outcome import RunOutcome
 from kafka_spec.impl.run.report import text_of
-from kafka_spec.impl.run.scheduler import Process, Scheduler
+from kafka_spec.impl.run.scheduler import ScheduledTasks, Scheduler
+from kafka_spec.impl.run.simulated_network import LATE, SimulatedNetwork
 from kafka_spec.impl.run.simulation import simulate
-from kafka_spec.impl.run.tasks import Call, Sleep, Task
+from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
 from kafka_spec.impl.run.verdict import CAN_BREAK, PROMISES, Judge, switches
 from kafka_spec.spec.control.eras import BUG, ERA_0_10, ERA_2_8, FIXED, IN_0_10, IN_2_8
 from kafka_spec.spec.table import SpecError
 
 
-def ran(look: Callable[[Conductor], object] = lambda _: None, **options: Any) -> tuple[Outcome, list[str]]:
+def ran(look: Callable[[Conductor], object] = lambda _: None, **options: Any) -> tuple[RunOutcome, list[str]]:
     """Run a simulation; return what came of it, and the state-change log."""
     lines: list[str] = []
     with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
@@ -42,7 +42,7 @@ def ran(look: Callable[[Conductor], object] = lambda _: None, **options: Any) ->
 
 
 @pytest.fixture(scope="module")
-def usual() -> tuple[Outcome, list[str]]:
+def usual() -> tuple[RunOutcome, list[str]]:
     """Return a run with the usual faults, and its state-change log."""
     return ran(seed=5, seconds=22.0)
 
@@ -52,7 +52,7 @@ def test_same_seed_same_run() -> None:
     assert ran(seed=6, seconds=8.0) == ran(seed=6, seconds=8.0) != ran(seed=7, seconds=8.0)
 
 
-def test_the_log_tells_elections(usual: tuple[Outcome, list[str]]) -> None:
+def test_the_log_tells_elections(usual: tuple[RunOutcome, list[str]]) -> None:
     """Every election that a run counts stands in the state-change log, in Kafka's words and frame."""
     outcome, lines = usual
     frame = re.compile(r"^\[2020-09-13 \d\d:\d\d:\d\d,\d{3}\] (INFO|WARN|ERROR) .* \(state\.change\.logger\)$|^\S*Exception: ")
@@ -61,7 +61,7 @@ def test_the_log_tells_elections(usual: tuple[Outcome, list[str]]) -> None:
     assert sum(outcome.elections.values()) == sum(ELECTED.search(line) is not None for line in lines) > 6
 
 
-def test_the_usual_faults(usual: tuple[Outcome, list[str]]) -> None:
+def test_the_usual_faults(usual: tuple[RunOutcome, list[str]]) -> None:
     """All the usual faults come in half a minute, and `fixed` loses nothing that it promised."""
     outcome, _ = usual
 
@@ -96,7 +96,7 @@ def test_a_fault_by_itself(name: str) -> None:
     assert outcome.kept or name == "power"
 
 
-def broken(seed: int, **options: Any) -> tuple[int, Outcome]:
+def broken(seed: int, **options: Any) -> tuple[int, RunOutcome]:
     """Return the first seed from this one on that breaks a promise, and what came of it: any change may move it."""
     for number in range(seed, seed + 20):
         outcome, _ = ran(seed=number, **options)
@@ -217,7 +217,7 @@ def test_time(scheduler: Scheduler) -> None:
     assert (scheduler.now, scheduler.clock(), scheduler.done) == (1.5, 1.5, 3)
 
 
-def network(scheduler: Scheduler, serves: bool = True) -> tuple[Network, list[Any], Counter[str]]:
+def network(scheduler: Scheduler, serves: bool = True) -> tuple[SimulatedNetwork, list[Any], Counter[str]]:
     """Return a network with one broker, which notes what arrives and answers with it."""
     arrived: list[Any] = []
     happened: Counter[str] = Counter()
@@ -228,14 +228,14 @@ def network(scheduler: Scheduler, serves: bool = True) -> tuple[Network, list[An
             reply(message)
         return serves
 
-    return Network(scheduler, Random(1), serve, lambda name: happened.update([name])), arrived, happened
+    return SimulatedNetwork(scheduler, Random(1), serve, lambda name: happened.update([name])), arrived, happened
 
 
-def asked(process: Process, message: object, answers: list[Any], timeout: float = 5.0) -> None:
+def asked(process: ScheduledTasks, message: object, answers: list[Any], timeout: float = 5.0) -> None:
     """Have a process ask broker 1."""
 
     def task() -> Task:
-        answers.append((yield Call(1, message, timeout)))
+        answers.append((yield RemoteCall(1, message, timeout)))
 
     process.spawn(task())
 
@@ -244,7 +244,7 @@ def test_calls(scheduler: Scheduler) -> None:
     """A call is answered; one to nobody, or over a cut, ends without an answer; a process that has ended hears nothing."""
     answers: list[Any] = []
     net, arrived, _ = network(scheduler)
-    process = Process("client", scheduler, net.call)
+    process = ScheduledTasks("client", scheduler, net.call)
     asked(process, "hello", answers)
     scheduler.run_until(1.0)
     assert (answers, arrived) == (["hello"], [(1, "hello")])
@@ -262,7 +262,7 @@ def test_calls(scheduler: Scheduler) -> None:
     assert len(answers) == 2
 
     nobody, _, _ = network(scheduler, serves=False)
-    asked(Process("client", scheduler, nobody.call), "hello", answers)
+    asked(ScheduledTasks("client", scheduler, nobody.call), "hello", answers)
     scheduler.run_until(21.0)
     assert answers[2:] == [None]
 
@@ -273,7 +273,7 @@ def test_faults_of_messages(scheduler: Scheduler, name: str) -> None:
     answers: list[Any] = []
     net, arrived, happened = network(scheduler)
     net.faults = (name,)
-    process = Process("client", scheduler, net.call)
+    process = ScheduledTasks("client", scheduler, net.call)
     for number in range(2000):
         asked(process, number, answers)
         scheduler.run_until(scheduler.now + 0.01)
@@ -291,12 +291,12 @@ def test_controllers_are_never_overtaken(scheduler: Scheduler) -> None:
     """A controller's request that arrives twice does so before the next; one that was given up does not arrive any more."""
     net, arrived, happened = network(scheduler)
     net.faults = ("duplicate", "delay", "lost-reply")
-    process = Process("broker 0", scheduler, net.call)
+    process = ScheduledTasks("broker 0", scheduler, net.call)
 
     def send() -> Task:
         for number in range(300):
             request = UpdateMetadataRequest(0, number, 0, {}, ())
-            while (yield Call(1, request, LATE[0] / 2)) is None:
+            while (yield RemoteCall(1, request, LATE[0] / 2)) is None:
                 yield Sleep(0.001)
 
     process.spawn(send())
@@ -313,7 +313,7 @@ def test_a_fetch_can_come_late(scheduler: Scheduler) -> None:
     """The second copy of a fetch may arrive long after the first was answered."""
     net, arrived, _ = network(scheduler)
     net.faults = ("duplicate",)
-    process, answers = Process("broker 0", scheduler, net.call), []
+    process, answers = ScheduledTasks("broker 0", scheduler, net.call), []
     for number in range(500):
         asked(process, FetchRequest(0, number, {}), answers)
         scheduler.run_until(scheduler.now + 0.01)

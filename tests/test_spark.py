@@ -30,8 +30,8 @@ import toys
 from conftest import ROOT, Command
 from pyspark.sql import SparkSession
 
-from kafka_spec.model_check import cluster as clusters
 from kafka_spec.model_check import distributed, embedded, state_dir
+from kafka_spec.model_check import spark_cluster as clusters
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration
 from kafka_spec.spec.models import MODELS
@@ -614,7 +614,7 @@ def test_whenever_spark_takes_over(on_spark: Callable[..., Exploration], monkeyp
     """A session that comes up late changes no result, nor does one that comes when narrow levels are back, nor --resume between."""
     truth = embedded.explore(KIP_320, SMALL)
     first = next(level for level, width in enumerate(truth.levels) if width >= 300)
-    monkeypatch.setattr(clusters.Cluster, "up", property(lambda self: False))
+    monkeypatch.setattr(clusters.SparkCluster, "up", property(lambda self: False))
     late = on_spark(KIP_320, SMALL, handover=300, latest=900)
     same(late, truth)
     assert by(tmp_path / "states").index("spark") == next(n for n, width in enumerate(truth.levels) if width >= 900) + 1 > first + 1
@@ -624,9 +624,9 @@ def test_whenever_spark_takes_over(on_spark: Callable[..., Exploration], monkeyp
         some = on_spark(KIP_320, SMALL, handover=300, latest=10**6, state_dir=place, budget=Budget(max_states=states))
         assert (some.levels[-1] < 300) == bool(number)
         assert set(by(Path(place))) == {"embedded"}
-        monkeypatch.setattr(clusters.Cluster, "up", property(lambda self: not self.thread.is_alive()))
+        monkeypatch.setattr(clusters.SparkCluster, "up", property(lambda self: not self.thread.is_alive()))
         same(on_spark(KIP_320, SMALL, handover=300, resume=True, state_dir=place), truth)
-        monkeypatch.setattr(clusters.Cluster, "up", property(lambda self: False))
+        monkeypatch.setattr(clusters.SparkCluster, "up", property(lambda self: False))
 
 
 def alive(place: Path) -> list[int]:

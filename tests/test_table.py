@@ -280,7 +280,10 @@ def test_refused_fire_changes_nothing(s: Any) -> None:
 def test_attempts_stay_with_whoever_made_k(s: Any) -> None:
     """Two worlds fire side by side: each records its own attempts, by its own table, and nothing is left for the next."""
     locks = dataclasses.replace(toys.DOOR, rows=(dataclasses.replace(toys.DOOR.rows[0], target=Door.LOCKED), *toys.DOOR.rows[1:]))
-    first, second = oracle.World(toys.DOORS, {}), oracle.World(dataclasses.replace(toys.DOORS, machines=(locks,)), {})
+    first, second = (
+        oracle.ExecutableSpec(toys.DOORS, {}),
+        oracle.ExecutableSpec(dataclasses.replace(toys.DOORS, machines=(locks,)), {}),
+    )
     opens = toys.DOORS.rule("Open")
     (state,) = first.initial()
     assert first.apply(opens, state, (0,)).doors[0] == Door.OPEN

@@ -13,7 +13,7 @@ import pytest
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.model_check.oracle import World
+from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.report.text import trace_text
 from kafka_spec.spec import table
 from kafka_spec.spec.control.controller import partition_rows, replica_rows
@@ -270,7 +270,7 @@ def at(seed: int, trigger: str, situation: int) -> dict[str, int]:
 
 def asked(seed: int, trigger: str, situation: int) -> tuple[Any, set[str], table.Attempt]:
     """Return the state after, the paths that changed, and the attempt."""
-    world = World(ASKING, at(seed, trigger, situation))
+    world = ExecutableSpec(ASKING, at(seed, trigger, situation))
     (before,) = world.initial()
     after = world.apply(ASKING.rules[0], before, (ASKED.index(trigger),))
     (attempt,) = world.attempts

@@ -10,7 +10,7 @@ import pytest
 
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.exploration import Budget, Exploration
-from kafka_spec.model_check.oracle import World
+from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 from tests import toys
 
@@ -63,7 +63,7 @@ def test_engines_find_the_same(spec: Spec, everything: bool, deadlock: bool) -> 
 @pytest.mark.parametrize("spec", toys.EXPLORABLE, ids=lambda spec: spec.name)
 def test_findings_can_be_replayed(spec: Spec) -> None:
     """The actions of a finding, executed by the oracle's world, lead through legal steps to where the claim is decided."""
-    world = World(spec, toys.bounds_of(spec))
+    world = ExecutableSpec(spec, toys.bounds_of(spec))
     result = run(embedded.explore, spec, everything=True, deadlock=True)
     for claim, finding in result.findings.items():
         state, before = world.initial()[finding.start], None
@@ -317,7 +317,7 @@ def test_levels_hold_the_states_that_the_oracle_finds(seed: int | None) -> None:
         seen.append([record.tobytes() for record in search.states[: search.width]])
 
     result = run(embedded.explore, toys.CHANNEL, seed=seed, on_level=keep)
-    world = World(toys.CHANNEL, {})
+    world = ExecutableSpec(toys.CHANNEL, {})
     layout = embedded.Layout(world.space, seed)
     level, known = world.initial(), {world.key(state) for state in world.initial()}
     for records in seen:

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from test_controller import Cluster
+from test_controller import SteppedCluster
 
 from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
 from kafka_spec.impl.controller.controller import UNEXPECTED
@@ -18,7 +18,7 @@ from kafka_spec.impl.controller.zk_client import ControllerZkClient
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import NodeExists
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest
-from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.wire import Frame, decode, encode
 from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8, FIXED
@@ -48,7 +48,7 @@ def contents() -> dict[str, bytes]:
         f"{znodes.isr_change()}0": znodes.encode_partitions([BAD]),
         f"{znodes.log_dir_event()}0": znodes.encode_log_dir_event(3),
         znodes.PREFERRED_REPLICA_ELECTION: znodes.encode_partitions([BAD]),
-        znodes.CONTROLLER: znodes.Controller(0, 1).encode(),
+        znodes.CONTROLLER: znodes.ControllerRegistration(0, 1).encode(),
     }
 
 
@@ -83,7 +83,7 @@ def broken(content: bytes) -> list[bytes]:
     return found
 
 
-def put(cluster: Cluster, path: str, content: bytes) -> None:
+def put(cluster: SteppedCluster, path: str, content: bytes) -> None:
     """Have a znode with a content, and what is above it."""
     parents = path.split("/")[1:-1]
     for end in range(1, len(parents) + 1):
@@ -95,7 +95,7 @@ def put(cluster: Cluster, path: str, content: bytes) -> None:
         cluster.tools.set(path, content)
 
 
-def led(cluster: Cluster, leader: int, *partitions: TopicPartition) -> None:
+def led(cluster: SteppedCluster, leader: int, *partitions: TopicPartition) -> None:
     """See that a live broker leads partitions in ZooKeeper, and that it is told so, by a request that can be sent."""
     requests = list(cluster.active.channels.queues[leader])
     for request in requests:
@@ -109,7 +109,7 @@ def led(cluster: Cluster, leader: int, *partitions: TopicPartition) -> None:
 
 def survives(path: str, content: bytes, era: Spec) -> None:
     """Break a znode; then create topics, lose a leader, lose the controller, create topics: all others go on."""
-    cluster = Cluster(3, era).settle()
+    cluster = SteppedCluster(3, era).settle()
     cluster.admin.create_topic_with_assignment("bad", {0: (1,), 1: (0,)})
     cluster.admin.create_topic_with_assignment("orders", {0: (1, 2), 1: (0, 2)})
     cluster.settle()
@@ -160,7 +160,7 @@ def test_a_broken_controller_epoch(content: bytes, era: Spec) -> None:
 
     Under which epoch nobody can know, and a smaller one would let an old controller in.
     """
-    cluster = Cluster(3, era).settle().create((1, 2), (0, 2))
+    cluster = SteppedCluster(3, era).settle().create((1, 2), (0, 2))
     good = cluster.tools.get(znodes.CONTROLLER_EPOCH)[0]
     cluster.tools.set(znodes.CONTROLLER_EPOCH, content)
     cluster.settle().kill(1).settle().kill(0).settle()
@@ -177,7 +177,7 @@ def test_a_broken_controller_epoch(content: bytes, era: Spec) -> None:
 def test_a_broken_configuration_is_none() -> None:
     """A configuration that is no JSON says nothing: the broker's own default counts, in ZooKeeper and for who is told."""
     for unclean in (False, True):
-        cluster = Cluster(3, unclean=unclean).settle()
+        cluster = SteppedCluster(3, unclean=unclean).settle()
         cluster.admin.create_topic_with_assignment("bad", {0: (1, 2)})
         cluster.settle().kill(2).settle().kill(1).settle().revive(2).settle()
         put(cluster, znodes.topic_config("bad"), b"nonsense")
@@ -188,7 +188,7 @@ def test_a_broken_configuration_is_none() -> None:
 
 def test_a_broken_topic_is_noticed_when_it_is_mended() -> None:
     """A topic that cannot be read has no partitions; its own watch tells when it can, and the log what was wrong."""
-    cluster = Cluster(2).settle()
+    cluster = SteppedCluster(2).settle()
     cluster.tools.create(znodes.topic("bad"), b"nonsense")
     cluster.settle().kill(0).settle()
     assert any("/brokers/topics/bad holds no JSON" in line for line in cluster.lines)
@@ -204,7 +204,7 @@ def test_a_broken_topic_is_noticed_when_it_is_mended() -> None:
 @pytest.mark.unexpected_errors
 def test_an_unexpected_error_moves_the_controller(era: Spec, monkeypatch: pytest.MonkeyPatch) -> None:
     """A controller whose step raises what no step may raise resigns and says so; another takes over, and does the work."""
-    cluster = Cluster(3, era).settle().create((1, 2), (0, 2))
+    cluster = SteppedCluster(3, era).settle().create((1, 2), (0, 2))
     read = ControllerZkClient.read_topic
 
     def refuses(self: ControllerZkClient, topic: str) -> Any:
@@ -229,7 +229,7 @@ def test_an_unexpected_error_moves_the_controller(era: Spec, monkeypatch: pytest
 @pytest.mark.unexpected_errors
 def test_who_waits_hears_of_an_unexpected_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who waits for an answer of a controller that resigns gets one, even if another one cannot be told."""
-    cluster = Cluster(2).settle().create((0, 1))
+    cluster = SteppedCluster(2).settle().create((0, 1))
     answers: list[Any] = []
 
     def raises(*_: object) -> None:
@@ -248,14 +248,14 @@ def test_who_waits_hears_of_an_unexpected_error(monkeypatch: pytest.MonkeyPatch)
     controller.handle(ControlledShutdown(1, cluster.brokers[1].epoch, lambda *answer: answers.append(answer)))
     controller.events.appendleft(PartitionModifications("orders"))
     cluster.settle()
-    assert answers == [(Code.NOT_CONTROLLER, ())]
+    assert answers == [(ErrorCode.NOT_CONTROLLER, ())]
     assert cluster.active.life == ControllerState.ACTIVE
 
 
 @pytest.mark.unexpected_errors
 def test_requests_that_were_never_sent_move_the_controller() -> None:
     """A batch that an earlier change has left (Kafka's IllegalStateException) ends the controller, and the next one sends all."""
-    cluster = Cluster(3).settle().create((1, 2))
+    cluster = SteppedCluster(3).settle().create((1, 2))
     cluster.active.batch.add_leader_and_isr([2], TopicPartition("orders", 0), is_new=False)
     cluster.forget().kill(1).settle()
 

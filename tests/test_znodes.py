@@ -19,9 +19,9 @@ PLAIN = Endpoint("h", 9092)
 
 TEXTS: list[tuple[Any, bytes, Callable[[bytes], Any]]] = [
     (
-        znodes.Controller(3, 1610000000000),
+        znodes.ControllerRegistration(3, 1610000000000),
         b'{"version":1,"brokerid":3,"timestamp":"1610000000000"}',
-        znodes.Controller.decode,
+        znodes.ControllerRegistration.decode,
     ),
     (
         znodes.State(1, 2, (1, 2), 4),

@@ -20,13 +20,13 @@ from kafka_spec.impl.coordination.admin import Admin
 from kafka_spec.impl.coordination.server import ZooKeeperServer
 from kafka_spec.impl.coordination.zookeeper import KazooSession, Servers
 from kafka_spec.impl.protocol.controller_requests import UpdateMetadataRequest
-from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.client import Producer
 from kafka_spec.impl.run.history import ALL, History
 from kafka_spec.impl.run.loopback import LoopbackWorld
 from kafka_spec.impl.run.options import TOPIC, Options
-from kafka_spec.impl.run.rest import unrest
+from kafka_spec.impl.run.quiescence import unrest
 from kafka_spec.impl.run.verdict import Judge
 from kafka_spec.spec.control.eras import FIXED
 from kafka_spec.spec.control.state import ControllerState
@@ -84,7 +84,7 @@ async def fail_over(world: LoopbackWorld) -> None:
     stale = UpdateMetadataRequest(old, context.epoch, context.broker_epochs[other], {}, ())
 
     assert newest == context.epoch + 1
-    assert (await world.thread.do(lambda: world.nodes[other].broker.take(stale))).error == Code.STALE_CONTROLLER_EPOCH
+    assert (await world.thread.do(lambda: world.nodes[other].broker.take(stale))).error == ErrorCode.STALE_CONTROLLER_EPOCH
     world.nodes[old].deaf_until = 0
     await until(world, lambda: active(world) == [new] and broker.has_session, "the old controller does not resign")
 
@@ -108,7 +108,7 @@ async def fence(world: LoopbackWorld) -> None:
         while broker.controller.life == ControllerState.ACTIVE:
             assert broker.step()
 
-        assert answers == [(Code.NOT_CONTROLLER, ())]
+        assert answers == [(ErrorCode.NOT_CONTROLLER, ())]
         assert [world.cluster.leadership(partition) for partition in PARTITIONS] == before
         world.nodes[old].deaf_until = 0
 

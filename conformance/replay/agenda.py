@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from kafka_spec.impl.controller.broker_changes import FailBrokers, StartBrokers
 from kafka_spec.impl.controller.controlled_shutdown import AnswerShutdown
 from kafka_spec.impl.controller.controller_election import IncrementEpoch
-from kafka_spec.impl.controller.core import Task
+from kafka_spec.impl.controller.core import ControllerTask
 from kafka_spec.impl.controller.failover import FAIL_OVER, DeleteNotifications, EndFailover, StartPartitionMachine
 from kafka_spec.impl.controller.preferred_election import AnswerElection, EndPreferredElection
 from kafka_spec.impl.controller.state_changes import ChangePartitions, ChangeReplicas, ElectAgain
@@ -29,7 +29,7 @@ WITHOUT_MEANING = (ElectAgain, StartPartitionMachine, EndFailover, AnswerShutdow
 
 
 @dataclass
-class Rest:
+class RemainingWork:
     """The rest of an event in the model's words, fields of spec.control.state.Controller and Context.
 
     `registrations` are the brokers that are still to be taken for live, with what was read of them.
@@ -45,7 +45,7 @@ class Rest:
     registrations: dict[int, tuple[BrokerRegistration, int]] = field(default_factory=dict)
 
 
-def is_due(task: Task) -> bool:
+def is_due(task: ControllerTask) -> bool:
     """Whether a task is where a step of the model begins: it reads and, as the table allows, writes the state znode."""
     if isinstance(task, ChangePartitions):
         return task.trigger == "online_partition"
@@ -53,14 +53,14 @@ def is_due(task: Task) -> bool:
 
 
 def written(
-    rest: Rest,
+    rest: RemainingWork,
     partition: TopicPartition,
     replicas: Sequence[int],
     *,
     life: ControllerState,
     seeded: bool,
     leaves_alive: bool,
-) -> list[Task]:
+) -> list[ControllerTask]:
     """Return the tasks of a rest, for a controller of this life, in the order of spec/control/order.py.
 
     `seeded` says, while it takes over, that the partition machine was started; `leaves_alive` that those who leave are in a
@@ -83,39 +83,39 @@ def written(
     return [task for stage in Stage for task in left.get(stage, ())]
 
 
-def _election(rest: Rest, partition: TopicPartition, replicas: Sequence[int]) -> list[Task]:
+def _election(rest: RemainingWork, partition: TopicPartition, replicas: Sequence[int]) -> list[ControllerTask]:
     elections = [ChangePartitions("online_partition", deque([partition]), Strategy(rest.strategy))]
     created = [ChangeReplicas("online_replica", deque((partition, broker) for broker in replicas))]
     return [*(elections if rest.step == Step.ELECT else []), *(created if rest.creating else [])]
 
 
-def _removals(rest: Rest, partition: TopicPartition, *, elects_again: bool) -> list[Task]:
+def _removals(rest: RemainingWork, partition: TopicPartition, *, elects_again: bool) -> list[ControllerTask]:
     if not rest.leaving:
         return []
     removals = ChangeReplicas("offline_replica", deque((partition, broker) for broker in BrokerSet(rest.leaving)))
     return [removals, ElectAgain()] if elects_again else [removals]
 
 
-def _fail(brokers: BrokerSet) -> list[Task]:
+def _fail(brokers: BrokerSet) -> list[ControllerTask]:
     return [FailBrokers(tuple(BrokerSet(brokers)))] if brokers else []
 
 
-def _start(rest: Rest, brokers: BrokerSet) -> list[Task]:
+def _start(rest: RemainingWork, brokers: BrokerSet) -> list[ControllerTask]:
     return [StartBrokers({broker: rest.registrations[broker] for broker in BrokerSet(brokers)})] if brokers else []
 
 
-def read(agenda: Iterable[Task]) -> Rest:
+def read(agenda: Iterable[ControllerTask]) -> RemainingWork:
     """Return what the tasks on an agenda are in the model's words.
 
     Raises:
         ValueError: a step of the model has begun and not ended.
     """
-    rest = Rest()
+    rest = RemainingWork()
     tasks = list(agenda)
     if not tasks:
         return rest
     if isinstance(tasks[0], DeleteNotifications):
-        return Rest(step=Step.READ)
+        return RemainingWork(step=Step.READ)
     if isinstance(tasks[0], IncrementEpoch):
         return rest
     if not is_due(tasks[0]):

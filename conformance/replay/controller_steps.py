@@ -5,13 +5,13 @@ from __future__ import annotations
 from kafka_spec.conformance.replay.agenda import is_due
 from kafka_spec.conformance.replay.ensemble import ModelSession
 from kafka_spec.conformance.replay.projection import Projection
-from kafka_spec.conformance.replay.requests import P
+from kafka_spec.conformance.replay.request_mapping import PARTITION
 from kafka_spec.conformance.replay.steps import NotEnabled, Steps, controller_on, running
 from kafka_spec.impl.controller.broker_changes import BrokerChange
 from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
-from kafka_spec.impl.controller.controller import Controller
+from kafka_spec.impl.controller.controller import KafkaController
 from kafka_spec.impl.controller.controller_election import ControllerChange, ControllerEpochChange
-from kafka_spec.impl.controller.core import Event
+from kafka_spec.impl.controller.core import ControllerEvent
 from kafka_spec.impl.controller.preferred_election import PreferredElection
 from kafka_spec.impl.controller.topic_changes import IsrChangeNotification, TopicChange
 from kafka_spec.impl.coordination import znodes
@@ -19,13 +19,13 @@ from kafka_spec.impl.coordination import znodes
 STEPS = Steps()
 
 
-def go_on(controller: Controller) -> None:
+def go_on(controller: KafkaController) -> None:
     """Let a controller work up to its next look at the state znode, or the end of the event."""
     while controller.agenda and not is_due(controller.agenda[0]):
         controller.step()
 
 
-def hear(controller: Controller, event: Event) -> None:
+def hear(controller: KafkaController, event: ControllerEvent) -> None:
     """Let a controller hear of something next, and begin with it."""
     if event in controller.events:
         controller.events.remove(event)
@@ -33,7 +33,7 @@ def hear(controller: Controller, event: Event) -> None:
     controller.step()
 
 
-def handle(controller: Controller, event: Event) -> None:
+def handle(controller: KafkaController, event: ControllerEvent) -> None:
     """Let a controller handle an event, up to its next look at the state znode."""
     if controller.agenda:
         raise NotEnabled(f"controller {controller.controller_id} is handling another event")
@@ -84,14 +84,14 @@ def notice_topics(projection: Projection, controller: int) -> None:
 @STEPS.of("NoticeIsrChange")
 def notice_isr_change(projection: Projection, controller: int) -> None:
     """Read what a notification tells of: the leader that changed the ISR has written it."""
-    projection.cluster.tools.create(znodes.isr_change(), znodes.encode_partitions([P]), sequential=True)
+    projection.cluster.tools.create(znodes.isr_change(), znodes.encode_partitions([PARTITION]), sequential=True)
     handle(controller_on(projection, controller), IsrChangeNotification())
 
 
 @STEPS.of("PreferredElection")
 def ask_for_preferred_election(projection: Projection, controller: int) -> None:
     """Ask for a preferred replica election."""
-    handle(controller_on(projection, controller), PreferredElection((P,), lambda _: None))
+    handle(controller_on(projection, controller), PreferredElection((PARTITION,), lambda _: None))
 
 
 @STEPS.of("ControlledShutdown")

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from kafka_spec.impl.coordination.interface import CoordinationError, Event, Session
-from kafka_spec.impl.coordination.memory import Ensemble, MemorySession, Node, parent_of
+from kafka_spec.impl.coordination.interface import CoordinationError, Session, SessionEvent
+from kafka_spec.impl.coordination.memory import Ensemble, MemorySession, MemoryZnode, parent_of
 
 Answer = TypeVar("Answer")
 
@@ -44,10 +44,10 @@ class ModelEnsemble(Ensemble):
 
     def put(self, znodes: Iterable[Znode], zxid: int) -> None:
         """Hold these nodes and no others, parents first; the last transaction was `zxid`."""
-        self._nodes = {"/": Node(b"", 0, 0, 0)}
+        self._nodes = {"/": MemoryZnode(b"", 0, 0, 0)}
         self._zxid = zxid
         for znode in znodes:
-            self._nodes[znode.path] = Node(znode.data, znode.czxid, znode.czxid, znode.owner, znode.version)
+            self._nodes[znode.path] = MemoryZnode(znode.data, znode.czxid, znode.czxid, znode.owner, znode.version)
             parent = self._nodes[parent_of(znode.path)]
             parent.children.add(znode.path)
             parent.created += 1
@@ -59,7 +59,7 @@ class ModelSession(MemorySession):
     fails = False
     """Whether the next operation meets an error that nobody expects."""
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[SessionEvent]:
         """Return nothing: rules tell who hears of what."""
         self._heard.clear()
         return []

@@ -6,7 +6,7 @@ from random import Random
 
 from kafka_spec.conformance.replay.disk import batch_of
 from kafka_spec.conformance.replay.projection import Projection
-from kafka_spec.conformance.replay.requests import P
+from kafka_spec.conformance.replay.request_mapping import PARTITION
 from kafka_spec.conformance.replay.steps import NotEnabled, Steps, running
 from kafka_spec.impl.coordination.admin import Admin
 from kafka_spec.impl.log.log import PartitionLog
@@ -19,7 +19,7 @@ STEPS = Steps()
 def create_topic(projection: Projection) -> None:
     """Create the topic."""
     admin = Admin(projection.cluster.tools, Random(0), lambda _: None)
-    admin.create_topic_with_assignment(P.topic, {P.partition: projection.assignment})
+    admin.create_topic_with_assignment(PARTITION.topic, {PARTITION.partition: projection.assignment})
 
 
 @STEPS.of("Write")
@@ -27,7 +27,7 @@ def write(projection: Projection, broker: int) -> None:
     """Write the next record."""
     projection.records += 1
     try:
-        running(projection, broker).data.append_as_leader(P, batch_of(projection.records - 1), 1)
+        running(projection, broker).data.append_as_leader(PARTITION, batch_of(projection.records - 1), 1)
     except KafkaError as error:
         raise NotEnabled(str(error)) from error
 
@@ -49,7 +49,7 @@ def end_process(projection: Projection, broker: int) -> None:
 def lose_power(projection: Projection, broker: int, end: int) -> None:
     """End a process, and lose the end of its log."""
     end_process(projection, broker)
-    log = PartitionLog(projection.cluster.folder / str(broker) / str(P))
+    log = PartitionLog(projection.cluster.folder / str(broker) / str(PARTITION))
     log.truncate_to(end)
     log.crash()
 

@@ -11,11 +11,11 @@ from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kafka_spec.conformance.replay.brokers import Process, put_process, read_process
-from kafka_spec.conformance.replay.controllers import ControllerView, put_controller, read_controller
+from kafka_spec.conformance.replay.broker_mapping import BrokerView, put_process, read_process
+from kafka_spec.conformance.replay.controller_mapping import ControllerView, put_controller, read_controller
 from kafka_spec.conformance.replay.ensemble import ModelEnsemble
-from kafka_spec.conformance.replay.requests import P
-from kafka_spec.conformance.replay.zookeeper import put_zookeeper, read_zookeeper
+from kafka_spec.conformance.replay.request_mapping import PARTITION
+from kafka_spec.conformance.replay.zookeeper_mapping import put_zookeeper, read_zookeeper
 from kafka_spec.impl.protocol.controller_requests import Request
 from kafka_spec.impl.protocol.data_requests import FetchPosition, FetchRequest
 from kafka_spec.spec.control import state
@@ -46,7 +46,7 @@ class Projection:
         self.bounds = dict(bounds)
         self.brokers = bounds["brokers"]
         self.assignment = tuple(range(bounds["replicas"]))
-        self.folders = [str(cluster.folder / str(number) / str(P)) for number in range(self.brokers)]
+        self.folders = [str(cluster.folder / str(number) / str(PARTITION)) for number in range(self.brokers)]
         """Where the replicas' logs are."""
         self.k = cluster.era.constants(bounds)
         self.registrations: list[list[int]] = [[] for _ in range(self.brokers)]
@@ -96,13 +96,13 @@ class Projection:
         if runs != (wanted.life != Life.DOWN):
             self._zookeeper = self._controllers[number] = self._processes[number] = None
         if self._processes[number] is None or self._processes[number] != wanted:
-            put_process(Process(self, number, self.cluster.brokers.get(number)), wanted)
+            put_process(BrokerView(self, number, self.cluster.brokers.get(number)), wanted)
             self._processes[number] = wanted
 
     def project(self, spent: Spent, notes: Notes) -> World:
         """Return the cluster's state in the model's words, with this bookkeeping of the model's own."""
         zookeeper = read_zookeeper(self)
-        processes = [read_process(Process(self, n, self.cluster.brokers.get(n))) for n in range(self.brokers)]
+        processes = [read_process(BrokerView(self, n, self.cluster.brokers.get(n))) for n in range(self.brokers)]
         controllers = [
             read_controller(self, n, self.cluster.brokers[n].controller) if n in self.cluster.brokers else self.no_controller()
             for n in range(self.brokers)
@@ -175,7 +175,7 @@ class Projection:
         return live if queue is self.cluster.brokers[controller].channels.queues[broker] else None
 
     def counts(self, controller: int, broker: int, request: Request) -> bool:
-        """Whether the request in flight is one of the model's: see the rules of conformance/replay/controllers.py."""
+        """Whether the request in flight is one of the model's: see the rules of conformance/replay/controller_mapping.py."""
         view = ControllerView(self, controller, self.cluster.brokers[controller].controller)
         view.read_agenda()
         return view.counts(broker, request, self.last_announced(controller, broker))
@@ -196,10 +196,10 @@ class Projection:
     def late_fetch(self, fetch: state.LateFetch) -> FetchRequest:
         """Return a fetch that waits on the network as it travels here."""
         epoch = leader_epoch_in_fetch(fetch.leader_epoch, self.k.fetches_fenced)
-        positions = {P: FetchPosition(fetch.end, epoch)}
+        positions = {PARTITION: FetchPosition(fetch.end, epoch)}
         return FetchRequest(fetch.follower, self.creation_of(fetch.follower, fetch.broker_epoch), positions)
 
     def model_fetch(self, request: FetchRequest, leader_epoch: int) -> state.LateFetch:
         """Return a fetch that waits on the network in the model's words; where requests carry no leader epoch it was noted."""
         broker_epoch = self.epoch_of(request.replica, request.broker_epoch)
-        return state.LateFetch(request.replica, request.partitions[P].offset, leader_epoch, broker_epoch)
+        return state.LateFetch(request.replica, request.partitions[PARTITION].offset, leader_epoch, broker_epoch)

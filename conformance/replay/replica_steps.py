@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from kafka_spec.conformance.replay.ensemble import ModelSession
 from kafka_spec.conformance.replay.projection import Projection
-from kafka_spec.conformance.replay.requests import P
+from kafka_spec.conformance.replay.request_mapping import PARTITION
 from kafka_spec.conformance.replay.steps import LONG, NotEnabled, Steps, running
-from kafka_spec.impl.broker.broker import Broker
+from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.broker.isr import IsrWrite
 from kafka_spec.impl.coordination.memory import Loss
 from kafka_spec.impl.protocol.data_requests import Fetched, FetchRequest, OffsetsForLeaderEpochRequest
-from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.errors import ErrorCode
 
 STEPS = Steps()
 
 
 def end_of(projection: Projection, broker: int) -> int:
     """Return where the log of a broker that runs ends."""
-    return running(projection, broker).replicas.partitions[P].opened.end_offset
+    return running(projection, broker).replicas.partitions[PARTITION].opened.end_offset
 
 
-def truncate(projection: Projection, leader: Broker, follower: Broker) -> int:
+def truncate(projection: Projection, leader: BrokerProcess, follower: BrokerProcess) -> int:
     """Let a follower ask its leader where their logs part, until it may fetch; return how often it asked."""
     asked = 0
     while (request := follower.data.fetchers.next_request(leader.number, projection.clock)) is not None:
@@ -30,8 +30,8 @@ def truncate(projection: Projection, leader: Broker, follower: Broker) -> int:
         answers = leader.data.handle_offsets_for_leader_epoch(request)
         follower.data.fetchers.take(leader.number, answers, projection.clock)
         asked += 1
-        if answers[P].error != Code.NONE:
-            raise NotEnabled(f"broker {leader.number} answers {answers[P].error.name}")
+        if answers[PARTITION].error != ErrorCode.NONE:
+            raise NotEnabled(f"broker {leader.number} answers {answers[PARTITION].error.name}")
     raise NotEnabled(f"broker {follower.number} does not fetch from {leader.number}")
 
 
@@ -43,13 +43,13 @@ def next_fetch(projection: Projection, leader: int, follower: int) -> FetchReque
     return request
 
 
-def arrives(projection: Projection, leader: Broker, request: FetchRequest) -> Fetched:
+def arrives(projection: Projection, leader: BrokerProcess, request: FetchRequest) -> Fetched:
     """Let a fetch arrive at a leader, which notes where the follower's log ends; return what is answered."""
-    position = request.partitions[P]
-    fetched = leader.data.read(P, position, request.replica)
-    if fetched.error != Code.NONE:
+    position = request.partitions[PARTITION]
+    fetched = leader.data.read(PARTITION, position, request.replica)
+    if fetched.error != ErrorCode.NONE:
         raise NotEnabled(f"broker {leader.number} answers {fetched.error.name}")
-    leader.data.note_fetch(P, request.replica, position.offset, request.broker_epoch, projection.clock)
+    leader.data.note_fetch(PARTITION, request.replica, position.offset, request.broker_epoch, projection.clock)
     return fetched
 
 
@@ -64,7 +64,7 @@ def fetch(projection: Projection, leader: int, follower: int) -> None:
     """Let a follower fetch, and take the answer."""
     request = next_fetch(projection, leader, follower)
     fetched = arrives(projection, running(projection, leader), request)
-    running(projection, follower).data.fetchers.take(leader, {P: fetched}, projection.clock)
+    running(projection, follower).data.fetchers.take(leader, {PARTITION: fetched}, projection.clock)
 
 
 def tell_end(projection: Projection, leader: int, follower: int) -> None:
@@ -78,25 +78,25 @@ def tell_end(projection: Projection, leader: int, follower: int) -> None:
 def advance_high_watermark(projection: Projection, leader: int) -> None:
     """Let a leader hear of its ISR, and advance its high watermark by one."""
     node = running(projection, leader)
-    hosted = node.replicas.partitions[P]
+    hosted = node.replicas.partitions[PARTITION]
     for member in hosted.isr:
         if member != leader:
             tell_end(projection, leader, member)
     projection.clock += LONG
-    node.data.advance_high_watermark(P, projection.clock, at_most=hosted.high_watermark + 1)
+    node.data.advance_high_watermark(PARTITION, projection.clock, at_most=hosted.high_watermark + 1)
 
 
 @STEPS.of("ExpandIsr")
 def expand_isr(projection: Projection, leader: int, follower: int) -> None:
     """Let a leader hear of a follower, and take it into the ISR."""
     tell_end(projection, leader, follower)
-    written(running(projection, leader).data.try_expand_isr(P, follower, projection.clock))
+    written(running(projection, leader).data.try_expand_isr(PARTITION, follower, projection.clock))
 
 
 @STEPS.of("DropFromIsr", "ShrinkIsr")
 def shrink_isr(projection: Projection, leader: int, follower: int) -> None:
     """Let a leader take a follower that lags out of the ISR."""
-    written(running(projection, leader).data.try_shrink_isr(P, (follower,), projection.clock))
+    written(running(projection, leader).data.try_shrink_isr(PARTITION, (follower,), projection.clock))
 
 
 @STEPS.of("ShrinkIsrUnanswered")
@@ -106,8 +106,8 @@ def shrink_isr_unanswered(projection: Projection, leader: int, follower: int) ->
     session = node.session
     assert isinstance(session, ModelSession)
     session.lose(Loss.REPLY)
-    node.data.try_shrink_isr(P, (follower,), projection.clock)
-    node.data.retry_isr_write(P, projection.clock)
+    node.data.try_shrink_isr(PARTITION, (follower,), projection.clock)
+    node.data.retry_isr_write(PARTITION, projection.clock)
 
 
 def written(outcome: IsrWrite) -> None:
@@ -121,7 +121,7 @@ def send_late_fetch(projection: Projection, leader: int, follower: int) -> None:
     """Let a follower's fetch wait on the network; its sender has given it up."""
     request = next_fetch(projection, leader, follower)
     running(projection, follower).data.fetchers.lost(leader, 0)
-    projection.fetches.append((request, running(projection, leader).replicas.partitions[P].leader_epoch))
+    projection.fetches.append((request, running(projection, leader).replicas.partitions[PARTITION].leader_epoch))
 
 
 @STEPS.of("LateFetchExpandsIsr")
@@ -130,7 +130,7 @@ def late_fetch_expands_isr(projection: Projection, leader: int) -> None:
     request, _ = projection.fetches[0]
     node = running(projection, leader)
     arrives(projection, node, request)
-    written(node.data.try_expand_isr(P, request.replica, projection.clock))
+    written(node.data.try_expand_isr(PARTITION, request.replica, projection.clock))
     projection.fetches.pop(0)
 
 

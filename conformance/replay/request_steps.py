@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kafka_spec.conformance.replay.controllers import live_in
+from kafka_spec.conformance.replay.controller_mapping import live_in
 from kafka_spec.conformance.replay.projection import Projection
-from kafka_spec.conformance.replay.requests import P
+from kafka_spec.conformance.replay.request_mapping import PARTITION
 from kafka_spec.conformance.replay.steps import NotEnabled, Steps, running
-from kafka_spec.impl.broker.broker import Broker
+from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, Request, StopReplicaRequest, UpdateMetadataRequest
-from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.spec.control.state import NO_EPOCH, Role, Stale
 
 STEPS = Steps()
@@ -36,7 +36,7 @@ def deliver(projection: Projection, controller: int, broker: int) -> None:
     hand_over_uncounted(projection, sender, receiver)
 
 
-def hand_over_uncounted(projection: Projection, sender: Broker, receiver: Broker) -> None:
+def hand_over_uncounted(projection: Projection, sender: BrokerProcess, receiver: BrokerProcess) -> None:
     """Hand over what stands first in a channel and is no request of the model's."""
     while (request := sender.in_flight(receiver.number)) is not None:
         if projection.counts(sender.number, receiver.number, request):
@@ -44,13 +44,16 @@ def hand_over_uncounted(projection: Projection, sender: Broker, receiver: Broker
         hand_over(projection, sender, receiver, request, answered=True)
 
 
-def hand_over(projection: Projection, sender: Broker, receiver: Broker, request: Request, *, answered: bool) -> None:
+def hand_over(projection: Projection, sender: BrokerProcess, receiver: BrokerProcess, request: Request, *, answered: bool) -> None:
     """Let a broker take a request; note if it took effect though its generation was over."""
     replicas = receiver.replicas
-    before = replicas.controller_epoch, replicas.partitions[P].leader_epoch if P in replicas.partitions else NO_EPOCH
+    before = (
+        replicas.controller_epoch,
+        replicas.partitions[PARTITION].leader_epoch if PARTITION in replicas.partitions else NO_EPOCH,
+    )
     answer = replicas.apply(request, 0, projection.clock)
-    code = answer.partitions.get(P, Code.NONE)
-    if answer.error == Code.NONE and code == Code.NONE and took_effect(receiver, request):
+    code = answer.partitions.get(PARTITION, ErrorCode.NONE)
+    if answer.error == ErrorCode.NONE and code == ErrorCode.NONE and took_effect(receiver, request):
         note_if_stale(projection, receiver, request, *before)
     if answered:
         if isinstance(request, UpdateMetadataRequest):
@@ -58,14 +61,16 @@ def hand_over(projection: Projection, sender: Broker, receiver: Broker, request:
         sender.answered(receiver.number, request, answer)
 
 
-def took_effect(receiver: Broker, request: Request) -> bool:
+def took_effect(receiver: BrokerProcess, request: Request) -> bool:
     """Whether a request that was not refused has changed anything, or could have."""
     if isinstance(request, LeaderAndIsrRequest):
-        return receiver.replicas.partitions[P].leader_epoch == request.partitions[P].leadership.leader_epoch
-    return not isinstance(request, StopReplicaRequest) or receiver.replicas.role_of(P) != Role.NONE
+        return receiver.replicas.partitions[PARTITION].leader_epoch == request.partitions[PARTITION].leadership.leader_epoch
+    return not isinstance(request, StopReplicaRequest) or receiver.replicas.role_of(PARTITION) != Role.NONE
 
 
-def note_if_stale(projection: Projection, receiver: Broker, request: Request, controller_epoch: int, leader_epoch: int) -> None:
+def note_if_stale(
+    projection: Projection, receiver: BrokerProcess, request: Request, controller_epoch: int, leader_epoch: int
+) -> None:
     """Note the first request that took effect though the broker had seen a newer generation."""
     number = receiver.number
     if projection.stale[number] != Stale.NOTHING:
@@ -75,7 +80,7 @@ def note_if_stale(projection: Projection, receiver: Broker, request: Request, co
     elif projection.epoch_of(number, request.broker_epoch) < projection.epoch_of(number, receiver.epoch):
         projection.stale[number] = Stale.BROKER_EPOCH
     elif not isinstance(request, UpdateMetadataRequest):
-        state = request.partitions[P]
+        state = request.partitions[PARTITION]
         epoch = state.leader_epoch if isinstance(request, StopReplicaRequest) else state.leadership.leader_epoch  # type: ignore[union-attr]
         if NO_EPOCH < epoch < leader_epoch:
             projection.stale[number] = Stale.LEADER_EPOCH

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from kafka_spec.conformance.replay import controller_steps, environment_steps, replica_steps, request_steps
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.replica_steps import end_of
-from kafka_spec.conformance.replay.requests import P
+from kafka_spec.conformance.replay.request_mapping import PARTITION
 from kafka_spec.conformance.replay.steps import LONG
 from kafka_spec.impl.broker.isr import NOT_REGISTERED
 from kafka_spec.impl.coordination import znodes
@@ -62,8 +62,8 @@ def refuses(projection: Projection, rule: str, binding: Mapping[str, int]) -> bo
     if rule in ("Fetch", "ExpandIsr"):
         return end_of(projection, binding["follower"]) > end_of(projection, binding["leader"])
     if rule == "AdvanceHighWatermark":
-        isr = projection.cluster.brokers[binding["leader"]].replicas.partitions[P].isr
+        isr = projection.cluster.brokers[binding["leader"]].replicas.partitions[PARTITION].isr
         return max(end_of(projection, member) for member in isr) > end_of(projection, binding["leader"])
     if rule == "LateFetchExpandsIsr":
-        return projection.fetches[0][0].partitions[P].offset > end_of(projection, binding["leader"])
+        return projection.fetches[0][0].partitions[PARTITION].offset > end_of(projection, binding["leader"])
     return False

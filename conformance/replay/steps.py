@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kafka_spec.conformance.replay.projection import Projection
-from kafka_spec.impl.broker.broker import Broker
-from kafka_spec.impl.controller.controller import Controller
+from kafka_spec.impl.broker.broker_process import BrokerProcess
+from kafka_spec.impl.controller.controller import KafkaController
 
 
 class Steps(dict[str, Callable[..., None]]):
@@ -34,13 +34,13 @@ class NotEnabled(Exception):  # noqa: N818 - says what happened
     """There is nothing to do of that kind, as the implementation sees it."""
 
 
-def running(projection: Projection, number: int) -> Broker:
+def running(projection: Projection, number: int) -> BrokerProcess:
     """Return a broker that runs."""
     if number not in projection.cluster.brokers:
         raise NotEnabled(f"broker {number} does not run")
     return projection.cluster.brokers[number]
 
 
-def controller_on(projection: Projection, number: int) -> Controller:
+def controller_on(projection: Projection, number: int) -> KafkaController:
     """Return the controller of a broker."""
     return running(projection, number).controller

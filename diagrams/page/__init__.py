@@ -13,9 +13,9 @@ import warnings
 from importlib.resources import files
 from typing import Any
 
+from kafka_spec.diagrams.arrows import arrows, entity_paths
 from kafka_spec.diagrams.chart import chart_of, claim_of
 from kafka_spec.diagrams.dot import machine_dot, render
-from kafka_spec.diagrams.machine import arrows, entity_paths
 from kafka_spec.diagrams.sequence import chart_svg
 from kafka_spec.model_check.report.text import ending_note
 from kafka_spec.spec.table import Machine, Spec, SpecError

@@ -39,7 +39,7 @@ from kafka_spec.impl.protocol.data_requests import (
     Produced,
     ProduceRequest,
 )
-from kafka_spec.impl.protocol.errors import Code, KafkaError
+from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.state import Role
 from kafka_spec.spec.gates import fetch_is_outdated
@@ -77,7 +77,7 @@ class DataPlane(LedPartitions):
     def handle_produce(self, request: ProduceRequest, now: int, reply: Callable[[Produces], object]) -> None:
         """Append batches; with acks -1 the answer waits for the ISR, with acks 0 there is none, and `reply` is not called."""
         if request.acks not in (ACKS_ALL, 0, 1):
-            reply({p: Produced(Code.INVALID_REQUIRED_ACKS) for p in request.partitions})
+            reply({p: Produced(ErrorCode.INVALID_REQUIRED_ACKS) for p in request.partitions})
             return
         done: dict[TopicPartition, Produced] = {}
         required: dict[TopicPartition, int] = {}
@@ -85,7 +85,7 @@ class DataPlane(LedPartitions):
             try:
                 self.check_named(partition)
                 first, last = self.append_as_leader(partition, records, request.acks)
-                done[partition], required[partition] = Produced(Code.NONE, first), last + 1
+                done[partition], required[partition] = Produced(ErrorCode.NONE, first), last + 1
             except KafkaError as error:
                 done[partition] = Produced(error.code)
         for partition in required:
@@ -97,7 +97,7 @@ class DataPlane(LedPartitions):
         elif request.acks != 0:
             reply(done)
 
-    def reached(self, partition: TopicPartition, required: int) -> Code | None:
+    def reached(self, partition: TopicPartition, required: int) -> ErrorCode | None:
         """Return what an acks=all produce is answered, None while it has to wait (checkEnoughReplicasReachOffset)."""
         try:
             hosted = self.led(partition)
@@ -106,7 +106,7 @@ class DataPlane(LedPartitions):
         if hosted.high_watermark < required:
             return None
         enough = len(hosted.maximal_isr) >= self.replicas.settings.min_insync_replicas
-        return Code.NONE if enough else Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        return ErrorCode.NONE if enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
 
     # Fetch
 
@@ -115,7 +115,7 @@ class DataPlane(LedPartitions):
         fetched = self.read_all(request)
         if request.replica != CONSUMER:
             for partition, position in request.partitions.items():
-                if fetched[partition].error == Code.NONE:
+                if fetched[partition].error == ErrorCode.NONE:
                     self._follower_fetched(partition, position, request, now)
         if request.max_wait_ms <= 0 or not fetched or self.has_enough(request, fetched):
             reply(fetched)
@@ -129,7 +129,7 @@ class DataPlane(LedPartitions):
 
     def has_enough(self, request: FetchRequest, fetched: Fetches) -> bool:
         """Whether a fetch need not wait: something is refused, there are enough bytes, or what it reads from is a full segment."""
-        if any(one.error != Code.NONE for one in fetched.values()):
+        if any(one.error != ErrorCode.NONE for one in fetched.values()):
             return True
         if sum(len(one.records) for one in fetched.values()) >= request.min_bytes:
             return True

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kafka_spec.impl.protocol.data_requests import Fetched, FetchRequest, Produced
-from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 
@@ -23,7 +23,7 @@ class DelayedProduce:
     deadline: int
     done: dict[TopicPartition, Produced]
     required: dict[TopicPartition, int]
-    reached: Callable[[TopicPartition, int], Code | None]
+    reached: Callable[[TopicPartition, int], ErrorCode | None]
     reply: Callable[[Mapping[TopicPartition, Produced]], object]
 
     def is_ready(self) -> bool:
@@ -32,14 +32,14 @@ class DelayedProduce:
             code = self.reached(partition, offset)
             if code is not None:
                 del self.required[partition]
-                if code != Code.NONE:
+                if code != ErrorCode.NONE:
                     self.done[partition] = Produced(code)
         return not self.required
 
     def complete(self) -> None:
         """Answer; what still waits has timed out."""
         for partition in self.required:
-            self.done[partition] = Produced(Code.REQUEST_TIMED_OUT)
+            self.done[partition] = Produced(ErrorCode.REQUEST_TIMED_OUT)
         self.reply(self.done)
 
 

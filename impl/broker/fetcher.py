@@ -31,7 +31,7 @@ from kafka_spec.impl.protocol.data_requests import (
     OffsetQuery,
     OffsetsForLeaderEpochRequest,
 )
-from kafka_spec.impl.protocol.errors import Code, KafkaError
+from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.gates import leader_epoch_in_fetch
 from kafka_spec.spec.log import truncation_after_answer
@@ -81,7 +81,7 @@ class Fetchers:
         for partition, state in ready.items():
             if state.phase == Phase.TRUNCATING and self._replicas.partitions[partition].opened.latest_epoch == NO_EPOCH:
                 with suppress(KafkaError):  # the replica is offline now, and fetches no more
-                    self.truncate_to_answer(partition, EpochEnd(Code.NONE))
+                    self.truncate_to_answer(partition, EpochEnd(ErrorCode.NONE))
         ready = {p: s for p, s in ready.items() if p in self._states}
         request = self._request(list(ready.items()))
         if request is not None:
@@ -135,11 +135,11 @@ class Fetchers:
         state.delayed_until = now + self._replicas.settings.replica_fetch_backoff_ms
 
     def _take_one(self, partition: TopicPartition, state: FetchState, answer: Answer, now: int) -> None:
-        if answer.error == Code.FENCED_LEADER_EPOCH:
+        if answer.error == ErrorCode.FENCED_LEADER_EPOCH:
             del self._states[partition]  # until a controller tells of another leader epoch
-        elif answer.error == Code.OFFSET_OUT_OF_RANGE and isinstance(answer, Fetched):
+        elif answer.error == ErrorCode.OFFSET_OUT_OF_RANGE and isinstance(answer, Fetched):
             state.phase = Phase.SEEKING_END
-        elif answer.error != Code.NONE:
+        elif answer.error != ErrorCode.NONE:
             self._wait(state, now)
         elif isinstance(answer, EpochEnd):
             self.truncate_to_answer(partition, answer)

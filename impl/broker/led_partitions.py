@@ -7,7 +7,7 @@ Source: Kafka 2.8 Partition.scala, ReplicaManager.scala, KafkaApis.scala.
 
 from __future__ import annotations
 
-from kafka_spec.impl.broker.partition import Partition
+from kafka_spec.impl.broker.partition import HostedPartition
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.log.batches import Corrupt
 from kafka_spec.impl.log.log import OffsetOutOfRange
@@ -25,7 +25,7 @@ from kafka_spec.impl.protocol.data_requests import (
     OffsetQuery,
     OffsetsForLeaderEpochRequest,
 )
-from kafka_spec.impl.protocol.errors import Code, KafkaError
+from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.state import Role
 from kafka_spec.spec.gates import answer_to_fetch_epoch
@@ -40,7 +40,7 @@ class LedPartitions:
         """`replicas` are all that the broker hosts."""
         self.replicas = replicas
 
-    def led(self, partition: TopicPartition, epoch: int = NO_EPOCH) -> Partition:
+    def led(self, partition: TopicPartition, epoch: int = NO_EPOCH) -> HostedPartition:
         """Return a partition that this broker leads; `epoch` is the leader epoch that the asker is in.
 
         Raises:
@@ -49,16 +49,16 @@ class LedPartitions:
         """
         role, hosted = self.replicas.role_of(partition), self.replicas.partitions.get(partition)
         if role == Role.OFFLINE:
-            raise KafkaError(Code.KAFKA_STORAGE_ERROR, f"the log directory of {partition} has failed")
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory of {partition} has failed")
         if hosted is None:
             known = partition in self.replicas.metadata
-            code = Code.NOT_LEADER_OR_FOLLOWER if known else Code.UNKNOWN_TOPIC_OR_PARTITION
+            code = ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             raise KafkaError(code, f"{partition} is not hosted")
-        code = Code(answer_to_fetch_epoch(epoch, hosted.leader_epoch, int(self.replicas.k.fetches_fenced)))
-        if code != Code.NONE:
+        code = ErrorCode(answer_to_fetch_epoch(epoch, hosted.leader_epoch, int(self.replicas.k.fetches_fenced)))
+        if code != ErrorCode.NONE:
             raise KafkaError(code, f"{partition} is in leader epoch {hosted.leader_epoch}, not {epoch}")
         if role != Role.LEADER:
-            raise KafkaError(Code.NOT_LEADER_OR_FOLLOWER, f"{partition} is led by broker {hosted.leader}")
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{partition} is led by broker {hosted.leader}")
         return hosted
 
     def check_named(self, partition: TopicPartition) -> None:
@@ -68,7 +68,7 @@ class LedPartitions:
             KafkaError: UNKNOWN_TOPIC_OR_PARTITION.
         """
         if partition not in self.replicas.metadata:
-            raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"{partition} is not in the metadata cache")
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{partition} is not in the metadata cache")
 
     # Records
 
@@ -81,14 +81,14 @@ class LedPartitions:
         """
         hosted = self.led(partition)
         if acks == ACKS_ALL and len(hosted.isr) < self.replicas.settings.min_insync_replicas:
-            raise KafkaError(Code.NOT_ENOUGH_REPLICAS, f"the ISR of {partition} is {hosted.isr}")
+            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, f"the ISR of {partition} is {hosted.isr}")
         try:
             with self.replicas.storage(partition):
                 return hosted.opened.append_as_leader(records, hosted.leader_epoch)
         except Corrupt as error:
-            raise KafkaError(Code.CORRUPT_MESSAGE, str(error)) from error
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
         except ValueError as error:
-            raise KafkaError(Code.INVALID_RECORD, str(error)) from error
+            raise KafkaError(ErrorCode.INVALID_RECORD, str(error)) from error
 
     def read(self, partition: TopicPartition, position: FetchPosition, replica: int) -> Fetched:
         """Return what a replica, or CONSUMER, may read from a position, or why not; nothing is noted."""
@@ -96,19 +96,19 @@ class LedPartitions:
             self.check_named(partition)
             hosted = self.led(partition, position.leader_epoch)
             if replica != CONSUMER and replica not in hosted.followers:
-                return Fetched(Code.NONE, hosted.high_watermark, hosted.opened.start_offset)
+                return Fetched(ErrorCode.NONE, hosted.high_watermark, hosted.opened.start_offset)
             end = hosted.high_watermark if replica == CONSUMER else None
             return self._read(partition, hosted, position, end)
         except KafkaError as error:
             return Fetched(error.code)
 
-    def _read(self, partition: TopicPartition, hosted: Partition, position: FetchPosition, end: int | None) -> Fetched:
+    def _read(self, partition: TopicPartition, hosted: HostedPartition, position: FetchPosition, end: int | None) -> Fetched:
         try:
             with self.replicas.storage(partition):
                 records = hosted.opened.read(position.offset, position.max_bytes, end)
         except OffsetOutOfRange as error:
-            raise KafkaError(Code.OFFSET_OUT_OF_RANGE, str(error)) from error
-        return Fetched(Code.NONE, hosted.high_watermark, hosted.opened.start_offset, records)
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, str(error)) from error
+        return Fetched(ErrorCode.NONE, hosted.high_watermark, hosted.opened.start_offset, records)
 
     # Offsets
 
@@ -121,7 +121,7 @@ class LedPartitions:
             hosted = self.led(partition, position.current_epoch)
         except KafkaError as error:
             return EpochEnd(error.code)
-        return EpochEnd(Code.NONE, *hosted.opened.end_offset_for_epoch(position.leader_epoch))
+        return EpochEnd(ErrorCode.NONE, *hosted.opened.end_offset_for_epoch(position.leader_epoch))
 
     def handle_list_offsets(self, request: ListOffsetsRequest) -> dict[TopicPartition, ListedOffset]:
         """Tell offsets of the logs that this broker leads."""
@@ -131,14 +131,14 @@ class LedPartitions:
         try:
             hosted = self.led(partition, query.current_epoch)
             if query.timestamp == EARLIEST:
-                return ListedOffset(Code.NONE, hosted.opened.start_offset)
+                return ListedOffset(ErrorCode.NONE, hosted.opened.start_offset)
             end = hosted.high_watermark if replica == CONSUMER else hosted.opened.end_offset
             if end < hosted.epoch_start:
-                return ListedOffset(Code.OFFSET_NOT_AVAILABLE)
+                return ListedOffset(ErrorCode.OFFSET_NOT_AVAILABLE)
             if query.timestamp == LATEST:
-                return ListedOffset(Code.NONE, end)
+                return ListedOffset(ErrorCode.NONE, end)
             with self.replicas.storage(partition):
                 found = hosted.opened.offset_for_timestamp(query.timestamp)
         except KafkaError as error:
             return ListedOffset(error.code)
-        return ListedOffset(Code.NONE, found) if found is not None and found < end else ListedOffset(Code.NONE)
+        return ListedOffset(ErrorCode.NONE, found) if found is not None and found < end else ListedOffset(ErrorCode.NONE)

@@ -13,7 +13,7 @@ from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.coordination.interface import CoordinationError
 from kafka_spec.impl.protocol.controller_requests import NO_LEADER, UpdateMetadataRequest
 from kafka_spec.impl.protocol.data_requests import Metadata, MetadataRequest, PartitionMetadata
-from kafka_spec.impl.protocol.errors import Code, KafkaError
+from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
@@ -41,21 +41,21 @@ class MetadataCache:
         found = {p.topic for p in partitions}
         missing = [topic for topic in topics if topic not in found]
         may_create = self._replicas.settings.auto_create_topics_enable and request.allow_auto_topic_creation
-        errors = {topic: self._created(topic) if may_create else Code.UNKNOWN_TOPIC_OR_PARTITION for topic in missing}
+        errors = {topic: self._created(topic) if may_create else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for topic in missing}
         return Metadata(self._brokers, self.controller, partitions, errors)
 
     def _partition(self, partition: TopicPartition) -> PartitionMetadata:
         held = self._replicas.metadata[partition]
         available = held.leadership.leader in self._replicas.alive
-        error = Code.NONE if available else Code.LEADER_NOT_AVAILABLE
+        error = ErrorCode.NONE if available else ErrorCode.LEADER_NOT_AVAILABLE
         return PartitionMetadata(error, held.leadership, held.replicas, held.offline_replicas)
 
-    def _created(self, topic: str) -> Code:
+    def _created(self, topic: str) -> ErrorCode:
         """Create a topic, and return what is said of it: that nobody leads it yet, or why it cannot be."""
         try:
             self._create(topic)
         except KafkaError as error:
-            return Code.LEADER_NOT_AVAILABLE if error.code == Code.TOPIC_ALREADY_EXISTS else error.code
+            return ErrorCode.LEADER_NOT_AVAILABLE if error.code == ErrorCode.TOPIC_ALREADY_EXISTS else error.code
         except CoordinationError:
-            return Code.UNKNOWN_SERVER_ERROR
-        return Code.LEADER_NOT_AVAILABLE
+            return ErrorCode.UNKNOWN_SERVER_ERROR
+        return ErrorCode.LEADER_NOT_AVAILABLE

@@ -59,7 +59,7 @@ class FetchState:
 
 
 @dataclass
-class Partition:
+class HostedPartition:
     """A partition that the broker hosts; its log is None until it leads or follows, and after its log directory has failed.
 
     `isr` and `followers` are a leader's; `pending_isr` is an ISR that it has written without learning whether it took effect;

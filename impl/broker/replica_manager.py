@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from kafka_spec.impl.broker.partition import FetchState, Partition, Phase
-from kafka_spec.impl.broker.state_change_lines import BrokerLog
+from kafka_spec.impl.broker.partition import FetchState, HostedPartition, Phase
+from kafka_spec.impl.broker.state_change_lines import BrokerLines
 from kafka_spec.impl.log.log import LogConfig
 from kafka_spec.impl.log.manager import LogManager
-from kafka_spec.impl.machine import Attempt, build
+from kafka_spec.impl.machine import FireResult, build
 from kafka_spec.impl.protocol.controller_requests import (
     LeaderAndIsrRequest,
     LeaderAndIsrState,
@@ -27,7 +27,7 @@ from kafka_spec.impl.protocol.controller_requests import (
     StopReplicaState,
     UpdateMetadataState,
 )
-from kafka_spec.impl.protocol.errors import Code, KafkaError
+from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.responses import ControllerResponse
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
@@ -81,18 +81,18 @@ class ReplicaManager:
         """The largest that a request has had: a broker that starts believes the first it meets."""
         self.alive = NO_BROKERS
         self.metadata: dict[TopicPartition, UpdateMetadataState] = {}
-        self.partitions: dict[TopicPartition, Partition] = {}
+        self.partitions: dict[TopicPartition, HostedPartition] = {}
         self.fetchers: dict[TopicPartition, FetchState] = {}
         self.coordinator: GroupCoordinator | None = None
         self.changed: Callable[[TopicPartition], object] = lambda _: None
         self.failures: dict[TopicPartition, OSError] = {}
         """Why replicas are offline."""
-        self._log = BrokerLog(number, log)
+        self._log = BrokerLines(number, log)
         self.logs = LogManager(folder, config)
         (role,) = (machine for machine in era.machines if machine.name == "Role")
         self.roles = build(self, {role: ("partition",)}, self, ahead=("log_directory_fails",))["Role"]
 
-    def attempted(self, attempt: Attempt) -> None:
+    def attempted(self, attempt: FireResult) -> None:
         """See `machine.Log`: a change of role that the table does not know is a mistake of this module.
 
         Raises:
@@ -115,13 +115,13 @@ class ReplicaManager:
         answer = self.apply(request, correlation, now)
         if isinstance(request, LeaderAndIsrRequest):
             for partition, code in answer.partitions.items():
-                if code == Code.NONE and self.role_of(partition) == Role.LEADER:
+                if code == ErrorCode.NONE and self.role_of(partition) == Role.LEADER:
                     self.advance_high_watermark(partition, now)
         return answer
 
     def apply(self, request: Request, correlation: int = 0, now: int = 0) -> ControllerResponse:
         """Take a request of a controller, or refuse it; high watermarks stay where they are."""
-        refusal = Code(
+        refusal = ErrorCode(
             answer_to_request(
                 request.controller_epoch,
                 self.controller_epoch,
@@ -131,24 +131,24 @@ class ReplicaManager:
                 int(self.k.broker_epoch_checked),
             )
         )
-        if refusal == Code.STALE_CONTROLLER_EPOCH:
+        if refusal == ErrorCode.STALE_CONTROLLER_EPOCH:
             self._log.old_controller(request, correlation, self.controller_epoch)
-        if refusal != Code.NONE:
+        if refusal != ErrorCode.NONE:
             return ControllerResponse(refusal)
         self.controller_epoch = max(self.controller_epoch, request.controller_epoch)
         self._log.received(request, correlation, self.controller_epoch)
         if isinstance(request, LeaderAndIsrRequest):
-            return ControllerResponse(Code.NONE, self._lead_or_follow(request.partitions, now))
+            return ControllerResponse(ErrorCode.NONE, self._lead_or_follow(request.partitions, now))
         if isinstance(request, StopReplicaRequest):
-            return ControllerResponse(Code.NONE, {p: self._stop(p, state) for p, state in request.partitions.items()})
+            return ControllerResponse(ErrorCode.NONE, {p: self._stop(p, state) for p, state in request.partitions.items()})
         self.alive = BrokerSet.of(broker.number for broker in request.live_brokers)
         self.metadata.update(request.partitions)
-        return ControllerResponse(Code.NONE)
+        return ControllerResponse(ErrorCode.NONE)
 
-    def _lead_or_follow(self, states: Mapping[TopicPartition, LeaderAndIsrState], now: int) -> dict[TopicPartition, Code]:
+    def _lead_or_follow(self, states: Mapping[TopicPartition, LeaderAndIsrState], now: int) -> dict[TopicPartition, ErrorCode]:
         """Take each partition that is news; leaders first, and who coordinates groups hears last (becomeLeaderOrFollower)."""
         codes = {p: self._answer(p, state) for p, state in states.items()}
-        taken = [p for p in states if codes[p] == Code.NONE]
+        taken = [p for p in states if codes[p] == ErrorCode.NONE]
         leading = [p for p in taken if states[p].leadership.leader == self.number]
         following = [p for p in taken if p not in leading]
         changed: dict[TopicPartition, bool] = {}
@@ -170,15 +170,15 @@ class ReplicaManager:
                 if partition.topic == GROUP_METADATA_TOPIC:
                     self.coordinator.on_resignation(partition.partition, self.partitions[partition].leader_epoch)
 
-    def _answer(self, partition: TopicPartition, state: LeaderAndIsrState) -> Code:
+    def _answer(self, partition: TopicPartition, state: LeaderAndIsrState) -> ErrorCode:
         """Return whether one partition of a LeaderAndIsr is news; it is hosted from now on, whatever the answer."""
-        hosted = self.partitions.setdefault(partition, Partition())
+        hosted = self.partitions.setdefault(partition, HostedPartition())
         if self.role_of(partition) == Role.OFFLINE:
             self._log.offline_for_leader_and_isr(partition)
-            return Code.KAFKA_STORAGE_ERROR
+            return ErrorCode.KAFKA_STORAGE_ERROR
         assigned = int(self.number in state.replicas)
-        code = Code(answer_to_leader_and_isr(state.leadership.leader_epoch, hosted.leader_epoch, assigned))
-        if code != Code.NONE:
+        code = ErrorCode(answer_to_leader_and_isr(state.leadership.leader_epoch, hosted.leader_epoch, assigned))
+        if code != ErrorCode.NONE:
             self._log.ignored_leader_and_isr(partition, state, hosted.leader_epoch)
         return code
 
@@ -231,7 +231,7 @@ class ReplicaManager:
         phase = Phase.TRUNCATING if asks else Phase.FETCHING
         self.fetchers[partition] = FetchState(hosted.leader, hosted.leader_epoch, offset, phase)
 
-    def _stop(self, partition: TopicPartition, state: StopReplicaState) -> Code:
+    def _stop(self, partition: TopicPartition, state: StopReplicaState) -> ErrorCode:
         """Stop fetching, if the leader epoch is not too old as the era reckons (stopReplicas).
 
         Raises:
@@ -239,12 +239,12 @@ class ReplicaManager:
         """
         hosted = self.partitions.get(partition)
         if hosted is None:
-            return Code.NONE
+            return ErrorCode.NONE
         if self.role_of(partition) == Role.OFFLINE:
             self._log.offline_for_stop_replica(partition, state)
-            return Code.KAFKA_STORAGE_ERROR
-        code = Code(answer_to_stop_replica(state.leader_epoch, hosted.leader_epoch, int(self.k.stop_replica_epoch)))
-        if code != Code.NONE:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        code = ErrorCode(answer_to_stop_replica(state.leader_epoch, hosted.leader_epoch, int(self.k.stop_replica_epoch)))
+        if code != ErrorCode.NONE:
             self._log.ignored_stop_replica(partition, state, hosted.leader_epoch)
             return code
         self.fetchers.pop(partition, None)
@@ -276,12 +276,12 @@ class ReplicaManager:
 
     # Logs
 
-    def _open(self, partition: TopicPartition, hosted: Partition) -> None:
+    def _open(self, partition: TopicPartition, hosted: HostedPartition) -> None:
         if hosted.log is None:
             hosted.log, hosted.high_watermark = self.logs.open(partition)
 
     @contextmanager
-    def storage(self, partition: TopicPartition) -> Iterator[Partition]:
+    def storage(self, partition: TopicPartition) -> Iterator[HostedPartition]:
         """Work on a partition's log; an OSError takes the replica offline, for the rest of the process's life.
 
         Raises:
@@ -291,7 +291,7 @@ class ReplicaManager:
             yield self.partitions[partition]
         except OSError as error:
             self._fail(partition, error)
-            raise KafkaError(Code.KAFKA_STORAGE_ERROR, f"log directory of {partition}: {error}") from error
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"log directory of {partition}: {error}") from error
 
     def _fail(self, partition: TopicPartition, error: OSError) -> None:
         hosted = self.partitions[partition]

@@ -5,7 +5,7 @@ Source: Kafka 2.8 ReplicaManager.scala, Partition.scala; the words are those of 
 
 from __future__ import annotations
 
-from kafka_spec.impl.broker.partition import Partition
+from kafka_spec.impl.broker.partition import HostedPartition
 from kafka_spec.impl.protocol.controller_requests import (
     LeaderAndIsrRequest,
     LeaderAndIsrState,
@@ -13,13 +13,13 @@ from kafka_spec.impl.protocol.controller_requests import (
     StopReplicaRequest,
     StopReplicaState,
 )
-from kafka_spec.impl.protocol.state_change_log import Level, StateChangeLog
+from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 OFFLINE = "as the local replica for the partition is in an offline log directory"
 
 
-class BrokerLog:
+class BrokerLines:
     """The lines of one broker about one request at a time: the last that was `received`."""
 
     def __init__(self, broker: int, log: StateChangeLog) -> None:
@@ -47,14 +47,14 @@ class BrokerLog:
             text = f"Ignoring {name} request from controller {number} {about} since its controller epoch {epoch} is old"
         else:
             text = f"Received update metadata request {about} from an old controller {number} with epoch {epoch}"
-        self._line(Level.WARN, f"{text}. Latest known controller epoch is {latest}")
+        self._line(LogLevel.WARN, f"{text}. Latest known controller epoch is {latest}")
 
     def ignored_leader_and_isr(self, partition: TopicPartition, state: LeaderAndIsrState, current: int) -> None:
         """A partition of a LeaderAndIsr is ignored: its leader epoch is not news, or the broker is not assigned."""
         ignoring = f"Ignoring LeaderAndIsr request {self._about} for partition {partition}"
         epoch = state.leadership.leader_epoch
         if epoch > current:
-            self._line(Level.WARN, f"{ignoring} as itself is not in assigned replica list {','.join(map(str, state.replicas))}")
+            self._line(LogLevel.WARN, f"{ignoring} as itself is not in assigned replica list {','.join(map(str, state.replicas))}")
         else:
             self._ignored(ignoring, epoch, current)
 
@@ -68,48 +68,48 @@ class BrokerLog:
     def _ignored(self, ignoring: str, epoch: int, current: int) -> None:
         ignoring = f"{ignoring} since its associated leader epoch {epoch}"
         if epoch < current:
-            self._line(Level.WARN, f"{ignoring} is smaller than the current leader epoch {current}")
+            self._line(LogLevel.WARN, f"{ignoring} is smaller than the current leader epoch {current}")
         else:
-            self._line(Level.INFO, f"{ignoring} matches the current leader epoch")
+            self._line(LogLevel.INFO, f"{ignoring} matches the current leader epoch")
 
     def offline_for_leader_and_isr(self, partition: TopicPartition) -> None:
         """A partition of a LeaderAndIsr is ignored: its log directory has failed."""
-        self._line(Level.WARN, f"Ignoring LeaderAndIsr request {self._about} for partition {partition} {OFFLINE}")
+        self._line(LogLevel.WARN, f"Ignoring LeaderAndIsr request {self._about} for partition {partition} {OFFLINE}")
 
     def offline_for_stop_replica(self, partition: TopicPartition, state: StopReplicaState) -> None:
         """A partition of a StopReplica is ignored: its log directory has failed."""
-        self._line(Level.WARN, f"{self._ignoring_stop(partition, state)} {OFFLINE}")
+        self._line(LogLevel.WARN, f"{self._ignoring_stop(partition, state)} {OFFLINE}")
 
-    def leads(self, partition: TopicPartition, hosted: Partition, previous: int) -> None:
+    def leads(self, partition: TopicPartition, hosted: HostedPartition, previous: int) -> None:
         """A leader starts."""
         isr = ",".join(map(str, hosted.isr))
         self._line(
-            Level.INFO,
+            LogLevel.INFO,
             f"Leader {partition} starts at leader epoch {hosted.leader_epoch} from offset {hosted.epoch_start} with high watermark "
             f"{hosted.high_watermark} ISR [{isr}] addingReplicas [] removingReplicas []. Previous leader epoch was {previous}.",
         )
 
-    def leads_already(self, partition: TopicPartition, hosted: Partition) -> None:
+    def leads_already(self, partition: TopicPartition, hosted: HostedPartition) -> None:
         """Who becomes the leader was it before."""
         self._line(
-            Level.INFO,
+            LogLevel.INFO,
             f"Skipped the become-leader state change after marking its partition as leader {self._whence} for partition "
             f"{partition} (last update controller epoch {hosted.controller_epoch}) since it is already the leader for the "
             "partition.",
         )
 
-    def follows(self, partition: TopicPartition, hosted: Partition, previous: int) -> None:
+    def follows(self, partition: TopicPartition, hosted: HostedPartition, previous: int) -> None:
         """A follower starts."""
         self._line(
-            Level.INFO,
+            LogLevel.INFO,
             f"Follower {partition} starts at leader epoch {hosted.leader_epoch} from offset {hosted.opened.end_offset} with high "
             f"watermark {hosted.high_watermark}. Previous leader epoch was {previous}.",
         )
 
-    def follows_already(self, partition: TopicPartition, hosted: Partition) -> None:
+    def follows_already(self, partition: TopicPartition, hosted: HostedPartition) -> None:
         """A follower's leader is the same as before, and the era leaves it at that."""
         self._line(
-            Level.INFO,
+            LogLevel.INFO,
             f"Skipped the become-follower state change after marking its partition as follower {self._whence} for partition "
             f"{partition} (last update controller epoch {hosted.controller_epoch}) since the new leader {hosted.leader} is the "
             "same as the old leader",
@@ -119,10 +119,10 @@ class BrokerLog:
         """Whom a follower should follow is not alive."""
         told = state.leadership
         self._line(
-            Level.ERROR,
+            LogLevel.ERROR,
             f"Received LeaderAndIsrRequest {self._whence} for partition {partition} (last update controller epoch "
             f"{told.controller_epoch}) but cannot become follower since the new leader {told.leader} is unavailable.",
         )
 
-    def _line(self, level: Level, message: str) -> None:
+    def _line(self, level: LogLevel, message: str) -> None:
         self._log.line(level, f"[Broker id={self._broker}] {message}")

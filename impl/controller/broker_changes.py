@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kafka_spec.impl.controller.core import ControllerCore, Event, Task
+from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
 from kafka_spec.impl.controller.state_changes import ElectAgain, ElectOfflinePartitions, change_partitions, change_replicas
 from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import BrokerRegistration
-from kafka_spec.impl.protocol.state_change_log import Level
+from kafka_spec.impl.protocol.state_change_log import LogLevel
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.domain import BrokerSet
 from kafka_spec.spec.gates import has_bounced
@@ -22,10 +22,10 @@ from kafka_spec.spec.partition import PartitionState
 
 
 @dataclass(frozen=True)
-class BrokerChange(Event):
+class BrokerChange(ControllerEvent):
     """/brokers/ids may have changed: compare it with the brokers known, for new, gone and bounced ones."""
 
-    def handle(self, core: ControllerCore) -> Sequence[Task]:
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         brokers, context = core.zk.read_brokers(), core.context
         new = {n: b for n, b in brokers.items() if n not in context.live}
@@ -36,7 +36,7 @@ class BrokerChange(Event):
             core.channels.open(number)
         for number in dead:
             core.channels.close(number)
-        tasks: list[Task] = []
+        tasks: list[ControllerTask] = []
         if new:
             tasks.append(StartBrokers(new))
         if bounced:
@@ -47,7 +47,7 @@ class BrokerChange(Event):
 
 
 @dataclass(frozen=True)
-class StartBrokers(Task):
+class StartBrokers(ControllerTask):
     """Take brokers for live: send to everybody, put their replicas online, then try to elect (onBrokerStartup).
 
     `registrations` are the brokers by number, each with its epoch.
@@ -55,7 +55,7 @@ class StartBrokers(Task):
 
     registrations: Mapping[int, tuple[BrokerRegistration, int]]
 
-    def run(self, core: ControllerCore) -> Sequence[Task]:
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         context, before = core.context, list(core.context.live)
         for number, (broker, epoch) in self.registrations.items():
@@ -67,12 +67,12 @@ class StartBrokers(Task):
 
 
 @dataclass(frozen=True)
-class FailBrokers(Task):
+class FailBrokers(ControllerTask):
     """Take brokers for dead (onBrokerFailure)."""
 
     brokers: tuple[int, ...]
 
-    def run(self, core: ControllerCore) -> Sequence[Task]:
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         for number in self.brokers:
             core.context.live.pop(number, None)
@@ -82,7 +82,7 @@ class FailBrokers(Task):
         return _replicas_gone(core, core.context.replicas_on(self.brokers))
 
 
-def _replicas_gone(core: ControllerCore, replicas: Sequence[tuple[TopicPartition, int]]) -> Sequence[Task]:
+def _replicas_gone(core: ControllerCore, replicas: Sequence[tuple[TopicPartition, int]]) -> Sequence[ControllerTask]:
     """Partitions that lost their leader go offline, an election is tried, then the replicas leave (onReplicasBecomeOffline).
 
     First all brokers are sent who is live, as in the model. Kafka sends it with the LeaderAndIsr requests that follow, and in a
@@ -99,39 +99,39 @@ def _replicas_gone(core: ControllerCore, replicas: Sequence[tuple[TopicPartition
 
 
 @dataclass(frozen=True)
-class LeaderAndIsrResponseReceived(Event):
+class LeaderAndIsrResponseReceived(ControllerEvent):
     """A broker has answered a LeaderAndIsr: an error for all, or one for each partition.
 
     Replicas whose log directory is lost count as gone, and those that answer without an error as there again.
     """
 
     broker: int
-    error: Code
-    partitions: Mapping[TopicPartition, Code]
+    error: ErrorCode
+    partitions: Mapping[TopicPartition, ErrorCode]
 
-    def handle(self, core: ControllerCore) -> Sequence[Task]:
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
-        if self.error != Code.NONE:
-            core.note(Level.ERROR, f"Received error {self.error.name} in LeaderAndIsr response from broker {self.broker}")
+        if self.error != ErrorCode.NONE:
+            core.note(LogLevel.ERROR, f"Received error {self.error.name} in LeaderAndIsr response from broker {self.broker}")
             return []
         known = core.context.offline_dirs.setdefault(self.broker, set())
-        lost = [p for p, code in self.partitions.items() if code == Code.KAFKA_STORAGE_ERROR and p not in known]
-        known.difference_update(p for p, code in self.partitions.items() if code == Code.NONE)
+        lost = [p for p, code in self.partitions.items() if code == ErrorCode.KAFKA_STORAGE_ERROR and p not in known]
+        known.difference_update(p for p, code in self.partitions.items() if code == ErrorCode.NONE)
         known.update(lost)
         if not lost:
             return []
-        core.note(Level.INFO, f"Mark replicas {','.join(map(str, lost))} on broker {self.broker} as offline")
+        core.note(LogLevel.INFO, f"Mark replicas {','.join(map(str, lost))} on broker {self.broker} as offline")
         return _replicas_gone(core, [(p, self.broker) for p in lost])
 
 
 @dataclass(frozen=True)
-class LogDirEventNotification(Event):
+class LogDirEventNotification(ControllerEvent):
     """Brokers may have lost log directories: ask those for all their replicas; the answer says which are gone.
 
     Replicas that are known to be gone are left alone, where Kafka would take them for online until they are asked for again.
     """
 
-    def handle(self, core: ControllerCore) -> Sequence[Task]:
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         context = core.context
         notifications = core.zk.read_notifications(znodes.LOG_DIR_EVENT_NOTIFICATION, znodes.decode_log_dir_event)

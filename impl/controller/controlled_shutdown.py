@@ -8,30 +8,30 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kafka_spec.impl.controller.core import ControllerCore, Event, Task
+from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
 from kafka_spec.impl.controller.state_changes import change_partitions, change_replicas
-from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.domain import only
 from kafka_spec.spec.election import ShutdownPart, Strategy, part_in_shutdown
 
 
 @dataclass(frozen=True)
-class ControlledShutdown(Event):
+class ControlledShutdown(ControllerEvent):
     """A broker wants to stop; `reply` is given an error, or the partitions that it still leads."""
 
     broker: int
     broker_epoch: int
-    reply: Callable[[Code, tuple[TopicPartition, ...]], object]
+    reply: Callable[[ErrorCode, tuple[TopicPartition, ...]], object]
 
-    def handle(self, core: ControllerCore) -> Sequence[Task]:
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """Move the broker's leadership, and take its other replicas offline."""
         context, broker = core.context, self.broker
         if self.broker_epoch < context.broker_epochs.get(broker, self.broker_epoch):
-            self.reply(Code.STALE_BROKER_EPOCH, ())
+            self.reply(ErrorCode.STALE_BROKER_EPOCH, ())
             return []
         if broker not in context.live:
-            self.reply(Code.BROKER_NOT_AVAILABLE, ())
+            self.reply(ErrorCode.BROKER_NOT_AVAILABLE, ())
             return []
         context.stopping |= only(broker)
         known = [(p, replicas) for p, replicas in context.assignments.items() if p in context.leadership]
@@ -44,17 +44,17 @@ class ControlledShutdown(Event):
         return [*tasks, AnswerShutdown(self)]
 
     def refuse(self) -> None:
-        """See `Event.refuse`."""
-        self.reply(Code.NOT_CONTROLLER, ())
+        """See `ControllerEvent.refuse`."""
+        self.reply(ErrorCode.NOT_CONTROLLER, ())
 
 
 @dataclass(frozen=True)
-class StopFollowers(Task):
+class StopFollowers(ControllerTask):
     """Ask a broker that shuts down to stop what it follows, before the ISRs shrink."""
 
     replicas: tuple[tuple[TopicPartition, int], ...]
 
-    def run(self, core: ControllerCore) -> Sequence[Task]:
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         core.batch.begin()
         for partition, replica in self.replicas:
@@ -64,18 +64,18 @@ class StopFollowers(Task):
 
 
 @dataclass(frozen=True)
-class AnswerShutdown(Task):
+class AnswerShutdown(ControllerTask):
     """Answer what the broker still leads, of partitions that have other replicas."""
 
     event: ControlledShutdown
 
-    def run(self, core: ControllerCore) -> Sequence[Task]:
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         context, broker = core.context, self.event.broker
         led = (p for p, held in context.leadership.items() if held.leader == broker and len(context.assignments[p]) > 1)
-        self.event.reply(Code.NONE, tuple(led))
+        self.event.reply(ErrorCode.NONE, tuple(led))
         return []
 
     def refuse(self) -> None:
-        """See `Task.refuse`."""
+        """See `ControllerTask.refuse`."""
         self.event.refuse()

@@ -18,16 +18,16 @@ import traceback
 
 from kafka_spec.impl.controller.broker_changes import BrokerChange, LogDirEventNotification
 from kafka_spec.impl.controller.controller_election import ControllerChange, ControllerEpochChange, GiveUp
-from kafka_spec.impl.controller.core import ControllerCore, Event, Task
+from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
 from kafka_spec.impl.controller.preferred_election import PreferredElectionZnodeChange
 from kafka_spec.impl.controller.topic_changes import IsrChangeNotification, PartitionModifications, TopicChange
 from kafka_spec.impl.controller.zk_client import ControllerMoved
 from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.interface import ConnectionLost, CoordinationError, Kind, Session, SessionExpired
-from kafka_spec.impl.protocol.state_change_log import Level
+from kafka_spec.impl.coordination.interface import ConnectionLost, CoordinationError, Session, SessionEventType, SessionExpired
+from kafka_spec.impl.protocol.state_change_log import LogLevel
 from kafka_spec.spec.control.state import ControllerState
 
-WATCHED: dict[str, Event] = {
+WATCHED: dict[str, ControllerEvent] = {
     znodes.CONTROLLER: ControllerChange(),
     znodes.CONTROLLER_EPOCH: ControllerEpochChange(),
     znodes.BROKER_IDS: BrokerChange(),
@@ -42,7 +42,7 @@ UNEXPECTED = "Unexpected error"
 """What stands in the state-change log where a step met an error that no step may have."""
 
 
-class Controller(ControllerCore):
+class KafkaController(ControllerCore):
     """A broker's controller: active, or standing by. It sends through `channels`, and does nothing but in `step`."""
 
     has_session = True
@@ -54,7 +54,7 @@ class Controller(ControllerCore):
         """Watch /controller, and stand for election."""
         self.events.append(ControllerChange())
 
-    def handle(self, event: Event) -> None:
+    def handle(self, event: ControllerEvent) -> None:
         """Put an event at the end of the queue."""
         self.events.append(event)
 
@@ -85,7 +85,7 @@ class Controller(ControllerCore):
             self._move(error)
         return True
 
-    def _begin(self, event: Event) -> None:
+    def _begin(self, event: ControllerEvent) -> None:
         """Turn an event into tasks; who is not active looks at nothing but who is the controller."""
         stands = isinstance(event, ControllerChange) or (self.awaits_epoch and isinstance(event, ControllerEpochChange))
         if stands or self.life == ControllerState.ACTIVE:
@@ -96,10 +96,10 @@ class Controller(ControllerCore):
     def _hear(self) -> None:
         """Turn what the session has heard into events."""
         for heard in self.session.events():
-            if heard.kind == Kind.EXPIRED:
+            if heard.kind == SessionEventType.EXPIRED:
                 self._expire()
                 self.has_session = False
-            elif heard.kind == Kind.DISCONNECTED:  # no watch is left: everything is read again
+            elif heard.kind == SessionEventType.DISCONNECTED:  # no watch is left: everything is read again
                 self.events.extend(WATCHED.values())
                 self.events.extend(PartitionModifications(topic) for topic in sorted(self.context.topics))
             elif heard.path in WATCHED:
@@ -126,7 +126,7 @@ class Controller(ControllerCore):
 
     def _fail(self, error: Exception) -> None:
         """End an event that met an error: the rest of it is dropped; a fail-over ends with it, so that another tries."""
-        self.note(Level.ERROR, f"Error processing event: {error!r}")
+        self.note(LogLevel.ERROR, f"Error processing event: {error!r}")
         if self.life == ControllerState.LOADING:
             epoch_version = self.context.epoch_version
             self.resign()
@@ -144,8 +144,8 @@ class Controller(ControllerCore):
         """
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{place.filename.rpartition('/')[2]}:{place.lineno}"
-        self.note(Level.ERROR, f"{UNEXPECTED}: {error!r} at {where}; this controller resigns")
-        left: list[Event | Task] = list(self.agenda) or [self.events.popleft()]
+        self.note(LogLevel.ERROR, f"{UNEXPECTED}: {error!r} at {where}; this controller resigns")
+        left: list[ControllerEvent | ControllerTask] = list(self.agenda) or [self.events.popleft()]
         self.agenda.clear()
         epoch_version = self.context.epoch_version
         if self.life != ControllerState.STANDBY:
@@ -155,4 +155,4 @@ class Controller(ControllerCore):
             try:
                 waiting.refuse()
             except Exception as refused:
-                self.note(Level.ERROR, f"{UNEXPECTED} of who waited for an answer: {refused!r}")
+                self.note(LogLevel.ERROR, f"{UNEXPECTED} of who waited for an answer: {refused!r}")

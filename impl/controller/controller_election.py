@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from kafka_spec.impl.controller.core import ControllerCore, Event, Task
+from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
 from kafka_spec.impl.controller.failover import FAIL_OVER
 from kafka_spec.impl.controller.zk_client import ControllerMoved
 from kafka_spec.impl.coordination import znodes
@@ -21,10 +21,10 @@ from kafka_spec.spec.gates import epoch_after_change
 
 
 @dataclass(frozen=True)
-class ControllerChange(Event):
+class ControllerChange(ControllerEvent):
     """/controller may have changed: resign if it is not this any more, and look again; stand for election if it is nobody."""
 
-    def handle(self, core: ControllerCore) -> Sequence[Task]:
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         while True:
             stat = core.session.exists(znodes.CONTROLLER, watch=True)
@@ -41,13 +41,13 @@ class ControllerChange(Event):
 
 
 @dataclass(frozen=True)
-class ControllerEpochChange(Event):
+class ControllerEpochChange(ControllerEvent):
     """/controller_epoch may have changed: an era takes the newest one for its own (KAFKA-1096).
 
     Who could not read it stands for election again.
     """
 
-    def handle(self, core: ControllerCore) -> Sequence[Task]:
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         if core.awaits_epoch:
             return ControllerChange().handle(core)
@@ -60,10 +60,10 @@ class ControllerEpochChange(Event):
 
 
 @dataclass(frozen=True)
-class IncrementEpoch(Task):
+class IncrementEpoch(ControllerTask):
     """Read /controller_epoch and write the next one: 0.10's second step, whoever has written it meanwhile."""
 
-    def run(self, core: ControllerCore) -> Sequence[Task]:
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class.
 
         Raises:
@@ -80,7 +80,7 @@ class IncrementEpoch(Task):
 
 
 @dataclass(frozen=True)
-class GiveUp(Task):
+class GiveUp(ControllerTask):
     """Delete /controller, so that another is elected: the last step of a fail-over that failed (triggerControllerMove).
 
     `epoch_version` is that of the /controller_epoch under which it was elected.
@@ -88,7 +88,7 @@ class GiveUp(Task):
 
     epoch_version: int
 
-    def run(self, core: ControllerCore) -> Sequence[Task]:
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         session = core.session
         if core.k.giving_up == GivingUp.UNCONDITIONAL:  # whoever it belongs to by now
@@ -101,7 +101,7 @@ class GiveUp(Task):
         return []
 
 
-def _elect(core: ControllerCore, already: bool) -> Sequence[Task] | None:
+def _elect(core: ControllerCore, already: bool) -> Sequence[ControllerTask] | None:
     """Become the controller; return what is to be done then, None if another was faster.
 
     `already` says that /controller is this session's: the reply was lost.
@@ -119,7 +119,7 @@ def _elect(core: ControllerCore, already: bool) -> Sequence[Task] | None:
         core.awaits_epoch = session.exists(znodes.CONTROLLER_EPOCH, watch=True) is not None
         raise
     core.awaits_epoch = False
-    own = znodes.Controller(core.controller_id, int(core.clock() * 1000)).encode()
+    own = znodes.ControllerRegistration(core.controller_id, int(core.clock() * 1000)).encode()
     if core.k.controller_election == ControllerElection.TWO_STEPS:
         if not already:
             try:
@@ -143,7 +143,7 @@ def _elect(core: ControllerCore, already: bool) -> Sequence[Task] | None:
     return _take_over(core, epoch + 1, set_stat.version)
 
 
-def _take_over(core: ControllerCore, epoch: int, version: int, trigger: str = "elect") -> Sequence[Task]:
+def _take_over(core: ControllerCore, epoch: int, version: int, trigger: str = "elect") -> Sequence[ControllerTask]:
     """Begin the fail-over under an epoch."""
     core.context.epoch, core.context.epoch_version = epoch, version
     if core.k.epoch_watch == EpochWatch.ADOPTED:

@@ -23,7 +23,7 @@ from kafka_spec.impl.controller.zk_client import ControllerZkClient
 from kafka_spec.impl.coordination.interface import Session
 from kafka_spec.impl.machine import Running, build
 from kafka_spec.impl.protocol.controller_requests import Leadership
-from kafka_spec.impl.protocol.state_change_log import Level, StateChangeLog
+from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.state import ControllerState
 from kafka_spec.spec.partition import PARTITION
@@ -31,22 +31,22 @@ from kafka_spec.spec.replica import REPLICA, REPLICA_0_10
 from kafka_spec.spec.table import Spec
 
 
-class Event(ABC):
+class ControllerEvent(ABC):
     """What others want of the controller, or what may have changed in ZooKeeper."""
 
     @abstractmethod
-    def handle(self, core: ControllerCore) -> Sequence[Task]:
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """Return what is to be done. Reads come first, so that after a lost connection it can be handled again."""
 
     def refuse(self) -> None:  # noqa: B027 - to override is the exception
         """Answer who waits for an answer that this is no controller; of most events nobody does."""
 
 
-class Task(ABC):
+class ControllerTask(ABC):
     """A piece of work that is left of an event."""
 
     @abstractmethod
-    def run(self, core: ControllerCore) -> Sequence[Task]:
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """Do one piece, with one access to a state znode at most; return what is to be done next in place of this task.
 
         After a lost connection the same piece is done again, so it reads first.
@@ -84,8 +84,8 @@ class ControllerCore:
         self.clock = clock
         self.zk = ControllerZkClient(session, self.context, bool(self.k.controller_writes_fenced), unclean, self.note)
         self.batch = RequestBatch(number, self.context, channels, log)
-        self.events: deque[Event] = deque()
-        self.agenda: deque[Task] = deque()
+        self.events: deque[ControllerEvent] = deque()
+        self.agenda: deque[ControllerTask] = deque()
         self.awaits_epoch = False
         """Whether it could not stand for election since /controller_epoch cannot be read."""
         self._log = log
@@ -118,7 +118,7 @@ class ControllerCore:
         """Return leader and ISR of a partition, as they are cached."""
         return self.context.leadership[partition]
 
-    def note(self, level: Level, message: str) -> None:
+    def note(self, level: LogLevel, message: str) -> None:
         """Write a line into the state-change log."""
         self._log.line(level, f"[Controller id={self.controller_id} epoch={self.context.epoch}] {message}")
 

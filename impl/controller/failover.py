@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kafka_spec.impl.controller.core import ControllerCore, Task
+from kafka_spec.impl.controller.core import ControllerCore, ControllerTask
 from kafka_spec.impl.controller.preferred_election import PreferredElectionZnodeChange
 from kafka_spec.impl.controller.state_changes import ElectOfflinePartitions, change_replicas
 from kafka_spec.impl.coordination import znodes
@@ -18,10 +18,10 @@ from kafka_spec.spec.replica import ReplicaState
 
 
 @dataclass(frozen=True)
-class DeleteNotifications(Task):
+class DeleteNotifications(ControllerTask):
     """Delete notifications that are older than this controller: it reads everything anyway, and asks all brokers."""
 
-    def run(self, core: ControllerCore) -> Sequence[Task]:
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         for folder in (znodes.LOG_DIR_EVENT_NOTIFICATION, znodes.ISR_CHANGE_NOTIFICATION):
             core.zk.delete_all(f"{folder}/{name}" for name in core.session.children(folder, watch=True))
@@ -29,10 +29,10 @@ class DeleteNotifications(Task):
 
 
 @dataclass(frozen=True)
-class ReadEverything(Task):
+class ReadEverything(ControllerTask):
     """Read brokers, topics and leadership; open channels; send all brokers who is live."""
 
-    def run(self, core: ControllerCore) -> Sequence[Task]:
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         context, zk = core.context, core.zk
         brokers = zk.read_brokers()
@@ -49,10 +49,10 @@ class ReadEverything(Task):
 
 
 @dataclass(frozen=True)
-class StartReplicaMachine(Task):
+class StartReplicaMachine(ControllerTask):
     """Seed the replica machine; live ones go online, dead ones offline (ReplicaStateMachine.startup)."""
 
-    def run(self, core: ControllerCore) -> Sequence[Task]:
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         seeded = [(p, broker) for p, replicas in core.context.assignments.items() for broker in replicas]
         for partition, replica in seeded:
@@ -67,10 +67,10 @@ class StartReplicaMachine(Task):
 
 
 @dataclass(frozen=True)
-class StartPartitionMachine(Task):
+class StartPartitionMachine(ControllerTask):
     """Seed the partition machine, and elect where there is no live leader (PartitionStateMachine.startup)."""
 
-    def run(self, core: ControllerCore) -> Sequence[Task]:
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         for partition in core.context.assignments:
             core.partitions.fire("startup", partition)
@@ -78,17 +78,17 @@ class StartPartitionMachine(Task):
 
 
 @dataclass(frozen=True)
-class EndFailover(Task):
+class EndFailover(ControllerTask):
     """Be active, and look at what was asked for meanwhile."""
 
-    def run(self, core: ControllerCore) -> Sequence[Task]:
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         core.lives.fire("failover", core.controller_id)
         core.events.append(PreferredElectionZnodeChange())
         return []
 
 
-FAIL_OVER: tuple[Task, ...] = (
+FAIL_OVER: tuple[ControllerTask, ...] = (
     DeleteNotifications(),
     ReadEverything(),
     StartReplicaMachine(),

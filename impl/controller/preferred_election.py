@@ -9,31 +9,31 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kafka_spec.impl.controller.core import ControllerCore, Event, Task
+from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
 from kafka_spec.impl.controller.state_changes import ChangePartitions
 from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.election import Strategy, preferred_leader_leads
 
 
 @dataclass(frozen=True)
-class PreferredElection(Event):
+class PreferredElection(ControllerEvent):
     """Have preferred leaders elected, of all partitions if none is named; `reply` is given what came of each."""
 
     partitions: tuple[TopicPartition, ...] | None
-    reply: Callable[[Mapping[TopicPartition, Code]], object]
+    reply: Callable[[Mapping[TopicPartition, ErrorCode]], object]
 
-    def handle(self, core: ControllerCore) -> Sequence[Task]:
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """Elect preferred leaders where they do not lead; the others need no election."""
         context = core.context
         asked = list(context.assignments) if self.partitions is None else list(dict.fromkeys(self.partitions))
-        answers = {p: Code.UNKNOWN_TOPIC_OR_PARTITION for p in asked if p not in context.assignments}
+        answers = {p: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for p in asked if p not in context.assignments}
         needed = []
         for partition in [p for p in asked if p not in answers]:
             held, replicas = context.leadership.get(partition), context.assignments[partition]
             if held is not None and replicas and preferred_leader_leads(replicas, held.leader):
-                answers[partition] = Code.ELECTION_NOT_NEEDED
+                answers[partition] = ErrorCode.ELECTION_NOT_NEEDED
             else:
                 needed.append(partition)
         event = PreferredElection(tuple(asked), self.reply)
@@ -43,37 +43,37 @@ class PreferredElection(Event):
         return [change, AnswerElection(event, answers, change)]
 
     def refuse(self) -> None:
-        """See `Event.refuse`."""
-        self.reply(dict.fromkeys(self.partitions or (), Code.NOT_CONTROLLER))
+        """See `ControllerEvent.refuse`."""
+        self.reply(dict.fromkeys(self.partitions or (), ErrorCode.NOT_CONTROLLER))
 
 
 @dataclass(frozen=True)
-class AnswerElection(Task):
+class AnswerElection(ControllerTask):
     """Answer what came of each partition: `answers` are known already, the others depend on the change."""
 
     event: PreferredElection
-    answers: Mapping[TopicPartition, Code]
+    answers: Mapping[TopicPartition, ErrorCode]
     change: ChangePartitions | None = None
 
-    def run(self, core: ControllerCore) -> Sequence[Task]:
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         answers = dict(self.answers)
         for partition in self.event.partitions or ():
             failed = self.change is not None and partition in self.change.failed
-            answers.setdefault(partition, Code.PREFERRED_LEADER_NOT_AVAILABLE if failed else Code.NONE)
+            answers.setdefault(partition, ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE if failed else ErrorCode.NONE)
         self.event.reply(answers)
         return []
 
     def refuse(self) -> None:
-        """See `Task.refuse`."""
+        """See `ControllerTask.refuse`."""
         self.event.refuse()
 
 
 @dataclass(frozen=True)
-class PreferredElectionZnodeChange(Event):
+class PreferredElectionZnodeChange(ControllerEvent):
     """/admin/preferred_replica_election may be there: elect what it names, and delete it."""
 
-    def handle(self, core: ControllerCore) -> Sequence[Task]:
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         named = core.zk.read_preferred_election()
         if named is None:
@@ -82,10 +82,10 @@ class PreferredElectionZnodeChange(Event):
 
 
 @dataclass(frozen=True)
-class EndPreferredElection(Task):
+class EndPreferredElection(ControllerTask):
     """Delete the znode, and look whether another one has been written meanwhile."""
 
-    def run(self, core: ControllerCore) -> Sequence[Task]:
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         core.zk.delete_all([znodes.PREFERRED_REPLICA_ELECTION])
         core.events.append(PreferredElectionZnodeChange())

@@ -15,7 +15,7 @@ from kafka_spec.impl.controller.leadership_guards import LeadershipGuards
 from kafka_spec.impl.controller.request_batch import RequestBatch
 from kafka_spec.impl.controller.zk_client import ControllerZkClient
 from kafka_spec.impl.machine import effect, guard
-from kafka_spec.impl.protocol.state_change_log import Level
+from kafka_spec.impl.protocol.state_change_log import LogLevel
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.election import leader_and_isr_without, recipients_of_removal
 from kafka_spec.spec.table import Constants
@@ -30,7 +30,7 @@ class ReplicaRows(LeadershipGuards):
         zk: ControllerZkClient,
         batch: RequestBatch,
         k: Constants,
-        note: Callable[[Level, str], object],
+        note: Callable[[LogLevel, str], object],
     ) -> None:
         """`note` writes a line into the state-change log."""
         super().__init__(context)
@@ -99,7 +99,7 @@ class ReplicaRows(LeadershipGuards):
         held = self._context.leadership[partition]
         isr = ",".join(map(str, held.isr))
         self._note(
-            Level.INFO,
+            LogLevel.INFO,
             f"Partition {partition} state changed to (Leader:{held.leader},ISR:{isr},LeaderEpoch:{held.leader_epoch},"
             f"ZkVersion:{held.version},ControllerEpoch:{held.controller_epoch}) after removing replica {replica} from the ISR "
             "as part of transition to OfflineReplica",

@@ -18,7 +18,7 @@ from kafka_spec.impl.protocol.controller_requests import (
     UpdateMetadataRequest,
     UpdateMetadataState,
 )
-from kafka_spec.impl.protocol.state_change_log import Level, StateChangeLog
+from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 
@@ -109,4 +109,4 @@ class RequestBatch:
         return self._number, self._context.epoch, self._context.broker_epochs[broker]
 
     def _note(self, message: str) -> None:
-        self._log.line(Level.INFO, f"[Controller id={self._number} epoch={self._context.epoch}] {message}")
+        self._log.line(LogLevel.INFO, f"[Controller id={self._number} epoch={self._context.epoch}] {message}")

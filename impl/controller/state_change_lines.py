@@ -11,9 +11,9 @@ import enum
 from collections.abc import Sequence
 from typing import Protocol
 
-from kafka_spec.impl.machine import Attempt
+from kafka_spec.impl.machine import FireResult
 from kafka_spec.impl.protocol.controller_requests import Leadership
-from kafka_spec.impl.protocol.state_change_log import Level, StateChangeLog
+from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.partition import PARTITION, PartitionState
 from kafka_spec.spec.replica import REPLICA, ReplicaState
@@ -52,7 +52,7 @@ class ControllerLines:
         self._log = log
         self._controller = controller
 
-    def attempted(self, attempt: Attempt) -> None:
+    def attempted(self, attempt: FireResult) -> None:
         """Write the lines of one attempt. Initialisations have none, nor have machines that Kafka does not log."""
         if all(row.kind == "initialisation" for row in attempt.machine.rows_of(attempt.trigger)):
             return
@@ -61,7 +61,7 @@ class ControllerLines:
         elif attempt.machine.name == REPLICA.name:
             self._of_replica(attempt, *attempt.entity)  # type: ignore[arg-type]
 
-    def _line(self, level: Level, message: str, exception: str = "") -> None:
+    def _line(self, level: LogLevel, message: str, exception: str = "") -> None:
         frame = f"[Controller id={self._controller.controller_id} epoch={self._controller.controller_epoch}]"
         self._log.line(level, f"{frame} {message}", exception)
 
@@ -69,13 +69,13 @@ class ControllerLines:
         """Return the controller as error lines name it once more."""
         return f"Controller {self._controller.controller_id} epoch {self._controller.controller_epoch}"
 
-    def _of_partition(self, attempt: Attempt, partition: TopicPartition) -> None:
+    def _of_partition(self, attempt: FireResult, partition: TopicPartition) -> None:
         source, wanted = state_name(attempt.source), state_name(attempt.wanted)
         if attempt.target is None:
             allowed = ",".join(map(state_name, attempt.allowed))
             text = f"Partition {partition} should be in one of {allowed} states before moving to {wanted} state. "
             self._line(
-                Level.ERROR,
+                LogLevel.ERROR,
                 f"{self._who()} failed to change state for partition {partition} from {source} to {wanted}",
                 _exception(attempt, f"{text}Instead it is in {source} state"),
             )
@@ -83,22 +83,22 @@ class ControllerLines:
             held = self._controller.leadership(partition)
             isr = ", ".join(map(str, held.isr))
             self._line(
-                Level.INFO,
+                LogLevel.INFO,
                 f"Changed partition {partition} from {source} to {wanted} with state "
                 f"LeaderAndIsr(leader={held.leader}, leaderEpoch={held.leader_epoch}, isr=List({isr}), zkVersion={held.version})",
             )
         elif attempt.target == PartitionState.NEW:
             replicas = ",".join(map(str, self._controller.assigned_replicas(partition)))
             self._line(
-                Level.INFO, f"Changed partition {partition} state from {source} to {wanted} with assigned replicas {replicas}"
+                LogLevel.INFO, f"Changed partition {partition} state from {source} to {wanted} with assigned replicas {replicas}"
             )
         else:
-            self._line(Level.TRACE, f"Changed partition {partition} state from {source} to {wanted}")
+            self._line(LogLevel.TRACE, f"Changed partition {partition} state from {source} to {wanted}")
 
-    def _of_replica(self, attempt: Attempt, partition: TopicPartition, replica: int) -> None:
+    def _of_replica(self, attempt: FireResult, partition: TopicPartition, replica: int) -> None:
         source, wanted = state_name(attempt.source), state_name(attempt.wanted)
         if attempt.target is not None:
-            self._line(Level.TRACE, f"Changed state of replica {replica} for partition {partition} from {source} to {wanted}")
+            self._line(LogLevel.TRACE, f"Changed state of replica {replica} for partition {partition} from {source} to {wanted}")
             return
         named = f"[Topic={partition.topic},Partition={partition.partition},Replica={replica}]"
         allowed = ",".join(map(state_name, attempt.allowed))
@@ -106,13 +106,13 @@ class ControllerLines:
         if attempt.wanted == ReplicaState.NEW and not attempt.illegal:
             wanted = state_name(ReplicaState.OFFLINE)  # Kafka names the wrong target here
         self._line(
-            Level.ERROR,
+            LogLevel.ERROR,
             f"{self._who()} initiated state change of replica {replica} for partition {partition} from {source} to {wanted} failed",
             _exception(attempt, text),
         )
 
 
-def _exception(attempt: Attempt, illegal: str) -> str:
+def _exception(attempt: FireResult, illegal: str) -> str:
     """Return the first line of the exception: Kafka's for an illegal change; for a failed one, the guards that did not hold."""
     if attempt.illegal:
         return f"java.lang.IllegalStateException: {illegal}"

@@ -9,18 +9,18 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from kafka_spec.impl.controller.core import ControllerCore, Task
+from kafka_spec.impl.controller.core import ControllerCore, ControllerTask
 from kafka_spec.impl.controller.elections import ElectionInputs, StateZnode
 from kafka_spec.impl.controller.zk_client import StateZnodeChanged
 from kafka_spec.impl.coordination.interface import NodeExists, NoNode
-from kafka_spec.impl.protocol.state_change_log import Level
+from kafka_spec.impl.protocol.state_change_log import LogLevel
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.election import Strategy, election_is_due, election_is_due_after_removal
 from kafka_spec.spec.partition import PartitionState
 
 
 @dataclass
-class ChangePartitions(Task):
+class ChangePartitions(ControllerTask):
     """Ask the partition table for a change, partition after partition; then send. `failed` are those it was refused for."""
 
     trigger: str
@@ -29,7 +29,7 @@ class ChangePartitions(Task):
     begun: bool = False
     failed: list[TopicPartition] = field(default_factory=list)
 
-    def run(self, core: ControllerCore) -> Sequence[Task]:
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """Change one partition."""
         if not self.begun:
             core.batch.begin()
@@ -54,7 +54,7 @@ class ChangePartitions(Task):
                 continue
             except (NodeExists, NoNode) as error:  # the znode came, or went, between the read and the write
                 self.failed.append(partition)
-                core.note(Level.ERROR, f"{self.trigger} of partition {partition} failed: {error!r}")
+                core.note(LogLevel.ERROR, f"{self.trigger} of partition {partition} failed: {error!r}")
                 return
 
     def _read(self, core: ControllerCore, partition: TopicPartition) -> ElectionInputs:
@@ -73,14 +73,14 @@ class ChangePartitions(Task):
 
 
 @dataclass
-class ChangeReplicas(Task):
+class ChangeReplicas(ControllerTask):
     """Ask the replica table for a change, replica after replica; then send."""
 
     trigger: str
     todo: deque[tuple[TopicPartition, int]]
     begun: bool = False
 
-    def run(self, core: ControllerCore) -> Sequence[Task]:
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """Change one replica."""
         if not self.begun:
             core.batch.begin()
@@ -106,35 +106,35 @@ class ChangeReplicas(Task):
                 continue
             except NoNode as error:  # the znode went between the read and the write
                 core.batch.add_stop_replica(replica, partition)
-                core.note(Level.ERROR, f"{self.trigger} of replica {replica} of partition {partition} failed: {error!r}")
+                core.note(LogLevel.ERROR, f"{self.trigger} of replica {replica} of partition {partition} failed: {error!r}")
                 return
 
 
-def change_partitions(trigger: str, todo: Sequence[TopicPartition], strategy: Strategy = Strategy.OFFLINE) -> list[Task]:
+def change_partitions(trigger: str, todo: Sequence[TopicPartition], strategy: Strategy = Strategy.OFFLINE) -> list[ControllerTask]:
     """Return the change as a task, none if there is nothing to change: Kafka then sends nothing."""
     return [ChangePartitions(trigger, deque(todo), strategy)] if todo else []
 
 
-def change_replicas(trigger: str, todo: Sequence[tuple[TopicPartition, int]]) -> list[Task]:
+def change_replicas(trigger: str, todo: Sequence[tuple[TopicPartition, int]]) -> list[ControllerTask]:
     """Return the change as a task, none if there is nothing to change: Kafka then sends nothing."""
     return [ChangeReplicas(trigger, deque(todo))] if todo else []
 
 
 @dataclass(frozen=True)
-class ElectOfflinePartitions(Task):
+class ElectOfflinePartitions(ControllerTask):
     """Try to bring every new and every offline partition online (triggerOnlinePartitionStateChange)."""
 
-    def run(self, core: ControllerCore) -> Sequence[Task]:
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         waiting = [p for p in core.context.assignments if election_is_due(core.partitions.state_of(p), Strategy.OFFLINE)]
         return change_partitions("online_partition", waiting)
 
 
 @dataclass(frozen=True)
-class ElectAgain(Task):
+class ElectAgain(ControllerTask):
     """Elect where an election is due again: the ISR has a live member now, which joined between election and removal."""
 
-    def run(self, core: ControllerCore) -> Sequence[Task]:
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         waiting = [
             p

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kafka_spec.impl.controller.core import ControllerCore, Event, Task
+from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
 from kafka_spec.impl.controller.state_changes import change_partitions, change_replicas
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 
 @dataclass(frozen=True)
-class TopicChange(Event):
+class TopicChange(ControllerEvent):
     """/brokers/topics may have changed: compare it with the topics known; the partitions of new ones are created."""
 
-    def handle(self, core: ControllerCore) -> Sequence[Task]:
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         context = core.context
         topics = set(core.session.children(znodes.TOPICS, watch=True))
@@ -34,12 +34,12 @@ class TopicChange(Event):
 
 
 @dataclass(frozen=True)
-class PartitionModifications(Event):
+class PartitionModifications(ControllerEvent):
     """A topic's znode may have changed: partitions that were added are created; changes to the others are ignored."""
 
     topic: str
 
-    def handle(self, core: ControllerCore) -> Sequence[Task]:
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         if self.topic not in core.context.topics:
             return []
@@ -47,7 +47,7 @@ class PartitionModifications(Event):
         return _create_partitions(core, {p: replicas for p, replicas in assignments.items() if p not in core.context.assignments})
 
 
-def _create_partitions(core: ControllerCore, assignments: Mapping[TopicPartition, tuple[int, ...]]) -> Sequence[Task]:
+def _create_partitions(core: ControllerCore, assignments: Mapping[TopicPartition, tuple[int, ...]]) -> Sequence[ControllerTask]:
     """Take partitions and replicas for new, and bring both online (onNewPartitionCreation)."""
     core.context.assignments.update(assignments)
     replicas = [(p, broker) for p, assigned in assignments.items() for broker in assigned]
@@ -60,10 +60,10 @@ def _create_partitions(core: ControllerCore, assignments: Mapping[TopicPartition
 
 
 @dataclass(frozen=True)
-class IsrChangeNotification(Event):
+class IsrChangeNotification(ControllerEvent):
     """Leaders may have changed ISRs: read the states that they name, send them to all brokers, delete the notifications."""
 
-    def handle(self, core: ControllerCore) -> Sequence[Task]:
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         context = core.context
         notifications = core.zk.read_notifications(znodes.ISR_CHANGE_NOTIFICATION, znodes.decode_partitions)

@@ -35,7 +35,7 @@ from kafka_spec.impl.coordination.interface import (
 )
 from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.impl.protocol.registration import BrokerRegistration
-from kafka_spec.impl.protocol.state_change_log import Level
+from kafka_spec.impl.protocol.state_change_log import LogLevel
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 Content = TypeVar("Content")
@@ -60,7 +60,7 @@ class ControllerZkClient:
         context: ControllerContext,
         is_fenced: bool,
         unclean_by_default: bool,
-        note: Callable[[Level, str], object],
+        note: Callable[[LogLevel, str], object],
     ) -> None:
         """`is_fenced` says whether writes check /controller_epoch; `note` writes a line into the state-change log.
 
@@ -204,7 +204,7 @@ class ControllerZkClient:
             content = decode()
             check(content)
         except znodes.Undecodable as error:
-            self._note(Level.ERROR, f"{error}")
+            self._note(LogLevel.ERROR, f"{error}")
             return None
         return content
 

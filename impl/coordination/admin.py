@@ -16,7 +16,7 @@ from random import Random
 
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import BadVersion, NodeExists, NoNode, Session
-from kafka_spec.impl.protocol.errors import Code, KafkaError
+from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.spec.assignment import assign_rack_aware, assign_rack_unaware, start_for_new_partitions
 
 COLLISION_WARNING = (
@@ -56,15 +56,15 @@ def parse_assignment(text: str) -> dict[int, tuple[int, ...]]:
         parts = [part.strip() for part in listed.split(":")]
         if not all(re.fullmatch(r"[0-9]+", part) for part in parts):
             raise KafkaError(
-                Code.UNKNOWN_SERVER_ERROR, f"{listed!r} is no list of brokers for partition {partition}; write 1:2,3:4"
+                ErrorCode.UNKNOWN_SERVER_ERROR, f"{listed!r} is no list of brokers for partition {partition}; write 1:2,3:4"
             )
         replicas = tuple(map(int, parts))
         if twice := sorted({broker for broker in replicas if replicas.count(broker) > 1}):
             named = ",".join(map(str, twice))
-            raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"Partition replica lists may not contain duplicate entries: {named}")
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"Partition replica lists may not contain duplicate entries: {named}")
         assignment[partition] = replicas
         if len(replicas) != len(assignment[0]):
-            raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"Partition {partition} has different replication factor: {listed}")
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"Partition {partition} has different replication factor: {listed}")
     return assignment
 
 
@@ -77,17 +77,17 @@ def assign(
         KafkaError: fewer than one partition or replica; more replicas than brokers; some brokers have racks and some have none.
     """
     if partitions <= 0:
-        raise KafkaError(Code.INVALID_PARTITIONS, "Number of partitions must be larger than 0.")
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, "Number of partitions must be larger than 0.")
     if replication_factor <= 0:
-        raise KafkaError(Code.INVALID_REPLICATION_FACTOR, "Replication factor must be larger than 0.")
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, "Replication factor must be larger than 0.")
     if replication_factor > len(racks):
         raise KafkaError(
-            Code.INVALID_REPLICATION_FACTOR,
+            ErrorCode.INVALID_REPLICATION_FACTOR,
             f"Replication factor: {replication_factor} larger than available brokers: {len(racks)}.",
         )
     known = {broker: rack for broker, rack in racks.items() if rack is not None}
     if known and len(known) < len(racks):
-        raise KafkaError(Code.UNKNOWN_SERVER_ERROR, "Not all brokers have rack information for replica rack aware assignment.")
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "Not all brokers have rack information for replica rack aware assignment.")
     if known:
         lists = assign_rack_aware(known, partitions, replication_factor, start, shift, first_partition)
     else:
@@ -121,7 +121,7 @@ class Admin:
         every = all(rack is not None for rack in racks.values())
         if some and not every and mode == RackMode.ENFORCED:
             raise KafkaError(
-                Code.UNKNOWN_SERVER_ERROR,
+                ErrorCode.UNKNOWN_SERVER_ERROR,
                 "Not all brokers have rack information. Add --disable-rack-aware in command line to make replica assignment "
                 "without rack information.",
             )
@@ -173,7 +173,7 @@ class Admin:
             except NodeExists:
                 raise _exists(name) from None
         except KafkaError as error:
-            if error.code == Code.TOPIC_ALREADY_EXISTS and if_not_exists:
+            if error.code == ErrorCode.TOPIC_ALREADY_EXISTS and if_not_exists:
                 return False
             raise
         return True
@@ -194,18 +194,18 @@ class Admin:
         try:
             data, stat = self._session.get(znodes.topic(name))
         except NoNode:
-            raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.") from None
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.") from None
         topic = znodes.Topic.decode(name, data)
         if 0 not in topic.partitions:
             raise KafkaError(
-                Code.UNKNOWN_SERVER_ERROR,
+                ErrorCode.UNKNOWN_SERVER_ERROR,
                 f"Unexpected existing replica assignment for topic '{name}', partition id 0 is missing. "
                 f"Assignment: {dict(topic.partitions)}",
             )
         first, count = topic.partitions[0], len(topic.partitions)
         if total <= count:
             raise KafkaError(
-                Code.INVALID_PARTITIONS,
+                ErrorCode.INVALID_PARTITIONS,
                 "The number of partitions for a topic can only be increased. "
                 f"Topic {name} currently has {count} partitions, {total} would not be an increase.",
             )
@@ -220,7 +220,7 @@ class Admin:
         try:
             self._session.set(znodes.topic(name), grown.encode(), stat.version)
         except BadVersion:
-            raise KafkaError(Code.UNKNOWN_SERVER_ERROR, f"The topic '{name}' was changed meanwhile; try again.") from None
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"The topic '{name}' was changed meanwhile; try again.") from None
         return new
 
     def _validate(self, name: str, assignment: Mapping[int, Sequence[int]], config: Mapping[str, str]) -> None:
@@ -229,16 +229,18 @@ class Admin:
         if name in topics:
             raise _exists(name)
         if collides := [other for other in topics if other.replace(".", "_") == name.replace(".", "_")]:
-            raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topics: {', '.join(collides)}")
+            raise KafkaError(
+                ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topics: {', '.join(collides)}"
+            )
         if not assignment:
-            raise KafkaError(Code.INVALID_REPLICA_ASSIGNMENT, "There is no partition.")
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "There is no partition.")
         if len({len(replicas) for replicas in assignment.values()}) != 1:
-            raise KafkaError(Code.INVALID_REPLICA_ASSIGNMENT, "All partitions should have the same number of replicas")
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "All partitions should have the same number of replicas")
         for partition in sorted(assignment):
             _validate_list(partition, assignment[partition])
         if sorted(assignment) != list(range(len(assignment))):
             raise KafkaError(
-                Code.INVALID_REPLICA_ASSIGNMENT,
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 f"Partitions should be a consecutive 0-based integer sequence, but they are {sorted(assignment)}",
             )
         validate_config(config)
@@ -274,7 +276,7 @@ def validate_name(name: str) -> None:
         reason = "it contains a character other than ASCII alphanumerics, '.', '_' and '-'"
     else:
         return
-    raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"Topic name {name!r} is illegal, {reason}")
+    raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name {name!r} is illegal, {reason}")
 
 
 def validate_config(config: Mapping[str, str]) -> None:
@@ -285,28 +287,28 @@ def validate_config(config: Mapping[str, str]) -> None:
     """
     for name, value in config.items():
         if name not in CONFIGS:
-            raise KafkaError(Code.INVALID_CONFIG, f"Unknown topic config name: {name}; there are {', '.join(CONFIGS)}")
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}; there are {', '.join(CONFIGS)}")
         try:
             good = CONFIGS[name](value)
         except ValueError:
             good = False
         if not good:
-            raise KafkaError(Code.INVALID_CONFIG, f"Invalid value {value} for configuration {name}")
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"Invalid value {value} for configuration {name}")
 
 
 def _exists(name: str) -> KafkaError:
-    return KafkaError(Code.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+    return KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
 
 
 def _validate_list(partition: int, replicas: Sequence[int]) -> None:
     if not replicas:
-        raise KafkaError(Code.INVALID_REPLICA_ASSIGNMENT, f"Cannot have replication factor of 0 for partition id {partition}.")
+        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Cannot have replication factor of 0 for partition id {partition}.")
     if len(set(replicas)) != len(replicas):
         listed = ", ".join(map(str, replicas))
-        raise KafkaError(Code.INVALID_REPLICA_ASSIGNMENT, f"Duplicate brokers not allowed in replica assignment: {listed}")
+        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Duplicate brokers not allowed in replica assignment: {listed}")
     if min(replicas) < 0:
         raise KafkaError(
-            Code.INVALID_REPLICA_ASSIGNMENT, f"Partition {partition} names broker {min(replicas)}, and none is negative"
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Partition {partition} names broker {min(replicas)}, and none is negative"
         )
 
 
@@ -318,17 +320,17 @@ def _validate_new(
         _validate_list(partition, assignment[partition])
         if unknown := sorted(set(assignment[partition]) - set(brokers)):
             raise KafkaError(
-                Code.BROKER_NOT_AVAILABLE,
+                ErrorCode.BROKER_NOT_AVAILABLE,
                 f"Some brokers specified for partition {partition} are not available: {', '.join(map(str, unknown))}",
             )
         if len(assignment[partition]) != replication_factor:
             raise KafkaError(
-                Code.INVALID_REPLICA_ASSIGNMENT,
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 f"Inconsistent replication factor between partitions: partition 0 has {replication_factor}, "
                 f"partition {partition} has {len(assignment[partition])}",
             )
     if list(assignment) != list(wanted):
         raise KafkaError(
-            Code.INVALID_REPLICA_ASSIGNMENT,
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
             f"Partitions should be {wanted.start} to {wanted.stop - 1}, but they are {list(assignment)}",
         )

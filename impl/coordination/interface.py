@@ -75,7 +75,7 @@ class Stat:
     children: int
 
 
-class Kind(enum.Enum):
+class SessionEventType(enum.Enum):
     """What a session hears of."""
 
     CREATED = "created"
@@ -87,10 +87,10 @@ class Kind(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Event:
+class SessionEvent:
     """A watch that fired, with its path; or a change of the session, without one."""
 
-    kind: Kind
+    kind: SessionEventType
     path: str = ""
 
 
@@ -161,7 +161,7 @@ class Session(Protocol):
     def multi(self, operations: Sequence[Operation]) -> list[Result]:
         """Do all operations as one transaction, or none; return paths of creations, stats of writes, None for the others."""
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[SessionEvent]:
         """Return what was heard since the last call, in order."""
 
     def close(self) -> None:

@@ -19,8 +19,6 @@ from kafka_spec.impl.coordination.interface import (
     Create,
     Delete,
     EphemeralParent,
-    Event,
-    Kind,
     MultiRefused,
     NodeExists,
     NoNode,
@@ -28,6 +26,8 @@ from kafka_spec.impl.coordination.interface import (
     Operation,
     Result,
     Session,
+    SessionEvent,
+    SessionEventType,
     SessionExpired,
     Set,
     Stat,
@@ -45,7 +45,7 @@ class Loss(enum.Enum):
 
 
 @dataclass
-class Node:
+class MemoryZnode:
     """A node of the tree; see `Stat`."""
 
     data: bytes
@@ -66,7 +66,7 @@ class Ensemble:
     """The servers: the tree of nodes, the sessions, and who watches what."""
 
     def __init__(self) -> None:
-        self._nodes = {"/": Node(b"", 0, 0, 0)}
+        self._nodes = {"/": MemoryZnode(b"", 0, 0, 0)}
         self._zxid = 0
         self._sessions: dict[int, MemorySession] = {}
         self._opened = 0
@@ -90,7 +90,7 @@ class Ensemble:
         if session.id in self._sessions:
             expired = self._sessions[session.id]
             self._end(session.id)
-            expired.heard(Event(Kind.EXPIRED))
+            expired.heard(SessionEvent(SessionEventType.EXPIRED))
 
     def lost(self) -> str:
         """See `Service.lost`: memory is always there."""
@@ -134,13 +134,13 @@ class Ensemble:
         if session not in watchers:
             watchers.append(session)
 
-    def node(self, path: str) -> Node:
+    def node(self, path: str) -> MemoryZnode:
         """Return a node, or raise NoNode."""
         if path not in self._nodes:
             raise NoNode(path)
         return self._nodes[path]
 
-    def find(self, path: str) -> Node | None:
+    def find(self, path: str) -> MemoryZnode | None:
         """Return a node, if it exists."""
         return self._nodes.get(path)
 
@@ -149,7 +149,7 @@ class Ensemble:
         before = {path: None if node is None else _copy(node) for path, node in self._touched(operations).items()}
         self._zxid += 1
         results: list[Result] = []
-        fired: list[tuple[Kind, str]] = []
+        fired: list[tuple[SessionEventType, str]] = []
         for index, operation in enumerate(operations):
             try:
                 results.append(self._apply(session, operation, fired))
@@ -166,12 +166,12 @@ class Ensemble:
             self._fire(kind, path)
         return results
 
-    def _touched(self, operations: Sequence[Operation]) -> dict[str, Node | None]:
+    def _touched(self, operations: Sequence[Operation]) -> dict[str, MemoryZnode | None]:
         """Return the nodes that operations may change, and their parents, as they are."""
         paths = [path for operation in operations for path in (operation.path, parent_of(operation.path))]
         return {path: self._nodes.get(path) for path in paths}
 
-    def _apply(self, session: int, operation: Operation, fired: list[tuple[Kind, str]]) -> Result:
+    def _apply(self, session: int, operation: Operation, fired: list[tuple[SessionEventType, str]]) -> Result:
         if isinstance(operation, Create):
             return self._create(session, operation, fired)
         node = self.node(operation.path)
@@ -179,26 +179,26 @@ class Ensemble:
             raise BadVersion(f"{operation.path} has version {node.version}, not {operation.version}")
         if isinstance(operation, Set):
             node.data, node.mzxid, node.version = operation.data, self._zxid, node.version + 1
-            fired.append((Kind.CHANGED, operation.path))
+            fired.append((SessionEventType.CHANGED, operation.path))
             return node.stat()
         if isinstance(operation, Delete):
             if node.children:
                 raise NotEmpty(operation.path)
             self._unlink(operation.path)
-            fired.append((Kind.DELETED, operation.path))
+            fired.append((SessionEventType.DELETED, operation.path))
         return None
 
-    def _create(self, session: int, operation: Create, fired: list[tuple[Kind, str]]) -> str:
+    def _create(self, session: int, operation: Create, fired: list[tuple[SessionEventType, str]]) -> str:
         parent = self.node(parent_of(operation.path))
         path = f"{operation.path}{parent.created:010}" if operation.sequential else operation.path
         if path in self._nodes:
             raise NodeExists(path)
         if parent.owner != 0:
             raise EphemeralParent(path)
-        self._nodes[path] = Node(operation.data, self._zxid, self._zxid, session if operation.ephemeral else 0)
+        self._nodes[path] = MemoryZnode(operation.data, self._zxid, self._zxid, session if operation.ephemeral else 0)
         parent.children.add(path)
         parent.created += 1
-        fired.append((Kind.CREATED, path))
+        fired.append((SessionEventType.CREATED, path))
         return path
 
     def _unlink(self, path: str) -> None:
@@ -207,23 +207,23 @@ class Ensemble:
 
     def _remove(self, path: str) -> None:
         self._unlink(path)
-        self._fire(Kind.DELETED, path)
+        self._fire(SessionEventType.DELETED, path)
 
-    def _fire(self, kind: Kind, path: str) -> None:
+    def _fire(self, kind: SessionEventType, path: str) -> None:
         """Tell who watches a node, once each, and who watches its parent's children."""
         heard = self._watches.pop((path, False), [])
-        if kind == Kind.DELETED:
+        if kind == SessionEventType.DELETED:
             heard += [session for session in self._watches.pop((path, True), []) if session not in heard]
         for session in heard:
-            self._sessions[session].heard(Event(kind, path))
-        if kind in (Kind.CREATED, Kind.DELETED):
+            self._sessions[session].heard(SessionEvent(kind, path))
+        if kind in (SessionEventType.CREATED, SessionEventType.DELETED):
             parent = parent_of(path)
             for session in self._watches.pop((parent, True), []):
-                self._sessions[session].heard(Event(Kind.CHILDREN, parent))
+                self._sessions[session].heard(SessionEvent(SessionEventType.CHILDREN, parent))
 
 
-def _copy(node: Node) -> Node:
-    return Node(node.data, node.czxid, node.mzxid, node.owner, node.version, node.created, set(node.children))
+def _copy(node: MemoryZnode) -> MemoryZnode:
+    return MemoryZnode(node.data, node.czxid, node.mzxid, node.owner, node.version, node.created, set(node.children))
 
 
 def parent_of(path: str) -> str:
@@ -237,7 +237,7 @@ class MemorySession:
     def __init__(self, ensemble: Ensemble, number: int) -> None:
         self._ensemble = ensemble
         self._number = number
-        self._heard: list[Event] = []
+        self._heard: list[SessionEvent] = []
         self._loss: Loss | None = None
         self._losing_in = 0
 
@@ -255,7 +255,7 @@ class MemorySession:
         """Whether a loss is still to come."""
         return self._loss is not None
 
-    def heard(self, event: Event) -> None:
+    def heard(self, event: SessionEvent) -> None:
         """Take an event, until it is asked for."""
         self._heard.append(event)
 
@@ -302,7 +302,7 @@ class MemorySession:
             check_path(operation.path)
         return self._do(lambda: self._ensemble.commit(self.id, operations))
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[SessionEvent]:
         """See `Session.events`."""
         heard, self._heard = self._heard, []
         return heard
@@ -338,5 +338,5 @@ class MemorySession:
     def _break(self) -> None:
         self._loss = None
         self._ensemble.forget_watches(self.id)
-        self.heard(Event(Kind.DISCONNECTED))
+        self.heard(SessionEvent(SessionEventType.DISCONNECTED))
         raise ConnectionLost(f"session {self.id}")

@@ -117,7 +117,7 @@ def deletion_of(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Controller:
+class ControllerRegistration:
     """/controller: who is the controller, since when (milliseconds since 1970)."""
 
     broker: int
@@ -128,7 +128,7 @@ class Controller:
         return _json({"version": 1, "brokerid": self.broker, "timestamp": str(self.timestamp)})
 
     @classmethod
-    def decode(cls, data: bytes) -> Controller:
+    def decode(cls, data: bytes) -> ControllerRegistration:
         """Return what a content says."""
         with _Content(CONTROLLER, data) as content:
             return cls(_broker(content["brokerid"]), int(content["timestamp"]))

@@ -27,8 +27,6 @@ from kafka_spec.impl.coordination.interface import (
     Create,
     Delete,
     EphemeralParent,
-    Event,
-    Kind,
     MultiRefused,
     NodeExists,
     NoNode,
@@ -36,6 +34,8 @@ from kafka_spec.impl.coordination.interface import (
     Operation,
     Result,
     Session,
+    SessionEvent,
+    SessionEventType,
     SessionExpired,
     Set,
     Stat,
@@ -53,10 +53,10 @@ ERRORS: dict[type[Exception], type[CoordinationError]] = {
     exceptions.ConnectionLoss: ConnectionLost,
 }
 KINDS = {
-    EventType.CREATED: Kind.CREATED,
-    EventType.CHANGED: Kind.CHANGED,
-    EventType.DELETED: Kind.DELETED,
-    EventType.CHILD: Kind.CHILDREN,
+    EventType.CREATED: SessionEventType.CREATED,
+    EventType.CHANGED: SessionEventType.CHANGED,
+    EventType.DELETED: SessionEventType.DELETED,
+    EventType.CHILD: SessionEventType.CHILDREN,
 }
 
 
@@ -116,7 +116,7 @@ class KazooSession:
         self._lock = threading.Lock()
         self._over = False
         self._ending: threading.Thread | None = None
-        self._heard: list[Event] = []
+        self._heard: list[SessionEvent] = []
         self._last: WatchedEvent | None = None
         if not self._silence.wait(self._client.start_async().wait, patience):
             _end_beside(self._client)
@@ -197,7 +197,7 @@ class KazooSession:
         """Whether the session is known to have ended."""
         return self._over
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[SessionEvent]:
         """See `Session.events`."""
         with self._lock:
             heard, self._heard = self._heard, []
@@ -238,18 +238,18 @@ class KazooSession:
             with self._lock:
                 twice, self._last = event is self._last, event
                 if not self._over and not twice:
-                    self._heard.append(Event(KINDS[event.type], event.path))
+                    self._heard.append(SessionEvent(KINDS[event.type], event.path))
 
     def _state_changed(self, state: str) -> None:
         """Take a change of the connection; kazoo calls this before it connects again, and before it fails what waits."""
         with self._lock:
             if state == KazooState.SUSPENDED:
-                self._heard.append(Event(Kind.DISCONNECTED))
+                self._heard.append(SessionEvent(SessionEventType.DISCONNECTED))
                 self._silence.begins()
                 return
             self._silence.ends()
             if state == KazooState.LOST and not self._over:
-                self._heard.append(Event(Kind.EXPIRED))
+                self._heard.append(SessionEvent(SessionEventType.EXPIRED))
                 self._end()  # and with it the session that kazoo would open next
 
 

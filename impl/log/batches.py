@@ -29,7 +29,7 @@ class Corrupt(ValueError):  # noqa: N818 - says what is wrong
 
 
 @dataclass(frozen=True)
-class Record:
+class LogRecord:
     """One record, with its offset; `timestamp` in milliseconds since 1970."""
 
     offset: int
@@ -101,7 +101,7 @@ def split(data: bytes) -> Iterator[tuple[Batch, bytes]]:
         position += batch.size
 
 
-def records(data: bytes, start: int = 0) -> Iterator[Record]:
+def records(data: bytes, start: int = 0) -> Iterator[LogRecord]:
     """Yield the records of some batches from an offset on.
 
     Raises:
@@ -110,4 +110,4 @@ def records(data: bytes, start: int = 0) -> Iterator[Record]:
     for _, batch in split(data):
         for record in DefaultRecordBatch(batch):
             if record.offset >= start:
-                yield Record(record.offset, record.timestamp, record.key, record.value)
+                yield LogRecord(record.offset, record.timestamp, record.key, record.value)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kafka_spec.impl.log import batches, checkpoint
-from kafka_spec.impl.log.batches import Batch, Record
+from kafka_spec.impl.log.batches import Batch, LogRecord
 from kafka_spec.impl.log.epochs import LeaderEpochs
 from kafka_spec.impl.log.segment import INDEX_ENTRY, LARGEST_RELATIVE, NO_TIMESTAMP, TIME_ENTRY, Segment
 
@@ -284,7 +284,7 @@ class PartitionLog:
         """Return which segment holds an offset, or would."""
         return max(0, bisect_right(self.segment_bases, offset) - 1)
 
-    def records(self, start: int | None = None, end: int | None = None) -> Iterator[Record]:
+    def records(self, start: int | None = None, end: int | None = None) -> Iterator[LogRecord]:
         """Yield the records from one offset up to another, by default all."""
         offset = self.start_offset if start is None else start
         while data := self.read(offset, 1 << 20):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH, Leadership
-from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
@@ -47,7 +47,7 @@ class FetchRequest:
 class Fetched:
     """What was fetched of a partition: whole record batches, and what the leader knows."""
 
-    error: Code
+    error: ErrorCode
     high_watermark: int = UNKNOWN_OFFSET
     start_offset: int = UNKNOWN_OFFSET
     records: bytes = b""
@@ -73,7 +73,7 @@ class OffsetsForLeaderEpochRequest:
 class EpochEnd:
     """The largest leader epoch up to the one asked for, and where it ends; NO_EPOCH and UNKNOWN_OFFSET if there is none."""
 
-    error: Code
+    error: ErrorCode
     leader_epoch: int = NO_EPOCH
     end_offset: int = UNKNOWN_OFFSET
 
@@ -98,7 +98,7 @@ class ListOffsetsRequest:
 class ListedOffset:
     """The offset that was asked for, UNKNOWN_OFFSET if there is none."""
 
-    error: Code
+    error: ErrorCode
     offset: int = UNKNOWN_OFFSET
 
 
@@ -115,7 +115,7 @@ class ProduceRequest:
 class Produced:
     """What came of the batches of a partition, and the offset of the first record."""
 
-    error: Code
+    error: ErrorCode
     base_offset: int = UNKNOWN_OFFSET
 
 
@@ -131,7 +131,7 @@ class MetadataRequest:
 class PartitionMetadata:
     """What the metadata cache says of a partition; LEADER_NOT_AVAILABLE if its leader is not alive."""
 
-    error: Code
+    error: ErrorCode
     leadership: Leadership
     replicas: tuple[int, ...]
     offline_replicas: tuple[int, ...]
@@ -144,7 +144,7 @@ class Metadata:
     brokers: tuple[BrokerRegistration, ...]
     controller: int
     partitions: Mapping[TopicPartition, PartitionMetadata]
-    errors: Mapping[str, Code]
+    errors: Mapping[str, ErrorCode]
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class ControlledShutdownRequest:
 class ControlledShutdownResponse:
     """What came of it: an error, or the partitions that the broker still leads."""
 
-    error: Code
+    error: ErrorCode
     remaining: tuple[TopicPartition, ...] = ()
 
 

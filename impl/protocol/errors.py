@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 
 
-class Code(enum.IntEnum):
+class ErrorCode(enum.IntEnum):
     """An error code of Kafka's protocol."""
 
     UNKNOWN_SERVER_ERROR = -1
@@ -42,6 +42,6 @@ class Code(enum.IntEnum):
 class KafkaError(Exception):
     """Something that Kafka refuses, with its code; an error that only its tools know has UNKNOWN_SERVER_ERROR."""
 
-    def __init__(self, code: Code, message: str) -> None:
+    def __init__(self, code: ErrorCode, message: str) -> None:
         super().__init__(message)
         self.code = code

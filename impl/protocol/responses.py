@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from kafka_spec.impl.protocol.data_requests import ControlledShutdownResponse, EpochEnd, Fetched, ListedOffset, Metadata, Produced
-from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 
@@ -18,8 +18,8 @@ from kafka_spec.impl.protocol.topic_partition import TopicPartition
 class ControllerResponse:
     """What a broker answers to a controller: an error for the whole request, or a code for each partition."""
 
-    error: Code
-    partitions: Mapping[TopicPartition, Code] = field(default_factory=dict)
+    error: ErrorCode
+    partitions: Mapping[TopicPartition, ErrorCode] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class ListOffsetsResponse:
 class ElectLeadersResponse:
     """What came of each partition's election."""
 
-    partitions: Mapping[TopicPartition, Code]
+    partitions: Mapping[TopicPartition, ErrorCode]
 
 
 Response: TypeAlias = (

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 
-class Level(enum.IntEnum):
+class LogLevel(enum.IntEnum):
     """How loud a line is; the default of Kafka is TRACE up to 2.5, and INFO from 2.6 (KAFKA-8470)."""
 
     TRACE = 0
@@ -27,13 +27,13 @@ class Level(enum.IntEnum):
 class StateChangeLog:
     """The file: lines in their frame, from a level on."""
 
-    def __init__(self, write: Callable[[str], object], clock: Callable[[], float], level: Level = Level.INFO) -> None:
+    def __init__(self, write: Callable[[str], object], clock: Callable[[], float], level: LogLevel = LogLevel.INFO) -> None:
         """`write` takes a line with its newline; `clock` returns seconds since 1970."""
         self._write = write
         self._clock = clock
         self._level = level
 
-    def line(self, level: Level, message: str, exception: str = "") -> None:
+    def line(self, level: LogLevel, message: str, exception: str = "") -> None:
         """Write a message, and the exception that belongs to it, if the level is loud enough."""
         if level < self._level:
             return

@@ -8,9 +8,9 @@ from random import Random
 from kafka_spec.impl.coordination.memory import Loss, MemorySession
 from kafka_spec.impl.protocol.data_requests import ElectLeadersRequest
 from kafka_spec.impl.run.faults import mean_seconds
-from kafka_spec.impl.run.simulated import SimulatedWorld
-from kafka_spec.impl.run.tasks import Call, Sleep, Task
-from kafka_spec.impl.run.world import World
+from kafka_spec.impl.run.simulated_world import SimulatedWorld
+from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
+from kafka_spec.impl.run.world import RunWorld
 
 SESSION_TIMEOUT = 6.0
 """zookeeper.session.timeout.ms: how long the servers take at the most to miss a process."""
@@ -24,7 +24,7 @@ SPELL = 5.0
 class Chaos:
     """Lets faults happen to a world, until it is told to stop: those that any world can meet."""
 
-    def __init__(self, world: World, random: Random, faults: tuple[str, ...]) -> None:
+    def __init__(self, world: RunWorld, random: Random, faults: tuple[str, ...]) -> None:
         """`faults` are those that may happen, by name."""
         self.stopped = False
         self._world = world
@@ -104,7 +104,7 @@ class Chaos:
         self._operator.spawn(self._ask(controller))
 
     def _ask(self, controller: int) -> Task:
-        yield Call(controller, ElectLeadersRequest(), SESSION_TIMEOUT)
+        yield RemoteCall(controller, ElectLeadersRequest(), SESSION_TIMEOUT)
 
 
 class Storm(Chaos):

@@ -23,10 +23,10 @@ from kafka_spec.impl.protocol.data_requests import (
     MetadataRequest,
     ProduceRequest,
 )
-from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.history import ALL, History, Sent
-from kafka_spec.impl.run.tasks import Call, Sleep, Task
+from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ class Client:
         self._leaders: dict[TopicPartition, tuple[int, int]] = {}
         self._told = 0.0
 
-    def _leader(self, partition: TopicPartition) -> Generator[Sleep | Call, Any, int | None]:
+    def _leader(self, partition: TopicPartition) -> Generator[Sleep | RemoteCall, Any, int | None]:
         """Return who leads a partition as far as is known, None if nobody does; asks a broker if that is unknown or old."""
         if partition not in self._leaders or self.clock() >= self._told + self.patience.metadata:
             topics = tuple(dict.fromkeys(p.topic for p in self.partitions))
-            told = yield Call(self.random.choice(self._brokers), MetadataRequest(topics), self.patience.request)
+            told = yield RemoteCall(self.random.choice(self._brokers), MetadataRequest(topics), self.patience.request)
             if isinstance(told, Metadata):
                 self._learn(told)
                 self._told = self.clock()
@@ -116,11 +116,11 @@ class Producer(Client):
                 continue
             sent.attempts += 1
             request = ProduceRequest(self.acks, {sent.partition: batch}, int(self.patience.request * 1000))
-            answer = yield Call(leader, request, 2 * self.patience.request, answered=self.acks != 0)
+            answer = yield RemoteCall(leader, request, 2 * self.patience.request, answered=self.acks != 0)
             if self.acks == 0:
                 return
             produced = None if answer is None else answer.partitions.get(sent.partition)
-            if produced is not None and produced.error == Code.NONE:
+            if produced is not None and produced.error == ErrorCode.NONE:
                 sent.offset = produced.base_offset
                 return
             self._forget(sent.partition)
@@ -148,13 +148,13 @@ class Consumer(Client):
         epoch = self._leaders[partition][1]
         position = FetchPosition(self.offsets[partition], epoch)
         request = FetchRequest(CONSUMER, NO_EPOCH, {partition: position}, max_wait_ms=0)
-        answer = yield Call(leader, request, self.patience.request)
+        answer = yield RemoteCall(leader, request, self.patience.request)
         fetched = None if answer is None else answer.partitions.get(partition)
-        if fetched is not None and fetched.error == Code.NONE:
+        if fetched is not None and fetched.error == ErrorCode.NONE:
             for record in batches.records(fetched.records, self.offsets[partition]):
                 self.history.saw(partition, record.offset, (record.value or b"").decode())
                 self.offsets[partition] = record.offset + 1
-        elif fetched is not None and fetched.error == Code.OFFSET_OUT_OF_RANGE:
+        elif fetched is not None and fetched.error == ErrorCode.OFFSET_OUT_OF_RANGE:
             self.offsets[partition] = 0  # auto.offset.reset=earliest
         else:
             self._forget(partition)

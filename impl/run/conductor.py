@@ -13,11 +13,11 @@ from kafka_spec.impl.run.chaos import Chaos
 from kafka_spec.impl.run.client import Consumer, Producer, producers
 from kafka_spec.impl.run.history import History
 from kafka_spec.impl.run.options import TOPIC, Options
-from kafka_spec.impl.run.outcome import Outcome, outcome_of, outcome_reached
-from kafka_spec.impl.run.rest import unrest
+from kafka_spec.impl.run.outcome import RunOutcome, outcome_of, outcome_reached
+from kafka_spec.impl.run.quiescence import unrest
 from kafka_spec.impl.run.tasks import Sleep
 from kafka_spec.impl.run.verdict import Judge
-from kafka_spec.impl.run.world import World
+from kafka_spec.impl.run.world import RunWorld
 
 BEGINNING = 1.0
 """When the topic is created, in seconds; clients begin after as long again."""
@@ -34,7 +34,9 @@ Course = Generator[Sleep, None, None]
 class Conductor:
     """One run. `world` and `history` can be looked at whenever `watch` is called."""
 
-    def __init__(self, options: Options, world: World, chaos: Chaos, watch: Callable[[Conductor], object] = lambda _: None) -> None:
+    def __init__(
+        self, options: Options, world: RunWorld, chaos: Chaos, watch: Callable[[Conductor], object] = lambda _: None
+    ) -> None:
         self.options = options
         self.world = world
         self.history = History()
@@ -45,7 +47,7 @@ class Conductor:
         self._consumer = Consumer(*arguments)
         self._working = 0
 
-    def conduct(self) -> Generator[Sleep, None, Outcome]:
+    def conduct(self) -> Generator[Sleep, None, RunOutcome]:
         """Run, and return what came of it."""
         yield from self._begin()
         yield from self._go_on_until(self.world.now + self.options.seconds)
@@ -57,7 +59,7 @@ class Conductor:
         yield from self._go_on_until(self.world.now + READING)
         return self._outcome(left, resting)
 
-    def reached(self, stopped: str) -> Outcome:
+    def reached(self, stopped: str) -> RunOutcome:
         """Return what was reached when the run was stopped, without asking the coordination service for anything."""
         return outcome_reached(
             self.options, self.world.cluster, self.world.observer, self.history, stopped, self.world.unclean_elections()
@@ -97,7 +99,7 @@ class Conductor:
         busy = [f"{self._working} producers are busy"] if self._working else []
         return busy + unrest(self.world.cluster, self.world.numbers, self.options.partitions_of_topic())
 
-    def _outcome(self, left: list[str], resting: float) -> Outcome:
+    def _outcome(self, left: list[str], resting: float) -> RunOutcome:
         cluster, observer, unclean = self.world.cluster, self.world.observer, self.world.unclean_elections()
         judge = Judge(cluster, self.history, self.options.era, unclean, left, observer.faults)
         verdict = judge.judge(self.options.partitions_of_topic())

@@ -23,7 +23,7 @@ PARTITIONS = 16
 """How many partitions are shown."""
 
 
-class Display:
+class RunDisplay:
     """Shows a run, as a context: `news` takes events, `show` the cluster. NO_COLOR is honoured by rich."""
 
     def __init__(self, stream: TextIO, enabled: bool = True) -> None:
@@ -33,7 +33,7 @@ class Display:
         self._live = Live(console=self._console, auto_refresh=False, transient=True) if self._console.is_terminal else None
         self._shown = 0.0
 
-    def __enter__(self) -> Display:
+    def __enter__(self) -> RunDisplay:
         if self._live is not None and self._enabled:
             self._live.start()
         return self

@@ -12,7 +12,7 @@ LATE = (0.05, 2.0)
 
 
 @dataclass(frozen=True)
-class Fault:
+class InjectedFault:
     """A fault: `every` so many seconds on average, or with a `chance` for each message; `says` what it is."""
 
     name: str
@@ -25,19 +25,19 @@ class Fault:
 FAULTS = {
     fault.name: fault
     for fault in (
-        Fault("crash", "a broker's process ends; its session expires later, and it is started again after that", every=9.0),
-        Fault("bounce", "a broker's process ends and is back before anybody reads ZooKeeper", every=11.0),
-        Fault("expiry", "a broker's session expires, which it notices some time later", every=9.0),
-        Fault("shutdown", "a broker is shut down in a controlled way, and started again", every=13.0),
-        Fault("election", "an operator has preferred leaders elected", every=8.0),
-        Fault("zookeeper", "a broker's connection to ZooKeeper breaks, with a request or with a reply", every=6.0),
-        Fault("isolation", "two brokers cannot reach each other for some time", every=10.0),
-        Fault("slow", "a broker is slow for some time: its disk, or a pause", every=10.0),
-        Fault("delay", "a message takes its time", chance=0.01),
-        Fault("duplicate", "a message arrives twice", chance=0.01),
-        Fault("lost-request", "a connection breaks before a request has arrived", chance=0.01),
-        Fault("lost-reply", "a connection breaks after a request was processed, and before its answer", chance=0.01),
-        Fault("power", "a broker's machine loses its power, and what was not flushed", every=12.0, usual=False),
+        InjectedFault("crash", "a broker's process ends; its session expires later, and it is started again after that", every=9.0),
+        InjectedFault("bounce", "a broker's process ends and is back before anybody reads ZooKeeper", every=11.0),
+        InjectedFault("expiry", "a broker's session expires, which it notices some time later", every=9.0),
+        InjectedFault("shutdown", "a broker is shut down in a controlled way, and started again", every=13.0),
+        InjectedFault("election", "an operator has preferred leaders elected", every=8.0),
+        InjectedFault("zookeeper", "a broker's connection to ZooKeeper breaks, with a request or with a reply", every=6.0),
+        InjectedFault("isolation", "two brokers cannot reach each other for some time", every=10.0),
+        InjectedFault("slow", "a broker is slow for some time: its disk, or a pause", every=10.0),
+        InjectedFault("delay", "a message takes its time", chance=0.01),
+        InjectedFault("duplicate", "a message arrives twice", chance=0.01),
+        InjectedFault("lost-request", "a connection breaks before a request has arrived", chance=0.01),
+        InjectedFault("lost-reply", "a connection breaks after a request was processed, and before its answer", chance=0.01),
+        InjectedFault("power", "a broker's machine loses its power, and what was not flushed", every=12.0, usual=False),
     )
 }
 ANYWHERE = ("crash", "bounce", "expiry", "shutdown", "election")

@@ -25,11 +25,11 @@ from kafka_spec.impl.protocol.registration import Endpoint
 from kafka_spec.impl.run import wire
 from kafka_spec.impl.run.chaos import Chaos
 from kafka_spec.impl.run.conductor import Conductor
-from kafka_spec.impl.run.node import Node
 from kafka_spec.impl.run.options import Options
-from kafka_spec.impl.run.outcome import Outcome
-from kafka_spec.impl.run.tasks import Call, Sleep, Task
-from kafka_spec.impl.run.world import World
+from kafka_spec.impl.run.outcome import RunOutcome
+from kafka_spec.impl.run.running_broker import RunningBroker
+from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
+from kafka_spec.impl.run.world import RunWorld
 
 HOST = "127.0.0.1"
 LOOK = 0.1
@@ -75,7 +75,7 @@ class Connection:
         """Whether it can carry another request."""
         return not self._writer.is_closing()
 
-    async def call(self, call: Call) -> Any:
+    async def call(self, call: RemoteCall) -> Any:
         """Send a message; return its answer, None if there is none in time, or if the connection breaks."""
         self._count += 1
         self._writer.write(wire.encode(wire.Frame(self._count, call.message)))
@@ -159,7 +159,7 @@ class LoopbackProcess:
             else:
                 answer = await self._call(wanted)
 
-    def _advance(self, task: Task, then: Callable[[], object], answer: Any) -> Sleep | Call | None:
+    def _advance(self, task: Task, then: Callable[[], object], answer: Any) -> Sleep | RemoteCall | None:
         """Let a task go on, in the cluster's thread; return what it asks for, None at its end."""
         if not self._alive:
             return None
@@ -169,7 +169,7 @@ class LoopbackProcess:
             then()
             return None
 
-    async def _call(self, call: Call) -> Any:
+    async def _call(self, call: RemoteCall) -> Any:
         try:
             connection = self._connections.get(call.receiver)
             if connection is None or not connection.is_open:
@@ -196,7 +196,7 @@ class LoopbackProcess:
             self._failed(error)
 
 
-class LoopbackWorld(World):
+class LoopbackWorld(RunWorld):
     """Brokers in one thread, with an event loop. It must be begun and ended while that runs, and used in the thread."""
 
     burst = 16
@@ -236,7 +236,7 @@ class LoopbackWorld(World):
         news: Callable[[str], object],
         random: Random,
     ) -> LoopbackWorld:
-        """Return a new world on the event loop that runs; the parameters are those of `World`."""
+        """Return a new world on the event loop that runs; the parameters are those of `RunWorld`."""
         thread, failure = ClusterThread(), asyncio.get_running_loop().create_future()
         try:
             return await thread.do(partial(cls, thread, failure, options, folder, service, write, news, random))
@@ -246,15 +246,15 @@ class LoopbackWorld(World):
 
     @property
     def now(self) -> float:
-        """See `World.now`."""
+        """See `RunWorld.now`."""
         return time.monotonic() - self._began
 
     def clock(self) -> float:
-        """See `World.clock`."""
+        """See `RunWorld.clock`."""
         return time.time()
 
     def after(self, seconds: float, act: Callable[[], object]) -> None:
-        """See `World.after`."""
+        """See `RunWorld.after`."""
 
         def wait() -> Task:
             yield Sleep(seconds)
@@ -263,7 +263,7 @@ class LoopbackWorld(World):
         self.process("operator").spawn(wait())
 
     def process(self, name: str) -> LoopbackProcess:
-        """See `World.process`."""
+        """See `RunWorld.process`."""
         self._every.append(LoopbackProcess(self._ports, self.thread, self._fail))
         return self._every[-1]
 
@@ -280,7 +280,7 @@ class LoopbackWorld(World):
         return Endpoint(HOST, self._ports[number])
 
     def unplug(self, number: int) -> None:
-        """See `World.unplug`."""
+        """See `RunWorld.unplug`."""
         self.thread.on_loop(self._unplug, number)
 
     async def ended(self) -> None:
@@ -328,7 +328,9 @@ class LoopbackWorld(World):
         if not task.cancelled() and (error := task.exception()) is not None:
             self._fail(error)
 
-    async def _answer(self, number: int, node: Node | None, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _answer(
+        self, number: int, node: RunningBroker | None, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         """Take the requests of one connection to a process until it breaks, or says what is no request, or the process ends."""
         while True:
             try:
@@ -341,7 +343,7 @@ class LoopbackWorld(World):
             if not await self.thread.do(partial(self._serve, number, node, frame.message, reply)):
                 return
 
-    def _serve(self, number: int, node: Node | None, request: Any, reply: Callable[[object], object]) -> bool:
+    def _serve(self, number: int, node: RunningBroker | None, request: Any, reply: Callable[[object], object]) -> bool:
         """Have a broker's process take a request, in the cluster's thread; return whether it is still there."""
         if node is None or self.nodes.get(number) is not node:
             return False
@@ -362,7 +364,7 @@ async def run_on_loopback(
     write: Callable[[str], object] = lambda _: None,
     news: Callable[[str], object] = lambda _: None,
     watch: Callable[[Conductor], object] = lambda _: None,
-) -> Outcome:
+) -> RunOutcome:
     """Run in real time, and return what came of it. The parameters are those of `simulate`; `service` may be real.
 
     Where the service is lost, the run ends with what was reached.
@@ -388,15 +390,15 @@ async def run_on_loopback(
         await world.ended()
 
 
-async def _conducted(world: LoopbackWorld, conductor: Conductor) -> Outcome:
+async def _conducted(world: LoopbackWorld, conductor: Conductor) -> RunOutcome:
     """Return the outcome, unless something fails before."""
     course = conductor.conduct()
 
-    def next_wait() -> Sleep | Outcome:
+    def next_wait() -> Sleep | RunOutcome:
         try:
             return next(course)
         except StopIteration as ended:
-            outcome: Outcome = ended.value
+            outcome: RunOutcome = ended.value
             return outcome
 
     while True:
@@ -407,7 +409,7 @@ async def _conducted(world: LoopbackWorld, conductor: Conductor) -> Outcome:
             step.cancel()
             world.failure.result()
         wait = step.result()
-        if isinstance(wait, Outcome):
+        if isinstance(wait, RunOutcome):
             return wait
         await asyncio.wait([world.failure], timeout=wait.seconds)
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kafka_spec.impl.broker.partition import Partition
+from kafka_spec.impl.broker.partition import HostedPartition
 from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -31,7 +31,7 @@ class PartitionOutcome:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """What came of a run. Counts of records are by acks."""
 
     options: Options
@@ -72,7 +72,7 @@ def outcome_of(
     rested: bool,
     resting: float,
     unclean: int,
-) -> Outcome:
+) -> RunOutcome:
     """Return what came of a run on a cluster that is still there."""
     partitions = tuple(_partition(cluster, partition) for partition in options.partitions_of_topic())
     controllers = int(cluster.tools.get(znodes.CONTROLLER_EPOCH)[0])
@@ -82,7 +82,7 @@ def outcome_of(
 
 def outcome_reached(
     options: Options, cluster: Cluster, observer: Observer, history: History, stopped: str, unclean: int
-) -> Outcome:
+) -> RunOutcome:
     """Return what had come of a run when it was `stopped`, as brokers and clients know it."""
     believed = {partition: leader_of(cluster, partition) for partition in options.partitions_of_topic()}
     controllers = max((election.controller_epoch for election in observer.elections), default=0)
@@ -97,7 +97,7 @@ def outcome_reached(
 
 @dataclass(frozen=True)
 class Told:
-    """What is told of a run beside its records: see `Outcome`."""
+    """What is told of a run beside its records: see `RunOutcome`."""
 
     rested: bool
     resting: float
@@ -113,10 +113,10 @@ def _outcome(
     told: Told,
     partitions: tuple[PartitionOutcome, ...],
     stopped: str = "",
-) -> Outcome:
+) -> RunOutcome:
     counts = {name: history.count(acks) for acks, name in ACKS.items()}
     why = Counter(election.why for election in observer.elections)
-    return Outcome(
+    return RunOutcome(
         options,
         verdict,
         told.rested,
@@ -136,7 +136,7 @@ def _outcome(
     )
 
 
-def leader_of(cluster: Cluster, partition: TopicPartition) -> tuple[int, Partition | None]:
+def leader_of(cluster: Cluster, partition: TopicPartition) -> tuple[int, HostedPartition | None]:
     """Return who leads a partition under the largest leader epoch, and the partition there; -1 and None if nobody does."""
     leading = [
         (broker.replicas.partitions[partition].leader_epoch, number)

@@ -6,7 +6,7 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping
 
-from kafka_spec.impl.run.outcome import Outcome
+from kafka_spec.impl.run.outcome import RunOutcome
 from kafka_spec.impl.run.verdict import PROMISES, Broken, Lost
 from kafka_spec.spec.control.eras import BUG
 
@@ -15,7 +15,7 @@ SHOWN = 3
 SHOWN_PARTITIONS = 12
 
 
-def text_of(outcome: Outcome) -> str:
+def text_of(outcome: RunOutcome) -> str:
     """Return the summary that stands at the end of a run."""
     options, verdict, stopped = outcome.options, outcome.verdict, outcome.stopped
     kind = "real" if options.real else "virtual"
@@ -89,7 +89,7 @@ def _promise(name: str, broken: Iterable[Broken]) -> list[str]:
     return lines
 
 
-def json_of(outcome: Outcome) -> str:
+def json_of(outcome: RunOutcome) -> str:
     """Return the same for programs (schema_version 1)."""
     options = outcome.options
     return (

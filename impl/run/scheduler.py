@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from kafka_spec.impl.run.tasks import Call, Sleep, Task
+from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
 
 Act = Callable[[], object]
 
@@ -41,10 +41,12 @@ class Scheduler:
         self.now = when
 
 
-class Process:
+class ScheduledTasks:
     """Tasks that live and end together: those of a broker's process, or of one client."""
 
-    def __init__(self, name: str, scheduler: Scheduler, call: Callable[[Process, Call, Callable[[Any], object]], object]) -> None:
+    def __init__(
+        self, name: str, scheduler: Scheduler, call: Callable[[ScheduledTasks, RemoteCall, Callable[[Any], object]], object]
+    ) -> None:
         """`call` sends a message, and has its answer, or None, handed to what it is given, once, some time later."""
         self.name = name
         self.alive = True

@@ -9,8 +9,8 @@ from random import Random
 from kafka_spec.impl.run.chaos import Storm
 from kafka_spec.impl.run.conductor import Conductor
 from kafka_spec.impl.run.options import Options
-from kafka_spec.impl.run.outcome import Outcome
-from kafka_spec.impl.run.simulated import SimulatedWorld
+from kafka_spec.impl.run.outcome import RunOutcome
+from kafka_spec.impl.run.simulated_world import SimulatedWorld
 
 
 def simulate(
@@ -19,7 +19,7 @@ def simulate(
     write: Callable[[str], object] = lambda _: None,
     news: Callable[[str], object] = lambda _: None,
     watch: Callable[[Conductor], object] = lambda _: None,
-) -> Outcome:
+) -> RunOutcome:
     """Run, and return what came of it.
 
     `folder` is empty; `write` takes the lines of the state-change log, `news` what happens, for people, and `watch` is shown the
@@ -34,7 +34,7 @@ def simulate(
             try:
                 wait = next(part)
             except StopIteration as ended:
-                outcome: Outcome = ended.value
+                outcome: RunOutcome = ended.value
                 return outcome
             world.scheduler.run_until(world.now + wait.seconds)
     finally:

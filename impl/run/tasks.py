@@ -19,7 +19,7 @@ class Sleep:
 
 
 @dataclass(frozen=True)
-class Call:
+class RemoteCall:
     """Send a message to a broker, and go on with its answer, or with None: within `timeout` seconds there was none.
 
     What came of the message is then unknown. One that is not `answered` goes on at once, with None.
@@ -31,4 +31,4 @@ class Call:
     answered: bool = True
 
 
-Task: TypeAlias = Generator[Sleep | Call, Any, None]
+Task: TypeAlias = Generator[Sleep | RemoteCall, Any, None]

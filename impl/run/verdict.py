@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kafka_spec.impl.broker.broker import Broker
+from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.history import ALL, History
@@ -109,7 +109,7 @@ class Judge:
             self._break("Recovers", found)
         return self._verdict
 
-    def _replicas(self, partition: TopicPartition, leader: Broker, epoch: int) -> None:
+    def _replicas(self, partition: TopicPartition, leader: BrokerProcess, epoch: int) -> None:
         """Compare what replicas believe with the state znode, and their logs with the leader's."""
         truth, led = records_of(leader, partition), leader.replicas.partitions[partition]
         for number in [number for number in led.replicas if number in self._cluster.brokers]:
@@ -171,7 +171,7 @@ def switches(era: Spec) -> list[str]:
     return found
 
 
-def records_of(broker: Broker, partition: TopicPartition) -> dict[int, str]:
+def records_of(broker: BrokerProcess, partition: TopicPartition) -> dict[int, str]:
     """Return what a broker's log holds, by offset."""
     hosted = broker.replicas.partitions[partition]
     if hosted.log is None:

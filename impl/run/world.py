@@ -1,6 +1,6 @@
 """A cluster in which things happen: nodes with their tasks, and what operators and faults do to them.
 
-What time is, and how messages travel, is for those who inherit to say: virtual time (simulated.py), or sockets (loopback.py).
+What time is, and how messages travel, is for those who inherit to say: virtual time (simulated_world.py), or sockets (loopback.py).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.coordination.interface import Service, Session
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.registration import Endpoint
-from kafka_spec.impl.run.node import Node
 from kafka_spec.impl.run.observer import Observer
 from kafka_spec.impl.run.options import SETTINGS, Options
+from kafka_spec.impl.run.running_broker import RunningBroker
 from kafka_spec.impl.run.tasks import Task
 
 UNFLUSHED = 30
 """How many records of a log the system has not written to its disk, at the most."""
 
 
-class Process(Protocol):
+class TaskGroup(Protocol):
     """Tasks that live and end together: those of a broker's process, or of one client."""
 
     def spawn(self, task: Task, then: Callable[[], object] = lambda: None) -> None:
@@ -35,11 +35,11 @@ class Process(Protocol):
         """Stop all tasks where they are."""
 
 
-class World(ABC):
+class RunWorld(ABC):
     """Brokers by number; those in `nodes` run."""
 
     burst = 1
-    """See `Node`: where a piece of work takes no time, one at a time."""
+    """See `RunningBroker`: where a piece of work takes no time, one at a time."""
 
     def __init__(
         self,
@@ -56,10 +56,10 @@ class World(ABC):
         seed = random.getrandbits(32)
         self.cluster = Cluster(folder, service, options.era, self.observer.line, self.clock, seed, settings)
         self.numbers = list(range(options.brokers))
-        self.nodes: dict[int, Node] = {}
+        self.nodes: dict[int, RunningBroker] = {}
         self.random = random
         self._unclean = 0
-        self._processes: dict[int, Process] = {}
+        self._processes: dict[int, TaskGroup] = {}
 
     @property
     @abstractmethod
@@ -75,7 +75,7 @@ class World(ABC):
         """Have something happen so many seconds from now."""
 
     @abstractmethod
-    def process(self, name: str) -> Process:
+    def process(self, name: str) -> TaskGroup:
         """Return a process without tasks."""
 
     @abstractmethod
@@ -96,7 +96,9 @@ class World(ABC):
 
     def start(self, number: int) -> None:
         """Start a broker's process."""
-        node = Node(self.cluster.start(number, self.listen(number)), self.numbers, self.cluster.service.connect, self.burst)
+        node = RunningBroker(
+            self.cluster.start(number, self.listen(number)), self.numbers, self.cluster.service.connect, self.burst
+        )
         process = self.process(f"broker {number}")
         self.nodes[number], self._processes[number] = node, process
         for task in node.tasks():

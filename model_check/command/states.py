@@ -70,10 +70,10 @@ def _run_path(options: argparse.Namespace, models: Models) -> int:
         raise SpecError(str(error)) from None
     spec = models.find(options.model or about["model"])
     from kafka_spec.model_check.counterexample import Replay
-    from kafka_spec.model_check.oracle import World
+    from kafka_spec.model_check.oracle import ExecutableSpec
 
     result = Exploration(spec, about["bounds"], "spark", 1, ())
-    trace, _, _ = Replay(World(spec, about["bounds"]), result).way(f"state {options.path}", Finding(start, tuple(actions)))
+    trace, _, _ = Replay(ExecutableSpec(spec, about["bounds"]), result).way(f"state {options.path}", Finding(start, tuple(actions)))
     _tell(options, trace.to_plain(), trace_text(trace, spec, options.full, reached=True))
     return AS_EXPECTED
 

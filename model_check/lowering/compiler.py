@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kafka_spec.model_check.layout import Packed
-from kafka_spec.model_check.lowering.firing import Firing
+from kafka_spec.model_check.lowering.firing import FiringCompiler
 from kafka_spec.model_check.lowering.statements import Body
 from kafka_spec.model_check.lowering.unit import Unit
 from kafka_spec.model_check.lowering.values import Compiled, Shape
@@ -45,7 +45,7 @@ class Compiler(Unit):
         if key not in self.functions:
             shapes: tuple[Shape, ...] = (s, "k", *["int"] * entity)
             self.functions[key] = compiled = self.declare(f"fire.{machine.name}.{trigger}", shapes, 1, inline=False)
-            Firing(self, machine, trigger, compiled, shapes).compile()
+            FiringCompiler(self, machine, trigger, compiled, shapes).compile()
         return self.functions[key]
 
 

@@ -14,7 +14,7 @@ from kafka_spec.spec.domain import Record, machine_paths
 from kafka_spec.spec.table import Machine, Row
 
 
-class Firing(Emitter):
+class FiringCompiler(Emitter):
     """Compiles one trigger of a machine: the table picks the row, as `spec.table.fire` does."""
 
     def __init__(self, unit: Unit, machine: Machine, trigger: str, compiled: Compiled, shapes: tuple[Shape, ...]) -> None:

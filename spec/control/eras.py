@@ -18,7 +18,7 @@ from kafka_spec.spec.control.properties import GOALS, OLD_LEADERS_STOP, RECOVERS
 from kafka_spec.spec.control.rows import bound_to
 from kafka_spec.spec.control.state import CONTROLLER, REPLICAS, ROLE, SETTLED, UNCLEAN, World
 from kafka_spec.spec.decisions import (
-    BadVersion,
+    BadVersionHandling,
     Checked,
     ControllerElection,
     DeadReplicas,
@@ -105,7 +105,7 @@ FIXED = Spec(
         Decision("shutdown_recipients", ShutdownRecipients.LIVE_OR_STOPPING, "the recipients of an election in a shutdown"),
         Decision("offline_recipients", OfflineRecipients.LIVE_OR_STOPPING, "the recipients of an election for a dead leader"),
         Decision("stop_replica_epoch", StopReplicaEpoch.AT_LEAST, "which leader epoch lets a StopReplica stop"),
-        Decision("bad_version", BadVersion.READ_BACK, "what a leader does when its ISR write meets another version"),
+        Decision("bad_version", BadVersionHandling.READ_BACK, "what a leader does when its ISR write meets another version"),
         Decision("isr_candidates_alive", Checked.YES, "a leader takes only alive brokers into the ISR (3.3)"),
         Decision("election_after_removal", Checked.YES, "an election is tried again after dead replicas have left the ISR"),
         Decision("expired_sessions_read", Checked.NO, "a controller reads ZooKeeper after its session has expired"),
@@ -236,7 +236,7 @@ BUGS: tuple[Bug, ...] = (
         "a leader whose ISR write succeeded without an answer keeps the old version, and can write no more",
         12,
         "lost_reply",
-        {"bad_version": BadVersion.SKIPPED},
+        {"bad_version": BadVersionHandling.SKIPPED},
     ),
     Bug(
         "KAFKA-3143",

@@ -23,7 +23,7 @@ from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Budget, Exploration
 from kafka_spec.model_check.fingerprint import VERIFY_SEED
 from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.oracle import World
+from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.table import Spec, SpecError
 from tests.fuzz.search import Independent
 
@@ -116,7 +116,7 @@ def differs(spec: Spec, bounds: Mapping[str, int], everything: bool, tally: Tall
                 results[name] = explore(spec, bounds, budget=Budget(max_states=MOST), **options)
             except SpecError as error:
                 results[name] = str(error)
-    world = World(spec, bounds)
+    world = ExecutableSpec(spec, bounds)
     layout = Layout(world.space)
     plain = Independent(spec, bounds, lambda state: layout.fingerprint(layout.pack(state)), everything, MOST)
     tally.searches += 1
@@ -160,7 +160,7 @@ def essence(result: Exploration, exact: bool) -> dict[str, Any]:
     return {**same, "new": +result.new, "findings": result.findings, "digest": result.digest} if exact else same
 
 
-def compared(world: World, result: Exploration, plain: Independent) -> list[tuple[str, Any, Any]]:
+def compared(world: ExecutableSpec, result: Exploration, plain: Independent) -> list[tuple[str, Any, Any]]:
     """Return what the independent search finds too: its name, and what both say."""
     ways = {}
     for name, finding in result.findings.items():

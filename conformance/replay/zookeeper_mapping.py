@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kafka_spec.conformance.replay.ensemble import Znode
-from kafka_spec.conformance.replay.requests import REGISTRATIONS, P, leadership, model_leadership, registration
-from kafka_spec.conformance.replay.same import Part, Same
+from kafka_spec.conformance.replay.field_mapping import FieldMapping, RecordMapping
+from kafka_spec.conformance.replay.request_mapping import PARTITION, REGISTRATIONS, leadership, model_leadership, registration
 from kafka_spec.impl.controller.context import written
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.controller_requests import Leadership
@@ -25,7 +25,7 @@ LAST_ZXID = 1_000
 """The transaction after which a loaded ensemble goes on: later than any registration that the model has counted."""
 
 
-TOPIC, STATE, PARENTS = znodes.topic(P.topic), znodes.state(P), znodes.partition_parents(P)
+TOPIC, STATE, PARENTS = znodes.topic(PARTITION.topic), znodes.state(PARTITION), znodes.partition_parents(PARTITION)
 PERSISTENT = tuple(Znode(path) for path in znodes.PERSISTENT)
 BROKERS = tuple(znodes.broker(number) for number in range(len(REGISTRATIONS)))
 
@@ -50,12 +50,12 @@ def _controller(nodes: Znodes) -> int:
 
 @lru_cache(maxsize=64)
 def _held_by(broker: int) -> bytes:
-    return znodes.Controller(broker, 0).encode()
+    return znodes.ControllerRegistration(broker, 0).encode()
 
 
 @lru_cache(maxsize=64)
 def _holder(data: bytes) -> int:
-    return znodes.Controller.decode(data).broker
+    return znodes.ControllerRegistration.decode(data).broker
 
 
 def _put_controller(nodes: Znodes, record: state.ZooKeeper) -> None:
@@ -112,12 +112,12 @@ def _assignment(nodes: Znodes) -> list[int]:
 
 @lru_cache(maxsize=64)
 def _replicas(data: bytes) -> tuple[int, ...]:
-    return znodes.Topic.decode(P.topic, data).partitions[P.partition]
+    return znodes.Topic.decode(PARTITION.topic, data).partitions[PARTITION.partition]
 
 
 @lru_cache(maxsize=64)
 def _topic(replicas: tuple[int, ...]) -> bytes:
-    return znodes.Topic({P.partition: replicas}).encode()
+    return znodes.Topic({PARTITION.partition: replicas}).encode()
 
 
 def _put_assignment(nodes: Znodes, record: state.ZooKeeper) -> None:
@@ -137,7 +137,7 @@ def _state_of(held: Leadership) -> bytes:
 
 @lru_cache(maxsize=4096)
 def _state(data: bytes) -> znodes.State:
-    return znodes.State.decode(P, data)
+    return znodes.State.decode(PARTITION, data)
 
 
 def _put_partition(nodes: Znodes, record: state.ZooKeeper) -> None:
@@ -148,14 +148,14 @@ def _put_partition(nodes: Znodes, record: state.ZooKeeper) -> None:
         nodes.stage(STATE, _state_of(held), held.version)
 
 
-ZOOKEEPER = Part(
+ZOOKEEPER = RecordMapping(
     state.ZooKeeper,
-    Same("controller", _controller, _put_controller),
-    Same("controller_epoch", _controller_epoch, _put_controller_epoch),
-    Same("registered", _registered, _put_registered),
-    Same("broker_epochs", _broker_epochs, _put_broker_epochs),
-    Same("assignment", _assignment, _put_assignment),
-    Same("partition", _partition, _put_partition),
+    FieldMapping("controller", _controller, _put_controller),
+    FieldMapping("controller_epoch", _controller_epoch, _put_controller_epoch),
+    FieldMapping("registered", _registered, _put_registered),
+    FieldMapping("broker_epochs", _broker_epochs, _put_broker_epochs),
+    FieldMapping("assignment", _assignment, _put_assignment),
+    FieldMapping("partition", _partition, _put_partition),
 )
 
 

@@ -9,7 +9,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kafka_spec.diagrams.machine import Arrow
+from kafka_spec.diagrams.arrows import Arrow
 from kafka_spec.spec.table import Machine
 
 Point = tuple[int, int]

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from kafka_spec.impl.broker.broker import Broker
+from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.coordination.interface import ConnectionLost, NodeExists, Session, SessionExpired
 from kafka_spec.impl.protocol.data_requests import ControlledShutdownRequest, ControlledShutdownResponse
-from kafka_spec.impl.protocol.errors import Code
-from kafka_spec.impl.run.tasks import Call, Sleep, Task
+from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
 
 STEP = 0.001
 """How long a piece of a controller's work takes, in seconds: about one operation of ZooKeeper."""
@@ -26,10 +26,10 @@ SHUTDOWN_BACKOFF = 1.0
 """controlled.shutdown.max.retries and controlled.shutdown.retry.backoff.ms; the backoff here is shorter."""
 
 
-class Node:
+class RunningBroker:
     """A broker's process with its tasks. Once it has ended, its tasks must not be run any further."""
 
-    def __init__(self, broker: Broker, peers: Iterable[int], connect: Callable[[], Session], burst: int = 1) -> None:
+    def __init__(self, broker: BrokerProcess, peers: Iterable[int], connect: Callable[[], Session], burst: int = 1) -> None:
         """`peers` are the numbers that brokers may have; `connect` opens a session.
 
         `burst` is how many pieces of work the controller does before others have their turn.
@@ -95,7 +95,7 @@ class Node:
             if request is None:
                 yield Sleep(IDLE)
                 continue
-            answer = yield Call(receiver, request, ANSWER)
+            answer = yield RemoteCall(receiver, request, ANSWER)
             if answer is None:
                 yield Sleep(RETRY)
             else:
@@ -109,7 +109,7 @@ class Node:
             if request is None:
                 yield Sleep(IDLE)
                 continue
-            answer = yield Call(leader, request, ANSWER)
+            answer = yield RemoteCall(leader, request, ANSWER)
             if answer is None:
                 fetchers.lost(leader, broker.now)
             else:
@@ -122,7 +122,7 @@ class Node:
         for _ in range(SHUTDOWN_RETRIES):
             controller = broker.metadata.controller
             if controller >= 0:
-                answer = yield Call(controller, ControlledShutdownRequest(broker.number, broker.epoch), ANSWER)
-                if isinstance(answer, ControlledShutdownResponse) and answer.error == Code.NONE and not answer.remaining:
+                answer = yield RemoteCall(controller, ControlledShutdownRequest(broker.number, broker.epoch), ANSWER)
+                if isinstance(answer, ControlledShutdownResponse) and answer.error == ErrorCode.NONE and not answer.remaining:
                     return
             yield Sleep(SHUTDOWN_BACKOFF)

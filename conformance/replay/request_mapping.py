@@ -19,7 +19,7 @@ from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.state import NO_EPOCH, Kind, LeaderAndIsr, Request
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet
 
-P = TopicPartition("topic", 0)
+PARTITION = TopicPartition("topic", 0)
 """The one partition of the model."""
 
 Header: TypeAlias = tuple[int, int, int]
@@ -49,7 +49,7 @@ def leadership(held: Any) -> Leadership | None:
 
 
 def _read_leader_and_isr(request: LeaderAndIsrRequest) -> Mapping[str, Any]:
-    held = request.partitions[P].leadership
+    held = request.partitions[PARTITION].leadership
     return {
         "leader": held.leader,
         "leader_epoch": held.leader_epoch,
@@ -64,7 +64,7 @@ def _leader_and_isr(header: Header, of_model: Request, replicas: Sequence[int]) 
         of_model.leader, of_model.leader_epoch, tuple(BrokerSet(of_model.isr)), of_model.version, of_model.state_epoch
     )
     live = (registration(of_model.leader),) if of_model.leader != NONE else ()
-    return LeaderAndIsrRequest(*header, {P: LeaderAndIsrState(state, tuple(replicas), False)}, live)
+    return LeaderAndIsrRequest(*header, {PARTITION: LeaderAndIsrState(state, tuple(replicas), False)}, live)
 
 
 def _read_update_metadata(request: UpdateMetadataRequest) -> Mapping[str, Any]:
@@ -76,11 +76,11 @@ def _update_metadata(header: Header, of_model: Request, _: Sequence[int]) -> Upd
 
 
 def _read_stop_replica(request: StopReplicaRequest) -> Mapping[str, Any]:
-    return {"leader_epoch": request.partitions[P].leader_epoch}
+    return {"leader_epoch": request.partitions[PARTITION].leader_epoch}
 
 
 def _stop_replica(header: Header, of_model: Request, _: Sequence[int]) -> StopReplicaRequest:
-    return StopReplicaRequest(*header, {P: StopReplicaState(of_model.leader_epoch, False)})
+    return StopReplicaRequest(*header, {PARTITION: StopReplicaState(of_model.leader_epoch, False)})
 
 
 FORMS: Mapping[

@@ -9,51 +9,51 @@ from typing import Any
 
 from kafka_spec.impl.coordination.memory import Ensemble
 from kafka_spec.impl.run import scheduler
-from kafka_spec.impl.run.network import Network
 from kafka_spec.impl.run.options import Options
-from kafka_spec.impl.run.world import World
+from kafka_spec.impl.run.simulated_network import SimulatedNetwork
+from kafka_spec.impl.run.world import RunWorld
 
 EPOCH = 1_600_000_000.0
 """When every simulation begins, in seconds since 1970."""
 
 
-class SimulatedWorld(World):
+class SimulatedWorld(RunWorld):
     """Everything that chance decides is drawn from `random`."""
 
     def __init__(
         self, options: Options, folder: Path, write: Callable[[str], object], news: Callable[[str], object], random: Random
     ) -> None:
-        """See `World`."""
+        """See `RunWorld`."""
         self.scheduler = scheduler.Scheduler(EPOCH)
         super().__init__(options, folder, Ensemble(), write, news, random)
-        self.network = Network(self.scheduler, random, self._serve, self.observer.fault)
+        self.network = SimulatedNetwork(self.scheduler, random, self._serve, self.observer.fault)
 
     @property
     def now(self) -> float:
-        """See `World.now`."""
+        """See `RunWorld.now`."""
         return self.scheduler.now
 
     def clock(self) -> float:
-        """See `World.clock`."""
+        """See `RunWorld.clock`."""
         return self.scheduler.clock()
 
     def after(self, seconds: float, act: Callable[[], object]) -> None:
-        """See `World.after`."""
+        """See `RunWorld.after`."""
         self.scheduler.after(seconds, act)
 
-    def process(self, name: str) -> scheduler.Process:
-        """See `World.process`."""
-        return scheduler.Process(name, self.scheduler, self.network.call)
+    def process(self, name: str) -> scheduler.ScheduledTasks:
+        """See `RunWorld.process`."""
+        return scheduler.ScheduledTasks(name, self.scheduler, self.network.call)
 
     def listen(self, number: int) -> None:
-        """See `World.listen`."""
+        """See `RunWorld.listen`."""
 
     def unplug(self, number: int) -> None:
-        """See `World.unplug`."""
+        """See `RunWorld.unplug`."""
         self.network.ended(number)
 
     def calm(self) -> None:
-        """See `World.calm`."""
+        """See `RunWorld.calm`."""
         self.network.faults = ()
         self.network.cut.clear()
         self.network.slow.clear()

@@ -13,7 +13,7 @@ Record = TypeVar("Record")
 
 
 @dataclass(frozen=True)
-class Same:
+class FieldMapping:
     """A field of the model, and how it is read from an actor of the implementation and put there.
 
     `put` is given the actor and the whole record, since some fields stand in one place.
@@ -24,29 +24,29 @@ class Same:
     put: Callable[[Any, Any], object]
 
 
-def attribute(field: str, name: str = "") -> Same:
+def attribute(field: str, name: str = "") -> FieldMapping:
     """Say that a field is an attribute of the actor."""
     name = name or field
 
     def put(actor: Any, record: Any) -> None:
         setattr(actor, name, getattr(record, field))
 
-    return Same(field, lambda actor: getattr(actor, name), put)
+    return FieldMapping(field, lambda actor: getattr(actor, name), put)
 
 
-def brokers(field: str, name: str, kind: Callable[[Iterable[int]], Any]) -> Same:
+def brokers(field: str, name: str, kind: Callable[[Iterable[int]], Any]) -> FieldMapping:
     """Say that a field is an attribute that holds brokers in this kind of collection, where the model has a bit mask."""
 
     def put(actor: Any, record: Any) -> None:
         setattr(actor, name, kind(BrokerSet(getattr(record, field))))
 
-    return Same(field, lambda actor: BrokerSet.of(getattr(actor, name)), put)
+    return FieldMapping(field, lambda actor: BrokerSet.of(getattr(actor, name)), put)
 
 
-class Part:
+class RecordMapping:
     """A record of the model, field by field, each of which is said once; none may be missing."""
 
-    def __init__(self, record: Callable[..., Any], *fields: Same) -> None:
+    def __init__(self, record: Callable[..., Any], *fields: FieldMapping) -> None:
         names = [field.name for field in dataclasses.fields(record)]  # type: ignore[arg-type]
         if [same.field for same in fields] != names:
             raise TypeError(f"{record} has the fields {', '.join(names)}; say of each what it is, in this order")

@@ -14,8 +14,8 @@ from typing import Any
 
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from kafka_spec.impl.run.faults import LATE, chance
-from kafka_spec.impl.run.scheduler import Process, Scheduler
-from kafka_spec.impl.run.tasks import Call
+from kafka_spec.impl.run.scheduler import ScheduledTasks, Scheduler
+from kafka_spec.impl.run.tasks import RemoteCall
 
 CONTROLLERS = (LeaderAndIsrRequest, UpdateMetadataRequest, StopReplicaRequest)
 LATENCY = (0.0002, 0.002)
@@ -36,7 +36,7 @@ class _Exchange:
             self._hand_over(answer)
 
 
-class Network:
+class SimulatedNetwork:
     """Connections between processes, by name; `serve` hands a message to a broker, which may not be there."""
 
     def __init__(
@@ -60,7 +60,7 @@ class Network:
         self._open: dict[int, dict[_Exchange, None]] = {}
         """What brokers were asked and have not answered, in order."""
 
-    def call(self, caller: Process, call: Call, hand_over: Callable[[Any], object]) -> None:
+    def call(self, caller: ScheduledTasks, call: RemoteCall, hand_over: Callable[[Any], object]) -> None:
         """Bring a message to a broker, and its answer back."""
         exchange, receiver = _Exchange(hand_over), f"broker {call.receiver}"
         if not call.answered:
@@ -85,7 +85,7 @@ class Network:
         for exchange in self._open.pop(broker, {}):
             self._break(exchange)
 
-    def _arrive(self, caller: Process, call: Call, exchange: _Exchange) -> None:
+    def _arrive(self, caller: ScheduledTasks, call: RemoteCall, exchange: _Exchange) -> None:
         if exchange.over and isinstance(call.message, CONTROLLERS):
             return
         waiting = self._open.setdefault(call.receiver, {})

@@ -19,7 +19,7 @@ from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.controller.broker_changes import LeaderAndIsrResponseReceived
 from kafka_spec.impl.controller.channels import Channels
 from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
-from kafka_spec.impl.controller.controller import Controller
+from kafka_spec.impl.controller.controller import KafkaController
 from kafka_spec.impl.controller.preferred_election import PreferredElection
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.admin import Admin
@@ -37,7 +37,7 @@ from kafka_spec.impl.protocol.data_requests import (
     OffsetsForLeaderEpochRequest,
     ProduceRequest,
 )
-from kafka_spec.impl.protocol.errors import Code
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.responses import (
     ControllerResponse,
@@ -53,7 +53,7 @@ from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.spec.table import Spec
 
 
-class Broker:
+class BrokerProcess:
     """A broker's process. It is not known to anybody before `register`."""
 
     def __init__(
@@ -82,7 +82,7 @@ class Broker:
         self.session = session
         self.channels = Channels()
         """What this broker's controller has to send."""
-        self.controller = Controller(number, era, session, self.channels, log, clock, settings.unclean_leader_election_enable)
+        self.controller = KafkaController(number, era, session, self.channels, log, clock, settings.unclean_leader_election_enable)
         self.replicas = ReplicaManager(number, era, folder, log, config, settings)
         self.data = DataPlane(self.replicas, session)
         self.metadata = MetadataCache(self.replicas, lambda name: self._create(name))
@@ -161,7 +161,7 @@ class Broker:
         """Take a request of a controller; return what is answered."""
         self._taken += 1
         answer = self.replicas.handle(request, self._taken, self.now)
-        if answer.error == Code.NONE and isinstance(request, UpdateMetadataRequest):
+        if answer.error == ErrorCode.NONE and isinstance(request, UpdateMetadataRequest):
             self.metadata.learn(request)
         return answer
 

@@ -16,11 +16,18 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from kafka_spec.conformance.replay import agenda
-from kafka_spec.conformance.replay.agenda import Rest
-from kafka_spec.conformance.replay.requests import P, leadership, model_leadership, model_request, real_request, registration
-from kafka_spec.conformance.replay.same import Part, Same, attribute
+from kafka_spec.conformance.replay.agenda import RemainingWork
+from kafka_spec.conformance.replay.field_mapping import FieldMapping, RecordMapping, attribute
+from kafka_spec.conformance.replay.request_mapping import (
+    PARTITION,
+    leadership,
+    model_leadership,
+    model_request,
+    real_request,
+    registration,
+)
 from kafka_spec.impl.controller.context import ControllerContext
-from kafka_spec.impl.controller.controller import Controller
+from kafka_spec.impl.controller.controller import KafkaController
 from kafka_spec.impl.protocol import controller_requests as requests
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from kafka_spec.spec.control import state
@@ -36,12 +43,12 @@ if TYPE_CHECKING:
 class ControllerView:
     """A controller as its correspondence looks at it: itself, the rest of its event, and where the model's numbers come from."""
 
-    def __init__(self, projection: Projection, number: int, controller: Controller) -> None:
+    def __init__(self, projection: Projection, number: int, controller: KafkaController) -> None:
         self.projection = projection
         self.number = number
         self.controller = controller
         self.context: ControllerContext = controller.context
-        self.rest = Rest()
+        self.rest = RemainingWork()
         self.broker_epochs: list[int] = []
 
     # Life and machines
@@ -69,21 +76,21 @@ class ControllerView:
     @property
     def partition(self) -> int:
         """What the controller takes the partition for."""
-        return int(self.controller.partitions.state_of(P))
+        return int(self.controller.partitions.state_of(PARTITION))
 
     @partition.setter
     def partition(self, found: int) -> None:
-        self.controller.partitions.load((P,), PartitionState(found))
+        self.controller.partitions.load((PARTITION,), PartitionState(found))
 
     @property
     def replicas(self) -> list[int]:
         """What the controller takes the replica on each broker for."""
-        return [int(self.controller.replicas.state_of(P, broker)) for broker in range(self.projection.brokers)]
+        return [int(self.controller.replicas.state_of(PARTITION, broker)) for broker in range(self.projection.brokers)]
 
     @replicas.setter
     def replicas(self, found: list[int]) -> None:
         for broker, one in enumerate(found):
-            self.controller.replicas.load((P, broker), ReplicaState(one))
+            self.controller.replicas.load((PARTITION, broker), ReplicaState(one))
 
     # What it knows
 
@@ -122,22 +129,22 @@ class ControllerView:
     @property
     def knows_topic(self) -> int:
         """Whether it knows the topic, and with it the assignment."""
-        return int(P.topic in self.context.topics)
+        return int(PARTITION.topic in self.context.topics)
 
     @knows_topic.setter
     def knows_topic(self, known: int) -> None:
-        self.context.topics = {P.topic} if known else set()
-        self.context.assignments = {P: self.projection.assignment} if known else {}
+        self.context.topics = {PARTITION.topic} if known else set()
+        self.context.assignments = {PARTITION: self.projection.assignment} if known else {}
 
     @property
     def leadership(self) -> state.LeaderAndIsr:
         """The cached state of the partition."""
-        return model_leadership(self.context.leadership.get(P))
+        return model_leadership(self.context.leadership.get(PARTITION))
 
     @leadership.setter
     def leadership(self, cached: state.LeaderAndIsr) -> None:
         held = leadership(cached)
-        self.context.leadership = {} if held is None else {P: held}
+        self.context.leadership = {} if held is None else {PARTITION: held}
 
     # What is left to do
 
@@ -153,7 +160,7 @@ class ControllerView:
             broker: (registration(broker), self.projection.creation_of(broker, context.broker_epochs[broker]))
             for broker in BrokerSet(context.bounced | context.rejoining)
         }
-        rest = Rest(
+        rest = RemainingWork(
             record.step,
             context.strategy,
             context.creating,
@@ -165,7 +172,7 @@ class ControllerView:
         )
         tasks = agenda.written(
             rest,
-            P,
+            PARTITION,
             self.projection.assignment,
             life=ControllerState(record.life),
             seeded=record.partition != PartitionState.NON_EXISTENT,
@@ -236,15 +243,15 @@ def _nothing(view: ControllerView, record: object) -> None:
     """Put nothing: it stands on the agenda, with the step."""
 
 
-def _of_rest(field: str) -> Same:
+def _of_rest(field: str) -> FieldMapping:
     """Say that a field stands on the agenda."""
-    return Same(field, lambda view: getattr(view.rest, field), _nothing)
+    return FieldMapping(field, lambda view: getattr(view.rest, field), _nothing)
 
 
-CONTEXT = Part(
+CONTEXT = RecordMapping(
     state.Context,
     attribute("live"),
-    Same("broker_epochs", lambda view: view.broker_epochs, ControllerView.put_broker_epochs),
+    FieldMapping("broker_epochs", lambda view: view.broker_epochs, ControllerView.put_broker_epochs),
     attribute("stopping"),
     attribute("knows_topic"),
     attribute("leadership"),
@@ -256,19 +263,19 @@ CONTEXT = Part(
     _of_rest("failed"),
 )
 
-CONTROLLER = Part(
+CONTROLLER = RecordMapping(
     state.Controller,
     attribute("life"),
     attribute("epoch"),
-    Same("step", lambda view: view.rest.step, ControllerView.put_agenda),
+    FieldMapping("step", lambda view: view.rest.step, ControllerView.put_agenda),
     attribute("partition"),
     attribute("replicas"),
-    Same("context", CONTEXT.read, lambda view, record: CONTEXT.put(view, record.context)),
-    Same("channels", lambda view: view.channels, ControllerView.put_channels),
+    FieldMapping("context", CONTEXT.read, lambda view, record: CONTEXT.put(view, record.context)),
+    FieldMapping("channels", lambda view: view.channels, ControllerView.put_channels),
 )
 
 
-def read_controller(projection: Projection, number: int, controller: Controller) -> state.Controller:
+def read_controller(projection: Projection, number: int, controller: KafkaController) -> state.Controller:
     """Return a controller in the model's words."""
     view = ControllerView(projection, number, controller)
     view.read_agenda()
@@ -276,7 +283,7 @@ def read_controller(projection: Projection, number: int, controller: Controller)
     return found
 
 
-def put_controller(projection: Projection, number: int, controller: Controller, record: state.Controller) -> None:
+def put_controller(projection: Projection, number: int, controller: KafkaController, record: state.Controller) -> None:
     """Put a controller into a state of the model; nothing waits in its queue of events."""
     controller.events.clear()
     CONTROLLER.put(ControllerView(projection, number, controller), record)

@@ -58,7 +58,7 @@ class Abandoned(Exception):  # noqa: N818 - no error
     """The session is not needed any more."""
 
 
-class Cluster:
+class SparkCluster:
     """A Spark session that is started in a thread of its own, and how jobs of this package are run in it."""
 
     settings: Mapping[str, str] = {

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kafka_spec.conformance.replay.disk import Disk, entries_on, put_disk
-from kafka_spec.conformance.replay.requests import P
-from kafka_spec.conformance.replay.same import Part, Same, attribute
-from kafka_spec.impl.broker.broker import Broker
-from kafka_spec.impl.broker.partition import FetchState, Follower, Partition, Phase
+from kafka_spec.conformance.replay.field_mapping import FieldMapping, RecordMapping, attribute
+from kafka_spec.conformance.replay.request_mapping import PARTITION
+from kafka_spec.impl.broker.broker_process import BrokerProcess
+from kafka_spec.impl.broker.partition import FetchState, Follower, HostedPartition, Phase
 from kafka_spec.impl.protocol.controller_requests import Leadership, UpdateMetadataState
 from kafka_spec.spec.control import state
 from kafka_spec.spec.control.state import NO_EPOCH, Life, Role
@@ -27,10 +27,10 @@ NOBODY = Leadership(NONE, NO_EPOCH, (), 0, 0)
 """What the metadata cache of a loaded broker says of the partition: that it exists."""
 
 
-class Process:
+class BrokerView:
     """A broker as its correspondence looks at it; `broker` is None while its process does not run."""
 
-    def __init__(self, projection: Projection, number: int, broker: Broker | None) -> None:
+    def __init__(self, projection: Projection, number: int, broker: BrokerProcess | None) -> None:
         self.projection = projection
         self.number = number
         self.broker = broker
@@ -94,9 +94,9 @@ class Process:
     # The replica
 
     @property
-    def replica(self) -> Hosted:
+    def replica(self) -> ReplicaView:
         """The broker's replica of the partition."""
-        return Hosted(self)
+        return ReplicaView(self)
 
     def put_replica(self, record: state.Replica) -> None:
         """Put the replica, its log first: it is on disk even where nobody hosts it."""
@@ -105,19 +105,19 @@ class Process:
             put_disk(self.folder, wanted)
             return
         replicas = self.broker.replicas
-        replicas.roles.load((P,), Role(record.role))
+        replicas.roles.load((PARTITION,), Role(record.role))
         replicas.fetchers.clear()
         self.broker.data.fetchers.in_flight.clear()
-        replicas.metadata = {P: UpdateMetadataState(NOBODY, self.projection.assignment, ())}
+        replicas.metadata = {PARTITION: UpdateMetadataState(NOBODY, self.projection.assignment, ())}
         if record.role == Role.NONE:
-            replicas.logs.abandon(P)
+            replicas.logs.abandon(PARTITION)
             replicas.partitions.clear()
             put_disk(self.folder, wanted)
             return
-        log = replicas.logs.logs.get(P) or replicas.logs.open(P)[0]
+        log = replicas.logs.logs.get(PARTITION) or replicas.logs.open(PARTITION)[0]
         wanted.write(log)
         followers = {broker: Follower() for broker in self.projection.assignment if broker != self.number}
-        replicas.partitions[P] = Partition(replicas=self.projection.assignment, log=log, followers=followers)
+        replicas.partitions[PARTITION] = HostedPartition(replicas=self.projection.assignment, log=log, followers=followers)
         REPLICA.put(self.replica, record)
 
     @property
@@ -135,20 +135,20 @@ class Process:
         self.projection.stale[self.number] = noted
 
 
-class Hosted:
+class ReplicaView:
     """A broker's replica as its correspondence looks at it: what is hosted, or nothing."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: BrokerView) -> None:
         self.process = process
         broker = process.broker
         self.manager: Any = None if broker is None else broker.replicas
-        self.partition = Partition() if broker is None else broker.replicas.partitions.get(P) or Partition()
-        self.leads = broker is not None and broker.replicas.role_of(P) == Role.LEADER
+        self.partition = HostedPartition() if broker is None else broker.replicas.partitions.get(PARTITION) or HostedPartition()
+        self.leads = broker is not None and broker.replicas.role_of(PARTITION) == Role.LEADER
 
     @property
     def role(self) -> int:
         """What the replica is."""
-        return int(Role.NONE if self.manager is None else self.manager.role_of(P))
+        return int(Role.NONE if self.manager is None else self.manager.role_of(PARTITION))
 
     @property
     def isr(self) -> int:
@@ -164,14 +164,14 @@ class Hosted:
     @property
     def fetching(self) -> int:
         """Whether the fetcher runs."""
-        return int(self.manager is not None and P in self.manager.fetchers)
+        return int(self.manager is not None and PARTITION in self.manager.fetchers)
 
     def put_fetching(self, record: state.Replica) -> None:
         """Let the fetcher run: it truncates first, where the era asks the leader where."""
         if record.fetching:
             _, asks = first_truncation(len(record.log), record.high_watermark, self.manager.k.truncation)
             phase = Phase.TRUNCATING if asks else Phase.FETCHING
-            self.manager.fetchers[P] = FetchState(record.leader, record.leader_epoch, len(record.log), phase)
+            self.manager.fetchers[PARTITION] = FetchState(record.leader, record.leader_epoch, len(record.log), phase)
 
     @property
     def log(self) -> list[state.LogEntry]:
@@ -179,58 +179,62 @@ class Hosted:
         return [state.LogEntry(record, epoch) for record, epoch in entries_on(self.process.folder)]
 
 
-def of_hosted(field: str, name: str) -> Same:
+def of_hosted(field: str, name: str) -> FieldMapping:
     """Say that a field is an attribute of the hosted partition."""
 
-    def put(replica: Hosted, record: state.Replica) -> None:
+    def put(replica: ReplicaView, record: state.Replica) -> None:
         setattr(replica.partition, name, getattr(record, field))
 
-    return Same(field, lambda replica: getattr(replica.partition, name), put)
+    return FieldMapping(field, lambda replica: getattr(replica.partition, name), put)
 
 
-def of_leader(field: str, name: str) -> Same:
+def of_leader(field: str, name: str) -> FieldMapping:
     """Say that a field is an attribute of the hosted partition, and means something where it leads."""
     hosted = of_hosted(field, name)
-    return Same(field, lambda replica: hosted.read(replica) if replica.leads else 0, hosted.put)
+    return FieldMapping(field, lambda replica: hosted.read(replica) if replica.leads else 0, hosted.put)
 
 
-def _nothing(replica: Hosted, record: state.Replica) -> None:
+def _nothing(replica: ReplicaView, record: state.Replica) -> None:
     """Put nothing: role and log were put before."""
 
 
-REPLICA = Part(
+REPLICA = RecordMapping(
     state.Replica,
-    Same("role", lambda replica: replica.role, _nothing),
+    FieldMapping("role", lambda replica: replica.role, _nothing),
     of_hosted("leader_epoch", "leader_epoch"),
     of_hosted("leader", "leader"),
-    Same("isr", lambda replica: replica.isr if replica.leads else 0, lambda replica, record: setattr(replica, "isr", record.isr)),
+    FieldMapping(
+        "isr", lambda replica: replica.isr if replica.leads else 0, lambda replica, record: setattr(replica, "isr", record.isr)
+    ),
     of_leader("version", "version"),
     of_leader("state_epoch", "controller_epoch"),
     of_leader("epoch_start", "epoch_start"),
-    Same("fetching", lambda replica: replica.fetching, Hosted.put_fetching),
+    FieldMapping("fetching", lambda replica: replica.fetching, ReplicaView.put_fetching),
     of_hosted("high_watermark", "high_watermark"),
-    Same("log", lambda replica: replica.log, _nothing),
+    FieldMapping("log", lambda replica: replica.log, _nothing),
 )
 
 
-PROCESS = Part(
+PROCESS = RecordMapping(
     state.BrokerNode,
-    Same("life", lambda process: process.life, Process.put_life),
-    Same("has_session", lambda process: process.has_session, Process.put_session),
-    Same("broker_epoch", lambda process: process.broker_epoch, Process.put_broker_epoch),
+    FieldMapping("life", lambda process: process.life, BrokerView.put_life),
+    FieldMapping("has_session", lambda process: process.has_session, BrokerView.put_session),
+    FieldMapping("broker_epoch", lambda process: process.broker_epoch, BrokerView.put_broker_epoch),
     attribute("controller_epoch"),
     attribute("alive"),
-    Same("replica", lambda process: REPLICA.read(process.replica), lambda process, record: process.put_replica(record.replica)),
+    FieldMapping(
+        "replica", lambda process: REPLICA.read(process.replica), lambda process, record: process.put_replica(record.replica)
+    ),
     attribute("stale"),
 )
 
 
-def read_process(process: Process) -> state.BrokerNode:
+def read_process(process: BrokerView) -> state.BrokerNode:
     """Return a broker in the model's words."""
     found: state.BrokerNode = PROCESS.read(process)
     return found
 
 
-def put_process(process: Process, record: state.BrokerNode) -> None:
+def put_process(process: BrokerView, record: state.BrokerNode) -> None:
     """Put a broker into a state of the model."""
     PROCESS.put(process, record)

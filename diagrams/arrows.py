@@ -39,7 +39,7 @@ class Arrow:
 
 
 @dataclass(frozen=True)
-class Change:
+class ComparedChange:
     """What one trigger does from one state to another, in two eras: the choices of the older and of the newer one."""
 
     status: Status
@@ -92,7 +92,7 @@ def entity_paths(spec: Spec, bounds: Mapping[str, int]) -> dict[str, re.Pattern[
 # Two eras
 
 
-def changes(older: Machine, newer: Machine) -> tuple[Change, ...]:
+def changes(older: Machine, newer: Machine) -> tuple[ComparedChange, ...]:
     """Return how each (trigger, source, target) of two tables compares, those that are the same included.
 
     Raises:
@@ -110,7 +110,7 @@ def changes(older: Machine, newer: Machine) -> tuple[Change, ...]:
         old, new = before.get(key, ()), after.get(key, ())
         status: Status = "added" if not old else "removed" if not new else "same" if set(old) == set(new) else "changed"
         trigger, source, target, kind = key
-        found.append(Change(status, trigger, newer.states[source], newer.states[target], kind, old, new))
+        found.append(ComparedChange(status, trigger, newer.states[source], newer.states[target], kind, old, new))
     return tuple(found)
 
 
@@ -123,7 +123,7 @@ def compared(older: Machine, newer: Machine) -> tuple[Arrow, ...]:
     )
 
 
-def _status(change: Change, choice: Choice) -> Status:
+def _status(change: ComparedChange, choice: Choice) -> Status:
     if choice not in change.newer:
         return "removed"
     if choice not in change.older:
