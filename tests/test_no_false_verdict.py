@@ -31,7 +31,7 @@ from kafka_spec.model_check.check import check
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.exploration import EngineError, Exploration
 from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.oracle import World
+from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.shards import Shard
 from kafka_spec.spec.domain import Bound, Bounded, BrokerSet, Each, OneOf, Range, SetOf, SpecError, append, holds
 from kafka_spec.spec.models import MODELS
@@ -116,7 +116,7 @@ def test_equal_texts_are_compiled_alike(specs: list[tuple[Spec, dict[str, int]]]
     """Checks for which one compilation is used are compiled alike, had each a compilation of its own."""
     code: dict[int, str] = {}
     for spec, bounds in specs:
-        world = World(spec, bounds)
+        world = ExecutableSpec(spec, bounds)
         parts = world.spec, Layout(world.space), world.actions, spec.properties, world.k
         shared, own = Program(*parts), None
         if id(shared._compiler) in code:
