@@ -17,17 +17,11 @@ from kafka_spec.model_check.layout import Actions, Layout
 from kafka_spec.spec import table
 from kafka_spec.spec.domain import OutOfBound, OutOfDomain, count_firing
 from kafka_spec.spec.lint import parameters_of
-from kafka_spec.spec.table import Attempt, ItemOf, Property, Rule, Spec, SpecError
+from kafka_spec.spec.table import Attempt, ItemOf, Property, Rule, Spec, SpecError, first_line
 
 Binding = tuple[int, ...]
 Key = tuple[Any, ...]
 """All fields of a state."""
-
-
-def first_line(function: Any) -> str:
-    """Return what a guard says, as part of a sentence."""
-    says = function.__doc__ or ""
-    return says[:1].lower() + says.partition("\n")[0][1:].rstrip(".")
 
 
 class ExecutableSpec:

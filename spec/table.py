@@ -158,6 +158,12 @@ def name_of(function: Function | Name) -> Name:
     return function if isinstance(function, str) else function.__name__
 
 
+def first_line(function: Function) -> str:
+    """Return what a guard says, as part of a sentence."""
+    says = function.__doc__ or ""
+    return says[:1].lower() + says.partition("\n")[0][1:].rstrip(".")
+
+
 @dataclass(frozen=True)
 class Machine:
     """A state machine as one table. `entity` names what there is one machine for, such as ("controller", "partition").

@@ -10,8 +10,7 @@ from typing import Any
 
 from kafka_spec.model_check.check import Expectation
 from kafka_spec.model_check.exploration import Exploration, peak_bytes
-from kafka_spec.model_check.oracle import first_line
-from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Machine, Property, Spec
+from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Machine, Property, Spec, first_line
 from kafka_spec.spec.trace import MessageItem, Step, Trace
 
 
