@@ -15,6 +15,7 @@ from typing import Any, Literal
 from kafka_spec.model_check.exploration import Budget, Distribution, EngineError, Exploration, Progress, Verdict, quiet
 from kafka_spec.model_check.fingerprint import VERIFY_SEED
 from kafka_spec.spec.extras import needing
+from kafka_spec.spec.listing import refuse_unlisted
 from kafka_spec.spec.table import Spec, SpecError
 from kafka_spec.spec.trace import Trace
 
@@ -50,6 +51,8 @@ class Expectation:
             length = len(finding.actions) + 1 if finding else None
             if length != states:
                 problems.append(f"{name}: the counterexample has {length or 'no'} states, expected {states}")
+        if result.reached_after_all:
+            problems.append(f"rules that the model lists as unreachable fire: {', '.join(result.reached_after_all)}")
         if self.all_rules_fire and result.dead_rules:
             problems.append(f"rules that never fire: {', '.join(result.dead_rules)}")
         if self.all_properties_tested and result.untested:
@@ -114,9 +117,10 @@ def check(
         distribution: where the Spark engine runs and keeps the states.
 
     Raises:
-        SpecError: the request or the spec is wrong.
+        SpecError: the request or the spec is wrong; a rule was declared beside those of the spec, and stands in none.
         EngineError: two engines or two seeds disagree.
     """
+    refuse_unlisted(spec)
     values = spec.bound_values(bounds or {})
     claims = [spec.property(name) for name in properties] if properties is not None else None
     if engine not in ENGINES:

@@ -176,6 +176,11 @@ class Exploration:
         return [rule.name for rule in self.spec.rules if not self.fired[rule.name] and rule.name not in known]
 
     @property
+    def reached_after_all(self) -> list[str]:
+        """Rules that fired though the spec lists them as unreachable."""
+        return [name for name in self.spec.unreachable_rules if self.fired[name]]
+
+    @property
     def collision_probability(self) -> float:
         """The odds that two states were taken for one."""
         return 0.0 if self.engine == "oracle" else collision_probability(self.distinct)

@@ -15,9 +15,11 @@ from __future__ import annotations
 import dataclasses
 import enum
 import string
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import FrameType
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from kafka_spec.spec.domain import (
@@ -377,6 +379,8 @@ class Rule:
     fairness: Literal["none", "weak", "strong"] = "none"
     receives: str = ""
     at_most: Bound | tuple[Bound, ...] = ()
+    declared_in: Name = field(init=False, compare=False, repr=False)
+    """The module that states it."""
 
     @property
     def limits(self) -> tuple[Bound, ...]:
@@ -384,6 +388,7 @@ class Rule:
         return self.at_most if isinstance(self.at_most, tuple) else (self.at_most,)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "declared_in", _module_of_caller())
         where = f"rule {self.name}"
         if wrong := [limit for limit in self.limits if not isinstance(limit, Bound)]:
             raise SpecError(f"{where}: at_most is {wrong[0]!r}; name a Bound, whose value says how often the rule may fire")
@@ -414,6 +419,14 @@ class Rule:
         if len(left) == len(self.guards):
             raise SpecError(f"rule {self.name} has no guard {guard}; it has {', '.join(map(name_of, self.guards))}")
         return dataclasses.replace(self, guards=left)
+
+
+def _module_of_caller() -> Name:
+    """Return the name of the module that states what is being made, as namedtuple and enum find it."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__") in (__name__, "dataclasses"):
+        frame = frame.f_back
+    return "" if frame is None else str(frame.f_globals.get("__name__", ""))
 
 
 def _check_template(template: str, params: Mapping[Name, Any], where: str) -> None:
@@ -536,8 +549,13 @@ class Spec:
     bound_sets: tuple[BoundSet, ...] = ()
     unreachable_rules: tuple[Name, ...] = ()
     cites: str = ""
+    base: Spec | None = field(default=None, compare=False, repr=False)
+    """What it is a version of."""
+    declared_in: Name = field(init=False, compare=False, repr=False)
+    """The module that states it."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "declared_in", _module_of_caller())
         _check_spec(self)
 
     @cached_property
@@ -624,7 +642,7 @@ class Spec:
             properties=_merged(self.properties, properties),
             machines=_merged(self.machines, machines),
             decisions=decided,
-            **{"more_bounds": (*self.more_bounds, *idle), **other},
+            **{"more_bounds": (*self.more_bounds, *idle), "base": self, **other},
         )
 
 

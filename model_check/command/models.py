@@ -10,6 +10,7 @@ from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.options import AS_EXPECTED, add_output_options, outputs, write
 from kafka_spec.model_check.report.plain import model_plain
 from kafka_spec.model_check.report.text import model_text
+from kafka_spec.spec.listing import refuse_unlisted
 from kafka_spec.spec.table import Spec
 
 
@@ -24,6 +25,8 @@ def add_models(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec]) -
 def run_models(options: argparse.Namespace, models: Models) -> int:
     """List the models, or show some in full."""
     specs = [models.find(name) for name in options.models] if options.models else list(models.catalogue.values())
+    for spec in specs:
+        refuse_unlisted(spec)
     for form, file in outputs(options):
         if form == "json":
             write(json.dumps([model_plain(spec) for spec in specs], indent=1), file)

@@ -87,6 +87,7 @@ def model_plain(spec: Spec) -> dict[str, Any]:
             }
             for rule in spec.rules
         ],
+        "unreachable_rules": list(spec.unreachable_rules),
         "machines": [
             {
                 "name": machine.name,

@@ -83,6 +83,8 @@ def rules_lines(result: Exploration) -> list[str]:
     lines = ["  rule                          fired             new"]
     for rule in result.spec.rules:
         note = "  never fired" if rule.name in result.dead_rules else ""
+        if rule.name in result.spec.unreachable_rules:
+            note = "  FIRED, though the model lists it as unreachable" if result.fired[rule.name] else "  listed as unreachable"
         lines.append(f"  {rule.name:<24} {result.fired[rule.name]:>10,}      {result.new[rule.name]:>10,}{note}")
     return lines
 
@@ -199,7 +201,8 @@ def model_text(spec: Spec) -> str:
     lines += ["", "  rules"]
     for rule in spec.rules:
         most = f", at most {' and '.join(limit.name for limit in rule.limits)} times" if rule.limits else ""
-        lines.append(f"    {rule.name}({', '.join(rule.params)}), {rule.kind}{most}")
+        reach = "; unreachable in this version" if rule.name in spec.unreachable_rules else ""
+        lines.append(f"    {rule.name}({', '.join(rule.params)}), {rule.kind}{most}{reach}")
         lines += [f"      {rule.says}", f"      source: {rule.cites}"]
     if spec.machines:
         lines += ["", "  machines", *(line for machine in spec.machines for line in _machine_lines(machine))]

@@ -83,6 +83,50 @@ ABSTRACTIONS = (
 )
 
 
+DECISIONS: tuple[Decision, ...] = (
+    Decision("controller_writes_fenced", Checked.YES, "a controller's writes check /controller_epoch (2.1, KAFKA-6082)"),
+    Decision("controller_election", ControllerElection.ONE_MULTI, "how a broker becomes the controller"),
+    Decision("giving_up", GivingUp.FENCED, "how a controller that gives up deletes /controller"),
+    Decision("epoch_watch", EpochWatch.IGNORED, "what an old controller does when /controller_epoch changes"),
+    Decision("controller_epoch_checked", Checked.YES, "brokers refuse requests of older controllers (0.8, KAFKA-532)"),
+    Decision("broker_epoch_checked", Checked.YES, "brokers refuse requests for earlier registrations (2.2, KIP-380)"),
+    Decision("bounces_noticed", Checked.YES, "controllers compare broker epochs, not only ids (2.2, KAFKA-7235)"),
+    Decision("dead_replicas", DeadReplicas.TAKEN_OFFLINE, "what a new controller does with dead replicas"),
+    Decision("last_isr_member", LastIsrMember.KEPT, "what becomes of the last member of an ISR"),
+    Decision("shrink_recipients", ShrinkRecipients.ALL_REPLICAS, "the recipients when a dead replica has left the ISR"),
+    Decision("shutdown_recipients", ShutdownRecipients.LIVE_OR_STOPPING, "the recipients of an election in a shutdown"),
+    Decision("offline_recipients", OfflineRecipients.LIVE_OR_STOPPING, "the recipients of an election for a dead leader"),
+    Decision("stop_replica_epoch", StopReplicaEpoch.AT_LEAST, "which leader epoch lets a StopReplica stop"),
+    Decision("bad_version", BadVersionHandling.READ_BACK, "what a leader does when its ISR write meets another version"),
+    Decision("isr_candidates_alive", Checked.YES, "a leader takes only alive brokers into the ISR (3.3)"),
+    Decision("election_after_removal", Checked.YES, "an election is tried again after dead replicas have left the ISR"),
+    Decision("expired_sessions_read", Checked.NO, "a controller reads ZooKeeper after its session has expired"),
+    Decision("join_needs_epoch_start", Checked.YES, "joining the ISR needs the start of the epoch (2.0.1, KAFKA-7128)"),
+    Decision("fetches_fenced", Checked.YES, "a leader compares the follower's leader epoch (2.1, KIP-320)"),
+    Decision("fetch_generation_checked", Checked.YES, "a leader compares the fetcher's broker epoch (KIP-903)"),
+    Decision("truncation", Truncation.DIVERGENCE, "where a new follower truncates"),
+    Decision("follower_skip", FollowerSkip.SAME_EPOCH, "when a follower leaves log and fetcher alone"),
+    Decision("suffix_loss", SuffixLoss.OUTSIDE_ISR, "when a crash may lose the end of a log"),
+)
+"""Each as `fixed` decides it."""
+
+NEEDS: Mapping[str, tuple[str, enum.IntEnum]] = {
+    "ElectController": ("controller_election", ControllerElection.ONE_MULTI),
+    "CreateControllerZnode": ("controller_election", ControllerElection.TWO_STEPS),
+    "IncrementControllerEpoch": ("controller_election", ControllerElection.TWO_STEPS),
+    "ControllerMoved": ("controller_writes_fenced", Checked.YES),
+    "TruncateToLeader": ("truncation", Truncation.DIVERGENCE),
+    "AdoptEpoch": ("epoch_watch", EpochWatch.ADOPTED),
+}
+"""Rules that belong to one way of deciding something: a version that decides otherwise cannot reach them."""
+
+
+def unreachable(changed: Mapping[str, enum.IntEnum]) -> tuple[str, ...]:
+    """Return the rules that `fixed` with these decisions changed cannot reach."""
+    decided = {decision.name: decision.value for decision in DECISIONS} | dict(changed)
+    return tuple(rule for rule, (decision, value) in NEEDS.items() if decided[decision] != value)
+
+
 FIXED = Spec(
     "control/fixed",
     "Kafka 2.8 with the ISR in ZooKeeper, and the fix of every bug that is known",
@@ -91,35 +135,11 @@ FIXED = Spec(
     properties=(*SAFETY, RECOVERS),
     start=environment.START,
     more_bounds=(REPLICAS, UNCLEAN, SETTLED),
-    decisions=(
-        Decision("controller_writes_fenced", Checked.YES, "a controller's writes check /controller_epoch (2.1, KAFKA-6082)"),
-        Decision("controller_election", ControllerElection.ONE_MULTI, "how a broker becomes the controller"),
-        Decision("giving_up", GivingUp.FENCED, "how a controller that gives up deletes /controller"),
-        Decision("epoch_watch", EpochWatch.IGNORED, "what an old controller does when /controller_epoch changes"),
-        Decision("controller_epoch_checked", Checked.YES, "brokers refuse requests of older controllers (0.8, KAFKA-532)"),
-        Decision("broker_epoch_checked", Checked.YES, "brokers refuse requests for earlier registrations (2.2, KIP-380)"),
-        Decision("bounces_noticed", Checked.YES, "controllers compare broker epochs, not only ids (2.2, KAFKA-7235)"),
-        Decision("dead_replicas", DeadReplicas.TAKEN_OFFLINE, "what a new controller does with dead replicas"),
-        Decision("last_isr_member", LastIsrMember.KEPT, "what becomes of the last member of an ISR"),
-        Decision("shrink_recipients", ShrinkRecipients.ALL_REPLICAS, "the recipients when a dead replica has left the ISR"),
-        Decision("shutdown_recipients", ShutdownRecipients.LIVE_OR_STOPPING, "the recipients of an election in a shutdown"),
-        Decision("offline_recipients", OfflineRecipients.LIVE_OR_STOPPING, "the recipients of an election for a dead leader"),
-        Decision("stop_replica_epoch", StopReplicaEpoch.AT_LEAST, "which leader epoch lets a StopReplica stop"),
-        Decision("bad_version", BadVersionHandling.READ_BACK, "what a leader does when its ISR write meets another version"),
-        Decision("isr_candidates_alive", Checked.YES, "a leader takes only alive brokers into the ISR (3.3)"),
-        Decision("election_after_removal", Checked.YES, "an election is tried again after dead replicas have left the ISR"),
-        Decision("expired_sessions_read", Checked.NO, "a controller reads ZooKeeper after its session has expired"),
-        Decision("join_needs_epoch_start", Checked.YES, "joining the ISR needs the start of the epoch (2.0.1, KAFKA-7128)"),
-        Decision("fetches_fenced", Checked.YES, "a leader compares the follower's leader epoch (2.1, KIP-320)"),
-        Decision("fetch_generation_checked", Checked.YES, "a leader compares the fetcher's broker epoch (KIP-903)"),
-        Decision("truncation", Truncation.DIVERGENCE, "where a new follower truncates"),
-        Decision("follower_skip", FollowerSkip.SAME_EPOCH, "when a follower leaves log and fetcher alone"),
-        Decision("suffix_loss", SuffixLoss.OUTSIDE_ISR, "when a crash may lose the end of a log"),
-    ),
+    decisions=DECISIONS,
     machines=(bound_to(PARTITION), bound_to(REPLICA), CONTROLLER, ROLE),
     abstractions=ABSTRACTIONS,
     bound_sets=CONTROL,
-    unreachable_rules=("CreateControllerZnode", "IncrementControllerEpoch", "AdoptEpoch"),
+    unreachable_rules=unreachable({}),
     cites="facts about Apache Kafka 2.8.2 at inter.broker.protocol 2.6",
 )
 
@@ -151,11 +171,13 @@ class Bug:
 
     def on(self, spec: Spec) -> Spec:
         """Return the spec with this bug alone."""
+        decided = {decision.name: decision.value for decision in spec.decisions} | dict(self.decisions)
         return spec.replacing(
             f"control/{self.name}",
             self.says,
             decisions=self.decisions,
             rules=self.rules,
+            unreachable_rules=unreachable(decided),
             bound_sets=beginning_with(self.bounds, spec.bound_sets),
         )
 
@@ -406,25 +428,14 @@ IN_0_10 = (
 """The switches of 0.10.2. KIP-279's flaw is that of a later truncation: here everything above the high watermark goes."""
 
 
-def era(name: str, says: str, bugs: tuple[str, ...], machines: tuple[Machine, ...] = (), unreachable: tuple[str, ...] = ()) -> Spec:
+def era(name: str, says: str, bugs: tuple[str, ...], machines: tuple[Machine, ...] = ()) -> Spec:
     """Return `fixed` with the switches of an era."""
     decisions = {name: value for bug in bugs for name, value in BUG[bug].decisions.items()}
-    return FIXED.replacing(name, says, decisions=decisions, machines=machines, unreachable_rules=unreachable)
+    return FIXED.replacing(name, says, decisions=decisions, machines=machines, unreachable_rules=unreachable(decisions))
 
 
-ERA_2_8 = era(
-    "control/era_2_8",
-    "Kafka 2.8.2 at inter.broker.protocol 2.6",
-    IN_2_8,
-    unreachable=FIXED.unreachable_rules,
-)
-ERA_0_10 = era(
-    "control/era_0_10",
-    "Kafka 0.10.2",
-    IN_0_10,
-    machines=(bound_to(REPLICA_0_10),),
-    unreachable=("ElectController", "ControllerMoved", "TruncateToLeader", "AdoptEpoch"),
-)
+ERA_2_8 = era("control/era_2_8", "Kafka 2.8.2 at inter.broker.protocol 2.6", IN_2_8)
+ERA_0_10 = era("control/era_0_10", "Kafka 0.10.2", IN_0_10, machines=(bound_to(REPLICA_0_10),))
 
 SPECS: tuple[Spec, ...] = (FIXED, REACHED, ERA_2_8, ERA_0_10, *(bug.on(FIXED) for bug in BUGS), OLD_LEADER_WITHOUT_SUCCESSOR)
 """All versions of the control plane."""

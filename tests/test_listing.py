@@ -1,0 +1,216 @@
+"""A rule that is declared and stands in no spec is an error that names it; rules that a version cannot reach are listed by it."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from examples import tutorial
+from kafka_spec import spec as package
+from kafka_spec.model_check import embedded
+from kafka_spec.model_check.check import Expectation, check
+from kafka_spec.model_check.report.plain import model_plain
+from kafka_spec.model_check.report.text import model_text, result_text
+from kafka_spec.spec.control import environment
+from kafka_spec.spec.control.eras import DECISIONS, FIXED, NEEDS
+from kafka_spec.spec.listing import declared_in, refuse_unlisted
+from kafka_spec.spec.models import MODELS
+from kafka_spec.spec.table import Rule, Spec, SpecError
+from tests import toys
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+HEAD = '''
+"""A spec of somebody's own."""
+from dataclasses import dataclass, replace
+from kafka_spec.spec.domain import Range, holds
+from kafka_spec.spec.table import Rule, Spec
+
+@dataclass
+class Count:
+    """A number."""
+    n: int = holds(Range(0, 3))
+
+def more(s: Count) -> None:
+    """Count."""
+    s.n = min(3, s.n + 1)
+
+def less(s: Count) -> None:
+    """Count down."""
+    s.n = max(0, s.n - 1)
+
+UP = Rule("Up", "w", "", "", (more,))
+DOWN = Rule("Down", "w", "", "", (less,))
+'''
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], ModuleType]]:
+    """Return a function that writes a module, imports it, and forgets it after the test."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    made: list[str] = []
+
+    def write(name: str, text: str) -> ModuleType:
+        (tmp_path / f"{name}.py").write_text(textwrap.dedent(text), encoding="utf-8")
+        importlib.invalidate_caches()
+        made.append(name)
+        return importlib.import_module(name)
+
+    yield write
+    for name in made:
+        sys.modules.pop(name, None)
+
+
+def test_an_unlisted_rule_is_named(module: Callable[[str, str], ModuleType], inside: Command) -> None:
+    """A rule that was declared and forgotten is refused by `check` and `models`, which name it and where it stands."""
+    module("mine_forgets", HEAD + 'SPEC = Spec("mine", "counts", Count, (UP,))\n')
+
+    for command in ("check", "models", "trace"):
+        run = inside(command, "mine_forgets:SPEC", "-q")
+        assert run.returncode == 2, run.stdout
+        assert "spec mine: rule Down is declared (mine_forgets.DOWN) and stands in no spec" in run.stderr
+
+
+def test_forgotten_rules_are_found_in_lists(module: Callable[[str, str], ModuleType]) -> None:
+    """A list of rules that no spec takes is found as a single rule is; one that is taken is not complained of."""
+    rules = 'RULES = (UP, DOWN)\nMORE = [Rule("Stay", "w", "", "", (less,))]\nBY_NAME = {"Stay": MORE[0]}\n'
+    forgets = module("mine_lists", HEAD + rules + 'SPEC = Spec("mine", "counts", Count, RULES)\n')
+    takes = module("mine_takes", HEAD + rules + 'SPEC = Spec("mine", "counts", Count, (*RULES, *MORE))\n')
+
+    with pytest.raises(SpecError, match=r"rule Stay is declared \(mine_lists\.MORE\)"):
+        refuse_unlisted(forgets.SPEC)
+    refuse_unlisted(takes.SPEC)
+
+
+def test_versions_of_one_family(module: Callable[[str, str], ModuleType]) -> None:
+    """A version need not list what it replaces or drops; a rule that it forgot is named, though the base has one of that name."""
+    base = module("mine_base", HEAD + 'SPEC = Spec("base", "counts", Count, (UP, DOWN))\n')
+    text = """
+        from dataclasses import replace
+        from mine_base import DOWN, SPEC as BASE, UP
+        FASTER = replace(UP, says="faster")
+        SLOWER = replace(DOWN, says="slower")
+        SPEC = BASE.replacing("version", "another", rules=({rules}), without=({without}))
+    """
+    whole = module("mine_whole", text.format(rules="FASTER, SLOWER", without=""))
+    forgets = module("mine_half", text.format(rules="FASTER,", without=""))
+    drops = module("mine_drops", text.format(rules="FASTER,", without="'Down',").replace("SLOWER =", "del DOWN  #"))
+
+    for spec in (base.SPEC, whole.SPEC, drops.SPEC, drops.SPEC.replacing("again", "a version of a version")):
+        refuse_unlisted(spec)
+    with pytest.raises(SpecError, match=r"spec version: rule Down is declared \(mine_half\.SLOWER\)"):
+        refuse_unlisted(forgets.SPEC)
+
+
+def test_several_specs_in_one_module(module: Callable[[str, str], ModuleType]) -> None:
+    """A rule counts as listed if it stands in another spec of the module, before or after, by itself or in a tuple of specs."""
+    text = (
+        HEAD
+        + 'ONE = Spec("one", "", Count, (UP,))\nALL = (ONE, Spec("two", "", Count, (DOWN,)))\nTHREE = ONE.replacing("three", "")\n'
+    )
+    mine = module("mine_several", text)
+
+    for spec in (mine.ONE, mine.ALL[1], mine.THREE):
+        refuse_unlisted(spec)
+
+
+def test_modules_do_not_mix(module: Callable[[str, str], ModuleType]) -> None:
+    """What is imported from elsewhere is nobody's omission here, and rules of other modules of the same names do not count."""
+    whole = module("mine_first", HEAD + 'SPEC = Spec("first", "", Count, (UP, DOWN))\n')
+    forgets = module("mine_second", HEAD + 'SPEC = Spec("second", "", Count, (UP,))\n')
+    borrows = module(
+        "mine_third", 'from mine_second import *\nOWN = replace(DOWN, name="Own")\nSPEC = Spec("third", "", Count, (OWN,))\n'
+    )
+
+    refuse_unlisted(whole.SPEC)
+    refuse_unlisted(borrows.SPEC)
+    with pytest.raises(SpecError, match=r"rule Down is declared \(mine_second\.DOWN\)"):
+        refuse_unlisted(forgets.SPEC)
+
+
+@pytest.mark.parametrize("model", ["control/fixed", "control/era_0_10", "control/KAFKA-1738", "control/goals"])
+def test_a_forgotten_rule_of_the_control_plane(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule that somebody declares in a module of the control plane and lists nowhere stops the check of every version."""
+    exec("from dataclasses import replace as _replace\nREVIVE = _replace(RESTART, name='Revive')", vars(environment))
+    made = vars(environment).pop("REVIVE")
+    monkeypatch.setattr(environment, "REVIVE", made, raising=False)
+
+    with pytest.raises(SpecError, match=r"rule Revive is declared \(kafka_spec\.spec\.control\.environment\.REVIVE\)"):
+        check(MODELS[model])
+
+
+def test_the_catalogue_forgets_nothing() -> None:
+    """Every rule that any module of spec/ declares stands in a model of the catalogue, imported by somebody or not."""
+    listed = {id(rule) for spec in MODELS.values() for rule in (*spec.rules, spec.start)}
+    found = 0
+    for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        for name, rule in declared_in(importlib.import_module(info.name)):
+            assert id(rule) in listed, f"{info.name}.{name}"
+            found += 1
+
+    assert found > 50
+    for spec in (*MODELS.values(), tutorial.LOCK, *(toy for toy in vars(toys).values() if isinstance(toy, Spec))):
+        refuse_unlisted(spec)
+
+
+def test_a_rule_knows_its_module() -> None:
+    """A rule and a spec know the module that states them, also made by replace, replacing, or another part of the vocabulary."""
+    rule = Rule("Here", "w", "", "", (environment.start_process,), environment.ANY_BROKER)
+    assert {one.declared_in for one in (rule, replace(FIXED.rule("Crash")), FIXED.rule("Crash").without_guard("broker_runs"))} == {
+        __name__
+    }
+    assert FIXED.rule("Crash").declared_in == environment.__name__
+    assert FIXED.replacing("x", "y").declared_in == __name__ and FIXED.declared_in == "kafka_spec.spec.control.eras"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rules that a version cannot reach
+
+
+def test_versions_list_what_they_cannot_reach() -> None:
+    """Each version of the control plane lists exactly the rules that need another decision than it has taken."""
+    for spec in (spec for spec in MODELS.values() if spec.name.startswith("control/")):
+        decided = {decision.name: decision.value for decision in spec.decisions}
+        assert set(spec.unreachable_rules) == {rule for rule, (decision, value) in NEEDS.items() if decided[decision] != value}
+    assert set(NEEDS) <= {rule.name for rule in FIXED.rules}
+    assert {decision for decision, _ in NEEDS.values()} <= {decision.name for decision in DECISIONS}
+
+
+@pytest.mark.parametrize(
+    ("model", "bounds"),
+    [
+        ("KAFKA-1096", "expiry"),
+        ("KAFKA-6082-two-step-election", "expiry_at_the_beginning"),
+        ("KAFKA-6082-unfenced-writes", "expiry"),
+    ],
+)
+def test_what_is_listed_never_fires(model: str, bounds: str) -> None:
+    """Where a version lists a rule as unreachable it never fires, and what `fixed` lists and the version does not fires there."""
+    spec = MODELS[f"control/{model}"]
+    values = spec.bound_values(next(one.values for one in spec.bound_sets if one.name == bounds))
+    result = embedded.explore(spec, values, properties=())
+
+    assert result.complete and result.reached_after_all == []
+    assert all(result.fired[rule] for rule in set(FIXED.unreachable_rules) - set(spec.unreachable_rules))
+
+
+def test_a_rule_that_is_wrongly_listed_is_told() -> None:
+    """A check whose model lists a rule as unreachable that fires is not as expected; results and `models` show the list."""
+    spec: Any = replace(toys.DOORS, unreachable_rules=("FindKey",))
+    result = check(spec)
+
+    assert Expectation().unmet(result) == ["rules that the model lists as unreachable fire: FindKey"]
+    assert "FIRED, though the model lists it as unreachable" in result_text(result, {})
+    assert "FindKey(), protocol; unreachable in this version\n" in model_text(spec)
+    assert model_plain(spec)["unreachable_rules"] == ["FindKey"]
+    assert Expectation().unmet(check(toys.DOORS)) == []
