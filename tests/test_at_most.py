@@ -169,7 +169,7 @@ def test_it_is_what_one_would_write_by_hand(bounds: dict[str, int]) -> None:
 
 def test_a_step_is_counted_after_its_effects() -> None:
     """The counters begin at 0, each firing counts once for each of its bounds, and rules may share one; others do not count."""
-    world = oracle.World(SWINGS, SWINGS.bound_values({}))
+    world = oracle.ExecutableSpec(SWINGS, SWINGS.bound_values({}))
     (state,) = world.initial()
     pushed = world.apply(PUSH, state, (1,))
     kicked = world.apply(KICK, pushed, ())
@@ -253,7 +253,7 @@ def test_wrong_limits_are_refused() -> None:
     with pytest.raises(SpecError, match=r"MisplacedSwing\.counts: counters stand in a field spent of the whole state"):
         replace(SWINGS, state=MisplacedSwing)
     with pytest.raises(BadAccess, match=r"Spent\.pushes counts firings"):
-        oracle.World(SWINGS, SWINGS.bound_values({})).space.fresh().spent.pushes = 1
+        oracle.ExecutableSpec(SWINGS, SWINGS.bound_values({})).space.fresh().spent.pushes = 1
 
 
 def test_a_version_without_the_rule_keeps_the_bound() -> None:
