@@ -388,7 +388,8 @@ class Rule:
         return self.at_most if isinstance(self.at_most, tuple) else (self.at_most,)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "declared_in", _module_of_caller())
+        if not hasattr(self, "declared_in"):  # a check validates again what was declared long ago
+            object.__setattr__(self, "declared_in", _module_of_caller())
         where = f"rule {self.name}"
         if wrong := [limit for limit in self.limits if not isinstance(limit, Bound)]:
             raise SpecError(f"{where}: at_most is {wrong[0]!r}; name a Bound, whose value says how often the rule may fire")
@@ -555,7 +556,8 @@ class Spec:
     """The module that states it."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "declared_in", _module_of_caller())
+        if not hasattr(self, "declared_in"):  # a check validates again what was declared long ago
+            object.__setattr__(self, "declared_in", _module_of_caller())
         _check_spec(self)
 
     @cached_property

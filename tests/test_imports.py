@@ -11,7 +11,7 @@ import networkx as nx
 from conftest import ROOT
 
 REPLAY = "kafka_spec.conformance.replay"
-OPEN = ({f"{REPLAY}.{name}" for name in ("brokers", "controllers", "projection", "zookeeper")},)
+OPEN = ({f"{REPLAY}.{name}" for name in ("broker_mapping", "controller_mapping", "projection", "zookeeper_mapping")},)
 """Circles that still stand, each to be ended where it is."""
 
 

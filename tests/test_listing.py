@@ -173,6 +173,16 @@ def test_a_rule_knows_its_module() -> None:
     assert FIXED.replacing("x", "y").declared_in == __name__ and FIXED.declared_in == "kafka_spec.spec.control.eras"
 
 
+def test_a_check_does_not_move_a_spec() -> None:
+    """A check validates rules and spec again; they still know the module that states them, and the next check accepts them."""
+    bounds = dict.fromkeys(FIXED.bounds, 0) | {"brokers": 1, "replicas": 1, "channel_depth": 4}
+    for _ in range(2):
+        check(FIXED, bounds, engine="oracle")
+
+    assert FIXED.declared_in == "kafka_spec.spec.control.eras"
+    assert FIXED.rule("Crash").declared_in == environment.__name__
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Rules that a version cannot reach
 
