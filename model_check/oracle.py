@@ -280,9 +280,10 @@ class _Search:
                 if key not in self.seen:
                     self.seen.add(key)
                     fresh[key] = (mark, after, (index, action))
-                    self.result.new[self.world.actions.decode(action)[0].name] += 1
         ordered = sorted(fresh.values(), key=lambda entry: entry[0])
         self.frontier = [(mark, state) for mark, state, _ in ordered]
+        for _, _, (_, action) in ordered:
+            self.result.new[self.world.actions.decode(action)[0].name] += 1
         if ordered:
             self.history.append([parent for _, _, parent in ordered])
             self.result.levels.append(len(ordered))

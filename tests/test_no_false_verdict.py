@@ -29,7 +29,7 @@ from conftest import ROOT, Command
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.check import check
 from kafka_spec.model_check.compile import Program
-from kafka_spec.model_check.exploration import EngineError, Exploration
+from kafka_spec.model_check.exploration import Budget, EngineError, Exploration
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.shards import Shard
@@ -732,6 +732,24 @@ def test_a_loss_when_the_set_grows_is_an_internal_error(monkeypatch: pytest.Monk
     with pytest.raises(EngineError, match=r"a set took .* states, and holds|sums do not add up"):
         embedded.explore(toys.GRID, {"limit": 12}, everything=True)
     assert lost
+
+
+@pytest.mark.parametrize("engine", [embedded, oracle])
+@pytest.mark.parametrize("asked", [1, 2, 3, 5, 8, 13, 21, 34])
+def test_a_search_that_is_stopped_anywhere_adds_up(engine: ModuleType, asked: int) -> None:
+    """A budget that is spent between two levels or within one leaves counts of whole levels, and no error."""
+
+    class Spent(Budget):
+        left = asked
+
+        def exhausted(self, distinct: int = 0, planned_bytes: int = 0) -> str:
+            self.left -= 1
+            return "" if self.left else "spent"
+
+    result = engine.explore(toys.GRID, {"limit": 12}, everything=True, budget=Spent())
+
+    assert (result.stopped, result.complete) == ("spent", False)
+    assert result.levels[0] + sum(result.new.values()) == result.distinct == sum(result.levels)
 
 
 def test_states_that_the_levels_do_not_have_are_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:

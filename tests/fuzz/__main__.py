@@ -15,7 +15,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from kafka_spec.spec.lint import source_of
 from tests.fuzz.agree import Tally, disagreement, moves
 from tests.fuzz.shrink import shrunk
 from tests.fuzz.specs import text_of
@@ -39,7 +38,6 @@ def fuzz(first: int, seconds: float, folder: Path, tally: Tally, shrink_seconds:
             tally.specs += 1
             if found := disagreement(text, folder, f"seed_{seed}", tally):
                 return report(seed, text, found, folder, shrink_seconds)
-        source_of.cache_clear()
         seed += 1
         if time.monotonic() > until:
             tally.seeds = seed - first
