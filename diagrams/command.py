@@ -173,6 +173,8 @@ def run_export(options: argparse.Namespace, machines: Mapping[str, Machine]) -> 
         for _, file in outputs(options):
             write(text, file)
         return AS_EXPECTED
+    if "schema" in options.machines:
+        raise SpecError("schema is a format, and one for all tables: kafka-spec export --format schema")
     names = options.machines or list(machines)
     chosen = {name: find_machine(name, machines) for name in names}
     if options.folder:

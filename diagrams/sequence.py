@@ -46,6 +46,8 @@ STYLE = """
 .sequence .ending { fill: var(--good, #dcefe3); stroke: #2f7d4f }
 .sequence .ending.broken { fill: var(--fault, #fbe3dc); stroke: #b4472b }
 """
+STYLE = re.sub(r"([a-z]+): (var\(--[a-z]+, (#[0-9a-f]{6})\))", r"\1: \3; \1: \2", STYLE)
+"""Each variable after its plain value: programs that know no variables (librsvg) take that."""
 
 NARROW, SLIM, WIDE, WIDEST = set("iIjl.,:;'|!"), set('ftr()[]{}/ "'), set("mwMW"), set("@%→✉✗")
 

@@ -12,8 +12,8 @@ import pytest
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect the named checks of a pyproject.toml that has any."""
-    if file_path.name != "pyproject.toml":
+    """Collect the named checks of a pyproject.toml that was asked for by name: `pytest pyproject.toml`, or `testpaths`."""
+    if file_path.name != "pyproject.toml" or not parent.session.isinitpath(file_path):
         return None
     try:
         content = tomllib.loads(file_path.read_text(encoding="utf-8"))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -52,6 +54,17 @@ def test_counterexample(golden: Golden) -> None:
     golden("kip_279.mmd", chart_mermaid(chart))
     golden("kip_279.svg", chart_svg(chart))
     assert chart.participants == ("controller", "ZooKeeper", "broker 0", "broker 1", "broker 2")
+
+
+def test_a_chart_has_colours_without_css_variables() -> None:
+    """Programs that know no variables leave out what names one (librsvg); each has the same plain value right before."""
+    svg = chart_svg(chart_of(kip_279()[0]))
+    declarations = [text.strip() for rule in re.findall(r"{(.*?)}", svg) for text in rule.split(";")]
+    variables = [(before, text) for before, text in pairwise(declarations) if "var(" in text]
+
+    assert len(variables) > 10
+    assert all(text == re.sub(r": (.*)", r": var(--NAME, \1)", before).replace("NAME", text.split("--")[1].split(",")[0])
+               for before, text in variables)  # fmt: skip
 
 
 @given(TRACES)

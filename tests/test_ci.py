@@ -179,9 +179,12 @@ def test_wrong_outputs(kafka_spec: Command, tmp_path: Path) -> None:
     """An output without a file, or where nothing can be written, is told before or after the run, with 2."""
     nothing = kafka_spec("check", "replication/kip_320", "--bounds", "tiny", "--output", "junit:")
     nowhere = kafka_spec("check", "replication/kip_320", "--bounds", "tiny", "--output", f"junit:{tmp_path}/no/report.xml")
+    unknown = kafka_spec("check", "replication/kip_320", "--bounds", "tiny", "--output", "bogus:x")
 
     assert (nothing.returncode, nowhere.returncode) == (2, 2)
     assert "--output junit:: it names no file; write junit:FILE" in nothing.stderr
+    assert "--output bogus:x: bogus is no format of this command (text, json," in unknown.stderr
+    assert "write ./bogus:x for a file of that name" in unknown.stderr
     assert "name a file that can be written" in nowhere.stderr
 
 
@@ -208,6 +211,14 @@ def test_a_project_without_checks_is_left_alone(pytester: pytest.Pytester) -> No
     write_manifest(pytester.path, "[tool.ruff]\n")
     pytester.makepyfile("import sys\ndef test_it():\n    assert 'model_check' not in sys.modules")
     pytester.runpytest_subprocess(".").assert_outcomes(passed=1)
+
+
+def test_checks_are_collected_where_they_are_asked_for(pytester: pytest.Pytester) -> None:
+    """Plain `pytest` runs a project's own tests and no check; `testpaths` may name the manifest."""
+    write_manifest(pytester.path)
+    pytester.makepyfile("def test_it():\n    pass")
+    pytester.runpytest_subprocess().assert_outcomes(passed=1)
+    pytester.runpytest_subprocess("-o", "testpaths=pyproject.toml").assert_outcomes(passed=2, failed=1)
 
 
 def test_a_wrong_manifest_is_an_error(pytester: pytest.Pytester) -> None:

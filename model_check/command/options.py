@@ -39,7 +39,11 @@ def add_output_options(parser: argparse.ArgumentParser, formats: Sequence[str]) 
 
 
 def outputs(options: argparse.Namespace) -> list[Output]:
-    """Return what to write and where. Files without a format take that of --format, and then nothing goes to stdout."""
+    """Return what to write and where. Files without a format take that of --format, and then nothing goes to stdout.
+
+    Raises:
+        SpecError: a format without a file, or a word before the colon that is no format. (One letter is a drive.)
+    """
     found: list[Output] = []
     plain: list[Output] = []
     for text in options.output:
@@ -48,6 +52,11 @@ def outputs(options: argparse.Namespace) -> list[Output]:
             if not file:
                 raise SpecError(f"--output {text}: it names no file; write {form}:FILE")
             found.append((form, Path(file)))
+        elif colon and form.isalpha() and len(form) > 1:
+            formats = ", ".join(options.formats)
+            raise SpecError(
+                f"--output {text}: {form} is no format of this command ({formats}); write ./{text} for a file of that name"
+            )
         else:
             plain.append((options.format, Path(text)))
     return [*found, *(plain or [(options.format, None)])]
