@@ -48,7 +48,7 @@ class Expectation:
                 problems.append(f"{found:,} {what}, expected {expected:,}")
         for name, states in self.traces.items():
             finding = result.findings.get(name)
-            length = len(finding.actions) + 1 if finding else None
+            length = finding.states if finding else None
             if length != states:
                 problems.append(f"{name}: the counterexample has {length or 'no'} states, expected {states}")
         if result.reached_after_all:

@@ -83,14 +83,17 @@ class Code:
         integer, pointer = ctypes.c_int64, ctypes.c_void_p
         self.expand = self._entry("expand", integer, [pointer, pointer, integer, integer, pointer, integer, *[pointer] * 6])
         self.judge = self._entry("judge", integer, [pointer, integer, pointer, pointer, pointer])
-        for function, shapes in kernel.signatures(shape.action_bits).items():
+        for function, shapes in kernel.signatures(shape.action_bits, self.leads).items():
             arguments = [integer if kind == "int" else pointer for kind in shapes]
             result = integer if function in kernel.RETURNING else None
             setattr(self, function.__name__, self._entry(function.__name__, result, arguments))
 
     insert: Callable[..., int]
     rehash: Callable[..., None]
-    recoverable: Sequence[Property] = ()
+    components: Callable[..., int]
+    leads = False
+    """Whether a leads-to claim is judged; code that travels judges none."""
+    on_graph: Sequence[Property] = ()
     """The claims of which the judge tells where they are met, in its order; code without a spec has none."""
 
     def _entry(self, name: str, result: Any, arguments: list[Any]) -> Callable[..., Any]:
@@ -116,10 +119,11 @@ class Program(Code):
         self.rules = spec.rules
         self.states = [claim for claim in claims if claim.kind in ("invariant", "reachable")]
         """The claims that the judge decides, in its order."""
-        self.recoverable = [claim for claim in claims if claim.kind == "recoverable"]
+        self.on_graph = [claim for claim in claims if claim.kind in ("recoverable", "leads-to")]
+        self.leads = any(claim.kind == "leads-to" for claim in claims)
         self.steps = [claim for claim in claims if claim.kind == "step invariant"]
-        self.ways = [claim.predicate for claim in self.recoverable] + antecedents(self.recoverable)
-        """What the judge tells of each state: whether it meets each recoverable claim, and the antecedents of those."""
+        self.ways = [claim.predicate for claim in self.on_graph] + antecedents(self.on_graph)
+        """What the judge tells of each state: whether it meets the predicates of those claims, and their antecedents."""
         self.state_tests = antecedents(self.states)
         self.step_tests = antecedents(self.steps)
         self.fired = HEADER + 2 * len(self.steps)
@@ -144,7 +148,7 @@ class Program(Code):
     ) -> tuple[Compiler, str]:
         """Return a compiler with its faults, and the text of its code, from the last time that the same was compiled."""
         literals = {"RECORD_BYTES": layout.size, "AHEAD": kernel.AHEAD}
-        functions = kernel.signatures(actions.bits)
+        functions = kernel.signatures(actions.bits, self.leads)
         engine = (sorted(leave_out), literals, [(definition_of(function).text, shapes) for function, shapes in functions.items()])
         key = text_of(spec, layout, actions, claims, constants, engine)
         if anew or key not in _compiled:
@@ -189,7 +193,7 @@ class _Successors(Emitter):
 
     expand(states, fingerprints, count, base, k, seed, out_states, out_fingerprints, out_parents, out_actions, cuts, counters)
     returns how many successors it wrote, or -1 after a fault that ends the search. `base` is the number of the slice's first state.
-    Where something recoverable is judged, the byte of a state in `cuts` becomes 1 if a bound forbade a protocol step there.
+    Where a claim is judged on the graph, the byte of a state in `cuts` becomes 1 if a bound forbade a protocol step there.
     A rule's parameters are bound by nested loops, and each guard is evaluated as soon as what it names is bound: most
     guards are false, and a false one ends its loop's turn.
     """
@@ -369,7 +373,7 @@ class _Successors(Emitter):
     def cut_off(self, index: int) -> None:
         """Count a step that a bound forbids, and mark the state where that matters."""
         self.add(self.program.bounded + index)
-        if self.program.recoverable and self.program.rules[index].kind == "protocol":
+        if self.program.on_graph and self.program.rules[index].kind == "protocol":
             self.b.store(I8(1), self.at(self.cuts, self.now))
 
     def judge_steps(self, after: Ref, action: ir.Value) -> None:

@@ -27,7 +27,7 @@ from kafka_spec.spec.domain import (
     value_at,
 )
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, ItemOf, Rule
-from kafka_spec.spec.trace import Action, FieldChange, Firing, MessageItem, Step, Trace
+from kafka_spec.spec.trace import Action, FieldChange, Firing, Lasso, MessageItem, Step, Trace
 
 Binding = tuple[int, ...]
 REPLAYED_WAYS = 2_000
@@ -56,6 +56,9 @@ class Replay:
     def trace(self, claim: str, finding: Finding) -> Trace:
         """Return the trace of a finding, each step checked, and its end judged."""
         trace, before, state = self.way(claim, finding)
+        if finding.back >= 0:
+            self.confirm_lasso(claim, finding)
+            return dataclasses.replace(trace, lasso=Lasso(finding.met, finding.back))
         self.confirm(claim, before, state)
         return trace
 
@@ -107,6 +110,32 @@ class Replay:
                 agreed = self.world.judge(stated, state) == (stated.kind == "reachable")
         if not agreed:
             raise EngineError(f"{claim}: the trace replays, but the oracle judges its end otherwise; an engine is wrong")
+
+    def confirm_lasso(self, claim: str, finding: Finding) -> None:
+        """Raise unless the oracle agrees that a way leads into a fair circle, and a predicate is not met from some state on."""
+        world, back = self.world, finding.back
+        stated = next(p for p in self.result.properties if p.name == claim)
+        states = [world.initial()[finding.start]]
+        for number in finding.actions:
+            rule, binding = world.actions.decode(number)
+            states.append(world.apply(rule, states[-1], binding))
+        keys = [world.key(state) for state in states]
+        wrong = ""
+        if not world.tests(stated, s=states[finding.met]) or any(world.meets(stated, state) for state in states[finding.met :]):
+            wrong = "judges its states otherwise"
+        if keys[-1] != keys[back] or any(one == other for one, other in zip(keys[back:], keys[back + 1 :], strict=False)):
+            wrong = "sees no circle"
+        moves = [world.moves(state) for state in states[back : -1 if back < len(finding.actions) else None]]
+        taken = set(finding.actions[back:])
+        if not taken <= set().union(*(changing for changing, _ in moves)) or any(cut for _, cut in moves):
+            wrong = "says that the protocol cannot go on so"
+        for action in set().union(*(changing for changing, _ in moves)) - taken:
+            rule, binding = world.actions.decode(action)
+            stays = [action in changing for changing, _ in moves]
+            if (rule.assumed == "weak" and all(stays)) or rule.assumed == "strong":
+                wrong = f"says that the circle is not fair to {rule.name}{binding}"
+        if wrong:
+            raise EngineError(f"{claim}: the trace replays, but the oracle {wrong}; an engine is wrong")
 
     # steps
 

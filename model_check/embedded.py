@@ -8,7 +8,8 @@ new. The first of equal candidates wins, and because the frontier is ordered and
 the one with the smallest parent, rule and binding: parents are deterministic for any number of threads, and no comparison is
 needed. When a level is done its records are ordered, judged, and become the frontier; the old ones are dropped. Of a state
 nothing stays but its fingerprint in the set, and the index of its parent with the number of the action in the history.
-Only where something recoverable is judged, the steps of protocol rules are recorded too (recovery.py), and judged at the end.
+Only where a claim needs the graph, steps are recorded too, and judged at the end: ways back (recovery.py), and what leads to what
+(liveness.py).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from kafka_spec.model_check import compile as compiled
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, Progress, check_sums, quiet
 from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.liveness import Liveness
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.recovery import Recovery
 from kafka_spec.model_check.shards import Records, Shard, Slice, address
@@ -76,9 +78,13 @@ class Search:
         frontier = Records(size, world.actions.bits)
         self.states, self.marks, self.width = frontier.states, frontier.marks, 0
         self.history: list[Level] = []
-        self.recovery = Recovery(len(self.program.recoverable)) if self.program.recoverable else None
-        kinds = [rule.kind == "protocol" for rule in world.spec.rules] if self.recovery is not None else []
-        self.protocol = np.repeat(kinds, np.diff(world.actions.first)[: len(kinds)])
+        claims, rules = self.program.on_graph, world.actions.rules if self.program.on_graph else []
+        self.recoverable = [number for number, claim in enumerate(claims) if claim.kind == "recoverable"]
+        self.leading = [number for number, claim in enumerate(claims) if claim.kind == "leads-to"]
+        """The places of both kinds of claims among those that are judged on the graph."""
+        self.recovery = Recovery(len(self.recoverable)) if self.recoverable else None
+        self.liveness = Liveness(len(self.leading), rules, self.components) if self.leading else None
+        self.protocol = np.array([rule.kind == "protocol" for rule in rules], np.bool_)
         """For each number of an action whether its rule is one of the protocol; only where that matters."""
         self.pool = ThreadPoolExecutor(result.threads) if result.threads > 1 else None
 
@@ -139,9 +145,13 @@ class Search:
 
         def job() -> None:
             part.expand(self.states, self.marks, begin, end)
-            if self.recovery is not None and part.count >= 0:
-                cuts, leads = part.cuts[: end - begin].view(np.bool_), self.protocol[part.actions[: part.count]]
-                self.recovery.add_steps(begin, cuts, part.parents[: part.count], part.marks[: part.count], leads)
+            if self.program.on_graph and part.count >= 0:
+                cuts, actions = part.cuts[: end - begin].view(np.bool_), part.actions[: part.count]
+                parents, targets = part.parents[: part.count], part.marks[: part.count]
+                if self.recovery is not None:
+                    self.recovery.add_steps(begin, cuts, parents, targets, self.protocol[actions])
+                if self.liveness is not None:
+                    self.liveness.add_steps(begin, cuts, parents, targets, actions)
 
         return job
 
@@ -188,8 +198,8 @@ class Search:
 
     def judge(self, threads: int | None = None) -> None:
         """Judge the states of the frontier."""
-        claims, recoverable = self.program.states, self.program.recoverable
-        if not claims and not recoverable:
+        claims, on_graph = self.program.states, self.program.on_graph
+        if not claims and not on_graph:
             return
         threads = threads or (len(self.slices) if self.width >= SMALL_LEVEL else 1)
         share = -(-self.width // threads)
@@ -226,25 +236,61 @@ class Search:
         for claim in claims:
             if claim.when is not None:
                 self.result.tested[claim.name] += tests[claim.when]
-        if self.recovery is not None:
-            places = [None if claim.when is None else self.program.ways.index(claim.when) for claim in recoverable]
-            goals = meets[:, : len(recoverable)].copy()
-            owes = np.stack([np.ones(self.width, np.bool_) if at is None else meets[:, at] for at in places], axis=1)
-            for claim, tested in zip(recoverable, (owes & ~goals).sum(axis=0).tolist(), strict=True):
-                self.result.tested[claim.name] += tested
-            self.recovery.add_level(self.marks[: self.width].copy(), goals, owes)
+        if on_graph:
+            self.add_level(meets)
 
-    def judge_recovery(self) -> str:
-        """Find for each recoverable claim the first state without a way back; return why the budget does not allow it, or ""."""
-        if self.recovery is None:
-            return ""
-        reason, lost = self.recovery.lost(lambda planned: self.budget.exhausted(planned_bytes=planned))
+    def add_level(self, meets: npt.NDArray[np.bool_]) -> None:
+        """Note which states of the frontier meet the claims that are judged on the graph, and their antecedents."""
+        claims, ways, everywhere = self.program.on_graph, self.program.ways, np.ones(self.width, np.bool_)
+        goals = meets[:, : len(claims)]
+        owes = np.stack([everywhere if c.when is None else meets[:, ways.index(c.when)] for c in claims], axis=1)
+        for claim, tested in zip(claims, (owes & ~goals).sum(axis=0).tolist(), strict=True):
+            self.result.tested[claim.name] += tested
+        marks = self.marks[: self.width].copy()
+        if self.recovery is not None:
+            self.recovery.add_level(marks, goals[:, self.recoverable], owes[:, self.recoverable])
+        if self.liveness is not None:
+            self.liveness.add_level(marks, goals[:, self.leading], owes[:, self.leading])
+
+    def judge_graph(self) -> str:
+        """Judge the claims that need the graph; return why the budget does not allow it, or ""."""
+
+        def exhausted(planned: int) -> str:
+            return self.budget.exhausted(planned_bytes=planned)
+
+        if self.recovery is not None:
+            reason, lost = self.recovery.lost(exhausted)
+            if reason:
+                return reason
+            for place, number in zip(self.recoverable, lost, strict=True):
+                if number >= 0:
+                    self.found(self.program.on_graph[place].name, *self.place(number))
+        if self.liveness is not None:
+            reason, violations = self.liveness.judge(exhausted)
+            if reason:
+                return reason
+            for place, violation in zip(self.leading, violations, strict=True):
+                if violation is not None:
+                    name = self.program.on_graph[place].name
+                    self.found(name, *self.place(violation.state))
+                    self.result.findings[name] = self.result.findings[name].going_on(violation.lead, violation.circle)
+        return ""
+
+    def place(self, number: int) -> tuple[int, int]:
+        """Return level and index of a state by its number."""
         starts = np.cumsum([0, *self.result.levels])
-        for claim, number in zip(self.program.recoverable, lost, strict=False):
-            if number >= 0:
-                level = int(np.searchsorted(starts, number, side="right")) - 1
-                self.found(claim.name, level, number - int(starts[level]))
-        return reason
+        level = int(np.searchsorted(starts, number, side="right")) - 1
+        return level, number - int(starts[level])
+
+    def components(self, starts: npt.NDArray[np.int64], targets: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+        """Return the strongly connected part of each state of a graph; see `liveness.Components`."""
+        count = len(starts) - 1
+        parts, order, low, path, open_states = (np.zeros(count + 1, np.uint32) for _ in range(5))
+        targets = np.ascontiguousarray(targets)
+        at = starts.copy()
+        rest = address(parts), address(order), address(low), address(path), address(at), address(open_states)
+        self.program.components(address(starts), address(targets), count, *rest)
+        return parts[:count]
 
     def count_level(self, level: int) -> None:
         """Add up what the slices counted, and note what they found on the edges out of a level."""
@@ -315,8 +361,11 @@ def explain(world: ExecutableSpec, program: Program, otherwise: str, place: str,
         rule, binding = world.actions.decode(number)
         state = world.apply(rule, state, binding)
     try:
-        for claim in (*program.states, *program.recoverable):
+        for claim in program.states:
             world.judge(claim, state)
+        for claim in program.on_graph:
+            world.tests(claim, s=state)
+            world.meets(claim, state)
         for rule in world.spec.rules:
             for binding in world.enabled(rule, state):
                 _retry(world, program, rule, state, binding)
@@ -389,7 +438,7 @@ def explore(
             result.search_seconds = time.perf_counter() - began
             progress(result, result.search_seconds)
         if not search.width:
-            result.stopped = search.judge_recovery()
+            result.stopped = search.judge_graph()
         result.complete = not search.width and not result.stopped
         check_sums(result, search.held())
     except MemoryError:

@@ -27,10 +27,26 @@ class EngineError(Exception):
 
 @dataclass(frozen=True)
 class Finding:
-    """A shortest way to a violation or a goal: the number of the initial state, then the numbers of the actions."""
+    """A shortest way to a violation or a goal: the number of the initial state, then the numbers of the actions.
+
+    Of a leads-to property a way on to a circle, and once around it: after `met` actions the antecedent is met, after `back` actions
+    the circle begins. There is no circle, but a state that may stay as it is, where those are all actions.
+    """
 
     start: int
     actions: tuple[int, ...]
+    met: int = -1
+    back: int = -1
+
+    def going_on(self, lead: tuple[int, ...], circle: tuple[int, ...]) -> Finding:
+        """Return the finding of a leads-to property whose antecedent is met at the end of this way."""
+        met = len(self.actions)
+        return Finding(self.start, (*self.actions, *lead, *circle), met, met + len(lead))
+
+    @property
+    def states(self) -> int:
+        """How many states there are on the way, that in which a circle closes counted once."""
+        return len(self.actions) + (self.back < 0 or self.back == len(self.actions))
 
 
 @dataclass
@@ -92,7 +108,8 @@ class Exploration:
     bounded: Counter[str] = field(default_factory=Counter)
     """Steps of each rule that nothing but a bound forbade."""
     tested: Counter[str] = field(default_factory=Counter)
-    """For each property with an antecedent the states or steps that met it; for a recoverable one those that needed a way."""
+    """For each property with an antecedent the states or steps that met it; of a recoverable or a leads-to one those of them that
+    do not meet the predicate."""
     findings: dict[str, Finding] = field(default_factory=dict)
     """For each violated property, and each goal that was reached, a shortest way there."""
     digest: int = 0
@@ -152,8 +169,8 @@ class Exploration:
 
     @property
     def undecided_by(self) -> list[str]:
-        """The protocol rules whose bounded steps leave states undecided for the recoverable properties."""
-        if not any(claim.kind == "recoverable" for claim in self.properties):
+        """The protocol rules whose bounded steps leave states undecided for the recoverable and the leads-to properties."""
+        if not any(claim.kind in ("recoverable", "leads-to") for claim in self.properties):
             return []
         return [rule.name for rule in self.spec.rules if rule.kind == "protocol" and self.bounded[rule.name]]
 

@@ -1,4 +1,4 @@
-"""The set of seen fingerprints, as compiled code: the only functions of the engine that are neither Python nor generated.
+"""The set of seen fingerprints, and the parts of a graph, as compiled code: the functions that are neither Python nor generated.
 
 Written in the language of specs with what an engine needs besides (arrays, `while`, arithmetic that wraps); compiled by
 lowering/ into each module, beside the spec's own code. Knows fingerprints and records, no states.
@@ -73,13 +73,57 @@ def rehash(old, size, table, mask):
             table[at] = fingerprint
 
 
-RETURNING = (insert,)
+def components(starts, targets, count, parts, order, low, path, at, open_states):
+    """Number the strongly connected parts of a graph from 1 on, single states included; return how many there are (Tarjan).
+
+    The steps out of a state lead to the `targets` from its place in `starts` to the next. `parts` gets the number of each state;
+    it and `order` come as zeros, `at` as a copy of `starts`, the others as room for a number of each state.
+    """
+    seen = 0
+    opened = 0
+    found = 0
+    for root in range(count):
+        depth = 0
+        if order[root] == 0:
+            path[0] = root
+            depth = 1
+        while depth > 0:
+            node = path[depth - 1]
+            if order[node] == 0:
+                seen = seen + 1
+                order[node] = seen
+                low[node] = seen
+                open_states[opened] = node
+                opened = opened + 1
+            if at[node] < starts[node + 1]:
+                to = targets[at[node]]
+                at[node] = at[node] + 1
+                if order[to] == 0:
+                    path[depth] = to
+                    depth = depth + 1
+                elif parts[to] == 0 and order[to] < low[node]:
+                    low[node] = order[to]
+            else:
+                depth = depth - 1
+                if depth > 0:
+                    if low[node] < low[path[depth - 1]]:
+                        low[path[depth - 1]] = low[node]
+                if low[node] == order[node]:
+                    found = found + 1
+                    while parts[node] == 0:
+                        opened = opened - 1
+                        parts[open_states[opened]] = found
+    return found
+
+
+RETURNING = (insert, components)
 """The functions that return a number."""
 
 
-def signatures(action_bits: int) -> dict[Callable[..., Any], tuple[int | str, ...]]:
-    """Return the kinds of the arguments of each function: bits of an array's items, or "int"."""
-    return {
+def signatures(action_bits: int, graph: bool = False) -> dict[Callable[..., Any], tuple[int | str, ...]]:
+    """Return the kinds of the arguments of each function: bits of an array's items, or "int"; `graph`: with that for graphs."""
+    sets: dict[Callable[..., Any], tuple[int | str, ...]] = {
         insert: (64, "int", "int", "int", 8, 64, 32, 32, "int", 8, 64, 32, action_bits, "int", 32),
         rehash: (64, "int", 64, "int"),
     }
+    return {**sets, components: (64, 32, "int", 32, 32, 32, 32, 64, 32)} if graph else sets

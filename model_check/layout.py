@@ -179,6 +179,13 @@ class Actions:
         """The bits of the smallest unsigned integer that holds every number."""
         return next(bits for bits in (8, 16, 32) if self.count <= 1 << bits)
 
+    @property
+    def rules(self) -> list[Rule]:
+        """The rule of each action."""
+        return [
+            rule for rule, low, high in zip(self.spec.rules, self.first, self.first[1:], strict=False) for _ in range(high - low)
+        ]
+
     def number(self, rule: int, binding: tuple[int, ...]) -> int:
         """Return the number of a rule's instance."""
         ordinal = 0

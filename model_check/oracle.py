@@ -14,6 +14,7 @@ from kafka_spec.model_check.entrance import read_anew
 from kafka_spec.model_check.exploration import Budget, Exploration, Finding, Progress, check_sums, quiet
 from kafka_spec.model_check.fingerprint import MASK, edge_hash
 from kafka_spec.model_check.layout import Actions, Layout
+from kafka_spec.model_check.oracle_graph import Graph
 from kafka_spec.spec import table
 from kafka_spec.spec.domain import OutOfBound, OutOfDomain, count_firing
 from kafka_spec.spec.lint import parameters_of
@@ -142,6 +143,22 @@ class ExecutableSpec:
         scope = {"before": before, "after": after, "k": self.k}
         return not self.tests(claim, before=before, after=after) or bool(self.call(claim.predicate, scope, claim.name))
 
+    def moves(self, s: Any) -> tuple[set[int], bool]:
+        """Return the actions of the protocol that change a state, and whether a bound forbids one."""
+        changing, cut = set(), False
+        for number, rule in enumerate(self.spec.rules):
+            for binding in self.enabled(rule, s) if rule.kind == "protocol" else ():
+                try:
+                    if not self.within(rule, s, binding):
+                        raise OutOfBound
+                    if self.key(self.apply(rule, s, binding)) != self.key(s):
+                        changing.add(self.actions.number(number, binding))
+                except OutOfBound:
+                    cut = True
+                except OutOfDomain:
+                    continue
+        return changing, cut
+
     def recovers(self, claim: Property, s: Any, most: int) -> bool:
         """Whether protocol steps lead from a state to one that meets the claim or is undecided; looks at `most` states at most."""
         known, left = {self.key(s)}, [s]
@@ -189,7 +206,7 @@ def explore(
         result.search_seconds = time.perf_counter() - began
         progress(result, result.search_seconds)
     if not search.frontier:
-        result.stopped = search.judge_recovery(budget)
+        result.stopped = search.judge_graph(budget)
     result.complete = not search.frontier and not result.stopped
     check_sums(result, None if result.stopped else len(search.seen))
     return result
@@ -205,15 +222,7 @@ class _Search:
         self.history: list[list[tuple[int, int]]] = []
         """For each level and state: the index of its parent in the level before (or of the initial state), the action."""
         self.seen: set[Key] = set()
-        self.recoverable = [claim for claim in result.properties if claim.kind == "recoverable"]
-        self.keys: list[list[Key]] = []
-        """For each level the states in order; this and the next two only where there is something recoverable to judge."""
-        self.back: dict[Key, list[Key]] = {}
-        """For each state those that a protocol step leads from."""
-        self.safe: dict[str, set[Key]] = {claim.name: set() for claim in self.recoverable}
-        """For each claim the states that meet it or are undecided; at last those that have a way there."""
-        self.owes: dict[str, set[Key]] = {claim.name: set() for claim in self.recoverable}
-        """For each claim the states that meet its antecedent, and so need a way."""
+        self.graph = Graph(result.properties, world.actions)
 
     def mark(self, state: Any) -> int:
         return self.layout.fingerprint(self.layout.pack(state))
@@ -244,30 +253,23 @@ class _Search:
                     self.result.tested[claim.name] += self.world.tests(claim, s=state)
                 if claim.name not in self.result.findings and self.world.judge(claim, state) == (claim.kind == "reachable"):
                     self.found(claim.name, len(self.history) - 1, index)
-        if self.recoverable:
-            self.keys.append([self.world.key(state) for _, state in self.frontier])
-        for claim in self.recoverable:
-            met = {self.world.key(state) for _, state in self.frontier if self.world.meets(claim, state)}
-            owing = {self.world.key(state) for _, state in self.frontier if self.world.tests(claim, s=state)}
-            self.safe[claim.name] |= met
-            self.owes[claim.name] |= owing
-            self.result.tested[claim.name] += len(owing - met)
+        if self.graph.claims:
+            self.graph.add_level([self.world.key(state) for _, state in self.frontier])
+        for claim in self.graph.claims:
+            for _, state in self.frontier:
+                meets, owes = self.world.meets(claim, state), self.world.tests(claim, s=state)
+                self.result.tested[claim.name] += self.graph.judged(claim, self.world.key(state), meets, owes)
 
-    def judge_recovery(self, budget: Budget) -> str:
-        """Go back from the states that are safe to all that have a way there; the first of the others is found."""
-        for claim in self.recoverable:
-            safe = self.safe[claim.name]
-            left = [key for keys in self.keys for key in keys if key in safe]
-            for key in left:
-                if reason := budget.exhausted():
-                    return reason
-                fresh = [source for source in dict.fromkeys(self.back.get(key, ())) if source not in safe]
-                safe.update(fresh)
-                left.extend(fresh)
-            lost = self.owes[claim.name] - safe
-            places = [(level, index) for level, keys in enumerate(self.keys) for index, key in enumerate(keys) if key in lost]
-            if places:
-                self.found(claim.name, *places[0])
+    def judge_graph(self, budget: Budget) -> str:
+        """Find the first state without a way back, or after which a predicate may never be met; return why that is open, or ""."""
+        for claim in self.graph.claims:
+            reason, first, lead, circle = self.graph.judge(claim, budget)
+            if reason:
+                return reason
+            if first >= 0:
+                self.found(claim.name, *self.graph.places[first])
+                if claim.kind == "leads-to":
+                    self.result.findings[claim.name] = self.result.findings[claim.name].going_on(lead, circle)
         return ""
 
     def next_level(self, budget: Budget) -> str:
@@ -295,7 +297,6 @@ class _Search:
         world, result, level = self.world, self.result, len(self.history) - 1
         stuck = True
         for number, rule in enumerate(world.spec.rules):
-            recovers = self.recoverable and rule.kind == "protocol"
             for binding in world.enabled(rule, state):
                 stuck = False
                 action = world.actions.number(number, binding)
@@ -305,8 +306,8 @@ class _Search:
                     after = world.apply(rule, state, binding)
                 except OutOfBound:
                     result.bounded[rule.name] += 1
-                    for safe in self.safe.values() if recovers else ():
-                        safe.add(world.key(state))
+                    if self.graph.claims:
+                        self.graph.forbid(world.key(state), action)
                     continue
                 except OutOfDomain:
                     self.found(table.TYPE_INVARIANT, level, index, action)
@@ -317,8 +318,8 @@ class _Search:
                             result.tested[claim.name] += world.tests(claim, before=state, after=after)
                         if not world.judge_step(claim, state, after):
                             self.found(claim.name, level, index, action)
-                if recovers:
-                    self.back.setdefault(world.key(after), []).append(world.key(state))
+                if self.graph.claims:
+                    self.graph.add_step(world.key(state), action, world.key(after))
                 mark = self.mark(after)
                 result.fired[rule.name] += 1
                 result.digest = (result.digest + edge_hash(self.frontier[index][0], action, mark)) & MASK

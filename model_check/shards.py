@@ -132,7 +132,7 @@ class Slice:
         self.parents = np.empty(room, np.uint32)
         self.actions = np.empty(room, np.uint32)
         self.cuts = np.zeros(room, np.uint8)
-        """For each state of the slice whether a bound forbade a protocol step; only where something recoverable is judged."""
+        """For each state of the slice whether a bound forbade a protocol step; only where a claim is judged on the graph."""
         self.count = 0
         self.counters = np.zeros(program.counters, np.int64)
         self.start_level()
@@ -145,7 +145,7 @@ class Slice:
     def expand(self, states: npt.NDArray[np.uint8], marks: Words, begin: int, end: int) -> None:
         """Fill the slice with the successors of the states begin..end-1 of the frontier."""
         program = self.program
-        if program.recoverable:
+        if program.on_graph:
             self.cuts[: end - begin] = 0
         self.count = program.expand(
             address(states[begin:end]), address(marks[begin:end]), end - begin, begin, program.k, program.seed,

@@ -41,13 +41,14 @@ from kafka_spec.spec.lint import Function, parameters_of, source_of
 
 __all__ = [
     "Abstraction", "Attempt", "BoundSet", "Constants", "Decision", "ItemOf", "Machine", "Overlap", "Property", "Row", "Rule",
-    "Spec", "SpecError", "fire", "invariant", "reachable", "recoverable", "step_invariant",
+    "Spec", "SpecError", "fire", "invariant", "leads_to", "reachable", "recoverable", "step_invariant",
 ]  # fmt: skip
 
 Name: TypeAlias = str
 RuleKind: TypeAlias = Literal["protocol", "operator", "fault"]
 Part = TypeVar("Part", "Rule", "Property", "Machine")
-PropertyKind: TypeAlias = Literal["invariant", "step invariant", "reachable", "recoverable"]
+PropertyKind: TypeAlias = Literal["invariant", "step invariant", "reachable", "recoverable", "leads-to"]
+Fairness: TypeAlias = Literal["none", "weak", "strong"]
 
 
 class Overlap(SpecError):  # noqa: N818 - says what happened
@@ -365,6 +366,10 @@ class Rule:
     values, so a guard that needs few of them is cheap. `says` is the step in Kafka's words, a template, in which
     `{request.leader}` is a field of the item that an `ItemOf` names; `cites` the source. `receives` names the sequence whose first
     message the rule reads, a path with parameters in braces: `channels[{broker}].requests`; traces show it as received.
+
+    `fairness` is what `leads_to` assumes of each instance of a protocol rule. Weak, the default: an instance that stays enabled
+    is taken at last. Strong: so is one that is enabled again and again. None: it may be left out forever. Rules of other kinds
+    have none; what they do, they do finitely often.
     """
 
     name: Name
@@ -376,7 +381,7 @@ class Rule:
     guards: tuple[Function, ...] = ()
     within: tuple[Function, ...] = ()
     kind: RuleKind = "protocol"
-    fairness: Literal["none", "weak", "strong"] = "none"
+    fairness: Fairness | None = None
     receives: str = ""
     at_most: Bound | tuple[Bound, ...] = ()
     declared_in: Name = field(init=False, compare=False, repr=False)
@@ -393,6 +398,8 @@ class Rule:
         where = f"rule {self.name}"
         if wrong := [limit for limit in self.limits if not isinstance(limit, Bound)]:
             raise SpecError(f"{where}: at_most is {wrong[0]!r}; name a Bound, whose value says how often the rule may fire")
+        if self.fairness is not None and self.kind != "protocol":
+            raise SpecError(f"{where}: a rule of kind {self.kind} happens finitely often and has no fairness; leave it out")
         for part in ("effects", "guards", "within"):
             if not isinstance(getattr(self, part), tuple):
                 raise SpecError(f"{where}: {part} is no tuple; write ({part}=(one,))")
@@ -413,6 +420,11 @@ class Rule:
                     "where it is evaluated: guards run in their order, each as soon as its parameters have values"
                 )
             depth = needs
+
+    @property
+    def assumed(self) -> Fairness:
+        """The fairness that is assumed of each instance of this rule."""
+        return self.fairness or ("weak" if self.kind == "protocol" else "none")
 
     def without_guard(self, guard: Name) -> Rule:
         """Return the rule weakened by one guard, to see which property notices."""
@@ -467,7 +479,8 @@ class Property:
 
     An *invariant* holds in every state; a *step invariant* takes `before` and `after` and holds on every edge, those to
     known states included; a *reachable* is a goal that some state must meet; a *recoverable* is a goal to which rules of kind
-    protocol alone lead from every state.
+    protocol alone lead from every state; a *leads-to* claims that from where its antecedent is met its predicate is met at last,
+    whatever fair protocol steps do.
 
     With an antecedent `when`, a function of the same parameters, the claim is made of those states or steps alone that meet
     it. How many met it is reported: a property that was never tested has proved nothing.
@@ -483,6 +496,8 @@ class Property:
     def __post_init__(self) -> None:
         if self.when is not None and self.kind == "reachable":
             raise SpecError(f"property {self.name}: a goal has no antecedent; make {self.when.__name__} a part of its predicate")
+        if self.when is None and self.kind == "leads-to":
+            raise SpecError(f"property {self.name}: it must say what leads to {self.predicate.__name__}; give it an antecedent")
         known = {"before", "after", "k"} if self.kind == "step invariant" else {"s", "k"}
         for function in (self.predicate, *((self.when,) if self.when is not None else ())):
             _check_function(function, known, f"property {self.name}")
@@ -512,6 +527,18 @@ def recoverable(name: Name, predicate: Function, says: str, cites: str, *, when:
     those that need one and do not meet the predicate themselves.
     """
     return Property(name, "recoverable", predicate, says, cites, when)
+
+
+def leads_to(name: Name, when: Function, predicate: Function, says: str, cites: str) -> Property:
+    """Claim that after each state that meets `when` one is met at last that meets the predicate; both take (s, k).
+
+    Rules of kind operator and fault happen finitely often; of protocol rules the fairness is assumed that they state. It is
+    violated by a way to where the predicate is not met and need never be: a circle of protocol steps that is fair, or a state
+    that may stay as it is. A firing that changes nothing is no step. A state in which a bound forbids a protocol step is
+    undecided, and taken to have a way out of each circle, so that a violation is certain. It is tested in those
+    states that meet the antecedent and not the predicate.
+    """
+    return Property(name, "leads-to", predicate, says, cites, when)
 
 
 TYPE_INVARIANT = "TypeInvariant"

@@ -79,19 +79,39 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Lasso:
+    """How a behaviour goes on forever: after `met` steps it owes something, and from `back` steps on it goes in a circle.
+
+    The last state is then that after `back` steps again. Where `back` is the number of all steps, the last state stays as it is.
+    """
+
+    met: int
+    back: int
+
+
+@dataclass(frozen=True)
 class Trace:
-    """A behaviour from an initial state; `shows` names the property it breaks or the goal it reaches."""
+    """A behaviour from an initial state; `shows` names the property it breaks or the goal it reaches.
+
+    One that breaks a leads-to property goes on forever, as `lasso` tells.
+    """
 
     spec: str
     bounds: tuple[tuple[str, int], ...]
     shows: str
     start: Step
     steps: tuple[Step, ...]
+    lasso: Lasso | None = None
+
+    @property
+    def circle(self) -> int:
+        """The number of steps in the circle, 0 where there is none."""
+        return len(self.steps) - self.lasso.back if self.lasso is not None else 0
 
     @property
     def states(self) -> int:
-        """The number of states, the initial one included."""
-        return len(self.steps) + 1
+        """The number of states, the initial one included, that in which a circle closes counted once."""
+        return len(self.steps) + (self.circle == 0)
 
     @property
     def actions(self) -> tuple[Action, ...]:
@@ -104,7 +124,10 @@ class Trace:
 
     def to_plain(self) -> dict[str, Any]:
         """Return the trace as plain objects and lists."""
-        return {"format": FORMAT, "version": VERSION, **dataclasses.asdict(self)}
+        plain = {"format": FORMAT, "version": VERSION, **dataclasses.asdict(self)}
+        if self.lasso is None:
+            del plain["lasso"]
+        return plain
 
 
 def from_json(text: str) -> Trace:
@@ -133,6 +156,7 @@ def from_plain(plain: Any) -> Trace:
             shows=plain["shows"],
             start=_step(plain["start"]),
             steps=tuple(_step(step) for step in plain["steps"]),
+            lasso=Lasso(**plain["lasso"]) if plain.get("lasso") else None,
         )
     except (LookupError, TypeError, ValueError) as error:
         raise SpecError(f"this trace is damaged: {error!r}") from None

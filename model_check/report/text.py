@@ -72,7 +72,7 @@ def properties_lines(result: Exploration) -> list[str]:
     lines = [f"  {'property':<{width}} kind            verdict       trace        tested  meaning"]
     for name, kind in result.claims:
         finding, tested = result.findings.get(name), result.tested_of(name)
-        length = str(len(finding.actions) + 1) if finding else "-"
+        length = str(finding.states) if finding else "-"
         often = "-" if tested is None else f"{tested:,}" if tested else "never"
         lines.append(f"  {name:<{width}} {kind:<15} {result.verdict_of(name):<13} {length:>5} {often:>13}  {says[name]}")
     return lines
@@ -171,7 +171,7 @@ def _state_lines(step: Step) -> list[str]:
 def check_line(name: str, result: Exploration, expected: Expectation) -> str:
     """Return one line for a named check of a manifest, and one more for each expectation that is not met."""
     unmet = expected.unmet(result)
-    traces = ", ".join(f"{n} in {len(result.findings[n].actions) + 1}" for n in result.violated if n in result.findings)
+    traces = ", ".join(f"{n} in {result.findings[n].states}" for n in result.violated if n in result.findings)
     found = f"{result.verdict}{f' ({traces})' if traces else ''}"
     counts = f"{result.distinct:>10,} states {result.depth:>3} levels {result.search_seconds:>7.2f} s"
     line = f"{'FAIL' if unmet else 'ok':<5} {name:<34} {counts}  {found}"

@@ -1,0 +1,200 @@
+"""What leads to what: what a search records of its steps, and the search for fair circles in it.
+
+Knows numbers of states, actions and steps between them, no protocol. lasso.py tells what is looked for, and makes the
+counterexample; here the same is decided over arrays. States are numbered level by level, in the order of the frontier. A state is
+*open* for a claim if it does not meet its predicate, and *owes* if it meets its antecedent. While the search goes on, a step is
+kept as the number of its source, the fingerprint of its target and the number of its action, where its source is open for some
+claim and its target another state. At the end fingerprints become numbers and the steps are sorted by source. For each claim the
+fair parts of the open states are found, and spread backwards over open states; the first that owes is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from kafka_spec.model_check.lasso import Step, lasso
+from kafka_spec.model_check.recovery import Exhausted, Flags, Numbers, Words, spread
+from kafka_spec.spec.table import Rule
+
+Places: TypeAlias = npt.NDArray[np.int64]
+Components: TypeAlias = Callable[[Places, Numbers], Numbers]
+"""Gives the strongly connected part of each state of a graph: where its steps begin, and the targets of steps in that order."""
+
+STEP_BYTES, STATE_BYTES = 56, 64
+"""What each recorded step and each state take at the end beside what was recorded (16 bytes a step), which is given back."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """The number of a state that owes, the actions of a way on to a fair part, and those of a circle in it."""
+
+    state: int
+    lead: tuple[int, ...]
+    circle: tuple[int, ...]
+
+
+class Liveness:
+    """What a search records to tell where claims of the form *leads to* are violated."""
+
+    def __init__(self, claims: int, rules: Sequence[Rule], components: Components) -> None:
+        self.claims, self.components = claims, components
+        self.fairness = [rule.assumed for rule in rules]
+        self.protocol: Flags = np.array([rule.kind == "protocol" for rule in rules], np.bool_)
+        self.weak, self.strong = (np.array([kind == which for kind in self.fairness], np.bool_) for which in ("weak", "strong"))
+        self.count = 0
+        self.first = 0
+        """The number of the first state of the last level."""
+        self.marks: list[Words] = []
+        self.meets: list[Flags] = []
+        self.owes: list[Flags] = []
+        """For each level, state and claim whether the state meets its predicate, and its antecedent."""
+        self.cuts: list[Flags] = []
+        """For each level and state whether a bound forbids a protocol step."""
+        self.steps: list[tuple[Numbers, Words, Numbers]] = []
+        """In any order: the numbers of sources, the fingerprints of targets, the numbers of actions."""
+
+    def add_level(self, marks: Words, meets: Flags, owes: Flags) -> None:
+        """Add the states of a level: their fingerprints, and for each state and claim what it meets."""
+        self.first, self.count = self.count, self.count + len(marks)
+        if self.count > np.iinfo(np.uint32).max:
+            raise MemoryError
+        self.marks.append(marks)
+        self.meets.append(meets)
+        self.owes.append(owes)
+        self.cuts.append(np.zeros(len(marks), np.bool_))
+
+    def add_steps(self, begin: int, cut: Flags, parents: Numbers, targets: Words, actions: Numbers) -> None:
+        """Add steps out of the states of the last level that start at index `begin`, one for each of `cut`.
+
+        `parents` are indices in the level, `targets` fingerprints. Several threads may add steps of states of their own.
+        """
+        end = begin + len(cut)
+        self.cuts[-1][begin:end] = cut
+        matters: Flags = np.asarray(~self.meets[-1][begin:end].all(axis=1))
+        kept = matters[parents - np.uint32(begin)] & (targets != self.marks[-1][parents])
+        if kept.any():
+            self.steps.append((parents[kept] + np.uint32(self.first), targets[kept], actions[kept]))
+
+    def judge(self, exhausted: Exhausted) -> tuple[str, list[Violation | None]]:
+        """Return for each claim how it is violated, or None; before it why the budget does not allow it, or "".
+
+        What was recorded is used up.
+        """
+        count = sum(len(sources) for sources, _, _ in self.steps)
+        if reason := exhausted(count * STEP_BYTES + self.count * STATE_BYTES):
+            return reason, []
+        graph = self.graph(count, exhausted)
+        if isinstance(graph, str):
+            return graph, []
+        cut = np.concatenate(self.cuts)
+        found: list[Violation | None] = []
+        for claim in range(self.claims):
+            open_ = ~np.concatenate([level[:, claim] for level in self.meets])
+            owes = np.concatenate([level[:, claim] for level in self.owes])
+            if reason := exhausted(0):
+                return reason, []
+            parts = self.fair_parts(graph, open_ & ~cut)
+            never = parts > 0
+            inside = open_[graph.sources] & open_[graph.targets]
+            if reason := spread(never, *_backwards(graph.sources[inside], graph.targets[inside], self.count), exhausted):
+                return reason, []
+            lost = never & owes
+            found.append(self.violation(graph, int(np.argmax(lost)), open_, parts) if lost.any() else None)
+        return "", found
+
+    def graph(self, count: int, exhausted: Exhausted) -> _Graph | str:
+        """Return the recorded steps with numbers for fingerprints, in the order of sources and actions, or why not."""
+        marks = np.concatenate(self.marks)
+        self.marks.clear()
+        order = np.argsort(marks)
+        marks = marks[order]
+        sources, targets, actions = (np.empty(count, np.uint32) for _ in range(3))
+        at = 0
+        while self.steps:
+            if reason := exhausted(0):
+                return reason
+            some, to, by = self.steps.pop()
+            end = at + len(some)
+            by_target = np.argsort(to)
+            numbers = np.empty(len(to), np.uint32)
+            numbers[by_target] = order[np.searchsorted(marks, to[by_target])]
+            sources[at:end], targets[at:end], actions[at:end] = some, numbers, by
+            at = end
+        # the actions of a state stand in their order in what was recorded of it
+        order = np.argsort(sources, kind="stable")
+        return _Graph(sources[order], targets[order], actions[order], self.count)
+
+    def fair_parts(self, graph: _Graph, left: Flags) -> Numbers:
+        """Return for each state the number of the fair part that it is in, or 0; only the states of `left` count."""
+        fair, left = np.zeros(self.count, np.uint32), left.copy()
+        lasting = self.protocol[graph.actions] & left[graph.sources]
+        sources, targets, actions = (array[lasting] for array in (graph.sources, graph.targets, graph.actions))
+        known = 0
+        while left.any():
+            inside = left[sources] & left[targets]
+            labels = self.components(_starts(sources[inside], self.count), targets[inside])
+            labels[~left] = 0
+            sizes = np.bincount(labels)
+            unfair, avoided = self.demands(labels, sizes, sources, targets, actions)
+            again = np.zeros(len(sizes), np.bool_)
+            again[labels[avoided]] = True
+            again &= ~unfair
+            good = left & ~unfair[labels] & ~again[labels]
+            fair[good] = labels[good] + np.uint32(known)
+            known += len(sizes)
+            left &= again[labels]
+            left[avoided] = False
+            sources, targets, actions = (array[left[sources]] for array in (sources, targets, actions))
+        return fair
+
+    def demands(self, labels: Numbers, sizes: Any, sources: Numbers, targets: Numbers, actions: Numbers) -> tuple[Flags, Numbers]:
+        """Return in which parts no weakly fair behaviour can stay, and the states where a strongly fair action waits in vain.
+
+        Of steps those count whose source is in a part; one that leads out of it shows that its action is enabled.
+        """
+        unfair = np.zeros(len(sizes), np.bool_)
+        demanded = (self.weak | self.strong)[actions] & (labels[sources] > 0)
+        sources, targets, actions = sources[demanded], targets[demanded], actions[demanded]
+        keys = labels[sources].astype(np.uint64) * np.uint64(len(self.weak)) + actions
+        taken = np.unique(keys[labels[sources] == labels[targets]])
+        owed, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        vain = ~np.isin(owed, taken, assume_unique=True)
+        part, action = owed // np.uint64(len(self.weak)), owed % np.uint64(len(self.weak))
+        unfair[part[vain & self.weak[action] & (counts == sizes[part])]] = True
+        return unfair, sources[(vain & self.strong[action])[places]]
+
+    def violation(self, graph: _Graph, state: int, open_: Flags, parts: Numbers) -> Violation:
+        """Return how a behaviour goes on forever from a state that owes."""
+        protocol = self.protocol.tolist()
+        lead, circle = lasso(state, graph.steps, protocol, self.fairness, lambda n: bool(open_[n]), lambda n: int(parts[n]))
+        return Violation(state, lead, circle)
+
+
+class _Graph:
+    """Steps in the order of their sources, and those of one source in the order of their actions."""
+
+    def __init__(self, sources: Numbers, targets: Numbers, actions: Numbers, count: int) -> None:
+        self.sources, self.targets, self.actions = sources, targets, actions
+        self.starts = _starts(sources, count)
+
+    def steps(self, node: int) -> list[Step]:
+        """Return the steps out of a state."""
+        some = slice(self.starts[node], self.starts[node + 1])
+        return list(zip(self.actions[some].tolist(), self.targets[some].tolist(), strict=True))
+
+
+def _starts(sources: Numbers, count: int) -> Places:
+    """Return for each state where its steps begin in an array that is in the order of sources; one more place is the end."""
+    starts = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(sources, minlength=count), out=starts[1:])
+    return starts
+
+
+def _backwards(sources: Numbers, targets: Numbers, count: int) -> tuple[Any, Numbers]:
+    """Return for each state where the sources of steps to it begin, and those sources."""
+    return _starts(targets, count), sources[np.argsort(targets, kind="stable")]

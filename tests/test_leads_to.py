@@ -1,0 +1,552 @@
+"""What leads to what under fairness: in both engines, on toys, on random graphs by the definition, and as people read it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Command
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kafka_spec.diagrams.chart import chart_of, claim_of
+from kafka_spec.diagrams.mermaid import chart_mermaid
+from kafka_spec.diagrams.sequence import chart_svg
+from kafka_spec.model_check import embedded, oracle
+from kafka_spec.model_check.check import Expectation, check
+from kafka_spec.model_check.counterexample import trace_of
+from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, resident_bytes
+from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.report.plain import model_plain, result_plain
+from kafka_spec.model_check.report.text import model_text, result_text, story_text, trace_text
+from kafka_spec.spec import trace as traces
+from kafka_spec.spec.domain import Bound, Flag, Range, holds
+from kafka_spec.spec.table import Property, Rule, Spec, SpecError, leads_to
+from tests import toys
+
+Explore = Callable[..., Exploration]
+Golden = Callable[[str, str], None]
+ENGINES = {
+    "oracle": oracle.explore,
+    "embedded": embedded.explore,
+    "two threads": partial(embedded.explore, threads=2),
+}
+
+
+@pytest.fixture(params=ENGINES.values(), ids=ENGINES.keys())
+def explore(request: pytest.FixtureRequest) -> Explore:
+    """One engine after the other."""
+    engine: Explore = request.param
+    return engine
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Toys: a lock that two ask for
+
+
+@dataclass
+class Lock:
+    """Who holds a lock, who waits for it, and whether its light is on."""
+
+    holder: int = holds(Range(0, 2))
+    """0: nobody; else one more than the client."""
+    waits: list[int] = holds(toys.Each(Flag(), 2))
+    light: int = holds(Flag())
+
+
+def asks_not(s: Lock, client: int) -> bool:
+    """The client neither waits nor holds the lock."""
+    return s.waits[client] == 0 and s.holder != client + 1
+
+
+def ask(s: Lock, client: int) -> None:
+    """Wait for the lock."""
+    s.waits[client] = 1
+
+
+def can_get(s: Lock, client: int) -> bool:
+    """The lock is free, and the client waits."""
+    return s.holder == 0 and s.waits[client] == 1
+
+
+def get(s: Lock, client: int) -> None:
+    """Take the lock."""
+    s.holder = client + 1
+    s.waits[client] = 0
+
+
+def has(s: Lock, client: int) -> bool:
+    """The client holds the lock."""
+    return s.holder == client + 1
+
+
+def give_back(s: Lock, client: int) -> None:
+    """Give the lock back."""
+    s.holder = 0
+
+
+def switch(s: Lock) -> None:
+    """Turn the light on or off."""
+    s.light = 1 - s.light
+
+
+def breaks(s: Lock) -> bool:
+    """The lock can break: nobody holds it."""
+    return s.holder == 0
+
+
+def break_down(s: Lock) -> None:
+    """Break: nobody waits any more, and the first client holds it for good."""
+    s.holder = 1
+    s.waits[0] = 1
+
+
+def first_waits(s: Lock) -> bool:
+    """The first client waits."""
+    return s.waits[0] == 1
+
+
+def first_has(s: Lock) -> bool:
+    """The first client holds the lock."""
+    return s.holder == 1
+
+
+def is_free(s: Lock) -> bool:
+    """Nobody holds the lock."""
+    return s.holder == 0
+
+
+CLIENT = {"client": Range(0, 1)}
+ASK = Rule("Ask", "client {client}", "{client} asks", "", (ask,), CLIENT, (asks_not,), fairness="none")
+GET = Rule("Get", "client {client}", "{client} gets the lock", "", (get,), CLIENT, (can_get,))
+GIVE_BACK = Rule("GiveBack", "client {client}", "{client} gives the lock back", "", (give_back,), CLIENT, (has,))
+SWITCH = Rule("Switch", "nobody", "the light changes", "", (switch,), fairness="none")
+GRANTED = leads_to("Granted", first_waits, first_has, "who waits is granted the lock", "a toy")
+FREED = leads_to("Freed", first_has, is_free, "the lock is given back", "a toy")
+
+WEAK = Spec("weak lock", "a lock that is given to anybody who waits", Lock, (ASK, GET, GIVE_BACK, SWITCH), (GRANTED, FREED))
+"""The other client may take the lock each time: between them the lock is never free for good, so that Get(0) is not always enabled."""
+
+STRONG = WEAK.replacing("strong lock", "", rules=(dataclasses.replace(GET, fairness="strong"),))
+"""Get(0) is enabled again and again, and so taken."""
+
+UNFAIR = WEAK.replacing("unfair lock", "", rules=(dataclasses.replace(GIVE_BACK, fairness="none"),))
+"""Who holds the lock may keep it."""
+
+OPERATED = WEAK.replacing(
+    "operated lock",
+    "",
+    rules=(dataclasses.replace(ASK, kind="operator", fairness=None), dataclasses.replace(SWITCH, kind="fault", fairness=None)),
+)
+"""Clients ask finitely often, so that the other cannot keep the first waiting."""
+
+
+def verdicts(result: Exploration) -> dict[str, str]:
+    """Return the verdicts on both claims."""
+    return {name: result.verdict_of(name) for name in ("Granted", "Freed")}
+
+
+@pytest.mark.parametrize(
+    ("spec", "granted", "freed"),
+    [
+        (WEAK, "violated", "holds"),
+        (STRONG, "holds", "holds"),
+        (UNFAIR, "violated", "violated"),
+        (OPERATED, "holds", "holds"),
+    ],
+    ids=lambda value: value.name if isinstance(value, Spec) else None,
+)
+def test_a_lock(explore: Explore, spec: Spec, granted: str, freed: str) -> None:
+    """Weak fairness does not grant the lock to who waits, strong fairness does, nor need anybody give back who is not fair."""
+    result = explore(spec, {}, everything=True)
+
+    assert result.complete and verdicts(result) == {"Granted": granted, "Freed": freed}
+    for name in result.violated:
+        trace = trace_of(result, name)
+        assert trace is not None and traces.from_json(trace.to_json()) == trace
+
+
+def test_the_circle_is_the_one_that_is_meant(explore: Explore) -> None:
+    """The first client waits while the other gets the lock and gives it back; the light need not change for that."""
+    trace = trace_of(explore(WEAK, {}, everything=True), "Granted")
+
+    assert trace is not None and trace.lasso is not None
+    names = [str(action) for action in trace.actions]
+    assert names[: trace.lasso.met] == ["Ask(client=0)"]
+    assert sorted(names[trace.lasso.back :]) == ["Ask(client=1)", "Get(client=1)", "GiveBack(client=1)"]
+    assert (trace.circle, trace.states) == (3, len(trace.steps))
+
+
+def test_who_may_rest_breaks_a_promise(explore: Explore) -> None:
+    """Where nothing that is fair is enabled the behaviour may end: that is a violation, told without a circle."""
+    result = explore(UNFAIR, {}, everything=True)
+    finding = result.findings["Freed"]
+    trace = trace_of(result, "Freed")
+
+    assert (finding.back, finding.states) == (len(finding.actions), len(finding.actions) + 1)
+    assert trace is not None and trace.circle == 0 and trace.states == len(trace.steps) + 1
+
+
+def test_a_state_without_any_step_is_a_violation(explore: Explore) -> None:
+    """A counter that has arrived at its limit rests there, and never passes it."""
+    passes = leads_to("Passes", toys.is_odd, toys.is_past_limit, "", "")
+    arrives = leads_to("Arrives", toys.is_odd, toys.is_at_limit, "", "")
+    result = explore(toys.COUNTER.replacing("passes", "", properties=(passes, arrives)), {"limit": 5})
+
+    assert (result.violated, result.findings["Passes"]) == (["Passes"], Finding(0, (0,) * 5, 1, 5))
+    assert (result.tested_of("Passes"), result.tested_of("Arrives")) == (3, 2), "where the predicate is met nothing is owed"
+
+
+def stay(s: toys.Count) -> None:
+    """Change nothing."""
+
+
+def test_a_firing_that_changes_nothing_is_no_step(explore: Explore) -> None:
+    """An idle turn neither takes an action nor keeps it enabled; it hides no state that may rest, and no way on."""
+    idle = Rule("Idle", "world", "", "", (stay,))
+    passes = leads_to("Passes", toys.is_odd, toys.is_past_limit, "", "")
+    arrives = leads_to("Arrives", toys.is_odd, toys.is_at_limit, "", "")
+    result = explore(Spec("idle", "", toys.Count, (toys.COUNT_UP, idle), (passes, arrives)), {"limit": 5})
+
+    assert (result.violated, result.findings["Passes"].actions) == (["Passes"], (0,) * 5)
+
+
+@pytest.mark.parametrize("spec", [toys.COUNTS_AWAY, toys.UNDECIDED], ids=lambda spec: spec.name)
+def test_a_bounded_step_leaves_it_undecided(explore: Explore, spec: Spec) -> None:
+    """A state in which a bound forbids a protocol step is taken to have a way out, and the rule is named."""
+    never = leads_to("Never", anything, nothing, "", "")
+    result = explore(dataclasses.replace(spec, properties=(never,)), toys.bounds_of(spec))
+
+    assert (result.verdict, result.complete) == ("holds" if spec is toys.COUNTS_AWAY else "violated", True)
+    assert result.undecided_by and "undecided" in result_text(result, {})
+
+
+def anything(s: Any) -> bool:
+    """Always hold."""
+    return True
+
+
+def nothing(s: Any) -> bool:
+    """Never hold."""
+    return False
+
+
+def test_claims_are_checked() -> None:
+    """A claim needs an antecedent, and only rules of the protocol have a fairness."""
+    with pytest.raises(SpecError, match="it must say what leads to first_has"):
+        Property("P", "leads-to", first_has, "", "")
+    with pytest.raises(SpecError, match="a rule of kind fault happens finitely often and has no fairness"):
+        dataclasses.replace(GET, kind="fault", fairness="weak")
+    assert [rule.assumed for rule in OPERATED.rules] == ["none", "weak", "weak", "none"]
+
+
+def test_only_what_is_asked_for_is_recorded() -> None:
+    """Without such a claim nothing is recorded and no code is made for it."""
+    searches: list[embedded.Search] = []
+    embedded.explore(WEAK, {}, properties=[], on_level=searches.append)
+    with_claim: list[embedded.Search] = []
+    result = embedded.explore(WEAK, {}, on_level=with_claim.append)
+
+    assert searches[0].liveness is None and "components" not in searches[0].program.text
+    assert with_claim[0].liveness is not None and not with_claim[0].liveness.steps, "used up"
+    assert result.complete
+
+
+def test_budgets(explore: Explore) -> None:
+    """An interrupt after the last level, and memory that is not there, leave the verdict inconclusive."""
+    budget = Budget()
+
+    def interrupt(result: Exploration, _seconds: float) -> None:
+        budget.interrupted = result.distinct == 16 and budget.seconds is None
+
+    seen = explore(WEAK, {}).distinct
+    assert seen == 16
+    result = explore(WEAK, {}, budget=budget, progress=interrupt)
+    assert (result.verdict, result.stopped) == ("inconclusive", "interrupted")
+
+
+def test_memory_for_the_graph_is_asked_for() -> None:
+    """Where the budget has no room for the graph, the verdict is inconclusive, and says so."""
+    budget = Budget()
+
+    def spend(result: Exploration, _seconds: float) -> None:
+        if result.distinct == 16:
+            budget.memory_bytes = resident_bytes() - (1 << 20)
+
+    result = embedded.explore(WEAK, {}, budget=budget, progress=spend)
+    assert result.verdict == "inconclusive" and "memory budget" in result.stopped
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Random graphs, by the definition
+
+NODES = 5
+EDGES = 2 ** (NODES * NODES) - 1
+
+
+@dataclass
+class Node:
+    """Where in a graph somebody is; the graph is in the constants, a bit for each edge."""
+
+    at: int = holds(Range(0, NODES - 1))
+
+
+def starts_here(k: Any, at: int) -> bool:
+    """The node is one to start from."""
+    return k.starts >> at & 1 == 1
+
+
+def start_here(s: Node, at: int) -> None:
+    """Start at the node."""
+    s.at = at
+
+
+def weak_leads(s: Node, k: Any, to: int) -> bool:
+    """There is an edge of the weakly fair rule."""
+    return k.weak >> (5 * s.at + to) & 1 == 1
+
+
+def strong_leads(s: Node, k: Any, to: int) -> bool:
+    """There is an edge of the strongly fair rule."""
+    return k.strong >> (5 * s.at + to) & 1 == 1
+
+
+def free_leads(s: Node, k: Any, to: int) -> bool:
+    """There is an edge of the rule that need not be taken."""
+    return k.free >> (5 * s.at + to) & 1 == 1
+
+
+def fault_leads(s: Node, k: Any, to: int) -> bool:
+    """There is an edge of the fault."""
+    return k.fault >> (5 * s.at + to) & 1 == 1
+
+
+def is_not_cut(s: Node, k: Any, to: int) -> bool:
+    """No bound forbids the edge."""
+    return k.cut >> (5 * s.at + to) & 1 == 0
+
+
+def go(s: Node, k: Any, to: int) -> None:
+    """Go where the way to a node leads: several ways, which are several actions, may lead to one node."""
+    s.at = to % k.nodes
+
+
+def is_owed(s: Node, k: Any) -> bool:
+    """The node meets the antecedent."""
+    return k.owed >> s.at & 1 == 1
+
+
+def is_paid(s: Node, k: Any) -> bool:
+    """The node meets the predicate."""
+    return k.paid >> s.at & 1 == 1
+
+
+ANY_NODE = Range(0, NODES - 1)
+WAYS = {"weak": weak_leads, "strong": strong_leads, "free": free_leads, "fault": fault_leads}
+TO = {"to": ANY_NODE}
+GRAPH = Spec(
+    "graph",
+    "a graph of five nodes",
+    Node,
+    (
+        Rule("Weak", "world", "", "", (go,), TO, (weak_leads,), (is_not_cut,)),
+        Rule("Strong", "world", "", "", (go,), TO, (strong_leads,), (is_not_cut,), fairness="strong"),
+        Rule("Free", "world", "", "", (go,), TO, (free_leads,), (is_not_cut,), fairness="none"),
+        Rule("Fault", "world", "", "", (go,), TO, (fault_leads,), (is_not_cut,), kind="fault"),
+    ),
+    (leads_to("Paid", is_owed, is_paid, "", ""), leads_to("Never", is_owed, nothing, "", "")),
+    start=Rule("Start", "world", "", "", (start_here,), {"at": ANY_NODE}, (starts_here,)),
+    more_bounds=(
+        Bound("starts", 1, 2**NODES - 1, "where to start"),
+        Bound("nodes", 1, NODES, "how many nodes the ways lead to"),
+        *(Bound(name, 0, EDGES, "edges") for name in (*WAYS, "cut")),
+        *(Bound(name, 0, 2**NODES - 1, "states") for name in ("owed", "paid")),
+    ),
+)
+Edge = tuple[int, tuple[str, int], int]
+"""Source, action, target."""
+
+
+def edges_of(bounds: dict[str, int], cut: bool) -> set[Edge]:
+    """Return the edges of a graph that change the node, those that a bound forbids or the others."""
+    pairs = [(node, to) for node in range(NODES) for to in range(NODES)]
+    return {
+        (node, (rule, to), to % bounds["nodes"])
+        for rule in WAYS
+        for node, to in pairs
+        if bounds[rule] >> (NODES * node + to) & 1 and bool(bounds["cut"] >> (NODES * node + to) & 1) == cut
+        if cut or node != to % bounds["nodes"]
+    }
+
+
+def closure(edges: set[Edge], nodes: set[int]) -> set[int]:
+    """Return what can be reached from some nodes."""
+    reached = set(nodes)
+    for _ in range(NODES):
+        reached |= {to for node, _, to in edges if node in reached}
+    return reached
+
+
+def stays(some: tuple[int, ...], edges: set[Edge]) -> bool:
+    """Whether a behaviour can visit exactly these nodes again and again, and be fair: by the definition."""
+    inside = {(node, action, to) for node, action, to in edges if node in some and to in some}
+    if any(closure(inside, {node}) != set(some) for node in some):
+        return False
+    enabled = {node: {action for source, action, _ in edges if source == node} for node in some}
+    taken = {action for _, action, _ in inside}
+    weak = {action for action in enabled[some[0]] if action[0] == "weak" and all(action in enabled[node] for node in some)}
+    strong = {action for node in some for action in enabled[node] if action[0] == "strong"}
+    return weak | strong <= taken
+
+
+def violating(bounds: dict[str, int], paid: int) -> Iterator[int]:
+    """Yield the reached nodes that owe, and from which a behaviour leads past no paid node to where it stays: by the definition."""
+    edges = edges_of(bounds, cut=False)
+    reached = closure(edges, {node for node in range(NODES) if bounds["starts"] >> node & 1})
+    open_ = {node for node in reached if not paid >> node & 1}
+    undecided = {node for node, (rule, _), _ in edges_of(bounds, cut=True) if rule != "fault"}
+    lasting = {edge for edge in edges if edge[1][0] != "fault"}
+    calm = sorted(open_ - undecided)
+    ends = {node for size in range(1, NODES + 1) for some in combinations(calm, size) if stays(some, lasting) for node in some}
+    among = {(node, action, to) for node, action, to in edges if node in open_ and to in open_}
+    for node in open_:
+        if bounds["owed"] >> node & 1 and closure(among, {node}) & ends:
+            yield node
+
+
+EDGE_SETS = st.lists(st.integers(0, NODES * NODES - 1), max_size=7).map(lambda bits: sum(1 << bit for bit in set(bits)))
+NODE_SETS = st.integers(0, 2**NODES - 1)
+GRAPHS = st.fixed_dictionaries(
+    {
+        "starts": st.integers(1, 2**NODES - 1),
+        "nodes": st.sampled_from([3, 4, NODES, NODES, NODES]),
+        "weak": EDGE_SETS,
+        "strong": st.just(0) | EDGE_SETS,
+        "free": EDGE_SETS,
+        "fault": st.just(0) | EDGE_SETS,
+        "cut": st.just(0) | st.just(0) | EDGE_SETS,
+        "owed": NODE_SETS,
+        "paid": st.sampled_from([0, *(1 << node for node in range(NODES))]) | NODE_SETS,
+    }
+)
+
+
+def states_of(result: Exploration, finding: Finding) -> list[int]:
+    """Return the nodes of a finding."""
+    world = ExecutableSpec(result.spec, result.bounds)
+    states = [world.initial()[finding.start]]
+    for number in finding.actions:
+        rule, binding = world.actions.decode(number)
+        states.append(world.apply(rule, states[-1], binding))
+    return [state.at for state in states]
+
+
+@given(GRAPHS)
+@settings(max_examples=400, deadline=None, derandomize=True, database=None)
+def test_random_graphs(bounds: dict[str, int]) -> None:
+    """On any small graph both engines come to what the definition says, find the same lasso, and the replay agrees with it."""
+    one, other = oracle.explore(GRAPH, bounds), embedded.explore(GRAPH, bounds)
+
+    assert one.complete and other.complete
+    assert (one.findings, one.tested, one.undecided_by) == (other.findings, other.tested, other.undecided_by)
+    for claim, paid in (("Paid", bounds["paid"]), ("Never", 0)):
+        wrong = set(violating(bounds, paid))
+        assert (claim in one.findings) == bool(wrong)
+        if wrong:
+            found = one.findings[claim]
+            nodes = states_of(one, found)
+            assert nodes[found.met] in wrong and nodes[-1] == nodes[found.back]
+            assert trace_of(other, claim) is not None, "the replay agrees"
+
+
+@pytest.mark.parametrize("change", ["met", "back", "circle", "start"])
+def test_a_wrong_lasso_is_refused(change: str) -> None:
+    """A lasso that starts where nothing is owed, closes nowhere, or is not fair is an error of an engine."""
+    result = embedded.explore(WEAK, {}, everything=True)
+    found = result.findings["Granted"]
+    result.findings["Granted"] = {
+        "met": dataclasses.replace(found, met=0),
+        "back": dataclasses.replace(found, back=found.back + 1),
+        "circle": dataclasses.replace(found, actions=found.actions[: found.back]),
+        "start": dataclasses.replace(found, actions=(), met=0, back=0),
+    }[change]
+
+    with pytest.raises(EngineError, match="Granted: the trace replays, but the oracle"):
+        trace_of(result, "Granted")
+
+
+@given(st.integers(1, 60), st.integers(0, 200), st.integers(0, 2**32))
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+def test_components(nodes: int, edges: int, seed: int) -> None:
+    """The compiled parts of a random graph are those of which each state reaches each other, counted once."""
+    searches: list[embedded.Search] = []
+    embedded.explore(WEAK, {}, on_level=searches.append)
+    random = np.random.default_rng(seed)
+    sources, targets = (random.integers(0, nodes, edges).astype(np.uint32) for _ in range(2))
+    sources.sort()
+    starts = np.searchsorted(sources, np.arange(nodes + 1)).astype(np.int64)
+    labels = searches[0].components(starts, targets)
+
+    reach = np.eye(nodes, dtype=bool)
+    reach[sources, targets] = True
+    for middle in range(nodes):
+        reach |= np.outer(reach[:, middle], reach[middle])
+    assert (np.equal.outer(labels, labels) == (reach & reach.T)).all()
+    assert sorted(set(labels.tolist())) == list(range(1, int(labels.max()) + 1))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# As people and programs read it
+
+
+def test_texts(golden: Golden) -> None:
+    """A lasso reads as it did, in full and as a story: where it begins to owe, where the circle begins, and how it ends."""
+    circle, rest = trace_of(check(WEAK), "Granted"), trace_of(check(UNFAIR, everything=True), "Freed")
+
+    assert circle is not None and rest is not None
+    told = [text for trace, spec in ((circle, WEAK), (rest, UNFAIR)) for text in (trace_text(trace, spec), story_text(trace, spec))]
+    golden("leads-to.txt", "\n\n".join(told) + "\n")
+
+
+def test_charts(golden: Golden) -> None:
+    """Charts mark where something begins to be owed, and the circle, in Mermaid as a loop."""
+    trace = trace_of(check(WEAK), "Granted")
+    assert trace is not None
+    chart = chart_of(trace, claim_of(trace, WEAK))
+
+    golden("leads-to.mmd", chart_mermaid(chart))
+    assert "it goes round from here" in chart_svg(chart) and "loop" in chart_mermaid(chart)
+
+
+def test_json() -> None:
+    """The JSON form names the kind, the antecedent, the fairness of rules, and where the circle begins."""
+    result = check(WEAK)
+    trace = trace_of(result, "Granted")
+    assert trace is not None
+    plain = result_plain(result, {"Granted": trace})["properties"][0]
+
+    assert (plain["kind"], plain["antecedent"], plain["verdict"]) == ("leads-to", "first_waits", "violated")
+    assert trace.lasso is not None and plain["trace"]["lasso"] == {"met": 1, "back": trace.lasso.back}
+    assert [rule["fairness"] for rule in model_plain(STRONG)["rules"]] == ["none", "strong", "weak", "none"]
+    assert "Get(client), protocol, strong fairness" in model_text(STRONG)
+    assert Expectation("violated", traces={"Granted": trace.states}).unmet(result) == []
+
+
+def test_command_line(kafka_spec: Command, tmp_path: Path) -> None:
+    """`check` compares both engines, `trace` shows the lasso, and Spark refuses the claim by its name."""
+    checked = kafka_spec("check", "tests.test_leads_to:WEAK", "--engine", "both", "--verify", "--all")
+    traced = kafka_spec("trace", "tests.test_leads_to:WEAK", "--property", "Granted", "--format", "json")
+    spark = kafka_spec("check", "tests.test_leads_to:WEAK", "--engine", "spark", "--state-dir", str(tmp_path / "states"))
+
+    assert checked.returncode == 1, checked.stderr
+    assert "VIOLATED: Granted" in checked.stdout and "compared    with another seed and the oracle: equal" in checked.stdout
+    assert traced.returncode == 0 and json.loads(traced.stdout)[0]["lasso"]["met"] == 1
+    assert spark.returncode == 3 and "cannot judge Granted (leads-to), Freed (leads-to)" in spark.stdout
