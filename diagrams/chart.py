@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kafka_spec.model_check.report.text import ending_note
+from kafka_spec.model_check.report.text import ending_note, marks
 from kafka_spec.spec.table import Property, Spec
 from kafka_spec.spec.trace import FieldChange, MessageItem, Step, Trace
 
@@ -42,6 +42,8 @@ class ChartEvent:
     written: tuple[tuple[str, str], ...]
     """(keeper, what was written there)."""
     fired: tuple[str, ...]
+    marks: tuple[str, ...]
+    """What is to be said of the state before the step."""
     changed: tuple[str, ...]
     """Fields that changed, but those written to a keeper and those told as messages or as fired; at most FIELDS lines."""
 
@@ -56,13 +58,15 @@ class Chart:
     events: tuple[ChartEvent, ...]
     ending: str
     broken: bool
+    circle: int
+    """How many of the last events are a circle that goes on forever."""
 
 
 def chart_of(trace: Trace, claim: Property | None = None) -> Chart:
     """Return the chart of a trace that shows this claim; None for one of the built-in properties."""
     reached = claim is not None and claim.kind == "reachable"
     ending = f"{trace.shows} is {'reached' if reached else 'violated'}{f': {claim.says}' if claim else ''}"
-    if note := ending_note(claim):
+    if note := ending_note(trace, claim):
         ending += f". {note}"
     actors = [step.actor for step in trace.steps]
     keepers = [change.kept_by for step in trace.steps for change in step.written]
@@ -71,9 +75,10 @@ def chart_of(trace: Trace, claim: Property | None = None) -> Chart:
         title=f"{trace.spec}: {trace.shows}",
         bounds=", ".join(f"{name} {value}" for name, value in trace.bounds),
         participants=ordered(actors or [trace.start.actor], keepers),
-        events=tuple(_event(number, step, post) for number, step in enumerate(trace.steps, 2)),
+        events=tuple(_event(number, step, post, marks(trace, number - 2)) for number, step in enumerate(trace.steps, 2)),
         ending=ending,
         broken=not reached,
+        circle=trace.circle,
     )
 
 
@@ -113,7 +118,7 @@ class _Post:
         return ChartMessage(0, item.shown)
 
 
-def _event(number: int, step: Step, post: _Post) -> ChartEvent:
+def _event(number: int, step: Step, post: _Post, before: Sequence[str]) -> ChartEvent:
     received = tuple(post.receive(item) for item in step.received)
     sent = tuple(post.send(item, step.actor) for item in step.sent)
     written = [change for change in step.written if change.kept_by != step.actor]
@@ -133,6 +138,7 @@ def _event(number: int, step: Step, post: _Post) -> ChartEvent:
         fired=tuple(
             f"{f.machine}{list(f.entity) if f.entity else ''} {f.trigger}: {f.source} → {f.target or 'refused'}" for f in step.fired
         ),
+        marks=tuple(before),
         changed=tuple(changed),
     )
 

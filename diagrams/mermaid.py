@@ -69,10 +69,14 @@ def chart_mermaid(chart: Chart) -> str:
     names = {participant: f"p{number}" for number, participant in enumerate(chart.participants)}
     lines = ["sequenceDiagram"]
     lines += [f"  participant {name} as {escaped(participant)}" for participant, name in names.items()]
-    for event in chart.events:
-        lines += _event(event, names)
     first, last = names[chart.participants[0]], names[chart.participants[-1]]
     over = first if first == last else f"{first},{last}"
+    before = len(chart.events) - chart.circle
+    for number, event in enumerate(chart.events):
+        lines += [f"  Note over {over}: {escaped(mark)}" for mark in event.marks]
+        lines += ["  loop forever"] if chart.circle and number == before else []
+        lines += _event(event, names)
+    lines += ["  end"] if chart.circle else []
     lines.append(f"  Note over {over}: {escaped(chart.ending)}")
     return "\n".join([*lines, ""])
 

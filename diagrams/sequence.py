@@ -138,6 +138,8 @@ class _Drawing:
         return parts
 
     def event(self, event: ChartEvent) -> None:
+        for mark in event.marks:
+            self.mark(mark)
         top = self.y
         story = wrapped(event.says, STORY - 60, 12)
         for line, text in enumerate(story):
@@ -155,6 +157,13 @@ class _Drawing:
         self.parts.append(
             f'<rect class="band{odd}" id="step-{event.number}" x="0" y="{top:g}" width="{self.width:g}" height="{self.y - top:g}"/>'
         )
+
+    def mark(self, text: str) -> None:
+        """Draw what is to be said of a state, under a line across."""
+        across = f'x1="{MARGIN}" x2="{self.width - MARGIN:g}" y1="{self.y + 4:g}" y2="{self.y + 4:g}"'
+        self.parts.append(f'<line class="life" {across}/>')
+        self.parts.append(f'<text class="bounds" x="{MARGIN + 8}" y="{self.y + 18:g}">{_escaped(text)}</text>')
+        self.y += LINE + 8
 
     def box(self, event: ChartEvent) -> None:
         """Draw what the actor did: the rule, what it sends, which machines it fired, what changed."""

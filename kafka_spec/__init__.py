@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from kafka_spec.spec.table import Spec as Spec
     from kafka_spec.spec.table import fire as fire
     from kafka_spec.spec.table import invariant as invariant
+    from kafka_spec.spec.table import leads_to as leads_to
     from kafka_spec.spec.table import reachable as reachable
     from kafka_spec.spec.table import recoverable as recoverable
     from kafka_spec.spec.table import step_invariant as step_invariant
@@ -92,8 +93,8 @@ _PLACES = {
     "spec.models": "MACHINES MODELS",
     "spec.partition": "PARTITION",
     "spec.replica": "REPLICA REPLICA_0_10",
-    "spec.table": "Abstraction BoundSet Constants Decision ItemOf Machine Property Row Rule Spec fire invariant reachable "
-    "recoverable step_invariant",
+    "spec.table": "Abstraction BoundSet Constants Decision ItemOf Machine Property Row Rule Spec fire invariant leads_to "
+    "reachable recoverable step_invariant",
     "spec.trace": "Action FieldChange Step Trace",
 }
 """The public names by the module that defines them: the imports above once more, for when the program runs."""

@@ -28,7 +28,7 @@ from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.report.plain import model_plain, result_plain
 from kafka_spec.model_check.report.text import model_text, result_text, story_text, trace_text
 from kafka_spec.spec import trace as traces
-from kafka_spec.spec.domain import Bound, Flag, Range, holds
+from kafka_spec.spec.domain import Bound, Range, holds
 from kafka_spec.spec.table import Property, Rule, Spec, SpecError, leads_to
 from tests import toys
 
@@ -49,104 +49,7 @@ def explore(request: pytest.FixtureRequest) -> Explore:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Toys: a lock that two ask for
-
-
-@dataclass
-class Lock:
-    """Who holds a lock, who waits for it, and whether its light is on."""
-
-    holder: int = holds(Range(0, 2))
-    """0: nobody; else one more than the client."""
-    waits: list[int] = holds(toys.Each(Flag(), 2))
-    light: int = holds(Flag())
-
-
-def asks_not(s: Lock, client: int) -> bool:
-    """The client neither waits nor holds the lock."""
-    return s.waits[client] == 0 and s.holder != client + 1
-
-
-def ask(s: Lock, client: int) -> None:
-    """Wait for the lock."""
-    s.waits[client] = 1
-
-
-def can_get(s: Lock, client: int) -> bool:
-    """The lock is free, and the client waits."""
-    return s.holder == 0 and s.waits[client] == 1
-
-
-def get(s: Lock, client: int) -> None:
-    """Take the lock."""
-    s.holder = client + 1
-    s.waits[client] = 0
-
-
-def has(s: Lock, client: int) -> bool:
-    """The client holds the lock."""
-    return s.holder == client + 1
-
-
-def give_back(s: Lock, client: int) -> None:
-    """Give the lock back."""
-    s.holder = 0
-
-
-def switch(s: Lock) -> None:
-    """Turn the light on or off."""
-    s.light = 1 - s.light
-
-
-def breaks(s: Lock) -> bool:
-    """The lock can break: nobody holds it."""
-    return s.holder == 0
-
-
-def break_down(s: Lock) -> None:
-    """Break: nobody waits any more, and the first client holds it for good."""
-    s.holder = 1
-    s.waits[0] = 1
-
-
-def first_waits(s: Lock) -> bool:
-    """The first client waits."""
-    return s.waits[0] == 1
-
-
-def first_has(s: Lock) -> bool:
-    """The first client holds the lock."""
-    return s.holder == 1
-
-
-def is_free(s: Lock) -> bool:
-    """Nobody holds the lock."""
-    return s.holder == 0
-
-
-CLIENT = {"client": Range(0, 1)}
-ASK = Rule("Ask", "client {client}", "{client} asks", "", (ask,), CLIENT, (asks_not,), fairness="none")
-GET = Rule("Get", "client {client}", "{client} gets the lock", "", (get,), CLIENT, (can_get,))
-GIVE_BACK = Rule("GiveBack", "client {client}", "{client} gives the lock back", "", (give_back,), CLIENT, (has,))
-SWITCH = Rule("Switch", "nobody", "the light changes", "", (switch,), fairness="none")
-GRANTED = leads_to("Granted", first_waits, first_has, "who waits is granted the lock", "a toy")
-FREED = leads_to("Freed", first_has, is_free, "the lock is given back", "a toy")
-
-WEAK = Spec("weak lock", "a lock that is given to anybody who waits", Lock, (ASK, GET, GIVE_BACK, SWITCH), (GRANTED, FREED))
-"""The other client may take the lock each time: between them the lock is never free for good, so that Get(0) is not always enabled."""
-
-STRONG = WEAK.replacing("strong lock", "", rules=(dataclasses.replace(GET, fairness="strong"),))
-"""Get(0) is enabled again and again, and so taken."""
-
-UNFAIR = WEAK.replacing("unfair lock", "", rules=(dataclasses.replace(GIVE_BACK, fairness="none"),))
-"""Who holds the lock may keep it."""
-
-OPERATED = WEAK.replacing(
-    "operated lock",
-    "",
-    rules=(dataclasses.replace(ASK, kind="operator", fairness=None), dataclasses.replace(SWITCH, kind="fault", fairness=None)),
-)
-"""Clients ask finitely often, so that the other cannot keep the first waiting."""
+# Toys
 
 
 def verdicts(result: Exploration) -> dict[str, str]:
@@ -157,10 +60,10 @@ def verdicts(result: Exploration) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("spec", "granted", "freed"),
     [
-        (WEAK, "violated", "holds"),
-        (STRONG, "holds", "holds"),
-        (UNFAIR, "violated", "violated"),
-        (OPERATED, "holds", "holds"),
+        (toys.WEAK_LOCK, "violated", "holds"),
+        (toys.STRONG_LOCK, "holds", "holds"),
+        (toys.UNFAIR_LOCK, "violated", "violated"),
+        (toys.OPERATED_LOCK, "holds", "holds"),
     ],
     ids=lambda value: value.name if isinstance(value, Spec) else None,
 )
@@ -176,7 +79,7 @@ def test_a_lock(explore: Explore, spec: Spec, granted: str, freed: str) -> None:
 
 def test_the_circle_is_the_one_that_is_meant(explore: Explore) -> None:
     """The first client waits while the other gets the lock and gives it back; the light need not change for that."""
-    trace = trace_of(explore(WEAK, {}, everything=True), "Granted")
+    trace = trace_of(explore(toys.WEAK_LOCK, {}, everything=True), "Granted")
 
     assert trace is not None and trace.lasso is not None
     names = [str(action) for action in trace.actions]
@@ -187,7 +90,7 @@ def test_the_circle_is_the_one_that_is_meant(explore: Explore) -> None:
 
 def test_who_may_rest_breaks_a_promise(explore: Explore) -> None:
     """Where nothing that is fair is enabled the behaviour may end: that is a violation, told without a circle."""
-    result = explore(UNFAIR, {}, everything=True)
+    result = explore(toys.UNFAIR_LOCK, {}, everything=True)
     finding = result.findings["Freed"]
     trace = trace_of(result, "Freed")
 
@@ -242,18 +145,18 @@ def nothing(s: Any) -> bool:
 def test_claims_are_checked() -> None:
     """A claim needs an antecedent, and only rules of the protocol have a fairness."""
     with pytest.raises(SpecError, match="it must say what leads to first_has"):
-        Property("P", "leads-to", first_has, "", "")
+        Property("P", "leads-to", toys.first_has, "", "")
     with pytest.raises(SpecError, match="a rule of kind fault happens finitely often and has no fairness"):
-        dataclasses.replace(GET, kind="fault", fairness="weak")
-    assert [rule.assumed for rule in OPERATED.rules] == ["none", "weak", "weak", "none"]
+        dataclasses.replace(toys.GET, kind="fault", fairness="weak")
+    assert [rule.assumed for rule in toys.OPERATED_LOCK.rules] == ["none", "weak", "weak", "none"]
 
 
 def test_only_what_is_asked_for_is_recorded() -> None:
     """Without such a claim nothing is recorded and no code is made for it."""
     searches: list[embedded.Search] = []
-    embedded.explore(WEAK, {}, properties=[], on_level=searches.append)
+    embedded.explore(toys.WEAK_LOCK, {}, properties=[], on_level=searches.append)
     with_claim: list[embedded.Search] = []
-    result = embedded.explore(WEAK, {}, on_level=with_claim.append)
+    result = embedded.explore(toys.WEAK_LOCK, {}, on_level=with_claim.append)
 
     assert searches[0].liveness is None and "components" not in searches[0].program.text
     assert with_claim[0].liveness is not None and not with_claim[0].liveness.steps, "used up"
@@ -267,9 +170,9 @@ def test_budgets(explore: Explore) -> None:
     def interrupt(result: Exploration, _seconds: float) -> None:
         budget.interrupted = result.distinct == 16 and budget.seconds is None
 
-    seen = explore(WEAK, {}).distinct
+    seen = explore(toys.WEAK_LOCK, {}).distinct
     assert seen == 16
-    result = explore(WEAK, {}, budget=budget, progress=interrupt)
+    result = explore(toys.WEAK_LOCK, {}, budget=budget, progress=interrupt)
     assert (result.verdict, result.stopped) == ("inconclusive", "interrupted")
 
 
@@ -281,7 +184,7 @@ def test_memory_for_the_graph_is_asked_for() -> None:
         if result.distinct == 16:
             budget.memory_bytes = resident_bytes() - (1 << 20)
 
-    result = embedded.explore(WEAK, {}, budget=budget, progress=spend)
+    result = embedded.explore(toys.WEAK_LOCK, {}, budget=budget, progress=spend)
     assert result.verdict == "inconclusive" and "memory budget" in result.stopped
 
 
@@ -470,7 +373,7 @@ def test_random_graphs(bounds: dict[str, int]) -> None:
 @pytest.mark.parametrize("change", ["met", "back", "circle", "start"])
 def test_a_wrong_lasso_is_refused(change: str) -> None:
     """A lasso that starts where nothing is owed, closes nowhere, or is not fair is an error of an engine."""
-    result = embedded.explore(WEAK, {}, everything=True)
+    result = embedded.explore(toys.WEAK_LOCK, {}, everything=True)
     found = result.findings["Granted"]
     result.findings["Granted"] = {
         "met": dataclasses.replace(found, met=0),
@@ -488,7 +391,7 @@ def test_a_wrong_lasso_is_refused(change: str) -> None:
 def test_components(nodes: int, edges: int, seed: int) -> None:
     """The compiled parts of a random graph are those of which each state reaches each other, counted once."""
     searches: list[embedded.Search] = []
-    embedded.explore(WEAK, {}, on_level=searches.append)
+    embedded.explore(toys.WEAK_LOCK, {}, on_level=searches.append)
     random = np.random.default_rng(seed)
     sources, targets = (random.integers(0, nodes, edges).astype(np.uint32) for _ in range(2))
     sources.sort()
@@ -509,18 +412,22 @@ def test_components(nodes: int, edges: int, seed: int) -> None:
 
 def test_texts(golden: Golden) -> None:
     """A lasso reads as it did, in full and as a story: where it begins to owe, where the circle begins, and how it ends."""
-    circle, rest = trace_of(check(WEAK), "Granted"), trace_of(check(UNFAIR, everything=True), "Freed")
+    circle, rest = trace_of(check(toys.WEAK_LOCK), "Granted"), trace_of(check(toys.UNFAIR_LOCK, everything=True), "Freed")
 
     assert circle is not None and rest is not None
-    told = [text for trace, spec in ((circle, WEAK), (rest, UNFAIR)) for text in (trace_text(trace, spec), story_text(trace, spec))]
+    told = [
+        text
+        for trace, spec in ((circle, toys.WEAK_LOCK), (rest, toys.UNFAIR_LOCK))
+        for text in (trace_text(trace, spec), story_text(trace, spec))
+    ]
     golden("leads-to.txt", "\n\n".join(told) + "\n")
 
 
 def test_charts(golden: Golden) -> None:
     """Charts mark where something begins to be owed, and the circle, in Mermaid as a loop."""
-    trace = trace_of(check(WEAK), "Granted")
+    trace = trace_of(check(toys.WEAK_LOCK), "Granted")
     assert trace is not None
-    chart = chart_of(trace, claim_of(trace, WEAK))
+    chart = chart_of(trace, claim_of(trace, toys.WEAK_LOCK))
 
     golden("leads-to.mmd", chart_mermaid(chart))
     assert "it goes round from here" in chart_svg(chart) and "loop" in chart_mermaid(chart)
@@ -528,23 +435,23 @@ def test_charts(golden: Golden) -> None:
 
 def test_json() -> None:
     """The JSON form names the kind, the antecedent, the fairness of rules, and where the circle begins."""
-    result = check(WEAK)
+    result = check(toys.WEAK_LOCK)
     trace = trace_of(result, "Granted")
     assert trace is not None
     plain = result_plain(result, {"Granted": trace})["properties"][0]
 
     assert (plain["kind"], plain["antecedent"], plain["verdict"]) == ("leads-to", "first_waits", "violated")
     assert trace.lasso is not None and plain["trace"]["lasso"] == {"met": 1, "back": trace.lasso.back}
-    assert [rule["fairness"] for rule in model_plain(STRONG)["rules"]] == ["none", "strong", "weak", "none"]
-    assert "Get(client), protocol, strong fairness" in model_text(STRONG)
+    assert [rule["fairness"] for rule in model_plain(toys.STRONG_LOCK)["rules"]] == ["none", "strong", "weak", "none"]
+    assert "Get(client), protocol, strong fairness" in model_text(toys.STRONG_LOCK)
     assert Expectation("violated", traces={"Granted": trace.states}).unmet(result) == []
 
 
 def test_command_line(kafka_spec: Command, tmp_path: Path) -> None:
     """`check` compares both engines, `trace` shows the lasso, and Spark refuses the claim by its name."""
-    checked = kafka_spec("check", "tests.test_leads_to:WEAK", "--engine", "both", "--verify", "--all")
-    traced = kafka_spec("trace", "tests.test_leads_to:WEAK", "--property", "Granted", "--format", "json")
-    spark = kafka_spec("check", "tests.test_leads_to:WEAK", "--engine", "spark", "--state-dir", str(tmp_path / "states"))
+    checked = kafka_spec("check", "tests.toys:WEAK_LOCK", "--engine", "both", "--verify", "--all")
+    traced = kafka_spec("trace", "tests.toys:WEAK_LOCK", "--property", "Granted", "--format", "json")
+    spark = kafka_spec("check", "tests.toys:WEAK_LOCK", "--engine", "spark", "--state-dir", str(tmp_path / "states"))
 
     assert checked.returncode == 1, checked.stderr
     assert "VIOLATED: Granted" in checked.stdout and "compared    with another seed and the oracle: equal" in checked.stdout

@@ -83,6 +83,8 @@ def test_findings_can_be_replayed(spec: Spec) -> None:
                 assert not world.judge_step(stated, before, state)
             elif stated.kind == "recoverable":
                 assert not world.recovers(stated, state, 1_000)
+            elif stated.kind == "leads-to":
+                assert not world.meets(stated, state)
             else:
                 assert world.judge(stated, state) == (stated.kind == "reachable")
 

@@ -6,6 +6,7 @@ a domain or a bound, an effect that cannot be executed, a queue, a machine.
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +39,7 @@ from kafka_spec.spec.table import (
     Spec,
     fire,
     invariant,
+    leads_to,
     reachable,
     recoverable,
     step_invariant,
@@ -869,10 +871,102 @@ TESTED = Spec(
 )
 """0 to 5 and back to 0: 1, 3 and 5 are odd, 3, 4 and 5 are high, of six steps one leads to 0."""
 
+# ---------------------------------------------------------------------------------------------------------------------
+# Fairness: a lock that two ask for
+
+
+@dataclass
+class Lock:
+    """Who holds a lock, who waits for it, and whether its light is on."""
+
+    holder: int = holds(Range(0, 2))
+    """0: nobody; else one more than the client."""
+    waits: list[int] = holds(Each(Flag(), 2))
+    light: int = holds(Flag())
+
+
+def asks_not(s: Lock, client: int) -> bool:
+    """The client neither waits nor holds the lock."""
+    return s.waits[client] == 0 and s.holder != client + 1
+
+
+def ask(s: Lock, client: int) -> None:
+    """Wait for the lock."""
+    s.waits[client] = 1
+
+
+def can_get(s: Lock, client: int) -> bool:
+    """The lock is free, and the client waits."""
+    return s.holder == 0 and s.waits[client] == 1
+
+
+def get(s: Lock, client: int) -> None:
+    """Take the lock."""
+    s.holder = client + 1
+    s.waits[client] = 0
+
+
+def has(s: Lock, client: int) -> bool:
+    """The client holds the lock."""
+    return s.holder == client + 1
+
+
+def give_back(s: Lock, client: int) -> None:
+    """Give the lock back."""
+    s.holder = 0
+
+
+def switch(s: Lock) -> None:
+    """Turn the light on or off."""
+    s.light = 1 - s.light
+
+
+def first_waits(s: Lock) -> bool:
+    """The first client waits."""
+    return s.waits[0] == 1
+
+
+def first_has(s: Lock) -> bool:
+    """The first client holds the lock."""
+    return s.holder == 1
+
+
+def is_free(s: Lock) -> bool:
+    """Nobody holds the lock."""
+    return s.holder == 0
+
+
+A_CLIENT = {"client": Range(0, 1)}
+ASKS = Rule("Ask", "client {client}", "{client} asks", "", (ask,), A_CLIENT, (asks_not,), fairness="none")
+GET = Rule("Get", "client {client}", "{client} gets the lock", "", (get,), A_CLIENT, (can_get,))
+GIVE_BACK = Rule("GiveBack", "client {client}", "{client} gives the lock back", "", (give_back,), A_CLIENT, (has,))
+SWITCH = Rule("Switch", "nobody", "the light changes", "", (switch,), fairness="none")
+GRANTED = leads_to("Granted", first_waits, first_has, "who waits is granted the lock", "a toy")
+FREED = leads_to("Freed", first_has, is_free, "the lock is given back", "a toy")
+
+WEAK_LOCK = Spec("weak lock", "a lock that is given to anybody who waits", Lock, (ASKS, GET, GIVE_BACK, SWITCH), (GRANTED, FREED))
+"""The other client may take the lock each time: Get(0) is enabled again and again, but does not stay so."""
+
+STRONG_LOCK = WEAK_LOCK.replacing("strong lock", "", rules=(dataclasses.replace(GET, fairness="strong"),))
+"""Get(0) is enabled again and again, and so taken."""
+
+UNFAIR_LOCK = WEAK_LOCK.replacing("unfair lock", "", rules=(dataclasses.replace(GIVE_BACK, fairness="none"),))
+"""Who holds the lock may keep it."""
+
+OPERATED_LOCK = WEAK_LOCK.replacing(
+    "operated lock",
+    "",
+    rules=(dataclasses.replace(ASKS, kind="operator", fairness=None), dataclasses.replace(SWITCH, kind="fault", fairness=None)),
+)
+"""Clients ask finitely often, so that the other cannot keep the first waiting."""
+
+
+FAIR = (WEAK_LOCK, STRONG_LOCK, UNFAIR_LOCK, OPERATED_LOCK)
+
 EXPLORABLE: tuple[Spec, ...] = (
     COUNTER, BREAKS_AT_THREE, GOES_BACK, COMMANDED, FAULTY, NEVER_PASSES, DEAD_RULE,
     LEAVES_BOUND, CUT_OFF, LEAVES_DOMAIN, DOORS, CHANNEL, MEANINGLESS,
-    ASSIGNS, ASSIGNS_TWICE, SEVERAL_STARTS, PACED, FAST_PACED, GRID, PAIRS, PICKS, TESTED, *FULL_BYTES, *RECOVERABLE,
+    ASSIGNS, ASSIGNS_TWICE, SEVERAL_STARTS, PACED, FAST_PACED, GRID, PAIRS, PICKS, TESTED, *FAIR, *FULL_BYTES, *RECOVERABLE,
 )  # fmt: skip
 """The toys that can be explored."""
 

@@ -57,7 +57,7 @@ def page_plain(trace: Trace, spec: Spec) -> dict[str, Any]:
             "kind": claim.kind if claim else "judged without being stated",
             "says": claim.says if claim else "",
             "cites": claim.cites if claim else "",
-            "note": ending_note(claim),
+            "note": ending_note(trace, claim),
         },
         "reasons": [
             {"function": r.function, "says": r.says, "because": r.because, "values": r.values, "place": r.place}

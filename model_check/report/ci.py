@@ -170,7 +170,7 @@ def _counterexample(trace: Trace, spec: Spec, draw: Draw | None) -> list[str]:
 
     claim = {claim.name: claim for claim in spec.properties}.get(trace.shows)
     says = f": {markdown_cell(claim.says)}" if claim else ""
-    lines = ["", f"**{markdown_cell(trace.shows)}** is violated{says}. {ending_note(claim)}".rstrip(), ""]
+    lines = ["", f"**{markdown_cell(trace.shows)}** is violated{says}. {ending_note(trace, claim)}".rstrip(), ""]
     lines += [f"* {reason.function}: `{reason.because}`{_seen(reason.values)}" for reason in reasons(trace, spec)]
     steps = [f"{number}. {markdown_cell(step.says)}" for number, step in enumerate((trace.start, *trace.steps), 1)]
     lines += ["", "<details open><summary>A shortest way there</summary>", "", *steps, "", "</details>"]

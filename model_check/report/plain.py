@@ -76,6 +76,7 @@ def model_plain(spec: Spec) -> dict[str, Any]:
             {
                 "name": rule.name,
                 "kind": rule.kind,
+                "fairness": rule.assumed,
                 "actor": rule.actor,
                 "says": rule.says,
                 "parameters": list(rule.params),

@@ -26,7 +26,9 @@ def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = F
         cut = ", ".join(f"{rule} {count:,}" for rule, count in sorted(result.bounded.items()))
         lines.append(f"  bounded     steps that only a bound forbade: {cut}")
     if result.undecided_by:
-        lines.append(f"  undecided   where a bound forbade {' or '.join(result.undecided_by)}, a way back is taken to exist")
+        lines.append(
+            f"  undecided   where a bound forbade {' or '.join(result.undecided_by)}, a way {_ways(result)} is taken to exist"
+        )
     if result.complete:
         lines.append(f"  digest      {result.digest:016x}")
     lines.append(f"  odds        that two states were taken for one: {result.collision_probability:.1e}")
@@ -49,6 +51,12 @@ def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = F
         if name in traces:
             lines += ["", trace_text(traces[name], result.spec, full)]
     return "\n".join(lines)
+
+
+def _ways(result: Exploration) -> str:
+    """Return which ways are taken to exist where a state is undecided."""
+    kinds = {claim.kind for claim in result.properties}
+    return " or ".join(way for way, kind in (("back", "recoverable"), ("out of a circle", "leads-to")) if kind in kinds)
 
 
 def verdict_text(result: Exploration) -> str:
@@ -96,11 +104,11 @@ def trace_text(trace: Trace, spec: Spec, full: bool = False, reached: bool = Fal
     """
     claim = _claim(trace, spec)
     reaches = reached or (claim is not None and claim.kind == "reachable")
-    head = f"{trace.shows} is {'reached' if reaches else 'violated'}: a shortest way has {trace.states} states"
-    lines = [head] + ([f"  {claim.says}"] if claim else [])
+    lines = [headline(trace, reaches)] + ([f"  {claim.says}"] if claim else [])
     lines += ["", f"  1. {trace.start.says}"]
     lines += _state_lines(trace.start) if full else [f"       {c.path} = {c.shown[1]}  [{c.kept_by}]" for c in trace.start.written]
     for number, step in enumerate(trace.steps, 2):
+        lines += [f"     -- {mark}" for mark in marks(trace, number - 2)]
         lines.append(f"{number:>3}. {step.says}")
         lines.append(f"     {step.action}")
         lines += [
@@ -112,16 +120,19 @@ def trace_text(trace: Trace, spec: Spec, full: bool = False, reached: bool = Fal
             lines += _state_lines(step)
         else:
             lines += _changes(step, {message.channel for message in (*step.sent, *step.received)})
-    if end := ending_note(claim):
+    lines += [f"     -- {mark}" for mark in marks(trace, len(trace.steps))]
+    if end := ending_note(trace, claim):
         lines += ["", f"  {end}"]
     return "\n".join(lines)
 
 
 def story_text(trace: Trace, spec: Spec) -> str:
     """Return a trace as one line for each step."""
-    lines = [f"      {trace.shows} is violated: a shortest way has {trace.states} states"]
-    lines += [f"      {number:>3}. {step.says}" for number, step in enumerate((trace.start, *trace.steps), 1)]
-    if end := ending_note(_claim(trace, spec)):
+    lines = [f"      {headline(trace)}"]
+    for number, step in enumerate((trace.start, *trace.steps), 1):
+        lines.append(f"      {number:>3}. {step.says}")
+        lines += [f"           -- {mark}" for mark in marks(trace, number - 1)]
+    if end := ending_note(trace, _claim(trace, spec)):
         lines.append(f"           {end}")
     return "\n".join(lines)
 
@@ -131,8 +142,30 @@ def _claim(trace: Trace, spec: Spec) -> Property | None:
     return next((claim for claim in spec.properties if claim.name == trace.shows), None)
 
 
-def ending_note(claim: Property | None) -> str:
+def headline(trace: Trace, reached: bool = False) -> str:
+    """Return what a trace shows, in one line."""
+    if trace.lasso is None:
+        return f"{trace.shows} is {'reached' if reached else 'violated'}: a shortest way has {trace.states} states"
+    end = f"into a circle of {trace.circle} steps" if trace.circle else "to where nothing more need happen"
+    return f"{trace.shows} is violated: a way of {trace.lasso.back + 1} states leads {end}"
+
+
+def marks(trace: Trace, steps: int) -> list[str]:
+    """Return what is to be said of the state after so many steps of a trace that goes on forever."""
+    lasso = trace.lasso
+    owed = ["here the antecedent is met"] if lasso is not None and steps == lasso.met else []
+    return owed + (["it goes round from here"] if lasso is not None and trace.circle and steps == lasso.back else [])
+
+
+def ending_note(trace: Trace, claim: Property | None) -> str:
     """Return what is to be said of the last state of a trace, or ""."""
+    if trace.lasso is not None and trace.circle:
+        return (
+            f"State {len(trace.steps) + 1} is state {trace.lasso.back + 1} again. To go round forever is fair to every rule of the "
+            "protocol, and never meets what is claimed."
+        )
+    if trace.lasso is not None:
+        return "No step is enabled here that fairness asks for: it may stay so forever, and never meets what is claimed."
     if claim is None or claim.kind != "recoverable":
         return ""
     return "From here no steps of the protocol alone lead to what is claimed."
@@ -202,7 +235,8 @@ def model_text(spec: Spec) -> str:
     for rule in spec.rules:
         most = f", at most {' and '.join(limit.name for limit in rule.limits)} times" if rule.limits else ""
         reach = "; unreachable in this version" if rule.name in spec.unreachable_rules else ""
-        lines.append(f"    {rule.name}({', '.join(rule.params)}), {rule.kind}{most}{reach}")
+        fairness = f", {rule.fairness} fairness" if rule.fairness else ""
+        lines.append(f"    {rule.name}({', '.join(rule.params)}), {rule.kind}{fairness}{most}{reach}")
         lines += [f"      {rule.says}", f"      source: {rule.cites}"]
     if spec.machines:
         lines += ["", "  machines", *(line for machine in spec.machines for line in _machine_lines(machine))]
