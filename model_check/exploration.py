@@ -48,6 +48,11 @@ class Finding:
         """How many states there are on the way, that in which a circle closes counted once."""
         return len(self.actions) + (self.back < 0 or self.back == len(self.actions))
 
+    @property
+    def searched(self) -> int:
+        """How many of the actions are a shortest way: all, or those to where the antecedent is met."""
+        return self.met if self.met >= 0 else len(self.actions)
+
 
 @dataclass
 class Budget:
@@ -223,7 +228,7 @@ def check_sums(result: Exploration, held: int | None = None) -> None:
         wrong.append(f"the levels hold {result.levels} states")
     if held is not None and held != result.distinct:
         wrong.append(f"the levels add up to {result.distinct:,} states, and {held:,} are held as seen")
-    if long := [name for name, finding in result.findings.items() if len(finding.actions) > result.depth]:
+    if long := [name for name, finding in result.findings.items() if finding.searched > result.depth]:
         wrong.append(f"the way to {long[0]} is longer than the search is deep")
     if wrong:
         raise EngineError(f"{result.spec.name}: the {result.engine} engine's sums do not add up: {'; '.join(wrong)}")
