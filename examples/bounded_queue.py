@@ -1,0 +1,155 @@
+"""A bounded queue with one condition variable: waking any waiter wakes the wrong one, and all threads sleep for ever.
+
+    kafka-spec check examples.bounded_queue:QUEUE                             violated: SomebodyRuns, 8 states
+    kafka-spec check examples.bounded_queue:QUEUE --bound capacity=2          holds
+    kafka-spec check examples.bounded_queue:QUEUE_THAT_WAKES_ALL              holds
+
+The puzzle of T. Cargill and others ("Challenge 14", c2 wiki); it deadlocks if and only if there are more threads than twice the
+capacity (M. Kuppe, "BlockingQueue").
+"""
+
+from dataclasses import dataclass
+
+from kafka_spec import (
+    NONE,
+    Bound,
+    BoundSet,
+    Constants,
+    Range,
+    Rule,
+    SetOf,
+    Spec,
+    contains,
+    excluding,
+    holds,
+    including,
+    invariant,
+)
+
+CITES = "Kuppe, BlockingQueue"
+THREADS = Bound("threads", 2, 8, "threads; those below `producers` put, the others take")
+PRODUCERS = Bound("producers", 1, 7, "threads that put")
+CAPACITY = Bound("capacity", 1, 4, "items that the queue can hold")
+
+
+class Waiter(Range):
+    """A thread that is woken, or none."""
+
+    def show(self, value: int) -> str:
+        """Print a value."""
+        return "nobody" if value == NONE else f"thread {value}"
+
+
+@dataclass
+class Buffer:
+    """The queue, of which only the length matters, and its monitor."""
+
+    size: int = holds(Range(0, CAPACITY))
+    waiting: int = holds(SetOf(THREADS))
+    """The threads that sleep on the condition variable."""
+
+
+def runs(s: Buffer, thread: int) -> bool:
+    """The thread does not sleep."""
+    return not contains(s.waiting, thread)
+
+
+def puts(thread: int, k: Constants) -> bool:
+    """The thread is a producer."""
+    return thread < k.producers
+
+
+def takes(thread: int, k: Constants) -> bool:
+    """The thread is a consumer."""
+    return thread >= k.producers
+
+
+def is_full(s: Buffer, k: Constants) -> bool:
+    """The queue is full."""
+    return s.size == k.capacity
+
+
+def is_not_full(s: Buffer, k: Constants) -> bool:
+    """The queue has room."""
+    return s.size < k.capacity
+
+
+def is_empty(s: Buffer) -> bool:
+    """The queue is empty."""
+    return s.size == 0
+
+
+def is_not_empty(s: Buffer) -> bool:
+    """The queue holds something."""
+    return s.size > 0
+
+
+def can_be_woken(s: Buffer, woken: int) -> bool:
+    """The thread sleeps, or nobody sleeps and nobody is woken."""
+    if woken == NONE:
+        return s.waiting == 0
+    return contains(s.waiting, woken)
+
+
+def put(s: Buffer) -> None:
+    """Put an item into the queue."""
+    s.size += 1
+
+
+def take(s: Buffer) -> None:
+    """Take an item out of the queue."""
+    s.size -= 1
+
+
+def wake(s: Buffer, woken: int) -> None:
+    """Wake one thread."""
+    if woken != NONE:
+        s.waiting = excluding(s.waiting, woken)
+
+
+def wake_all(s: Buffer) -> None:
+    """Wake all threads."""
+    s.waiting = 0
+
+
+def sleep(s: Buffer, thread: int) -> None:
+    """Sleep on the condition variable."""
+    s.waiting = including(s.waiting, thread)
+
+
+def somebody_runs(s: Buffer, k: Constants) -> bool:
+    """Not all threads sleep."""
+    for thread in range(k.threads):
+        if runs(s, thread):
+            return True
+    return False
+
+
+THREAD = {"thread": Range(0, THREADS - 1)}
+AND_WOKEN = {**THREAD, "woken": Waiter(NONE, THREADS - 1)}
+WHO = "thread {thread}"
+PUT_GUARDS, TAKE_GUARDS = (is_not_full, puts, runs), (is_not_empty, takes, runs)
+PUT = Rule("Put", WHO, f"{WHO} puts, and wakes {{woken}}", CITES, (put, wake), AND_WOKEN, (*PUT_GUARDS, can_be_woken))
+TAKE = Rule("Take", WHO, f"{WHO} takes, and wakes {{woken}}", CITES, (take, wake), AND_WOKEN, (*TAKE_GUARDS, can_be_woken))
+PUT_WAITS = Rule("PutWaits", WHO, f"{WHO} finds the queue full, and sleeps", CITES, (sleep,), THREAD, (is_full, puts, runs))
+TAKE_WAITS = Rule("TakeWaits", WHO, f"{WHO} finds the queue empty, and sleeps", CITES, (sleep,), THREAD, (is_empty, takes, runs))
+
+QUEUE = Spec(
+    "bounded_queue",
+    "threads share a queue and one condition variable; each step wakes any one waiter",
+    Buffer,
+    (PUT, TAKE, PUT_WAITS, TAKE_WAITS),
+    (invariant("SomebodyRuns", somebody_runs, "not all threads sleep", CITES),),
+    more_bounds=(PRODUCERS,),
+    bound_sets=(
+        BoundSet("small", {"threads": 3, "producers": 1, "capacity": 1}, "the least that deadlocks: 3 threads, more than twice 1"),
+    ),
+)
+QUEUE_THAT_WAKES_ALL = QUEUE.replacing(
+    "bounded_queue_that_wakes_all",
+    "each step wakes all waiters",
+    rules=(
+        Rule("Put", WHO, f"{WHO} puts, and wakes all", CITES, (put, wake_all), THREAD, PUT_GUARDS),
+        Rule("Take", WHO, f"{WHO} takes, and wakes all", CITES, (take, wake_all), THREAD, TAKE_GUARDS),
+    ),
+)

@@ -1,0 +1,195 @@
+"""Two-phase commit: a transaction manager and its resource managers decide together whether to commit.
+
+    kafka-spec check examples.two_phase_commit:TWO_PHASE_COMMIT --bound resource_managers=3      holds, 288 states
+    kafka-spec check examples.two_phase_commit:HASTY                                             violated: Consistent
+
+The protocol of J. Gray and L. Lamport, "Consensus on transaction commit" (ACM TODS 31(1), 2006); the state counts are those
+of their TLA+ module TwoPhase, in which messages are never lost and may be read many times.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from kafka_spec import (
+    Bound,
+    BoundSet,
+    Constants,
+    Each,
+    Flag,
+    OneOf,
+    Range,
+    Rule,
+    SetOf,
+    Spec,
+    contains,
+    holds,
+    including,
+    invariant,
+    reachable,
+)
+
+CITES = "Gray and Lamport 2006, module TwoPhase"
+RMS = Bound("resource_managers", 1, 8, "resource managers that take part")
+
+
+class Vote(IntEnum):
+    """What a resource manager does with its part of the transaction."""
+
+    WORKING = 0
+    PREPARED = 1
+    COMMITTED = 2
+    ABORTED = 3
+
+
+class Decision(IntEnum):
+    """What the transaction manager has decided."""
+
+    UNDECIDED = 0
+    COMMIT = 1
+    ABORT = 2
+
+
+@dataclass
+class Transaction:
+    """The managers, and the messages that were ever sent."""
+
+    votes: list[Vote] = holds(Each(OneOf(Vote), RMS, "resource manager"))
+    decision: Decision = holds(OneOf(Decision))
+    prepared: int = holds(SetOf(RMS))
+    """The resource managers whose Prepared message the transaction manager has read."""
+    prepared_sent: int = holds(SetOf(RMS))
+    commit_sent: int = holds(Flag())
+    abort_sent: int = holds(Flag())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Guards and effects
+
+
+def is_working(s: Transaction, rm: int) -> bool:
+    """The resource manager has not decided."""
+    return s.votes[rm] == Vote.WORKING
+
+
+def prepare(s: Transaction, rm: int) -> None:
+    """Promise to commit if asked to, and say so."""
+    s.votes[rm] = Vote.PREPARED
+    s.prepared_sent = including(s.prepared_sent, rm)
+
+
+def abort_alone(s: Transaction, rm: int) -> None:
+    """Abort without asking anybody."""
+    s.votes[rm] = Vote.ABORTED
+
+
+def is_undecided(s: Transaction) -> bool:
+    """The transaction manager has not decided."""
+    return s.decision == Decision.UNDECIDED
+
+
+def has_sent_prepared(s: Transaction, rm: int) -> bool:
+    """The resource manager has sent Prepared."""
+    return contains(s.prepared_sent, rm)
+
+
+def count_prepared(s: Transaction, rm: int) -> None:
+    """Note that the resource manager is prepared."""
+    s.prepared = including(s.prepared, rm)
+
+
+def all_are_prepared(s: Transaction, k: Constants) -> bool:
+    """Every resource manager is known to be prepared."""
+    for rm in range(k.resource_managers):
+        if not contains(s.prepared, rm):
+            return False
+    return True
+
+
+def decide_commit(s: Transaction) -> None:
+    """Decide to commit, and tell all."""
+    s.decision = Decision.COMMIT
+    s.commit_sent = 1
+
+
+def decide_abort(s: Transaction) -> None:
+    """Decide to abort, and tell all."""
+    s.decision = Decision.ABORT
+    s.abort_sent = 1
+
+
+def commit_was_sent(s: Transaction) -> bool:
+    """The transaction manager has sent Commit."""
+    return s.commit_sent == 1
+
+
+def abort_was_sent(s: Transaction) -> bool:
+    """The transaction manager has sent Abort."""
+    return s.abort_sent == 1
+
+
+def commit(s: Transaction, rm: int) -> None:
+    """Commit."""
+    s.votes[rm] = Vote.COMMITTED
+
+
+def abort(s: Transaction, rm: int) -> None:
+    """Abort."""
+    s.votes[rm] = Vote.ABORTED
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Properties
+
+
+def consistent(s: Transaction, k: Constants) -> bool:
+    """No resource manager has committed while another has aborted."""
+    committed, aborted = False, False
+    for rm in range(k.resource_managers):
+        committed = committed or s.votes[rm] == Vote.COMMITTED
+        aborted = aborted or s.votes[rm] == Vote.ABORTED
+    return not (committed and aborted)
+
+
+def all_commit(s: Transaction, k: Constants) -> bool:
+    """Every resource manager has committed."""
+    for rm in range(k.resource_managers):
+        if s.votes[rm] != Vote.COMMITTED:
+            return False
+    return True
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The protocol
+
+RM = {"rm": Range(0, RMS - 1)}
+PREPARE = Rule("Prepare", "rm {rm}", "resource manager {rm} prepares", CITES, (prepare,), RM, (is_working,))
+ABORT_ALONE = Rule("AbortAlone", "rm {rm}", "resource manager {rm} aborts by itself", CITES, (abort_alone,), RM, (is_working,))
+HEAR = Rule(
+    "HearPrepared", "manager", "the manager reads that resource manager {rm} is prepared", CITES, (count_prepared,), RM,
+    (is_undecided, has_sent_prepared),
+)  # fmt: skip
+COMMIT = Rule("Commit", "manager", "the manager decides to commit", CITES, (decide_commit,), {}, (is_undecided, all_are_prepared))
+ABORT = Rule("Abort", "manager", "the manager decides to abort", CITES, (decide_abort,), {}, (is_undecided,))
+OBEY_COMMIT = Rule("ObeyCommit", "rm {rm}", "resource manager {rm} commits as told", CITES, (commit,), RM, (commit_was_sent,))
+OBEY_ABORT = Rule("ObeyAbort", "rm {rm}", "resource manager {rm} aborts as told", CITES, (abort,), RM, (abort_was_sent,))
+
+TWO_PHASE_COMMIT = Spec(
+    "two_phase_commit",
+    "a transaction manager and its resource managers commit together or not at all",
+    Transaction,
+    (PREPARE, ABORT_ALONE, HEAR, COMMIT, ABORT, OBEY_COMMIT, OBEY_ABORT),
+    (
+        invariant("Consistent", consistent, "no resource manager has committed while another has aborted", CITES),
+        reachable("AllCommit", all_commit, "a transaction can be committed everywhere", CITES),
+    ),
+    bound_sets=(
+        BoundSet("three", {"resource_managers": 3}, "the size whose count every other checker gives: 288 states"),
+        BoundSet("seven", {"resource_managers": 7}, "a larger one: 296,448 states"),
+    ),
+)
+
+HASTY = TWO_PHASE_COMMIT.replacing(
+    "hasty_two_phase_commit",
+    "a transaction manager that commits without waiting for all",
+    rules=(COMMIT.without_guard("all_are_prepared"),),
+)

@@ -1,0 +1,83 @@
+"""The examples: state counts that are known elsewhere, and a property of each that breaks when one guard goes."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+
+import pytest
+
+from examples import bounded_queue, lease, philosophers, two_phase_commit
+from kafka_spec import Exploration, Spec, check, trace_of
+
+
+def agreed(spec: Spec, **bounds: int) -> Exploration:
+    """Return what both engines find, all of it."""
+    return check(spec, spec.bound_values(bounds), engine="both", everything=True)
+
+
+def states_of_the_trace(spec: Spec, claim: str, **bounds: int) -> int:
+    """Return how many states the shortest counterexample has."""
+    trace = trace_of(check(spec, spec.bound_values(bounds)), claim)
+    assert trace is not None
+    return trace.states
+
+
+def test_two_phase_commit() -> None:
+    """As many states as TLC finds in the module TwoPhase, and the protocol is consistent."""
+    found = agreed(two_phase_commit.TWO_PHASE_COMMIT, resource_managers=3)
+
+    assert (found.verdict, found.distinct) == ("holds", 288)
+
+
+@pytest.mark.parametrize(("managers", "states"), [(5, 8_832), (7, 296_448)])
+def test_more_resource_managers(managers: int, states: int) -> None:
+    """The counts at larger sizes are those of TLC as well."""
+    spec = two_phase_commit.TWO_PHASE_COMMIT
+
+    assert check(spec, spec.bound_values({"resource_managers": managers})).distinct == states
+
+
+def test_a_hasty_manager_breaks_consistency() -> None:
+    """A manager that waits for nobody commits where a resource manager aborts: the decision, and one step of each."""
+    assert states_of_the_trace(two_phase_commit.HASTY, "Consistent", resource_managers=2) == 4
+
+
+def tables(seats: int) -> int:
+    """Count the ways to hold forks: none, the left or both; who sits to the right of one that holds both holds none."""
+    return sum(
+        all(right == 0 for left, right in pairwise((*hands, hands[0])) if left == 2) for hands in product(range(3), repeat=seats)
+    )
+
+
+@pytest.mark.parametrize("seats", [2, 3, 5, 7])
+def test_philosophers(seats: int) -> None:
+    """All ways to hold forks are reached; the one in which all wait is lost, after as many steps as there are philosophers."""
+    found = agreed(philosophers.TABLE, philosophers=seats)
+
+    assert (found.verdict, set(found.violated)) == ("violated", {"SomebodyEats"})
+    assert found.distinct == tables(seats)
+    assert states_of_the_trace(philosophers.TABLE, "SomebodyEats", philosophers=seats) == seats + 1
+
+
+@pytest.mark.parametrize("seats", [2, 3, 5, 7])
+def test_an_order_on_the_forks_is_the_cure(seats: int) -> None:
+    """Where the last philosopher begins at the right, somebody can always eat."""
+    assert agreed(philosophers.ORDERED, philosophers=seats).verdict == "holds"
+
+
+def test_fencing_tokens() -> None:
+    """With tokens no old write is accepted; without them two leases are enough: grant, expiry, grant, two writes."""
+    assert agreed(lease.FENCED, clients=2, tokens=3).verdict == "holds"
+    assert states_of_the_trace(lease.UNFENCED, "NoOldWrite", clients=2, tokens=2) == 6
+
+
+@pytest.mark.parametrize("capacity", [1, 2])
+@pytest.mark.parametrize("threads", [2, 3, 4, 5])
+def test_bounded_queue(threads: int, capacity: int) -> None:
+    """All threads can sleep if and only if there are more than twice as many as places, however many of them put."""
+    for producers in range(1, threads):
+        found = agreed(bounded_queue.QUEUE, threads=threads, producers=producers, capacity=capacity)
+        cured = agreed(bounded_queue.QUEUE_THAT_WAKES_ALL, threads=threads, producers=producers, capacity=capacity)
+
+        assert found.verdict == ("violated" if threads > 2 * capacity else "holds")
+        assert cured.verdict == "holds"
