@@ -1,6 +1,6 @@
-"""What comes from outside: operators, clients, and faults; and how the world begins.
+"""The environment: operators, clients and faults; and the initial states.
 
-Everything here is limited by a bound (`at_most`), but the restart of what is down.
+Every rule here is limited by a bound (`at_most`), except the restart of a broker that is down.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ANY_BROKER = {"broker": Broker(BROKERS)}
 
 
 def there_is_no_topic(s: World) -> bool:
-    """The topic was not created yet."""
+    """The topic has not been created yet."""
     return len(s.zookeeper.assignment) == 0
 
 
@@ -91,7 +91,7 @@ def broker_is_up(s: World, broker: int) -> bool:
 
 
 def ask_to_shut_down(s: World, broker: int) -> None:
-    """Begin a controlled shutdown: the broker asks whoever is the controller."""
+    """Begin a controlled shutdown: the broker sends its request to the current controller."""
     s.brokers[broker].life = Life.STOPPING
 
 
@@ -114,9 +114,9 @@ def broker_is_stopping(s: World, broker: int) -> bool:
 
 
 def end_process(s: World, k: Constants, broker: int) -> None:
-    """End the broker's process and its session; log and znodes stay, all else of it is gone.
+    """End the broker's process and its session; log and znodes stay, all other state is lost.
 
-    The high watermark on disk may be as old as it likes: it is taken for the oldest.
+    The high watermark on disk may be arbitrarily old: the model assumes the oldest.
     """
     end_session(s, broker)
     node = s.brokers[broker]
@@ -144,7 +144,7 @@ EXIT = Rule(
     params=ANY_BROKER,
     guards=(broker_is_stopping,),
     effects=(end_process,),
-    says="{broker} ends its controlled shutdown, or tires of asking, and its process ends",
+    says="{broker} completes its controlled shutdown, or stops retrying, and its process ends",
     cites="Kafka 2.8 KafkaServer.shutdown",
 )
 
@@ -194,12 +194,12 @@ CRASH = Rule(
 
 
 def log_reaches_beyond(s: World, broker: int, end: int) -> bool:
-    """The broker's log has something from this offset on."""
+    """The broker's log has an entry at this offset."""
     return end < len(s.brokers[broker].replica.log)
 
 
 def suffix_may_be_lost(s: World, k: Constants, broker: int) -> bool:
-    """The broker is not in the ISR; or another live member of it holds all of the log, or nobody need, as the world is taken."""
+    """The era lets a crash lose entries: outside the ISR, if another live ISR member holds all of the log, or always."""
     others_hold = 0
     for other in range(k.brokers):
         if other != broker and contains(s.zookeeper.partition.isr, other) == 1 and s.brokers[other].life != Life.DOWN:
@@ -210,7 +210,7 @@ def suffix_may_be_lost(s: World, k: Constants, broker: int) -> bool:
 
 
 def crash_and_lose(s: World, k: Constants, broker: int, end: int) -> None:
-    """End the process, and lose what was not flushed."""
+    """End the process, and lose the entries that were not flushed."""
     end_process(s, k, broker)
     truncate(s.brokers[broker].replica.log, end)
 
@@ -223,7 +223,7 @@ LOSSY_CRASH = Rule(
     guards=(broker_runs, suffix_may_be_lost, log_reaches_beyond),
     at_most=LOSSY_CRASHES,
     effects=(crash_and_lose,),
-    says="the machine of {broker} crashes, and its log is lost from offset {end} on",
+    says="the machine of {broker} crashes, and loses its log from offset {end} on",
     cites="environment; KIP-903, KIP-966",
 )
 
@@ -266,7 +266,7 @@ EXPIRE_SESSION = Rule(
 
 
 def something_is_in_flight(s: World, controller: int, broker: int) -> bool:
-    """A request is in flight, and its connection is whole."""
+    """A request is in flight, and its connection is intact."""
     channel = s.controllers[controller].channels[broker]
     return len(channel.requests) > 0 and channel.repeats == 0
 
@@ -307,7 +307,7 @@ LOSE_REQUEST = Rule(
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The beginning
+# Initial states
 
 
 def there_are_enough_brokers(k: Constants) -> bool:
@@ -316,7 +316,7 @@ def there_are_enough_brokers(k: Constants) -> bool:
 
 
 def a_controller_can_be_chosen(k: Constants, controller: int) -> bool:
-    """Only a settled cluster begins with a controller of choice, all others with broker 0 in its place."""
+    """A settled cluster may begin with any broker as the controller; otherwise the parameter is fixed to broker 0."""
     return k.settled == 1 or controller == 0
 
 
@@ -327,7 +327,7 @@ def begin(s: World, k: Constants) -> None:
 
 
 def settle(s: World, k: Constants, controller: int) -> None:
-    """In a settled cluster: elect this controller, create the topic, and deliver what is sent, as the rules do."""
+    """In a settled cluster: elect this controller, create the topic, and deliver its requests, by the functions of the rules."""
     if k.settled == 1:
         become_controller(s, k, controller)
         take_over(s, k, controller)
@@ -341,7 +341,7 @@ def settle(s: World, k: Constants, controller: int) -> None:
 
 
 def deliver(s: World, k: Constants, controller: int, broker: int) -> None:
-    """Process the first request of a channel as a broker does that refuses nothing."""
+    """Process the first request of a channel as a broker does that accepts every request."""
     request = s.controllers[controller].channels[broker].requests[0]
     s.brokers[broker].controller_epoch = request.controller_epoch
     if request.kind == Kind.UPDATE_METADATA:
@@ -375,4 +375,4 @@ RULES = (
     EXPIRE_SESSION,
     LOSE_CONNECTION,
 )
-"""The rules of the environment; LOSE_REQUEST is of the version that has KAFKA-1738 alone."""
+"""The rules of the environment. LOSE_REQUEST belongs only to the version that has KAFKA-1738."""

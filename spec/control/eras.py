@@ -1,8 +1,8 @@
 """The versions of the control plane: `fixed`, the eras of Kafka, and each bug as a switch on `fixed`.
 
-`fixed` is Kafka 2.8 at inter.broker.protocol 2.6, which writes the ISR through ZooKeeper, with the fix of every bug that is known,
-those that the checker found among them. A bug is one decision of `k` set otherwise (or one rule more); an era is a list of such
-switches.
+`fixed` is Kafka 2.8 at inter.broker.protocol 2.6, which writes the ISR through ZooKeeper, with the fix of every known bug,
+including those that the checker found. A bug is a different value of one decision of `k` (or one more rule); an era is a list of
+such switches.
 """
 
 from __future__ import annotations
@@ -40,41 +40,41 @@ from kafka_spec.spec.table import Abstraction, BoundSet, Decision, Machine, Rule
 ABSTRACTIONS = (
     Abstraction(
         "one topic with one partition, whose assignment is the first brokers in ascending order",
-        "a controller handles partitions one by one, and no state is shared between them but the channels; reassignment, deletion "
-        "and added partitions come later, their rows stand in the tables and wait",
+        "a controller handles partitions one by one, and they share no state except the channels; reassignment, deletion and "
+        "added partitions are not modelled yet: their rows are in the tables and unused",
     ),
     Abstraction(
         "a crash ends the session at once",
-        "the time in which a dead broker is still registered is that before its crash: nobody reads what it does not send",
+        "a dead broker that is still registered is modelled as a live one that takes no steps before its crash",
     ),
     Abstraction(
-        "UpdateMetadata is sent when the live brokers change, ahead of the LeaderAndIsr of that event, and carries nothing else",
-        "brokers decide by its live brokers alone, and a repeated list changes nothing; an election names a leader of both lists",
+        "UpdateMetadata is sent when the live brokers change, before the LeaderAndIsr of that event, and carries nothing else",
+        "brokers use only its live brokers, and a repeated list changes nothing; an election names a leader of both lists",
     ),
     Abstraction(
         "a request that is in flight when its sender's process ends is lost",
-        "if it is processed later, so it could have been before the sender ended; a sender without a session keeps sending",
+        "a request that is processed later could have been processed before the crash; a sender without a session keeps sending",
     ),
     Abstraction(
-        "what a controller reads at the beginning of an event it reads at once",
-        "what changes between its reads is what the next event finds",
+        "a controller performs all reads at the beginning of an event in one step",
+        "a change between two of its reads is found by the next event",
     ),
     Abstraction(
-        "a controller without a session still reaches ZooKeeper with the writes of the event it is in",
-        "more than 2.8's client allows, so that the fence has to stop them",
+        "a controller without a session can still write to ZooKeeper until the end of its event",
+        "2.8's client does not allow this; so the checks of /controller_epoch alone must stop such writes",
     ),
     Abstraction(
-        "a read and the conditional write that repeats until it succeeds are one step",
-        "a success saw what it replaced; an ISR write, whose version was read long ago, is compared",
+        "a read and a conditional write that is repeated until it succeeds are one step",
+        "the successful write replaced the content that was read; an ISR write uses a version read earlier, which is compared",
     ),
     Abstraction(
-        "fetch, answer and append are one step of follower and leader, but for fetches that wait on the network",
-        "a leader learns a follower's end from its next fetch, so the high watermark rises as late here as the step that raises it",
+        "fetch, answer and append are one step of follower and leader, except for fetches that are delayed on the network",
+        "a leader learns a follower's log end from its next fetch; here the step that advances the high watermark may be as late",
     ),
-    Abstraction("after a restart the high watermark is 0", "its checkpoint may be as old as one likes; an older one is the worse"),
+    Abstraction("after a restart the high watermark is 0", "its checkpoint may be arbitrarily old; the oldest is the worst case"),
     Abstraction(
-        "a slow follower leaves the ISR within a bound; one whose process or fetcher has stopped leaves it without",
-        "time is not modelled: how slow is too slow is the environment's choice",
+        "removals of slow followers from the ISR are bounded; removals of followers whose process or fetcher stopped are not",
+        "time is not modelled: the environment decides when a follower counts as slow",
     ),
     Abstraction(
         "answers to requests, isNew, log directories, delete flags and the contents of metadata are left out",
@@ -92,23 +92,23 @@ DECISIONS: tuple[Decision, ...] = (
     Decision("broker_epoch_checked", Checked.YES, "brokers refuse requests for earlier registrations (2.2, KIP-380)"),
     Decision("bounces_noticed", Checked.YES, "controllers compare broker epochs, not only ids (2.2, KAFKA-7235)"),
     Decision("dead_replicas", DeadReplicas.TAKEN_OFFLINE, "what a new controller does with dead replicas"),
-    Decision("last_isr_member", LastIsrMember.KEPT, "what becomes of the last member of an ISR"),
+    Decision("last_isr_member", LastIsrMember.KEPT, "what happens to the last member of an ISR"),
     Decision("shrink_recipients", ShrinkRecipients.ALL_REPLICAS, "the recipients when a dead replica has left the ISR"),
     Decision("shutdown_recipients", ShutdownRecipients.LIVE_OR_STOPPING, "the recipients of an election in a shutdown"),
     Decision("offline_recipients", OfflineRecipients.LIVE_OR_STOPPING, "the recipients of an election for a dead leader"),
-    Decision("stop_replica_epoch", StopReplicaEpoch.AT_LEAST, "which leader epoch lets a StopReplica stop"),
-    Decision("bad_version", BadVersionHandling.READ_BACK, "what a leader does when its ISR write meets another version"),
-    Decision("isr_candidates_alive", Checked.YES, "a leader takes only alive brokers into the ISR (3.3)"),
+    Decision("stop_replica_epoch", StopReplicaEpoch.AT_LEAST, "which leader epochs of a StopReplica are accepted"),
+    Decision("bad_version", BadVersionHandling.READ_BACK, "what a leader does when its ISR write finds another version"),
+    Decision("isr_candidates_alive", Checked.YES, "a leader adds only live brokers to the ISR (3.3)"),
     Decision("election_after_removal", Checked.YES, "an election is tried again after dead replicas have left the ISR"),
     Decision("expired_sessions_read", Checked.NO, "a controller reads ZooKeeper after its session has expired"),
     Decision("join_needs_epoch_start", Checked.YES, "joining the ISR needs the start of the epoch (2.0.1, KAFKA-7128)"),
     Decision("fetches_fenced", Checked.YES, "a leader compares the follower's leader epoch (2.1, KIP-320)"),
     Decision("fetch_generation_checked", Checked.YES, "a leader compares the fetcher's broker epoch (KIP-903)"),
     Decision("truncation", Truncation.DIVERGENCE, "where a new follower truncates"),
-    Decision("follower_skip", FollowerSkip.SAME_EPOCH, "when a follower leaves log and fetcher alone"),
+    Decision("follower_skip", FollowerSkip.SAME_EPOCH, "when a follower keeps its log and its fetcher unchanged"),
     Decision("suffix_loss", SuffixLoss.OUTSIDE_ISR, "when a crash may lose the end of a log"),
 )
-"""Each as `fixed` decides it."""
+"""The decisions with their values in `fixed`."""
 
 NEEDS: Mapping[str, tuple[str, enum.IntEnum]] = {
     "ElectController": ("controller_election", ControllerElection.ONE_MULTI),
@@ -118,18 +118,18 @@ NEEDS: Mapping[str, tuple[str, enum.IntEnum]] = {
     "TruncateToLeader": ("truncation", Truncation.DIVERGENCE),
     "AdoptEpoch": ("epoch_watch", EpochWatch.ADOPTED),
 }
-"""Rules that belong to one way of deciding something: a version that decides otherwise cannot reach them."""
+"""Rules that need one value of a decision: a version with another value cannot reach them."""
 
 
 def unreachable(changed: Mapping[str, enum.IntEnum]) -> tuple[str, ...]:
-    """Return the rules that `fixed` with these decisions changed cannot reach."""
+    """Return the rules that `fixed` with these changed decisions cannot reach."""
     decided = {decision.name: decision.value for decision in DECISIONS} | dict(changed)
     return tuple(rule for rule, (decision, value) in NEEDS.items() if decided[decision] != value)
 
 
 FIXED = Spec(
     "control/fixed",
-    "Kafka 2.8 with the ISR in ZooKeeper, and the fix of every bug that is known",
+    "Kafka 2.8 with the ISR in ZooKeeper, and the fix of every known bug",
     World,
     rules=(*controller.RULES, *broker.RULES, *environment.RULES),
     properties=(*SAFETY, RECOVERS),
@@ -149,17 +149,17 @@ FIXED = Spec(
 
 
 def beginning_with(name: str, bound_sets: tuple[BoundSet, ...]) -> tuple[BoundSet, ...]:
-    """Return the bound sets with the named one first, which a check takes unless others are asked for."""
+    """Return the bound sets with the named one first, which is the default of a check."""
     (first,) = [bounds for bounds in bound_sets if bounds.name == name]
     return (first, *(bounds for bounds in bound_sets if bounds is not first))
 
 
 @dataclass(frozen=True)
 class Bug:
-    """A bug of Kafka as a switch: decisions set otherwise, or rules more.
+    """A bug of Kafka as a switch: other values of decisions, or additional rules.
 
-    `known_as` is its number in spec/control/known_bugs.py, None for what the checker found or the world does; `bounds` names the
-    bound set that shows it.
+    `known_as` is its number in spec/control/known_bugs.py, or None if the checker found it or a fault of hardware causes it;
+    `bounds` names the bound set that shows it.
     """
 
     name: str
@@ -170,7 +170,7 @@ class Bug:
     rules: tuple[Rule, ...] = ()
 
     def on(self, spec: Spec) -> Spec:
-        """Return the spec with this bug alone."""
+        """Return the spec with only this bug."""
         decided = {decision.name: decision.value for decision in spec.decisions} | dict(self.decisions)
         return spec.replacing(
             f"control/{self.name}",
@@ -185,14 +185,14 @@ class Bug:
 BUGS: tuple[Bug, ...] = (
     Bug(
         "KAFKA-532",
-        "brokers do not compare controller epochs: what a deposed controller still sends takes effect",
+        "brokers do not compare controller epochs: requests of a deposed controller take effect",
         1,
         "crash_and_expiry",
         {"controller_epoch_checked": Checked.NO},
     ),
     Bug(
         "KAFKA-1096",
-        "an old controller that sees /controller_epoch change goes on under the new epoch",
+        "an old controller that sees /controller_epoch change continues under the new epoch",
         2,
         "expiry",
         {"epoch_watch": EpochWatch.ADOPTED},
@@ -213,49 +213,49 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "KAFKA-6082-unconditional-delete",
-        "a controller that gives up deletes /controller, whoever it belongs to by now",
+        "a controller that gives up deletes /controller, even if another controller owns it by then",
         3,
         "failed_failover",
         {"giving_up": GivingUp.UNCONDITIONAL},
     ),
     Bug(
         "KAFKA-1188",
-        "only the leader is told that the ISR shrank and the leader epoch grew: the other followers stay an epoch behind",
+        "only the leader is sent the smaller ISR and the larger leader epoch: the other followers stay one epoch behind",
         4,
         "three_crash",
         {"shrink_recipients": ShrinkRecipients.LEADER_ONLY},
     ),
     Bug(
         "KAFKA-7235-unseen-bounce",
-        "controllers compare broker ids only: a broker that restarts fast enough is never told of its partitions",
+        "controllers compare broker ids only: a broker that restarts fast enough never receives its partitions",
         5,
         "bounce",
         {"bounces_noticed": Checked.NO},
     ),
     Bug(
         "KAFKA-7235-former-incarnation",
-        "brokers do not compare broker epochs: a request meant for the process before takes effect on this one",
+        "brokers do not compare broker epochs: a request for the previous process takes effect on the current one",
         5,
         "bounce_at_the_beginning",
         {"broker_epoch_checked": Checked.NO},
     ),
     Bug(
         "KAFKA-708",
-        "the last member of an ISR leaves it when its broker dies, and stays the leader",
+        "the last member of an ISR is removed from it when its broker dies, and stays the leader",
         8,
         "lone_replica",
         {"last_isr_member": LastIsrMember.DROPPED},
     ),
     Bug(
         "KAFKA-5083",
-        "the last member of an ISR leaves it when its broker dies, where unclean election is enabled",
+        "the last member of an ISR is removed from it when its broker dies, if unclean election is enabled",
         9,
         "lone_replica",
         {"last_isr_member": LastIsrMember.DROPPED_IF_UNCLEAN},
     ),
     Bug(
         "KAFKA-1382",
-        "a leader whose ISR write succeeded without an answer keeps the old version, and can write no more",
+        "a leader whose ISR write succeeded without an answer keeps the old version, and all its later writes fail",
         12,
         "lost_reply",
         {"bad_version": BadVersionHandling.SKIPPED},
@@ -269,7 +269,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "KAFKA-7482",
-        "a leader that shuts down is not told that it leads no more",
+        "a leader that shuts down is not informed that it no longer leads",
         39,
         "shutdown",
         {"shutdown_recipients": ShutdownRecipients.LIVE},
@@ -283,36 +283,36 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "last-replica-standing",
-        "the last member of the ISR crashes, loses what it had not flushed, and leads again: so in every Kafka with ZooKeeper",
+        "the last member of the ISR crashes, loses unflushed records, and leads again: in every Kafka version with ZooKeeper",
         None,
         "lone_lossy",
         {"suffix_loss": SuffixLoss.ANY},
     ),
     Bug(
         "tail-lost-in-isr",
-        "a leader crashes, loses a record that the other member of the ISR holds, and is back before it is missed: it still leads",
+        "a leader crashes, loses a record that the other ISR member holds, and restarts before this is noticed: it still leads",
         None,
         "lossy",
         {"suffix_loss": SuffixLoss.OTHERS_HOLD},
     ),
     Bug(
         "stopping-leader-not-told",
-        "a leader that shuts down is replaced when another broker fails or comes, and is not told: so in every Kafka",
+        "a leader that shuts down is replaced when another broker fails or starts, and is not informed: in every Kafka version",
         None,
         "leader_shuts_down",
         {"offline_recipients": OfflineRecipients.LIVE},
     ),
     Bug(
         "no-election-after-removal",
-        "a leader that is taken for dead adds a live replica to the ISR after the election and before its own removal: "
-        "nobody is elected from it, so in every Kafka",
+        "a leader that is considered dead adds a live replica to the ISR after the election and before its own removal: "
+        "that replica is not elected; in every Kafka version",
         None,
         "expired_leader",
         {"election_after_removal": Checked.NO},
     ),
     Bug(
         "expired-session-reads",
-        "an old controller without a session learns of a broker that has just started, which believes it: "
+        "an old controller without a session reads that a broker has just started, and that broker accepts its requests: "
         "the client library opened a new session for the read",
         None,
         "expired_leader",
@@ -320,7 +320,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "KAFKA-9539",
-        "a StopReplica has no leader epoch: an old one stops a replica that was started since",
+        "a StopReplica has no leader epoch: an old one stops a replica that was started again since",
         6,
         "leader_shuts_down",
         {"stop_replica_epoch": StopReplicaEpoch.NONE},
@@ -341,7 +341,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "KAFKA-7164",
-        "a follower that truncates to its high watermark does not, where the leader's id is the same as before",
+        "a follower that should truncate to its high watermark does not, if the leader's id is the same as before",
         15,
         "old_epochs",
         {"truncation": Truncation.HIGH_WATERMARK, "follower_skip": FollowerSkip.SAME_LEADER},
@@ -362,7 +362,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "isr-candidate-not-alive",
-        "a leader takes a broker into the ISR that its metadata cache holds for dead: up to 3.2",
+        "a leader adds a broker to the ISR that its metadata cache does not list as alive: up to 3.2",
         None,
         "expired_leader",
         {"isr_candidates_alive": Checked.NO},
@@ -375,13 +375,13 @@ BUGS: tuple[Bug, ...] = (
         rules=(environment.LOSE_REQUEST,),
     ),
 )
-"""What `fixed` and one switch must show."""
+"""The bugs that a check of `fixed` with one switch must show."""
 
 BUG = {bug.name: bug for bug in BUGS}
 
 BREAKS_NOTHING = ("KAFKA-9539", "KAFKA-13972", "KAFKA-7395", "isr-candidate-not-alive")
-"""Switches that break no promise by themselves at the bounds tried: the first two need reassignment or deletion, the third a third
-replica and more leader epochs (spec/replication has it), the fourth only shortens what the controller repairs."""
+"""Switches that alone violate no property at the bounds tried: the first two need reassignment or deletion, the third a third
+replica and more leader epochs (spec/replication has it), the fourth only shortens a state that the controller repairs."""
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Eras
@@ -397,7 +397,7 @@ REACHED = dataclasses.replace(
 
 OLD_LEADER_WITHOUT_SUCCESSOR = FIXED.replacing(
     "control/old-leader-without-successor",
-    "a claim that no Kafka keeps: who led must stop, though the partition has no leader now",
+    "a claim that no Kafka version keeps: a former leader stops leading although the partition has no leader",
     properties=(OLD_LEADERS_STOP,),
     bound_sets=beginning_with("crash_and_expiry", FIXED.bound_sets),
 )
@@ -425,7 +425,7 @@ IN_0_10 = (
     "no-election-after-removal",
     "expired-session-reads",
 )
-"""The switches of 0.10.2. KIP-279's flaw is that of a later truncation: here everything above the high watermark goes."""
+"""The switches of 0.10.2. KIP-279 is a flaw of a later truncation; 0.10.2 drops everything above the high watermark."""
 
 
 def era(name: str, says: str, bugs: tuple[str, ...], machines: tuple[Machine, ...] = ()) -> Spec:

@@ -1,7 +1,7 @@
-"""The record of Kafka's known bugs in the control plane and in replication: which era has each, and what a model lacks to show it.
+"""Kafka's known bugs in the control plane and in replication: which era has each, and what the model lacks to show it.
 
-Knows no model. `Bug.known_as` of spec/control/eras.py is a number of this record, and the switches of an era are its column; tests
-compare both. Numbers that are missing here are bugs outside of what this project models.
+Independent of the model. `Bug.known_as` in spec/control/eras.py is a number of this list, and the switches of an era are its
+column; tests compare both. Missing numbers are bugs outside the scope of this project.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Presence: TypeAlias = Literal["yes", "no", "n/a"]
-"""Whether an era has the bug; n/a where it has not got what the bug is in."""
+"""Whether an era has the bug; n/a if the era lacks the feature that has the bug."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ KNOWN_BUGS: tuple[KnownBug, ...] = (
     KnownBug(18, "yes", "no", ("KAFKA-7395",)),
     KnownBug(19, "n/a", "no", ("KAFKA-7786",), "fetch details: an answer that comes late"),
     KnownBug(22, "n/a", "no", ("KAFKA-8400",), "fetch details: a read that fails"),
-    KnownBug(23, "n/a", "no", ("KAFKA-10301",), "fetch details: steps inside of becoming leader"),
+    KnownBug(23, "n/a", "no", ("KAFKA-10301",), "fetch details: the single steps of becoming leader"),
     KnownBug(25, "n/a", "yes", ("KAFKA-13091",), "AlterIsr: the ISR changes after the shrink was sent"),
     KnownBug(26, "n/a", "yes", ("KAFKA-12751", "KAFKA-12686"), "AlterIsr: changes in flight"),  # 2.8 has its second half
     KnownBug(28, "yes", "yes", ("KAFKA-14617",)),
-    KnownBug(30, "n/a", "n/a", ("KAFKA-15021",), "fetch details: who holds the high watermark back"),
+    KnownBug(30, "n/a", "n/a", ("KAFKA-15021",), "fetch details: which followers hold back the high watermark"),
     KnownBug(31, "yes", "no", ("KAFKA-3143",)),
     KnownBug(32, "yes", "no", ("KAFKA-6650",), "topic deletion"),
     KnownBug(33, "yes", "no", ("KAFKA-6612",), "topic deletion"),
@@ -66,8 +66,8 @@ KNOWN_BUGS: tuple[KnownBug, ...] = (
         "yes",
         "no",
         ("KAFKA-1387", "KAFKA-7165"),
-        "an ephemeral node of one's own old session: here a session's nodes go before the next one opens",
+        "an ephemeral node of the broker's own old session: in the model, a session's nodes are deleted before the next one opens",
     ),
     KnownBug(42, "no", "no", ("KAFKA-1738",)),
 )
-"""All that were found in Kafka's history, in the order of their numbers."""
+"""The bugs found in Kafka's history, ordered by number."""

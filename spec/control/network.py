@@ -1,7 +1,7 @@
-"""Requests of controllers to brokers: what is sent, and what waits. Which requests a broker refuses stands in spec/gates.py.
+"""Requests of controllers to brokers: how they are sent and queued. Which requests a broker refuses is in spec/gates.py.
 
 One FIFO channel for each controller and broker. The first request is in flight; after a lost connection it is sent again, so it
-may be processed twice. Only the removal of the broker discards what waits.
+may be processed twice. Waiting requests are discarded only when the broker is removed.
 
 Source: Kafka 2.8 ControllerChannelManager.scala.
 """
@@ -14,9 +14,9 @@ from kafka_spec.spec.table import Constants
 
 
 def connected(s: World, controller: int) -> BrokerSet:
-    """Return the brokers that the controller has a channel to: those it takes for live, without those that it has found gone.
+    """Return the brokers that the controller has a channel to: those it considers live, except those it has found missing.
 
-    A broker that bounced has a new channel, but what is sent to it before it is taken for live again carries its old epoch.
+    A broker that bounced has a new channel, but requests carry its old epoch until the controller has processed its restart.
     """
     context = s.controllers[controller].context
     return context.live & ~context.failed & ~context.bounced
@@ -47,7 +47,7 @@ def send_leader_and_isr_to_all(s: World, k: Constants, controller: int, brokers:
 
 
 def send_update_metadata(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
-    """Tell each broker of the set which brokers are alive."""
+    """Send the list of live brokers to each broker of the set."""
     context = s.controllers[controller].context
     for broker in range(k.brokers):
         if contains(brokers & connected(s, controller), broker) == 1:
@@ -61,7 +61,7 @@ def send_update_metadata(s: World, k: Constants, controller: int, brokers: Broke
 
 
 def send_stop_replica_to(s: World, controller: int, broker: int) -> None:
-    """Ask a broker to stop its replica; the leader epoch is the cached one, as it is now."""
+    """Send a broker a StopReplica with the currently cached leader epoch."""
     context = s.controllers[controller].context
     if contains(connected(s, controller), broker) == 1:
         append(
@@ -74,7 +74,7 @@ def send_stop_replica_to(s: World, controller: int, broker: int) -> None:
 
 
 def discard_channels(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
-    """Close the connections to the brokers of the set, and drop what waits for them, the request in flight included."""
+    """Close the connections to the brokers of the set, and drop their requests, including the one in flight."""
     for broker in range(k.brokers):
         if contains(brokers, broker) == 1:
             s.controllers[controller].channels[broker].repeats = 0

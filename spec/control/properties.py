@@ -1,7 +1,7 @@
-"""What the control plane promises, as predicates over states and steps, and the goals that an exploration must reach.
+"""The properties of the control plane, as predicates over states and steps, and the goals that an exploration must reach.
 
-The same claims are made of every era; which of them an era keeps is what the checks find out. The names in capitals among the
-sources are those of the list of known bugs: NOSTALE, ONEWRITER, ISRNE, ISRLIVE, COMMITTED, LOGMATCH, HWMONO, CONVERGE.
+The same properties are checked for every era. The sources' names in capitals are those of the list of known bugs: NOSTALE,
+ONEWRITER, ISRNE, ISRLIVE, COMMITTED, LOGMATCH, HWMONO, CONVERGE.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def an_epoch_changes(before: World, after: World, k: Constants) -> bool:
 
 
 def epochs_never_go_back(before: World, after: World, k: Constants) -> bool:
-    """Leader epoch and controller epoch grow, in ZooKeeper, and on a broker while its registration is the same."""
+    """Leader epoch and controller epoch never decrease, in ZooKeeper and, during one registration, on a broker."""
     if after.zookeeper.controller_epoch < before.zookeeper.controller_epoch:
         return False
     if after.zookeeper.partition.leader_epoch < before.zookeeper.partition.leader_epoch:
@@ -71,17 +71,17 @@ def epochs_never_go_back(before: World, after: World, k: Constants) -> bool:
 
 
 def the_leader_changes(before: World, after: World) -> bool:
-    """ZooKeeper gets another leader, or loses the one it has."""
+    """The leader in ZooKeeper changes, or is removed."""
     return before.zookeeper.partition.leader != after.zookeeper.partition.leader
 
 
 def the_leader_epoch_grows(before: World, after: World) -> bool:
-    """ZooKeeper gets a larger leader epoch."""
+    """The leader epoch in ZooKeeper grows."""
     return before.zookeeper.partition.leader_epoch < after.zookeeper.partition.leader_epoch
 
 
 def a_request_is_stale(s: World, k: Constants) -> bool:
-    """A request waits for a broker that runs though its generation is over, or has taken effect so."""
+    """An outdated request waits for a broker that runs, or has taken effect."""
     for broker in range(k.brokers):
         if s.brokers[broker].stale != Stale.NOTHING:
             return True
@@ -92,7 +92,7 @@ def a_request_is_stale(s: World, k: Constants) -> bool:
 
 
 def no_stale_request_takes_effect(s: World, k: Constants) -> bool:
-    """No broker has believed a request whose generation was over."""
+    """No outdated request has taken effect on a broker."""
     for broker in range(k.brokers):
         if s.brokers[broker].stale != Stale.NOTHING:
             return False
@@ -114,18 +114,18 @@ def writer_is_the_newest_controller(before: World, after: World) -> bool:
 
 
 def holder_has_an_epoch(s: World) -> bool:
-    """Somebody holds /controller, and has an epoch."""
+    """A broker holds /controller, and has an epoch."""
     holder = s.zookeeper.controller
     return holder != NONE and s.controllers[holder].life != STANDBY and s.controllers[holder].life != ELECTING
 
 
 def holder_has_newest_epoch(s: World) -> bool:
-    """Who holds /controller has the newest controller epoch."""
+    """The holder of /controller has the newest controller epoch."""
     return s.controllers[s.zookeeper.controller].epoch == s.zookeeper.controller_epoch
 
 
 def two_have_controller_epochs(s: World, k: Constants) -> bool:
-    """Two brokers work under controller epochs."""
+    """Two brokers act as controllers."""
     controllers = 0
     for controller in range(k.brokers):
         if s.controllers[controller].epoch != 0:
@@ -134,7 +134,7 @@ def two_have_controller_epochs(s: World, k: Constants) -> bool:
 
 
 def one_controller_in_each_epoch(s: World, k: Constants) -> bool:
-    """No two controllers work under the same controller epoch."""
+    """No two controllers have the same controller epoch."""
     for one in range(k.brokers):
         for other in range(one):
             if s.controllers[one].epoch == s.controllers[other].epoch and s.controllers[one].epoch != 0:
@@ -143,12 +143,12 @@ def one_controller_in_each_epoch(s: World, k: Constants) -> bool:
 
 
 def holder_loses_its_znode(before: World, after: World) -> bool:
-    """Who held /controller holds it no more."""
+    """The holder of /controller loses it."""
     return before.zookeeper.controller != NONE and after.zookeeper.controller != before.zookeeper.controller
 
 
 def holder_is_gone_or_gives_up(before: World, after: World) -> bool:
-    """The session of who held /controller is over, or it is no controller any more."""
+    """The former holder's session has ended, or it has resigned."""
     holder = before.zookeeper.controller
     return (
         after.brokers[holder].has_session == 0 or after.controllers[holder].life == STANDBY or holder_bounced(before, after, holder)
@@ -156,7 +156,7 @@ def holder_is_gone_or_gives_up(before: World, after: World) -> bool:
 
 
 def holder_bounced(before: World, after: World, holder: int) -> bool:
-    """The holder's process ended and began again."""
+    """The holder's process ended and was restarted."""
     return before.zookeeper.broker_epochs[holder] != after.zookeeper.broker_epochs[holder]
 
 
@@ -202,12 +202,12 @@ def isr_is_assigned(s: World) -> bool:
 
 
 def somebody_was_removed(s: World) -> bool:
-    """Some broker was taken out of the ISR as dead, and has not registered since."""
+    """Some broker was removed from the ISR as dead, and has not registered since."""
     return s.notes.removed != 0
 
 
 def the_dead_stay_out_of_the_isr(s: World) -> bool:
-    """Who was taken out of the ISR as dead is not in it again unless it has registered."""
+    """A broker that was removed from the ISR as dead is not in it again unless it has registered."""
     return s.zookeeper.partition.isr & s.notes.removed == 0
 
 
@@ -216,7 +216,7 @@ def the_dead_stay_out_of_the_isr(s: World) -> bool:
 
 
 def a_leader_has_to_hold_records(s: World, k: Constants) -> bool:
-    """A record is committed, and somebody leads under the newest leader epoch."""
+    """A record is committed, and a replica leads under the newest leader epoch."""
     for broker in range(k.brokers):
         replica = s.brokers[broker].replica
         if replica.role == Role.LEADER and replica.leader_epoch == s.zookeeper.partition.leader_epoch:
@@ -225,7 +225,7 @@ def a_leader_has_to_hold_records(s: World, k: Constants) -> bool:
 
 
 def leaders_hold_what_is_committed(s: World, k: Constants) -> bool:
-    """Who leads under the newest leader epoch holds all that was committed."""
+    """A replica that leads under the newest leader epoch holds all committed records."""
     for broker in range(k.brokers):
         replica = s.brokers[broker].replica
         if replica.role == Role.LEADER and replica.leader_epoch == s.zookeeper.partition.leader_epoch:
@@ -265,7 +265,7 @@ def a_high_watermark_is_above_zero(before: World, after: World, k: Constants) ->
 
 
 def high_watermarks_of_leaders_grow(before: World, after: World, k: Constants) -> bool:
-    """A leader's high watermark never goes back within its leader epoch, and never passes its log."""
+    """A leader's high watermark never decreases within its leader epoch, and never exceeds the end of its log."""
     for broker in range(k.brokers):
         old = before.brokers[broker].replica
         new = after.brokers[broker].replica
@@ -278,7 +278,7 @@ def high_watermarks_of_leaders_grow(before: World, after: World, k: Constants) -
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Quiet, and what must be true then
+# Quiet states, and what must be true in them
 
 
 def nothing_waits(s: World, k: Constants) -> bool:
@@ -291,7 +291,7 @@ def nothing_waits(s: World, k: Constants) -> bool:
 
 
 def only_the_holder_controls(s: World, k: Constants) -> bool:
-    """Nobody works as a controller but the holder of /controller, and no running broker is without a session."""
+    """Only the holder of /controller acts as a controller, and every running broker has a session."""
     for broker in range(k.brokers):
         if s.controllers[broker].life != STANDBY and s.zookeeper.controller != broker:
             return False
@@ -301,7 +301,7 @@ def only_the_holder_controls(s: World, k: Constants) -> bool:
 
 
 def is_quiet(s: World, k: Constants) -> bool:
-    """The controller is between events and has none pending, nothing is on its way, and nobody else takes part."""
+    """The controller is idle with no event pending, no request is on its way, and no other broker acts as a controller."""
     holder = s.zookeeper.controller
     if holder == NONE or s.controllers[holder].life != ACTIVE or s.controllers[holder].step != Step.IDLE:
         return False
@@ -320,7 +320,7 @@ def settled_members(s: World, k: Constants) -> int:
 
 
 def leader_is_registered_or_none_can_be(s: World, k: Constants) -> bool:
-    """The leader in ZooKeeper is registered; or there is none, and no member of the ISR is up."""
+    """The leader in ZooKeeper is registered; or there is no leader, and no member of the ISR is up."""
     state = s.zookeeper.partition
     if state.leader_epoch == NO_EPOCH:
         return settled_members(s, k) == 0
@@ -357,17 +357,17 @@ def topic_exists(s: World) -> bool:
 
 
 def a_topic_is_quiet(s: World, k: Constants) -> bool:
-    """The topic exists, and all is quiet."""
+    """The topic exists, and the state is quiet."""
     return topic_exists(s) and is_quiet(s, k)
 
 
 def a_leader_is_quiet(s: World, k: Constants) -> bool:
-    """There is a leader, and all is quiet."""
+    """There is a leader, and the state is quiet."""
     return there_is_a_leader(s) and is_quiet(s, k)
 
 
 def nobody_runs(s: World, k: Constants) -> bool:
-    """No broker runs, so nothing can happen by itself."""
+    """No broker runs, so no protocol step is possible."""
     for broker in range(k.brokers):
         if s.brokers[broker].life != Life.DOWN:
             return False
@@ -375,7 +375,7 @@ def nobody_runs(s: World, k: Constants) -> bool:
 
 
 def is_recovered(s: World, k: Constants) -> bool:
-    """All is quiet, everybody knows leader and epoch, and the ISR is all replicas that are up; or nobody runs."""
+    """The state is quiet, all brokers know leader and epoch, and the ISR is all replicas that are up; or no broker runs."""
     if nobody_runs(s, k):
         return True
     if not is_quiet(s, k):
@@ -395,7 +395,7 @@ def is_recovered(s: World, k: Constants) -> bool:
 
 
 def a_partition_is(s: World, k: Constants, state: int) -> bool:
-    """Some controller takes the partition for this."""
+    """Some controller has the partition in this state."""
     for controller in range(k.brokers):
         if s.controllers[controller].partition == state:
             return True
@@ -403,7 +403,7 @@ def a_partition_is(s: World, k: Constants, state: int) -> bool:
 
 
 def a_replica_is(s: World, k: Constants, state: int) -> bool:
-    """Some controller takes some replica for this."""
+    """Some controller has some replica in this state."""
     for controller in range(k.brokers):
         for replica in range(k.brokers):
             if s.controllers[controller].replicas[replica] == state:
@@ -412,7 +412,7 @@ def a_replica_is(s: World, k: Constants, state: int) -> bool:
 
 
 def a_controller_is(s: World, k: Constants, state: int) -> bool:
-    """Some broker is this as a controller."""
+    """Some broker's controller is in this state."""
     for controller in range(k.brokers):
         if s.controllers[controller].life == state:
             return True
@@ -420,32 +420,32 @@ def a_controller_is(s: World, k: Constants, state: int) -> bool:
 
 
 def a_partition_is_new(s: World, k: Constants) -> bool:
-    """Some controller takes the partition for new."""
+    """Some controller has the partition as new."""
     return a_partition_is(s, k, PartitionState.NEW)
 
 
 def a_partition_is_online(s: World, k: Constants) -> bool:
-    """Some controller takes the partition for online."""
+    """Some controller has the partition as online."""
     return a_partition_is(s, k, PartitionState.ONLINE)
 
 
 def a_partition_is_offline(s: World, k: Constants) -> bool:
-    """Some controller takes the partition for offline."""
+    """Some controller has the partition as offline."""
     return a_partition_is(s, k, PartitionState.OFFLINE)
 
 
 def a_replica_is_new(s: World, k: Constants) -> bool:
-    """Some controller takes a replica for new."""
+    """Some controller has a replica as new."""
     return a_replica_is(s, k, ReplicaState.NEW)
 
 
 def a_replica_is_online(s: World, k: Constants) -> bool:
-    """Some controller takes a replica for online."""
+    """Some controller has a replica as online."""
     return a_replica_is(s, k, ReplicaState.ONLINE)
 
 
 def a_replica_is_offline(s: World, k: Constants) -> bool:
-    """Some controller takes a replica for offline."""
+    """Some controller has a replica as offline."""
     return a_replica_is(s, k, ReplicaState.OFFLINE)
 
 
@@ -455,7 +455,7 @@ def a_dead_replica_is_seeded(s: World, k: Constants) -> bool:
 
 
 def a_controller_is_loading(s: World, k: Constants) -> bool:
-    """Some controller takes over."""
+    """Some controller is in its fail-over."""
     return a_controller_is(s, k, LOADING)
 
 
@@ -494,7 +494,7 @@ def an_election_was_unclean(s: World) -> bool:
 
 
 def a_zombie_is_fenced(s: World, k: Constants) -> bool:
-    """Some controller is about to write under an epoch that is over."""
+    """Some controller is about to write under an outdated epoch."""
     for controller in range(k.brokers):
         if controller_is_fenced(s, k, controller):
             return True
@@ -502,7 +502,7 @@ def a_zombie_is_fenced(s: World, k: Constants) -> bool:
 
 
 def a_bounce_is_noticed(s: World, k: Constants) -> bool:
-    """Some controller handles a broker that came back before it was missed."""
+    """Some controller handles a bounced broker."""
     for controller in range(k.brokers):
         if s.controllers[controller].context.rejoining != 0:
             return True
@@ -510,7 +510,7 @@ def a_bounce_is_noticed(s: World, k: Constants) -> bool:
 
 
 def all_is_quiet_after_a_fail_over(s: World, k: Constants) -> bool:
-    """All is quiet again under a second controller."""
+    """The state is quiet again under a second controller."""
     return s.zookeeper.controller_epoch > 1 and topic_exists(s) and is_quiet(s, k)
 
 
@@ -534,14 +534,14 @@ SAFETY: tuple[Property, ...] = (
     step_invariant(
         "EpochsNeverGoBack",
         epochs_never_go_back,
-        "leader epoch and controller epoch never go back, in ZooKeeper and on a broker within one registration",
+        "leader epoch and controller epoch never decrease, in ZooKeeper and on a broker within one registration",
         "ONEWRITER; Kafka 2.8 ReplicaManager.becomeLeaderOrFollower",
         when=an_epoch_changes,
     ),
     step_invariant(
         "LeaderChangesWithItsEpoch",
         the_leader_epoch_grows,
-        "another leader in ZooKeeper comes with a larger leader epoch",
+        "a change of the leader in ZooKeeper comes with a larger leader epoch",
         "Kafka 2.8 LeaderAndIsr.newLeader",
         when=the_leader_changes,
     ),
@@ -570,14 +570,14 @@ SAFETY: tuple[Property, ...] = (
     invariant(
         "OneControllerInEachEpoch",
         one_controller_in_each_epoch,
-        "no two controllers work under the same controller epoch",
+        "no two controllers have the same controller epoch",
         "ONEWRITER: KAFKA-1096",
         when=two_have_controller_epochs,
     ),
     step_invariant(
         "ControllerKeepsItsZnode",
         holder_is_gone_or_gives_up,
-        "/controller goes only with its holder's session, or when its holder gives it up",
+        "/controller is deleted only with its holder's session, or by its holder",
         "ONEWRITER: KAFKA-6082, resignation",
         when=holder_loses_its_znode,
     ),
@@ -591,7 +591,7 @@ SAFETY: tuple[Property, ...] = (
     invariant(
         "LeaderInIsr",
         leader_is_in_isr,
-        "the leader is in the ISR, or there is none",
+        "the leader is in the ISR, or there is no leader",
         "ISRNE: KAFKA-708",
         when=there_is_a_leader,
     ),
@@ -612,14 +612,14 @@ SAFETY: tuple[Property, ...] = (
     invariant(
         "DeadStayOutOfIsr",
         the_dead_stay_out_of_the_isr,
-        "a broker that a controller took out of the ISR as dead is not in it again unless it registered again",
+        "a broker that a controller removed from the ISR as dead is not in it again unless it has registered again",
         "ISRLIVE",
         when=somebody_was_removed,
     ),
     invariant(
         "Committed",
         leaders_hold_what_is_committed,
-        "who leads under the newest leader epoch holds all that was committed",
+        "the replica that leads under the newest leader epoch holds all committed records",
         "COMMITTED: KIP-101, KAFKA-14617",
         when=a_leader_has_to_hold_records,
     ),
@@ -633,52 +633,52 @@ SAFETY: tuple[Property, ...] = (
     step_invariant(
         "HighWatermarkGrows",
         high_watermarks_of_leaders_grow,
-        "a leader's high watermark never goes back within its leader epoch, and never passes the end of its log",
+        "a leader's high watermark never decreases within its leader epoch, and never exceeds the end of its log",
         "HWMONO",
         when=a_high_watermark_is_above_zero,
     ),
     invariant(
         "QuietLeaderIsRegistered",
         leader_is_registered_or_none_can_be,
-        "when all is quiet the leader is registered; or there is none, and no member of the ISR is up",
+        "in quiet states the leader is registered; or there is no leader, and no member of the ISR is up",
         "CONVERGE: KAFKA-3143, KAFKA-7235",
         when=a_topic_is_quiet,
     ),
     invariant(
         "QuietReplicasKnowTheEpoch",
         replicas_know_the_epoch,
-        "when all is quiet every assigned replica that is up has applied the newest leader epoch, and its fetcher runs",
+        "in quiet states every assigned replica that is up has applied the newest leader epoch, and its fetcher runs",
         "CONVERGE: KAFKA-1188, KAFKA-7235",
         when=a_leader_is_quiet,
     ),
     invariant(
         "QuietLeadersAreOfNewestEpoch",
         nobody_leads_at_an_older_epoch,
-        "when all is quiet and there is a leader, nobody leads under an older leader epoch: a demoted leader, in controlled "
-        "shutdown too, was told",
+        "in quiet states with a leader, no replica leads under an older leader epoch: a demoted leader was informed, also in "
+        "a controlled shutdown",
         "CONVERGE: KAFKA-7482",
         when=a_leader_is_quiet,
     ),
 )
-"""What must never be otherwise."""
+"""The invariants and step invariants."""
 
 OLD_LEADERS_STOP = invariant(
     "OldLeadersStop",
     nobody_leads_at_an_older_epoch,
-    "when all is quiet nobody leads under an older leader epoch, not even while the partition has no leader",
-    "a claim that no Kafka keeps: a LeaderAndIsr without a leader changes nothing on a broker",
+    "in quiet states no replica leads under an older leader epoch, not even while the partition has no leader",
+    "a claim that no Kafka version keeps: a LeaderAndIsr without a leader changes nothing on a broker",
     when=is_quiet,
 )
-"""Stricter than what Kafka promises; no part of `fixed`."""
+"""Stricter than Kafka; not a property of `fixed`."""
 
 RECOVERS = recoverable(
     "Recovers",
     is_recovered,
-    "the protocol alone finds a way back: the leader is registered, or none can be; every replica that is up has applied the "
-    "newest leader epoch and fetches; the ISR is all of them; nobody leads at an older epoch",
+    "protocol steps alone can reach recovery: the leader is registered, or no replica can lead; every replica that is up has "
+    "applied the newest leader epoch and fetches; the ISR is all of them; no replica leads under an older epoch",
     "CONVERGE",
 )
-"""What must always be possible again."""
+"""Goals that protocol steps must be able to reach from every state."""
 
 GOALS: tuple[Property, ...] = (
     reachable("PartitionNew", a_partition_is_new, "a partition is new", "goal"),
@@ -688,16 +688,16 @@ GOALS: tuple[Property, ...] = (
     reachable("ReplicaOnline", a_replica_is_online, "a replica is online", "goal"),
     reachable("ReplicaOffline", a_replica_is_offline, "a replica is offline", "goal"),
     reachable("DeadReplicaSeeded", a_dead_replica_is_seeded, "a fail-over seeds a dead replica", "goal"),
-    reachable("ControllerLoading", a_controller_is_loading, "a controller takes over", "goal"),
+    reachable("ControllerLoading", a_controller_is_loading, "a controller is in its fail-over", "goal"),
     reachable("ControllerActive", a_controller_is_active, "a controller handles events", "goal"),
     reachable("ReplicaLeads", a_replica_leads, "a replica leads", "goal"),
     reachable("ReplicaFollows", a_replica_follows, "a replica follows", "goal"),
     reachable("CleanElection", a_second_leader_was_elected, "a second leader is elected from the ISR", "goal"),
     reachable("UncleanElection", an_election_was_unclean, "a leader is elected from outside the ISR", "goal"),
-    reachable("ZombieFenced", a_zombie_is_fenced, "a controller whose epoch is over is about to write, and is refused", "goal"),
+    reachable("ZombieFenced", a_zombie_is_fenced, "a controller with an outdated epoch is about to write, and is refused", "goal"),
     reachable("BounceNoticed", a_bounce_is_noticed, "a controller handles a bounce", "goal"),
-    reachable("QuietAgain", all_is_quiet_after_a_fail_over, "all is quiet again under another controller", "goal"),
+    reachable("QuietAgain", all_is_quiet_after_a_fail_over, "the state is quiet again under another controller", "goal"),
     reachable("TwoControllers", two_believe_to_control, "two brokers believe that they are the controller", "goal"),
     reachable("TwoLeaders", two_believe_to_lead, "two replicas believe that they lead, under different epochs", "goal"),
 )
-"""What an exploration must reach, or it has proved little."""
+"""Goals that an exploration must reach; otherwise its verdicts say little."""

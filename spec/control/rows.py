@@ -1,7 +1,7 @@
-"""What the names of guards and effects in the two tables mean in the control plane's model: one function for each name.
+"""The functions of the guard and effect names of the two tables in the control plane's model: one function for each name.
 
-The implementation binds the same names to methods (impl/machine.py). A name that stands in a row and not here is an error where
-a spec is stated; a function that stands here and in no row is found by a test.
+The implementation binds the same names to methods (impl/machine.py). A name of a row without a function here is an error when a
+spec is declared; a test finds functions here that no row names.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ EFFECTS = (
 )
 
 FUNCTIONS: Mapping[str, Function] = {function.__name__: function for function in (*GUARDS, *EFFECTS)}
-"""Guards and effects by the names that rows have for them."""
+"""Guards and effects by their names in the rows."""
 
 
 def bound_to(machine: Machine) -> Machine:

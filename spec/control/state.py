@@ -1,12 +1,11 @@
-"""The world of the control plane, declared once: ZooKeeper, controllers with their channels, brokers with their replicas.
+"""The state of the control plane: ZooKeeper, controllers with their channels, brokers with their replicas.
 
-Knows no rule. One topic with one partition: its replicas are the first `replicas` of the brokers, in ascending order, so broker 0
-is preferred; the other brokers can only be controllers. Field names are Kafka's where Kafka has one.
+There is one topic with one partition. Its replicas are the first `replicas` of the brokers, in ascending order, so broker 0 is
+preferred; the other brokers can only be controllers. Field names are Kafka's where Kafka has one.
 
-What is left out of the bytes. A data version that moves with what it guards needs no field: /controller_epoch is written once for
-each epoch. A watch that makes its handler read again needs none: it is pending while the controller's context differs from
-ZooKeeper. The creation id of a broker's registration (czxid) is compared only with that of the same broker, so it counts
-registrations.
+Some values need no field. The data version of /controller_epoch changes exactly when its content does. A watch whose handler
+reads again is pending while the controller's context differs from ZooKeeper. The creation id of a broker's registration (czxid)
+is compared only with that of the same broker, so it counts registrations.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from kafka_spec.spec.replica import ReplicaState
 from kafka_spec.spec.table import Machine, Row
 
 BROKERS = Bound("brokers", 1, 4, "brokers, each of which can become the controller")
-REPLICAS = Bound("replicas", 1, 4, "brokers that hold the partition, the first ones; not more than there are brokers")
+REPLICAS = Bound("replicas", 1, 4, "brokers that hold the partition: the first ones; at most the number of brokers")
 RECORDS = Bound("records", 0, 3, "records that clients write")
 CHANNEL_DEPTH = Bound("channel_depth", 1, 20, "requests that wait in the channel of one controller to one broker")
 
@@ -50,19 +49,19 @@ LEADER_EPOCHS = Range(-1, 31)
 VERSIONS = Range(0, 31)
 BROKER_EPOCHS = Range(0, 15)
 OFFSETS = Range(0, RECORDS)
-"""Epochs and versions are limited by the faults that bounds allow; that they stay below these numbers is a claim."""
+"""Bounds on faults limit epochs and versions. A state that would exceed these numbers is reported as an error."""
 
 NO_EPOCH = -1
-"""The leader epoch of a replica that was told of none, and of a state znode that is not there."""
+"""The leader epoch of a replica that has received none, and of a state znode that does not exist."""
 
 
 class ControllerState(enum.IntEnum):
     """The life of a broker as controller."""
 
     STANDBY = 0
-    """Another is the controller, or none is."""
+    """Another broker is the controller, or none is."""
     ELECTING = 1
-    """It has created /controller and not yet its epoch: a state of 0.10 alone."""
+    """It has created /controller and has not written its epoch yet: only in 0.10."""
     LOADING = 2
     """It has its epoch and takes over: KafkaController.onControllerFailover."""
     ACTIVE = 3
@@ -70,10 +69,10 @@ class ControllerState(enum.IntEnum):
 
 
 class Role(enum.IntEnum):
-    """What a broker's replica of the partition is."""
+    """The role of a broker's replica of the partition."""
 
     NONE = 0
-    """Not hosted: the broker was told of no partition since it started."""
+    """Not hosted: the broker has received no LeaderAndIsr since it started."""
     FOLLOWER = 1
     LEADER = 2
     OFFLINE = 3
@@ -86,24 +85,24 @@ class Life(enum.IntEnum):
     UP = 0
     DOWN = 1
     STOPPING = 2
-    """It runs, and has asked the controller for a controlled shutdown."""
+    """It runs, and has requested a controlled shutdown."""
 
 
 class Step(enum.IntEnum):
-    """What a controller does next: the stage of its event that it stands at, between two ZooKeeper operations."""
+    """The next step of a controller's event, between two ZooKeeper operations."""
 
     IDLE = 0
     """No event is being handled."""
     READ = Stage.READ
     """Fail-over: read brokers, topic and partition state from ZooKeeper."""
     ELECT = Stage.ELECT
-    """Bring the partition online, if it is new or offline, or if an election was asked for."""
+    """Bring the partition online, if it is new or offline, or if an election was requested."""
     REMOVE = Stage.REMOVE
     """Take the replicas of `leaving` offline, one after the other."""
 
 
 class Kind(enum.IntEnum):
-    """What a controller asks of a broker."""
+    """The kinds of requests of a controller to a broker."""
 
     LEADER_AND_ISR = 0
     UPDATE_METADATA = 1
@@ -111,7 +110,7 @@ class Kind(enum.IntEnum):
 
 
 class Stale(enum.IntEnum):
-    """Which generation a request belonged to that took effect though it was over."""
+    """Which epoch of a request was outdated when the request took effect."""
 
     NOTHING = 0
     CONTROLLER_EPOCH = 1
@@ -133,7 +132,7 @@ class LogEntry:
 
 @dataclass
 class LeaderAndIsr:
-    """What a partition's state znode says, and what controllers keep of it. A leader epoch of -1: there is none."""
+    """The content of a partition's state znode, and a controller's cache of it. A leader epoch of -1: the znode does not exist."""
 
     leader: int = holds(BrokerOrNone(BROKERS))
     leader_epoch: int = holds(LEADER_EPOCHS)
@@ -146,16 +145,16 @@ class LeaderAndIsr:
 
 @dataclass
 class ZooKeeper:
-    """The znodes. Ephemeral ones go with the session of their owner, whether it notices or not."""
+    """The znodes. Ephemeral ones are deleted with the session of their owner, whether it notices or not."""
 
     controller: int = holds(BrokerOrNone(BROKERS))
-    """/controller, ephemeral: who is the controller."""
+    """/controller, ephemeral: the broker that is the controller."""
     controller_epoch: int = holds(CONTROLLER_EPOCHS)
     """/controller_epoch."""
     registered: BrokerSet = holds(SetOf(BROKERS))
-    """/brokers/ids, ephemeral: who is registered."""
+    """/brokers/ids, ephemeral: the registered brokers."""
     broker_epochs: list[int] = holds(PerBroker(BROKER_EPOCHS, BROKERS))
-    """The creation id of each broker's registration, the last one where it is not registered now."""
+    """The creation id of each broker's current or last registration."""
     assignment: list[int] = holds(Assignment(BROKERS))
     """/brokers/topics/T: the assigned replicas; empty while the topic does not exist."""
     partition: LeaderAndIsr = holds(LeaderAndIsr)
@@ -187,26 +186,26 @@ class Request:
     isr: BrokerSet = holds(SetOf(BROKERS))
     version: int = holds(VERSIONS)
     state_epoch: int = holds(CONTROLLER_EPOCHS)
-    """The epoch of the controller that wrote this state, which may be an earlier one than the sender."""
+    """The epoch of the controller that wrote this state; it may be earlier than the sender's."""
     live: BrokerSet = holds(SetOf(BROKERS))
-    """The brokers that are alive, of an UpdateMetadata."""
+    """In an UpdateMetadata: the live brokers."""
 
 
 @dataclass
 class Channel:
-    """What a controller has to send to one broker, in order; the first is in flight."""
+    """The requests of a controller to one broker, in order; the first is in flight."""
 
     requests: list[Request] = holds(Queue(Request, CHANNEL_DEPTH))
     repeats: int = holds(Flag())
-    """The connection is lost before the answer to the first: it will be sent once more."""
+    """The connection is lost before the answer to the first request, which will be sent once more."""
 
 
 @dataclass
 class Context:
-    """What an active controller knows, and the rest of the event that it handles."""
+    """The memory of an active controller, and the rest of the event that it handles."""
 
     live: BrokerSet = holds(SetOf(BROKERS))
-    """Registered brokers, as last read; those that are shutting down are among them."""
+    """Registered brokers, as last read, including those that are shutting down."""
     broker_epochs: list[int] = holds(PerBroker(BROKER_EPOCHS, BROKERS))
     stopping: BrokerSet = holds(SetOf(BROKERS))
     """Brokers that are shutting down (shuttingDownBrokerIds)."""
@@ -214,22 +213,22 @@ class Context:
     leadership: LeaderAndIsr = holds(LeaderAndIsr)
     """The cached state of the partition (partitionLeadershipInfo)."""
     strategy: int = holds(OneOf(Strategy))
-    """How to elect when the step is ELECT."""
+    """The election strategy of the step ELECT."""
     creating: int = holds(Flag())
-    """The partition is being created: its replicas go online after it."""
+    """The partition is being created: its replicas go online after the partition."""
     leaving: BrokerSet = holds(SetOf(BROKERS))
-    """Replicas to take offline when the step is REMOVE."""
+    """Replicas that the step REMOVE takes offline."""
     bounced: BrokerSet = holds(SetOf(BROKERS))
-    """Brokers that came back before they were missed: to be failed, and then started."""
+    """Brokers that restarted unnoticed: to be processed as failed, and then as started."""
     rejoining: BrokerSet = holds(SetOf(BROKERS))
-    """Bounced brokers that have been failed and are still to be started."""
+    """Bounced brokers that have been processed as failed, and not yet as started."""
     failed: BrokerSet = holds(SetOf(BROKERS))
-    """Brokers that died: still to be failed."""
+    """Brokers that died: to be processed as failed."""
 
 
 @dataclass
 class Controller:
-    """A broker as a controller: its life, its epoch, the machines it drives, its context, and its channels."""
+    """A broker as a controller: its life, its epoch, its state machines, its context, and its channels."""
 
     life: int = holds(StateOf(ControllerState, "Controller"))
     epoch: int = holds(CONTROLLER_EPOCHS)
@@ -246,47 +245,47 @@ class Controller:
 
 @dataclass
 class Replica:
-    """A broker's replica of the partition. Log and high watermark are on disk, the rest is forgotten when the process ends."""
+    """A broker's replica of the partition. Log and high watermark are on disk, the rest is lost when the process ends."""
 
     role: int = holds(StateOf(Role, "Role"))
     leader_epoch: int = holds(LEADER_EPOCHS)
     leader: int = holds(BrokerOrNone(BROKERS))
     isr: BrokerSet = holds(SetOf(BROKERS))
-    """Of a leader: the ISR as it knows it."""
+    """On a leader: its ISR."""
     version: int = holds(VERSIONS)
-    """Of a leader: the data version of the state znode as it knows it, with which it writes the ISR."""
+    """On a leader: the data version of the state znode that its ISR writes expect."""
     state_epoch: int = holds(CONTROLLER_EPOCHS)
-    """Of a leader: the controller epoch that it writes with the ISR."""
+    """On a leader: the controller epoch that it writes with the ISR."""
     epoch_start: int = holds(OFFSETS)
-    """Of a leader: where its log ended when it became the leader (leaderEpochStartOffset)."""
+    """On a leader: the end of its log when it became the leader (leaderEpochStartOffset)."""
     fetching: int = holds(Flag())
-    """Of a follower: its fetcher runs."""
+    """On a follower: its fetcher runs."""
     high_watermark: int = holds(OFFSETS)
     log: list[LogEntry] = holds(Bounded(LogEntry, RECORDS, "offset"))
 
 
 @dataclass
 class BrokerNode:
-    """A broker: its process, its session, what it has seen of controllers, its metadata cache, its replica."""
+    """A broker: its process, its session, the controller epoch it knows, its metadata cache, its replica."""
 
     life: int = holds(OneOf(Life))
     has_session: int = holds(Flag())
-    """Its ZooKeeper session lives. A broker that runs without one has not noticed yet."""
+    """Its ZooKeeper session lives. A broker that runs without a session has not noticed the expiry yet."""
     broker_epoch: int = holds(BROKER_EPOCHS)
     """The creation id of its registration, as it knows it."""
     controller_epoch: int = holds(CONTROLLER_EPOCHS)
-    """The newest controller epoch of any request it has taken."""
+    """The newest controller epoch of any request it has accepted."""
     alive: BrokerSet = holds(SetOf(BROKERS))
-    """The brokers that its metadata cache holds for alive."""
+    """The brokers that its metadata cache lists as alive."""
     replica: Replica = holds(Replica)
     stale: int = holds(OneOf(Stale))
-    """A note for the properties: the first request that took effect here though its generation was over."""
+    """For the properties: why the first outdated request that took effect here was outdated."""
 
 
 @message
 @dataclass
 class LateFetch:
-    """A fetch request that waits on the network, and may outlive the process that sent it."""
+    """A fetch request that is delayed on the network and may outlive the process that sent it."""
 
     follower: int = holds(Broker(BROKERS))
     end: int = holds(OFFSETS)
@@ -296,34 +295,34 @@ class LateFetch:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What happens from outside, within bounds
+# Actions of the environment, within bounds
 
 CRASHES = Bound("crashes", 0, 3, "processes that end and may be restarted")
 LOSSY_CRASHES = Bound("lossy_crashes", 0, 2, "machines that crash and lose the end of their log")
-BOUNCES = Bound("bounces", 0, 3, "processes that end and are back before anybody reads ZooKeeper")
+BOUNCES = Bound("bounces", 0, 3, "processes that end and restart before any controller reads ZooKeeper")
 EXPIRIES = Bound("expiries", 0, 3, "sessions that expire before their owner notices")
-REPEATS = Bound("repeats", 0, 2, "requests that are sent twice since the connection was lost before the answer")
-LATE_FETCHES = Bound("late_fetches", 0, 1, "fetch requests that wait on the network")
-LOST_REPLIES = Bound("lost_replies", 0, 1, "ISR writes whose answer is lost, so that the client library writes again")
-ISR_SHRINKS = Bound("isr_shrinks", 0, 3, "times that a leader takes a slow follower out of the ISR")
-CONTROLLED_SHUTDOWNS = Bound("controlled_shutdowns", 0, 2, "brokers that ask for a controlled shutdown")
-PREFERRED_ELECTIONS = Bound("preferred_elections", 0, 2, "preferred replica elections that operators ask for")
+REPEATS = Bound("repeats", 0, 2, "requests that are sent twice because the connection was lost before the answer")
+LATE_FETCHES = Bound("late_fetches", 0, 1, "fetch requests that are delayed on the network")
+LOST_REPLIES = Bound("lost_replies", 0, 1, "ISR writes whose answer is lost, so that the client library repeats the write")
+ISR_SHRINKS = Bound("isr_shrinks", 0, 3, "removals of slow followers from the ISR")
+CONTROLLED_SHUTDOWNS = Bound("controlled_shutdowns", 0, 2, "brokers that request a controlled shutdown")
+PREFERRED_ELECTIONS = Bound("preferred_elections", 0, 2, "preferred replica elections that operators request")
 FAILED_FAILOVERS = Bound("failed_failovers", 0, 2, "fail-overs that end with an error, so that the controller gives up")
 
-UNCLEAN = Bound("unclean", 0, 1, "1 where the topic has unclean.leader.election.enable")
-SETTLED = Bound("settled", 0, 1, "1 to start from a settled cluster: controller elected, topic created, everything told")
+UNCLEAN = Bound("unclean", 0, 1, "1 if the topic has unclean.leader.election.enable")
+SETTLED = Bound("settled", 0, 1, "1 to start from a settled cluster: controller elected, topic created, all requests processed")
 
 
 @dataclass
 class Notes:
-    """What properties remember that no part of Kafka does."""
+    """History that the properties need and that no part of Kafka keeps."""
 
     committed: list[LogEntry] = holds(Bounded(LogEntry, RECORDS, "offset"))
-    """All that was ever below a leader's high watermark; at an unclean election cut to what the new leader holds."""
+    """Every entry that was ever below a leader's high watermark; an unclean election truncates it to the new leader's log."""
     removed: BrokerSet = holds(SetOf(BROKERS))
-    """Brokers that were taken out of the ISR as dead and have not registered since."""
+    """Brokers that were removed from the ISR as dead and have not registered since."""
     unclean_epoch: int = holds(LEADER_EPOCHS)
-    """The leader epoch of the last unclean election, -1 if there was none: what leaders before it still commit is given up."""
+    """The leader epoch of the last unclean election, or -1. Entries that earlier leaders commit after it do not count."""
 
 
 @dataclass
@@ -339,7 +338,7 @@ class World:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The two machines of the model that are no machines of Kafka's source, and yet are machines
+# Two machines that Kafka's source leaves implicit
 
 STANDBY, ELECTING, LOADING, ACTIVE = ControllerState
 

@@ -1,6 +1,6 @@
-"""What ZooKeeper does: sessions with their ephemeral nodes, and conditional writes.
+"""ZooKeeper: sessions with their ephemeral nodes, and conditional writes.
 
-Knows who writes what, not why. Each function is one operation, atomic as ZooKeeper's are; a multi is one too.
+Each function is one atomic operation of ZooKeeper; a multi is one operation.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from kafka_spec.spec.table import Constants
 
 
 def end_session(s: World, broker: int) -> None:
-    """Delete the ephemeral nodes of the broker's session: its registration, and /controller if it is its own."""
+    """Delete the ephemeral nodes of the broker's session: its registration, and /controller if the broker owns it."""
     s.zookeeper.registered = excluding(s.zookeeper.registered, broker)
     if s.zookeeper.controller == broker:
         s.zookeeper.controller = NONE
@@ -20,7 +20,7 @@ def end_session(s: World, broker: int) -> None:
 
 
 def register(s: World, broker: int) -> None:
-    """Open a session and register the broker, under the next creation id, which it learns from the answer."""
+    """Open a session and register the broker under the next creation id, which the answer contains."""
     s.zookeeper.registered = including(s.zookeeper.registered, broker)
     s.zookeeper.broker_epochs[broker] = s.zookeeper.broker_epochs[broker] + 1
     s.brokers[broker].broker_epoch = s.zookeeper.broker_epochs[broker]
@@ -35,14 +35,14 @@ def create_controller_and_increment_epoch(s: World, broker: int) -> None:
 
 
 def fence_holds(s: World, k: Constants, controller: int) -> bool:
-    """Whether a multi with a check of /controller_epoch would succeed for this controller, or it makes no check."""
+    """A multi that checks /controller_epoch would succeed for this controller, or the era makes no such check."""
     return k.controller_writes_fenced == Checked.NO or s.zookeeper.controller_epoch == s.controllers[controller].epoch
 
 
 def write_state(s: World, controller: int, leader: int, isr: BrokerSet) -> None:
-    """Write the partition's state for a controller, with the next leader epoch; its cache is what it wrote.
+    """Write the partition's state for a controller, with the next leader epoch, and update the controller's cache.
 
-    The conditional write that a controller repeats until it succeeds: it has read what it replaces, so no version is compared here.
+    A controller repeats this conditional write until it succeeds. It has read what it replaces, so no version is compared here.
     """
     s.zookeeper.partition.leader = leader
     s.zookeeper.partition.isr = isr
@@ -53,7 +53,7 @@ def write_state(s: World, controller: int, leader: int, isr: BrokerSet) -> None:
 
 
 def create_state(s: World, controller: int, leader: int, isr: BrokerSet) -> None:
-    """Create the partition's state for a controller, with leader epoch and version 0; its cache is what it wrote."""
+    """Create the partition's state for a controller, with leader epoch and version 0, and update the controller's cache."""
     s.zookeeper.partition.leader = leader
     s.zookeeper.partition.isr = isr
     s.zookeeper.partition.leader_epoch = 0
@@ -67,12 +67,12 @@ def read_state(s: World, controller: int) -> None:
 
 
 def isr_write_succeeds(s: World, leader: int) -> bool:
-    """A leader's conditional write of the ISR meets the version that it knows; otherwise it logs that it skips the write."""
+    """A leader's conditional write of the ISR finds the version that it expects; otherwise the leader logs the failure."""
     return s.zookeeper.partition.version == s.brokers[leader].replica.version
 
 
 def write_isr(s: World, leader: int, isr: BrokerSet) -> None:
-    """Write the ISR for a leader, under its own leader epoch and the controller epoch that it was last told."""
+    """Write the ISR for a leader, with the controller epoch of its last LeaderAndIsr. The leader epoch does not change."""
     s.zookeeper.partition.isr = isr
     s.zookeeper.partition.version = s.zookeeper.partition.version + 1
     s.zookeeper.partition.controller_epoch = s.brokers[leader].replica.state_epoch

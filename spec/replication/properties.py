@@ -1,6 +1,5 @@
-"""What replication promises, as predicates over the state.
+"""The properties of replication, as predicates over the state. They are the same for every version.
 
-Knows no version: the same claims are made of all, and which versions keep them is what the checks find out.
 Source: KafkaReplication.tla (hachikuji/kafka-specification).
 """
 
@@ -32,7 +31,7 @@ def a_leader_exposes(s: Partition, k: Constants) -> bool:
 
 
 def weak_isr(s: Partition, k: Constants) -> bool:
-    """The ISR a leader believes in holds all the leader exposes."""
+    """The members of each leader's own ISR hold all entries that the leader exposes."""
     for leader in range(k.replicas):
         if s.replicas[leader].leader == leader and not members_hold_committed(s, k, leader, s.replicas[leader].isr):
             return False
@@ -40,7 +39,7 @@ def weak_isr(s: Partition, k: Constants) -> bool:
 
 
 def strong_isr(s: Partition, k: Constants) -> bool:
-    """The ISR in ZooKeeper holds all that any leader exposes."""
+    """The members of ZooKeeper's ISR hold all entries that any leader exposes."""
     for leader in range(k.replicas):
         if s.replicas[leader].leader == leader and not members_hold_committed(s, k, leader, s.quorum.isr):
             return False
@@ -67,7 +66,7 @@ def a_record_is_committed(s: Partition, k: Constants) -> bool:
 
 
 def a_leader_was_elected(s: Partition) -> bool:
-    """The controller has elected somebody."""
+    """The controller has elected a leader."""
     return s.quorum.leader_epoch != NO_EPOCH
 
 
@@ -82,14 +81,14 @@ STRONG_ISR = invariant(
     "StrongIsr",
     strong_isr,
     "the members of ZooKeeper's ISR hold every leader's log up to its high watermark: "
-    "what a consumer may have read survives on everyone who may be elected",
+    "records that a consumer may have read survive on every replica that may be elected",
     f"{MODEL}: StrongIsr",
     when=a_leader_exposes,
 )
 LEADER_IN_ISR = invariant(
     "LeaderInIsr",
     leader_in_isr,
-    "ZooKeeper's leader is a member of its ISR, or none (the original leaves out 'or none', and its initial state breaks it)",
+    "ZooKeeper's leader is a member of its ISR, or there is none (the original omits this case; its initial state violates it)",
     f"{MODEL}: LeaderInIsr",
     when=there_is_a_leader,
 )

@@ -1,7 +1,7 @@
-"""The rules of replication that every version shares, and the vocabulary of predicates they are told in.
+"""The rules of replication that all versions share, and the predicates that they use.
 
-A version replaces some of these rules (see versions/). Guards are small and named, so that a version differs by a name, a trace
-shows names, and weakening a rule means to leave one name out. Source of each rule: its `cites`.
+A version replaces some of these rules (see versions/). Guards are small and named, so that versions differ in names, traces
+show names, and a rule is weakened by removing a name. Each rule cites its source.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kafka_spec.spec.table import Constants, ItemOf, Rule
 MODEL = "KafkaReplication.tla (hachikuji/kafka-specification)"
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What a replica believes
+# A replica's view of leadership
 
 
 def leader_presumes_leadership(s: Partition, leader: int) -> bool:
@@ -28,7 +28,7 @@ def leader_presumes_leadership(s: Partition, leader: int) -> bool:
 
 
 def leader_is_true_leader(s: Partition, leader: int) -> bool:
-    """The leader is the one ZooKeeper names, and knows it: only then does a conditional write of the ISR succeed."""
+    """The leader is ZooKeeper's leader at the newest epoch: only then does its conditional write of the ISR succeed."""
     replica = s.replicas[leader]
     return s.quorum.leader == leader and replica.leader == leader and replica.leader_epoch == s.quorum.leader_epoch
 
@@ -89,7 +89,7 @@ def elect_leader(s: Partition, replica: int) -> None:
 
 
 def leader_and_isr_without(leader: int, isr: int, replica: int) -> tuple[int, int]:
-    """The leader and the ISR once the replica is gone: a last member stays in the ISR, without a leader."""
+    """The leader and the ISR without the replica: a last member stays in the ISR, but not as the leader."""
     if leader != replica:
         return leader, excluding(isr, replica)
     if isr == only(replica):
@@ -98,7 +98,7 @@ def leader_and_isr_without(leader: int, isr: int, replica: int) -> tuple[int, in
 
 
 def shrink_quorum_isr(s: Partition, replica: int) -> None:
-    """Take the replica out of leadership and ISR."""
+    """Remove the replica from leadership and ISR."""
     leader, isr = leader_and_isr_without(s.quorum.leader, s.quorum.isr, replica)
     update_quorum(s, leader, isr)
 
@@ -121,16 +121,16 @@ CONTROLLER_SHRINK_ISR = Rule(
     guards=(replica_matters_to_quorum,),
     within=(a_leader_epoch_is_left,),
     effects=(shrink_quorum_isr,),
-    says="the controller takes {replica} as failed and removes it from leadership and ISR, under a new leader epoch",
+    says="the controller considers {replica} failed and removes it from leadership and ISR, under a new leader epoch",
     cites=f"{MODEL}: ControllerShrinkIsr; Kafka 2.8 ReplicaStateMachine.removeReplicasFromIsr",
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
-# A replica reads a LeaderAndIsr request
+# A replica applies a LeaderAndIsr request
 
 
 def request_names_a_leader(s: Partition, request: int) -> bool:
-    """The request has a leader; replicas never apply one without."""
+    """The request names a leader; replicas never apply a request without one."""
     return s.requests[request].leader != NONE
 
 
@@ -174,23 +174,23 @@ def request_is_new_to_replica(s: Partition, request: int, replica: int) -> bool:
 
 
 def replica_reaches_its_high_watermark(s: Partition, replica: int) -> bool:
-    """The log is at least as long as the high watermark says; it can be truncated there."""
+    """The log reaches the high watermark, so it can be truncated there."""
     return s.replicas[replica].high_watermark <= len(s.replicas[replica].log)
 
 
 def truncate_to_high_watermark(s: Partition, replica: int) -> None:
-    """Drop what is above the replica's own high watermark."""
+    """Drop the entries above the replica's own high watermark."""
     truncate(s.replicas[replica].log, s.replicas[replica].high_watermark)
 
 
 def truncate_log(s: Partition, replica: int, offset: int) -> None:
-    """Drop what is at the offset and above; the high watermark goes down with the log."""
+    """Drop the entries from the offset on; lower the high watermark if it is above the new end of the log."""
     truncate(s.replicas[replica].log, offset)
     s.replicas[replica].high_watermark = min(offset, s.replicas[replica].high_watermark)
 
 
 def truncate_to_divergence(s: Partition, request: int, replica: int) -> None:
-    """Drop what the leader of the request has not."""
+    """Drop the entries that the leader of the request does not have."""
     leader = s.requests[request].leader
     truncate_log(s, replica, divergence_offset(s.replicas[leader].log, s.replicas[replica].log))
 
@@ -317,14 +317,14 @@ def leader_does_not_count_follower(s: Partition, leader: int, follower: int) -> 
 
 
 def is_caught_up_to(s: Partition, leader: int, follower: int, end: int) -> bool:
-    """The follower follows this leader, and both reach the offset: all that a leader can tell before KIP-320."""
+    """The follower follows this leader, and both logs reach the offset: before KIP-320 a leader can check no more."""
     if s.replicas[follower].leader != leader:
         return False
     return both_reach(s.replicas[leader].log, s.replicas[follower].log, end)
 
 
 def follower_lags(s: Partition, leader: int, follower: int) -> bool:
-    """The follower has not got all of the leader's log, or follows another."""
+    """The follower does not have all of the leader's log, or follows another replica."""
     return not is_caught_up_to(s, leader, follower, len(s.replicas[leader].log))
 
 

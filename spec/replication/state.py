@@ -1,7 +1,6 @@
-"""The state of one partition's replication: what replicas, ZooKeeper and the controller know.
+"""The state of one partition's replication: replicas, ZooKeeper and the controller's requests.
 
-Knows no rule. Source: facts of the public TLA+ models of Kafka's replication protocol (hachikuji/kafka-specification);
-field names are Kafka's.
+Source: facts of the public TLA+ models of Kafka's replication protocol (hachikuji/kafka-specification); field names are Kafka's.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ MAX_RECORDS = Bound("max_records", 1, 8, "records that clients write")
 MAX_LEADER_EPOCH = Bound("max_leader_epoch", 0, 8, "the largest leader epoch; the first is 0")
 
 NO_EPOCH = -1
-"""The leader epoch of a replica that was never told of any."""
+"""The leader epoch of a replica that has never received one."""
 
 
 @dataclass
@@ -29,7 +28,7 @@ class LogEntry:
 
 @dataclass
 class Replica:
-    """A broker's replica of the partition: its log, and what it was last told about leadership."""
+    """A broker's replica of the partition: its log, and its last LeaderAndIsr."""
 
     log: list[LogEntry] = holds(Bounded(LogEntry, LOG_SIZE, "offset"))
     high_watermark: int = holds(Range(0, LOG_SIZE))
@@ -40,7 +39,7 @@ class Replica:
 
 @dataclass
 class Quorum:
-    """The partition's state znode: what ZooKeeper holds."""
+    """The content of the partition's state znode in ZooKeeper."""
 
     leader_epoch: int = holds(Range(NO_EPOCH, MAX_LEADER_EPOCH))
     leader: int = holds(BrokerOrNone(REPLICAS))

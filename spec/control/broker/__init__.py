@@ -1,7 +1,7 @@
 """The broker: requests of controllers, becoming leader and follower, fetching, the high watermark, and the ISR.
 
-Knows its own replica, its metadata cache and ZooKeeper, not the controllers' internal state. Every request that a broker takes
-leaves its channel, unless the connection is lost before the answer.
+A broker reads its own replica, its metadata cache and ZooKeeper, not the controllers' internal state. A request that a broker has
+processed leaves its channel, unless the connection is lost before the answer.
 
 Source: Kafka 2.8 KafkaApis.scala, ReplicaManager.scala, Partition.scala at inter.broker.protocol 2.6 (ISR through ZooKeeper).
 """

@@ -1,7 +1,7 @@
-"""Fetching: a follower truncates to its leader's log, appends, and the leader's high watermark advances.
+"""Fetching: a follower truncates its log to match its leader's and appends records, and the leader's high watermark advances.
 
-A fetch is one step of leader and follower, which must be in the same leader epoch; what a leader knows of a follower's log it
-learns there, so it is read there.
+A fetch is one step of leader and follower, which must be in the same leader epoch. A leader learns about a follower's log from
+fetches only, so the model reads the follower's log directly.
 
 Source: Kafka 2.8 AbstractFetcherThread.scala, ReplicaFetcherThread.scala, Partition.scala.
 """
@@ -32,7 +32,7 @@ def leader_leads(s: World, leader: int) -> bool:
 
 
 def follower_follows(s: World, k: Constants, leader: int, follower: int) -> bool:
-    """The follower runs and fetches from this leader, and both are in one leader epoch, if the era compares it."""
+    """The follower runs and fetches from this leader, and both have the same leader epoch, if the era compares epochs."""
     following = s.brokers[follower].replica
     if s.brokers[follower].life == Life.DOWN or following.role != Role.FOLLOWER:
         return False
@@ -43,17 +43,17 @@ def follower_follows(s: World, k: Constants, leader: int, follower: int) -> bool
 
 
 def log_matches(s: World, k: Constants, leader: int, follower: int) -> bool:
-    """The follower's log is a prefix of the leader's: nothing is left to truncate; an old era does not look."""
+    """The follower's log is a prefix of the leader's: nothing is left to truncate. Some eras do not compare the logs."""
     return nothing_is_left_to_truncate(s.brokers[leader].replica.log, s.brokers[follower].replica.log, k.truncation)
 
 
 def log_does_not_match(s: World, k: Constants, leader: int, follower: int) -> bool:
-    """The follower's log parts from the leader's."""
+    """The follower's log diverges from the leader's."""
     return not log_matches(s, k, leader, follower)
 
 
 def truncate_to_leader(s: World, leader: int, follower: int) -> None:
-    """Drop what the leader has not; the high watermark goes down with the log."""
+    """Drop the entries that the leader does not have; lower the high watermark if it is above the new end of the log."""
     offset = divergence_offset(s.brokers[leader].replica.log, s.brokers[follower].replica.log)
     s.brokers[follower].replica.high_watermark = min(offset, s.brokers[follower].replica.high_watermark)
     truncate(s.brokers[follower].replica.log, offset)
@@ -65,7 +65,7 @@ TRUNCATE_TO_LEADER = Rule(
     params=LEADER_AND_FOLLOWER,
     guards=(leader_leads, follower_follows, log_does_not_match),
     effects=(truncate_to_leader,),
-    says="{follower} asks {leader} where their logs part, and truncates there",
+    says="{follower} asks {leader} where their logs diverge, and truncates there",
     cites=f"{KAFKA} AbstractFetcherThread.truncateToEpochEndOffsets (KIP-279)",
 )
 
@@ -78,7 +78,7 @@ def there_is_something_to_fetch(s: World, leader: int, follower: int) -> bool:
 
 
 def fetch(s: World, leader: int, follower: int) -> None:
-    """Append the next record, if there is one, and take the leader's high watermark as far as the log reaches."""
+    """Append the next record, if there is one, and adopt the leader's high watermark, at most up to the end of the log."""
     leading = s.brokers[leader].replica
     following = s.brokers[follower].replica
     end = len(following.log)
@@ -100,7 +100,7 @@ FETCH = Rule(
 
 
 def isr_holds_next_record(s: World, k: Constants, leader: int) -> bool:
-    """Every member of the leader's ISR holds the record at the high watermark, as its fetches tell."""
+    """Every member of the leader's ISR holds the record at the high watermark, as its fetches show."""
     leading = s.brokers[leader].replica
     if not high_watermark_may_pass(leading.high_watermark, len(leading.log)):
         return False
@@ -114,7 +114,7 @@ def isr_holds_next_record(s: World, k: Constants, leader: int) -> bool:
 
 
 def advance_high_watermark(s: World, leader: int) -> None:
-    """Advance the high watermark by one; what is below it is committed, and is noted for the properties."""
+    """Advance the high watermark by one; entries below it are committed, and recorded for the properties."""
     leading = s.brokers[leader].replica
     leading.high_watermark += 1
     if leading.leader_epoch >= s.notes.unclean_epoch:

@@ -1,4 +1,4 @@
-"""The ISR, which its leader writes into ZooKeeper.
+"""Changes of the ISR, which the leader writes to ZooKeeper.
 
 Source: Kafka 2.8 Partition.scala and ReplicationUtils.scala at inter.broker.protocol 2.6.
 """
@@ -27,20 +27,20 @@ def follower_is_not_in_isr(s: World, leader: int, follower: int) -> bool:
 
 
 def follower_lags(s: World, k: Constants, leader: int, follower: int) -> bool:
-    """The follower does not fetch from this leader, or has not got all of its log."""
+    """The follower does not fetch from this leader, or does not have all of its log."""
     if not (follower_follows(s, k, leader, follower) and log_matches(s, k, leader, follower)):
         return True
     return len(s.brokers[follower].replica.log) < len(s.brokers[leader].replica.log)
 
 
 def adopt_isr(s: World, leader: int) -> None:
-    """Take ISR and version as written."""
+    """Adopt the ISR and the version that were written."""
     s.brokers[leader].replica.isr = s.zookeeper.partition.isr
     s.brokers[leader].replica.version = s.zookeeper.partition.version
 
 
 def follower_has_stopped(s: World, leader: int, follower: int) -> bool:
-    """The follower's process does not run, or its fetcher does not."""
+    """The follower's process or its fetcher does not run."""
     node = s.brokers[follower]
     return node.life == Life.DOWN or (node.replica.role == Role.FOLLOWER and node.replica.fetching == 0)
 
@@ -57,7 +57,7 @@ DROP_FROM_ISR = Rule(
     params=LEADER_AND_FOLLOWER,
     guards=(leader_leads, isr_write_succeeds, follower_is_in_isr, follower_has_stopped),
     effects=(drop_from_isr,),
-    says="{leader} hears no more of {follower}, and takes it out of the ISR by a conditional write",
+    says="{leader} receives no more fetches from {follower}, and removes it from the ISR by a conditional write",
     cites=f"{KAFKA} Partition.maybeShrinkIsr, shrinkIsrWithZk",
 )
 
@@ -70,7 +70,7 @@ SHRINK_ISR = Rule(
     guards=(leader_leads, isr_write_succeeds, follower_is_in_isr, follower_lags),
     at_most=ISR_SHRINKS,
     effects=(drop_from_isr,),
-    says="{leader} finds {follower} slow, and takes it out of the ISR by a conditional write",
+    says="{leader} finds {follower} slow, and removes it from the ISR by a conditional write",
     cites=f"{KAFKA} Partition.maybeShrinkIsr, shrinkIsrWithZk",
 )
 
@@ -87,7 +87,7 @@ def end_is_far_enough(s: World, k: Constants, leader: int, end: int) -> bool:
 
 
 def follower_is_alive_in_cache(s: World, k: Constants, leader: int, follower: int) -> bool:
-    """The leader's metadata cache holds the follower for alive, if the era looks."""
+    """The leader's metadata cache lists the follower as alive, if the era checks this."""
     return is_isr_candidate(follower, s.brokers[leader].alive, k.isr_candidates_alive)
 
 
@@ -111,13 +111,13 @@ EXPAND_ISR = Rule(
         follower_is_alive_in_cache,
     ),
     effects=(expand_isr,),
-    says="{leader} finds {follower} caught up, and takes it into the ISR by a conditional write",
+    says="{leader} finds {follower} caught up, and adds it to the ISR by a conditional write",
     cites=f"{KAFKA} Partition.maybeExpandIsr, expandIsrWithZk",
 )
 
 
 def shrink_isr_unanswered(s: World, k: Constants, leader: int, follower: int) -> None:
-    """Write the ISR without the follower; the answer is lost, and the client library's second try meets another version."""
+    """Write the ISR without the follower; the answer is lost, and the client library's retry finds another version."""
     isr = excluding(s.brokers[leader].replica.isr, follower)
     write_isr(s, leader, isr)
     holds_what_was_written = 1 if s.zookeeper.partition.isr == isr else 0
@@ -133,6 +133,6 @@ SHRINK_ISR_UNANSWERED = Rule(
     guards=(leader_leads, isr_write_succeeds, follower_is_in_isr, follower_lags),
     at_most=(ISR_SHRINKS, LOST_REPLIES),
     effects=(shrink_isr_unanswered,),
-    says="{leader} takes slow {follower} out of the ISR; ZooKeeper's answer is lost, and the write sent again meets BADVERSION",
+    says="{leader} removes the slow {follower} from the ISR; ZooKeeper's answer is lost, and the repeated write gets BADVERSION",
     cites=f"{KAFKA} ReplicationUtils.updateLeaderAndIsr, checkLeaderAndIsrZkData (KAFKA-1382)",
 )

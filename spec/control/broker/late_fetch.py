@@ -1,4 +1,4 @@
-"""A fetch that waits on the network, and may outlive the process that sent it.
+"""A fetch that is delayed on the network and may outlive the process that sent it.
 
 Source: Kafka 2.8 Partition.updateFollowerFetchState; KIP-903.
 """
@@ -34,49 +34,49 @@ SEND_LATE_FETCH = Rule(
     guards=(leader_leads, follower_follows, log_matches),
     at_most=LATE_FETCHES,
     effects=(send_late_fetch,),
-    says="{follower} sends {leader} a fetch that waits on the network",
+    says="{follower} sends {leader} a fetch that is delayed on the network",
     cites="KIP-903",
 )
 
 
 def a_fetch_waits(s: World) -> bool:
-    """A fetch waits on the network."""
+    """A delayed fetch is on the network."""
     return len(s.fetches) > 0
 
 
 def fetch_is_of_leaders_epoch(s: World, k: Constants, leader: int) -> bool:
-    """The fetch is of the leader epoch that the leader is in, if the era compares it."""
+    """The fetch carries the leader's current leader epoch, if the era compares epochs."""
     answer = answer_to_fetch_epoch(s.fetches[0].leader_epoch, s.brokers[leader].replica.leader_epoch, k.fetches_fenced)
     return answer == ErrorCode.NONE
 
 
 def fetch_is_of_this_generation(s: World, k: Constants) -> bool:
-    """The fetch carries the broker epoch under which its sender is registered, if the era compares it."""
+    """The fetch carries the broker epoch of its sender's current registration, if the era compares broker epochs."""
     sender = s.fetches[0].follower
     registered = s.zookeeper.broker_epochs[sender] if contains(s.zookeeper.registered, sender) == 1 else -1
     return fetch_is_of_registration(s.fetches[0].broker_epoch, registered, k.fetch_generation_checked)
 
 
 def sender_is_alive_in_cache(s: World, k: Constants, leader: int) -> bool:
-    """The leader's metadata cache holds the sender for alive, if the era looks."""
+    """The leader's metadata cache lists the sender as alive, if the era checks this."""
     return follower_is_alive_in_cache(s, k, leader, s.fetches[0].follower)
 
 
 def sender_could_join(s: World, k: Constants, leader: int) -> bool:
-    """The sender is not in the leader's ISR, and the fetch offset is far enough for it."""
+    """The sender is not in the leader's ISR, and the fetch offset is high enough to join it."""
     if s.fetches[0].follower == leader or not follower_is_not_in_isr(s, leader, s.fetches[0].follower):
         return False
     return end_is_far_enough(s, k, leader, s.fetches[0].end)
 
 
 def expand_isr_by_late_fetch(s: World, leader: int) -> None:
-    """Write the ISR with the sender of the fetch, as the offset in it allows."""
+    """Write the ISR with the sender of the fetch."""
     write_isr(s, leader, including(s.brokers[leader].replica.isr, s.fetches[0].follower))
     adopt_isr(s, leader)
 
 
 def drop_fetch(s: World) -> None:
-    """The fetch is done with."""
+    """Remove the fetch from the network."""
     pop_first(s.fetches)
 
 
@@ -95,7 +95,7 @@ LATE_FETCH_EXPANDS_ISR = Rule(
     ),
     receives="fetches",
     effects=(expand_isr_by_late_fetch, drop_fetch),
-    says="{leader} processes the fetch that waited, finds its sender caught up, and takes it into the ISR",
+    says="{leader} processes the delayed fetch, finds its sender caught up, and adds it to the ISR",
     cites=f"{KAFKA} Partition.updateFollowerFetchState, maybeExpandIsr (KAFKA-14617)",
 )
 
@@ -106,6 +106,6 @@ LOSE_LATE_FETCH = Rule(
     guards=(a_fetch_waits,),
     receives="fetches",
     effects=(drop_fetch,),
-    says="the fetch that waited is refused, changes nothing, or is lost",
+    says="the delayed fetch is refused, changes nothing, or is lost",
     cites="KIP-903",
 )

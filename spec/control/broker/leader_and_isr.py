@@ -36,7 +36,7 @@ def leader_and_isr_is_news(s: World, controller: int, broker: int) -> bool:
 
 
 def leader_and_isr_is_old(s: World, controller: int, broker: int) -> bool:
-    """The replica knows this leader epoch, or a larger one: STALE_CONTROLLER_EPOCH for the partition."""
+    """The replica has this leader epoch or a larger one: the answer for the partition is STALE_CONTROLLER_EPOCH."""
     return not leader_and_isr_is_news(s, controller, broker)
 
 
@@ -51,12 +51,12 @@ def another_is_named_leader(s: World, controller: int, broker: int) -> bool:
 
 
 def named_leader_is_alive(s: World, controller: int, broker: int) -> bool:
-    """The named leader is among the alive brokers of the metadata cache."""
+    """The metadata cache lists the named leader as alive."""
     return leader_is_available(s.controllers[controller].channels[broker].requests[0].leader, s.brokers[broker].alive)
 
 
 def named_leader_is_not_alive(s: World, controller: int, broker: int) -> bool:
-    """The named leader, or the lack of one, is nothing that the metadata cache holds for alive."""
+    """The request names no leader, or the metadata cache does not list the named leader as alive."""
     return not named_leader_is_alive(s, controller, broker)
 
 
@@ -93,7 +93,7 @@ BECOME_LEADER = Rule(
     receives=THE_REQUEST,
     guards=(a_request_arrives, request_is_leader_and_isr, request_is_taken, leader_and_isr_is_news, broker_is_named_leader),
     effects=(note_if_stale, see_controller_epoch, make_leader, answer_request),
-    says="{broker} takes a LeaderAndIsr of the controller on {controller}, and leads",
+    says="{broker} applies a LeaderAndIsr of the controller on {controller}, and leads",
     cites=f"{KAFKA} ReplicaManager.makeLeaders, Partition.makeLeader",
 )
 
@@ -131,7 +131,7 @@ BECOME_FOLLOWER = Rule(
         named_leader_is_alive,
     ),
     effects=(note_if_stale, see_controller_epoch, make_follower, answer_request),
-    says="{broker} takes a LeaderAndIsr of the controller on {controller}, and follows",
+    says="{broker} applies a LeaderAndIsr of the controller on {controller}, and follows",
     cites=f"{KAFKA} ReplicaManager.makeFollowers, Partition.makeFollower",
 )
 

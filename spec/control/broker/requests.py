@@ -1,4 +1,4 @@
-"""A request of a controller arrives: what all kinds have in common, UpdateMetadata and StopReplica.
+"""A request of a controller arrives: the part that all kinds have in common, UpdateMetadata and StopReplica.
 
 Source: Kafka 2.8 KafkaApis.scala, ReplicaManager.scala, MetadataCache.scala.
 """
@@ -20,7 +20,7 @@ THE_REQUEST = "controllers[{controller}].channels[{broker}].requests"
 
 
 def a_request_arrives(s: World, controller: int, broker: int) -> bool:
-    """Something waits in the channel, and the broker's process runs."""
+    """A request waits in the channel, and the broker's process runs."""
     return len(s.controllers[controller].channels[broker].requests) > 0 and s.brokers[broker].life != Life.DOWN
 
 
@@ -40,12 +40,12 @@ def request_is_refused(s: World, k: Constants, controller: int, broker: int) -> 
 
 
 def request_is_taken(s: World, k: Constants, controller: int, broker: int) -> bool:
-    """The broker takes the request and looks inside."""
+    """The broker accepts the request: its controller epoch and its broker epoch are current."""
     return not request_is_refused(s, k, controller, broker)
 
 
 def answer_request(s: World, controller: int, broker: int) -> None:
-    """Take the request out of the channel, or leave it there where the answer is lost and it will be sent again."""
+    """Remove the request from the channel; it stays if the answer is lost, since it is then sent again."""
     if s.controllers[controller].channels[broker].repeats == 1:
         s.controllers[controller].channels[broker].repeats = 0
     else:
@@ -65,14 +65,14 @@ REFUSE_REQUEST = Rule(
 
 
 def see_controller_epoch(s: World, controller: int, broker: int) -> None:
-    """Remember the newest controller epoch of all requests that were taken."""
+    """Remember the newest controller epoch of all accepted requests."""
     request = s.controllers[controller].channels[broker].requests[0]
     node = s.brokers[broker]
     node.controller_epoch = max(node.controller_epoch, request.controller_epoch)
 
 
 def what_is_over(s: World, controller: int, broker: int) -> int:
-    """Return which generation of the first request in a channel is over at its receiver, the first that is, or that none is."""
+    """Return which epoch of the first request in a channel is outdated at its receiver (the first such kind), or that none is."""
     request = s.controllers[controller].channels[broker].requests[0]
     node = s.brokers[broker]
     if request.controller_epoch < node.controller_epoch:
@@ -85,7 +85,7 @@ def what_is_over(s: World, controller: int, broker: int) -> int:
 
 
 def note_if_stale(s: World, controller: int, broker: int) -> None:
-    """Note for the properties that a request takes effect here though its generation is over."""
+    """Record for the properties that a request takes effect although one of its epochs is outdated."""
     if s.brokers[broker].stale == Stale.NOTHING:
         s.brokers[broker].stale = what_is_over(s, controller, broker)
 
@@ -96,7 +96,7 @@ def request_is_update_metadata(s: World, controller: int, broker: int) -> bool:
 
 
 def replace_alive_brokers(s: World, controller: int, broker: int) -> None:
-    """Take the request's live brokers for alive."""
+    """Store the request's live brokers in the metadata cache."""
     s.brokers[broker].alive = s.controllers[controller].channels[broker].requests[0].live
 
 
@@ -118,7 +118,7 @@ def request_is_stop_replica(s: World, controller: int, broker: int) -> bool:
 
 
 def replica_may_be_stopped(s: World, k: Constants, controller: int, broker: int) -> bool:
-    """The replica is hosted, and the request's leader epoch is not older, as the era reckons."""
+    """The broker hosts the replica, and the request's leader epoch is current by the era's comparison."""
     request = s.controllers[controller].channels[broker].requests[0]
     replica = s.brokers[broker].replica
     if replica.role == Role.NONE:
@@ -127,7 +127,7 @@ def replica_may_be_stopped(s: World, k: Constants, controller: int, broker: int)
 
 
 def replica_may_not_be_stopped(s: World, k: Constants, controller: int, broker: int) -> bool:
-    """The replica is not hosted, or the request's leader epoch is older: FENCED_LEADER_EPOCH."""
+    """The broker does not host the replica, or the request's leader epoch is older: FENCED_LEADER_EPOCH."""
     return not replica_may_be_stopped(s, k, controller, broker)
 
 
@@ -143,7 +143,7 @@ STOP_REPLICA = Rule(
     receives=THE_REQUEST,
     guards=(a_request_arrives, request_is_stop_replica, request_is_taken, replica_may_be_stopped),
     effects=(note_if_stale, see_controller_epoch, stop_fetching, answer_request),
-    says="{broker} stops its replica, as the controller on {controller} asks",
+    says="{broker} stops its replica at the request of the controller on {controller}",
     cites=f"{KAFKA} ReplicaManager.stopReplicas",
 )
 

@@ -1,9 +1,9 @@
 """The controller: one module for each kind of event, and the functions of the rows of both tables.
 
-An event is handled in steps with at most one ZooKeeper operation each; between them other brokers, ZooKeeper and faults have
-their turn. What is left of an event is data: `step` and the sets in `context`. Requests are put into channels in the step of the
-write that they tell of: until they arrive they are lost with their controller anyway. The two tables decide what becomes of
-partition and replicas.
+An event is handled in steps with at most one ZooKeeper operation each; between two steps, other brokers, ZooKeeper and faults can
+act. The rest of an event is data: `step` and the sets in `context`. Requests enter their channels in the same step as the write
+that they announce: a request that has not arrived is lost with its controller in any case. The two tables define the transitions
+of partition and replicas.
 
 Source: Kafka 2.8 KafkaController.scala, PartitionStateMachine.scala, ReplicaStateMachine.scala.
 """
@@ -40,4 +40,4 @@ RULES = (
     PREFERRED_ELECTION,
     GIVE_UP,
 )
-"""The rules of controllers, those of single eras among them."""
+"""The rules of controllers, including those of single eras."""

@@ -1,4 +1,4 @@
-"""Brokers that come, go, or bounce. An event begins with a read of ZooKeeper; one that has begun goes on without a session.
+"""Brokers that start, fail, or bounce. An event begins with a read of ZooKeeper; once begun, it continues without a session.
 
 Source: Kafka 2.8 KafkaController.processBrokerChange.
 """
@@ -16,18 +16,18 @@ from kafka_spec.spec.table import Constants, Rule
 
 
 def zookeeper_can_be_read(s: World, k: Constants, controller: int) -> bool:
-    """The broker's session lives, or the era's client library opens a new one and tries again, whoever asks."""
+    """The broker's session lives, or the era's client library opens a new one and repeats the read."""
     return s.brokers[controller].has_session == 1 or k.expired_sessions_read == Checked.YES
 
 
 def brokers_have_changed(s: World, k: Constants, controller: int) -> bool:
-    """The registered brokers differ from those that the controller knows, or one of them has registered anew."""
+    """The registered brokers differ from those that the controller knows, or one of them has registered again."""
     context = s.controllers[controller].context
     return s.zookeeper.registered != context.live or bounced_brokers(s, k, controller) != 0
 
 
 def bounced_brokers(s: World, k: Constants, controller: int) -> BrokerSet:
-    """Return the brokers that the controller takes for live and that have registered anew since, if the era looks."""
+    """Return the brokers that the controller considers live and that have registered again since, if the era detects this."""
     context = s.controllers[controller].context
     bounced = NO_BROKERS
     for broker in range(k.brokers):
@@ -38,7 +38,7 @@ def bounced_brokers(s: World, k: Constants, controller: int) -> BrokerSet:
 
 
 def notice_broker_change(s: World, k: Constants, controller: int) -> None:
-    """Compare the registered brokers with those known; open and close channels; start new ones, then fail and start others."""
+    """Compare registered with known brokers; open and close channels; start new brokers, then fail and restart others."""
     live = s.controllers[controller].context.live
     bounced = bounced_brokers(s, k, controller)
     dead = live & ~s.zookeeper.registered
@@ -64,6 +64,6 @@ NOTICE_BROKER_CHANGE = Rule(
     params=ANY_CONTROLLER,
     guards=(is_handling_no_event, zookeeper_can_be_read, brokers_have_changed),
     effects=(notice_broker_change,),
-    says="the controller on {controller} reads /brokers/ids and handles brokers that came, went, or bounced",
+    says="the controller on {controller} reads /brokers/ids and handles brokers that started, failed, or bounced",
     cites=f"{KAFKA}.processBrokerChange, onBrokerStartup, onBrokerFailure",
 )

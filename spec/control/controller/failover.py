@@ -23,18 +23,18 @@ def nobody_is_controller(s: World) -> bool:
 
 
 def broker_can_be_controller(s: World, controller: int) -> bool:
-    """The broker is up, in a session that lives as far as ZooKeeper knows, and no controller yet."""
+    """The broker is up, ZooKeeper holds its session, and it is not a controller yet."""
     node = s.brokers[controller]
     return node.life == Life.UP and node.has_session == 1 and s.controllers[controller].life == STANDBY
 
 
 def election_is_one_multi(k: Constants) -> bool:
-    """The era elects with one multi."""
+    """The era elects a controller by one multi."""
     return k.controller_election == ControllerElection.ONE_MULTI
 
 
 def election_takes_two_steps(k: Constants) -> bool:
-    """The era creates /controller first."""
+    """The era creates /controller first and writes the epoch later."""
     return k.controller_election == ControllerElection.TWO_STEPS
 
 
@@ -52,7 +52,7 @@ ELECT_CONTROLLER = Rule(
     params=ANY_CONTROLLER,
     guards=(election_is_one_multi, nobody_is_controller, broker_can_be_controller),
     effects=(become_controller,),
-    says="{controller} creates /controller and the next controller epoch in one multi, and is the controller",
+    says="{controller} creates /controller and writes the next controller epoch in one multi, and is the controller",
     cites=f"{KAFKA}.elect, KafkaZkClient.registerControllerAndIncrementControllerEpoch (KAFKA-6082)",
 )
 
@@ -69,18 +69,18 @@ CREATE_CONTROLLER_ZNODE = Rule(
     params=ANY_CONTROLLER,
     guards=(election_takes_two_steps, nobody_is_controller, broker_can_be_controller),
     effects=(create_controller_znode,),
-    says="{controller} creates /controller; its epoch is still to come",
+    says="{controller} creates /controller; it has not written its epoch yet",
     cites="Kafka 0.10 ZookeeperLeaderElector.elect",
 )
 
 
 def controller_has_no_epoch_yet(s: World, controller: int) -> bool:
-    """The broker has created /controller, and not yet its epoch."""
+    """The broker has created /controller and has not written its epoch yet."""
     return s.controllers[controller].life == ELECTING
 
 
 def increment_controller_epoch(s: World, k: Constants, controller: int) -> None:
-    """Read /controller_epoch and write the next one, whoever has written it meanwhile; begin the fail-over."""
+    """Read /controller_epoch and write the next one, even if another controller has written it meanwhile; begin the fail-over."""
     s.zookeeper.controller_epoch = s.zookeeper.controller_epoch + 1
     s.controllers[controller].epoch = s.zookeeper.controller_epoch
     s.controllers[controller].step = Step.READ
@@ -99,12 +99,12 @@ INCREMENT_CONTROLLER_EPOCH = Rule(
 
 
 def fail_over_reads(s: World, controller: int) -> bool:
-    """The controller is about to read what it takes over."""
+    """The controller is about to read the state that it takes over."""
     return s.controllers[controller].step == Step.READ
 
 
 def take_over(s: World, k: Constants, controller: int) -> None:
-    """Read brokers, topic and state; tell all brokers who is alive; start the replicas; then dead ones go offline.
+    """Read brokers, topic and state; send the live brokers to all; start the live replicas; dead ones go offline next.
 
     The order of 2.8's onControllerFailover: UpdateMetadata without partitions, the replica machine, the partition machine.
     """
@@ -133,7 +133,7 @@ TAKE_OVER = Rule(
     params=ANY_CONTROLLER,
     guards=(fail_over_reads,),
     effects=(take_over,),
-    says="the controller on {controller} reads brokers, topic and partition state, tells the brokers who is alive, "
+    says="the controller on {controller} reads brokers, topic and partition state, sends the brokers the list of live brokers, "
     "and sends the live replicas their LeaderAndIsr again",
     cites=f"{KAFKA}.onControllerFailover, ReplicaStateMachine.startup",
 )

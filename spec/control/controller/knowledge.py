@@ -1,4 +1,4 @@
-"""What a controller knows of brokers and of the partition: its own memory, never ZooKeeper.
+"""What a controller knows about brokers and the partition. Everything here reads the controller's own memory, never ZooKeeper.
 
 Source: Kafka 2.8 ControllerContext.scala.
 """
@@ -16,7 +16,7 @@ ANY_CONTROLLER = {"controller": Broker(BROKERS)}
 
 
 def live_brokers(s: World, controller: int) -> BrokerSet:
-    """Return the brokers that can lead, as far as the controller knows: registered, and not shutting down."""
+    """Return the brokers that the controller may elect: registered, and not shutting down."""
     return s.controllers[controller].context.live & ~s.controllers[controller].context.stopping
 
 

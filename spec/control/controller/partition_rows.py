@@ -26,7 +26,7 @@ def an_assigned_replica_is_live(s: World, controller: int) -> bool:
 
 
 def state_znode_is_absent(s: World) -> bool:
-    """ZooKeeper holds no state of the partition yet: otherwise the creation answers NODEEXISTS, and the partition stays new."""
+    """ZooKeeper has no state of the partition yet; otherwise the creation fails with NODEEXISTS, and the partition stays new."""
     return s.zookeeper.partition.leader_epoch == NO_EPOCH
 
 
@@ -37,18 +37,18 @@ def create_state_znode(s: World, controller: int) -> None:
 
 
 def send_leader_and_isr_to_first_isr(s: World, k: Constants, controller: int) -> None:
-    """Send LeaderAndIsr to the members of the first ISR, and to nobody else."""
+    """Send LeaderAndIsr to the members of the first ISR only."""
     send_leader_and_isr_to_all(s, k, controller, s.controllers[controller].context.leadership.isr)
 
 
 def no_newer_controller_wrote(s: World, controller: int) -> bool:
-    """The state znode was not written under a newer controller epoch; it exists."""
+    """The state znode exists and was not written under a newer controller epoch."""
     state = s.zookeeper.partition
     return state.leader_epoch != NO_EPOCH and state_may_be_replaced(state.controller_epoch, s.controllers[controller].epoch)
 
 
 def elected(s: World, k: Constants, controller: int) -> tuple[int, BrokerSet, BrokerSet]:
-    """Return leader, ISR and recipients as the strategy at hand elects them from the state znode."""
+    """Return the leader, the ISR and the recipients that the current strategy elects from the state znode."""
     context = s.controllers[controller].context
     leader, isr, recipients = elect(
         context.strategy,
@@ -64,13 +64,13 @@ def elected(s: World, k: Constants, controller: int) -> tuple[int, BrokerSet, Br
 
 
 def a_leader_can_be_elected(s: World, k: Constants, controller: int) -> bool:
-    """The strategy at hand finds a leader."""
+    """The current strategy finds a leader."""
     leader, _, _ = elected(s, k, controller)
     return leader != NONE
 
 
 def write_elected_leader_and_isr(s: World, k: Constants, controller: int) -> None:
-    """Write the elected leader and ISR with the next leader epoch, even where both stay."""
+    """Write the elected leader and ISR with the next leader epoch, even if both are unchanged."""
     leader, isr, _ = elected(s, k, controller)
     if contains(s.zookeeper.partition.isr, leader) == 0:
         note_unclean_election(s, leader)
@@ -78,7 +78,7 @@ def write_elected_leader_and_isr(s: World, k: Constants, controller: int) -> Non
 
 
 def note_unclean_election(s: World, leader: int) -> None:
-    """Note for the properties that what the leader has not is committed no more, nor what older leaders still commit."""
+    """Record for the properties that entries missing from the leader's log, or committed later by older leaders, do not count."""
     s.notes.unclean_epoch = s.zookeeper.partition.leader_epoch + 1
     truncate(s.notes.committed, divergence_offset(s.notes.committed, s.brokers[leader].replica.log))
 

@@ -20,7 +20,7 @@ def replica_is_live(s: World, controller: int, replica: int) -> bool:
 
 
 def replica_is_cached_leader(s: World, controller: int, replica: int) -> bool:
-    """The replica is the cached leader, which a new replica never is: it can only follow."""
+    """The replica is the cached leader; a new replica never is, since it can only follow."""
     return s.controllers[controller].context.leadership.leader == replica
 
 
@@ -35,7 +35,7 @@ def isr_contains_replica(s: World, replica: int) -> bool:
 
 
 def send_leader_and_isr_to_replica(s: World, controller: int, replica: int) -> None:
-    """Send the replica's broker the cached leader and ISR; the leader epoch is not a new one."""
+    """Send the replica's broker the cached leader and ISR; the leader epoch is unchanged."""
     send_leader_and_isr(s, controller, replica)
 
 
@@ -45,7 +45,7 @@ def send_stop_replica(s: World, controller: int, replica: int) -> None:
 
 
 def write_isr_without_replica(s: World, k: Constants, controller: int, replica: int) -> None:
-    """Write the ISR without the replica, nobody leading if it led, with the next leader epoch."""
+    """Write the ISR without the replica, and no leader if it was the leader, with the next leader epoch."""
     state = s.zookeeper.partition
     leader, isr = leader_and_isr_without(state.leader, state.isr, replica, k.last_isr_member, k.unclean)
     if contains(isr | s.zookeeper.registered | s.controllers[controller].context.rejoining, replica) == 0:
@@ -54,12 +54,12 @@ def write_isr_without_replica(s: World, k: Constants, controller: int, replica: 
 
 
 def send_leader_and_isr_to_other_replicas(s: World, k: Constants, controller: int, replica: int) -> None:
-    """Send LeaderAndIsr to the recipients of a removal: all assigned replicas but this one."""
+    """Send LeaderAndIsr to the recipients of a removal: all assigned replicas except this one."""
     leader = s.controllers[controller].context.leadership.leader
     recipients = recipients_of_removal(s.zookeeper.assignment, leader, replica, k.shrink_recipients)
     send_leader_and_isr_to_all(s, k, controller, recipients)
 
 
 def refresh_leadership(s: World, controller: int) -> None:
-    """Take leader and ISR from the state znode into the cache."""
+    """Copy leader and ISR from the state znode to the cache."""
     read_state(s, controller)

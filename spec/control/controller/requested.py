@@ -1,4 +1,4 @@
-"""What others ask of a controller: preferred elections and controlled shutdowns.
+"""Requests to a controller: preferred elections and controlled shutdowns.
 
 Source: Kafka 2.8 KafkaController.processReplicaLeaderElection, doControlledShutdown.
 """
@@ -26,7 +26,7 @@ def preferred_leader_does_not_lead(s: World, controller: int) -> bool:
 
 
 def ask_for_preferred_election(s: World, controller: int) -> None:
-    """Have the preferred leader elected, if it is live and in sync."""
+    """Begin the election of the preferred leader, which succeeds if it is live and in sync."""
     s.controllers[controller].context.strategy = Strategy.PREFERRED
     s.controllers[controller].step = Step.ELECT
 
@@ -45,7 +45,7 @@ PREFERRED_ELECTION = Rule(
 
 
 def broker_asks_to_shut_down(s: World, controller: int, broker: int) -> bool:
-    """The broker wants to shut down, under the registration that the controller knows, and has not been heard yet."""
+    """The broker shuts down under the registration that the controller knows, and the controller has not processed this yet."""
     context = s.controllers[controller].context
     if s.brokers[broker].life != Life.STOPPING or contains(context.live & ~context.stopping, broker) == 0:
         return False
@@ -53,7 +53,7 @@ def broker_asks_to_shut_down(s: World, controller: int, broker: int) -> bool:
 
 
 def shut_broker_down(s: World, k: Constants, controller: int, broker: int) -> None:
-    """Take the broker for one that shuts down: move its leadership, or stop its replica and take it out of the ISR."""
+    """Mark the broker as shutting down: move its leadership, or stop its replica and remove it from the ISR."""
     context = s.controllers[controller].context
     context.stopping = including(context.stopping, broker)
     s.controllers[controller].step = Step.REMOVE
@@ -74,6 +74,6 @@ CONTROLLED_SHUTDOWN = Rule(
     params={**ANY_CONTROLLER, "broker": Broker(BROKERS)},
     guards=(is_handling_no_event, broker_asks_to_shut_down),
     effects=(shut_broker_down,),
-    says="the controller on {controller} hears that {broker} shuts down",
+    says="the controller on {controller} processes the controlled shutdown of {broker}",
     cites=f"{KAFKA}.doControlledShutdown",
 )

@@ -1,4 +1,4 @@
-"""The end of a controller: it is fenced, replaced, meets an error, or its session is over.
+"""The end of a controller: it is fenced or replaced, it gets an error, or its session expires.
 
 Source: Kafka 2.8 KafkaController.onControllerResignation, triggerControllerMove.
 """
@@ -19,13 +19,13 @@ from kafka_spec.spec.table import Constants, Rule, fire
 
 
 def resign(s: World, k: Constants, controller: int) -> None:
-    """Stop being the controller: forget everything, close all channels (onControllerResignation)."""
+    """Resign: clear all state and close all channels (onControllerResignation)."""
     fire(s, k, CONTROLLER, (controller,), "resign")
     forget_controller(s, k, controller)
 
 
 def forget_controller(s: World, k: Constants, controller: int) -> None:
-    """Shut the machines down, clear the context, and drop what waits in the channels."""
+    """Shut the machines down, clear the context, and drop the requests in the channels."""
     fire(s, k, PARTITION, (controller,), "shutdown")
     for replica in range(k.brokers):
         fire(s, k, REPLICA, (controller, replica), "shutdown")
@@ -41,13 +41,13 @@ CONTROLLER_MOVED = Rule(
     params=ANY_CONTROLLER,
     guards=(controller_is_fenced,),
     effects=(resign,),
-    says="the controller on {controller} finds its write refused, since /controller_epoch has moved, and resigns",
+    says="the controller on {controller} gets a write refused, since /controller_epoch has changed, and resigns",
     cites=f"{KAFKA}.maybeResign, ControllerMovedException",
 )
 
 
 def another_is_controller(s: World, controller: int) -> bool:
-    """/controller names another broker, or is gone."""
+    """/controller names another broker, or does not exist."""
     return s.zookeeper.controller != controller
 
 
@@ -57,7 +57,7 @@ RESIGN = Rule(
     params=ANY_CONTROLLER,
     guards=(is_handling_no_event, another_is_controller),
     effects=(resign,),
-    says="the controller on {controller} sees that /controller is not its own, and resigns",
+    says="the controller on {controller} reads that it does not own /controller, and resigns",
     cites=f"{KAFKA}.processControllerChange, maybeResign",
 )
 
@@ -68,7 +68,7 @@ def controller_is_loading(s: World, controller: int) -> bool:
 
 
 def give_up(s: World, k: Constants, controller: int) -> None:
-    """Resign and delete /controller, so that another is elected (triggerControllerMove)."""
+    """Resign and delete /controller, so that another controller is elected (triggerControllerMove)."""
     if k.giving_up == GivingUp.UNCONDITIONAL or s.zookeeper.controller_epoch == s.controllers[controller].epoch:
         s.zookeeper.controller = NONE
     resign(s, k, controller)
@@ -82,7 +82,7 @@ GIVE_UP = Rule(
     guards=(controller_is_loading,),
     at_most=FAILED_FAILOVERS,
     effects=(give_up,),
-    says="the controller on {controller} meets an error in its fail-over, resigns, and deletes /controller",
+    says="the controller on {controller} gets an error in its fail-over, resigns, and deletes /controller",
     cites=f"{KAFKA}.triggerControllerMove",
 )
 
@@ -93,17 +93,17 @@ def era_adopts_epochs(s: World, k: Constants, controller: int) -> bool:
 
 
 def next_epoch(s: World, k: Constants, controller: int) -> int:
-    """Return the epoch under which the controller goes on once it has seen /controller_epoch."""
+    """Return the epoch of the controller after it has read /controller_epoch."""
     return epoch_after_change(s.controllers[controller].epoch, s.zookeeper.controller_epoch, k.epoch_watch)
 
 
 def controller_epoch_has_moved(s: World, controller: int) -> bool:
-    """The controller is active under an epoch that is not the newest."""
+    """The controller is active under an outdated epoch."""
     return s.controllers[controller].life == ACTIVE and s.controllers[controller].epoch < s.zookeeper.controller_epoch
 
 
 def adopt_epoch(s: World, k: Constants, controller: int) -> None:
-    """Go on under the newest epoch."""
+    """Adopt the newest epoch."""
     s.controllers[controller].epoch = next_epoch(s, k, controller)
 
 
@@ -113,7 +113,7 @@ ADOPT_EPOCH = Rule(
     params=ANY_CONTROLLER,
     guards=(era_adopts_epochs, controller_epoch_has_moved),
     effects=(adopt_epoch,),
-    says="the old controller on {controller} sees /controller_epoch change, and takes the new epoch for its own",
+    says="the old controller on {controller} sees /controller_epoch change, and adopts the new epoch",
     cites="Kafka 0.8.1 ControllerEpochListener (KAFKA-1096)",
 )
 
@@ -124,12 +124,12 @@ def session_is_over(s: World, controller: int) -> bool:
 
 
 def no_event_is_being_handled(s: World, controller: int) -> bool:
-    """No event is being handled on the broker: it is no controller, or an idle one."""
+    """No event is being handled on the broker: it is not a controller, or an idle one."""
     return s.controllers[controller].step == Step.IDLE and s.controllers[controller].life != ELECTING
 
 
 def open_new_session(s: World, k: Constants, controller: int) -> None:
-    """Resign if this was the controller, open a new session, and register anew."""
+    """Resign if this was the controller, open a new session, and register again."""
     if s.controllers[controller].life != STANDBY:
         resign(s, k, controller)
     register(s, controller)
@@ -141,6 +141,6 @@ NOTICE_EXPIRY = Rule(
     params=ANY_CONTROLLER,
     guards=(session_is_over, no_event_is_being_handled),
     effects=(open_new_session,),
-    says="{controller} notices that its session has expired, opens a new one, and registers anew",
+    says="{controller} notices that its session has expired, opens a new one, and registers again",
     cites=f"{KAFKA}: Expire, RegisterBrokerAndReelect",
 )

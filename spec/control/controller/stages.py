@@ -1,6 +1,6 @@
-"""How an event goes on from one ZooKeeper operation to the next, and how it ends.
+"""How an event continues from one ZooKeeper operation to the next, and how it ends.
 
-What is left of an event is data: `step` and the sets in `context`. Others have their turn between two steps.
+The rest of an event is data: `step` and the sets in `context`. Other actors can act between two steps.
 
 Source: Kafka 2.8 KafkaController.scala.
 """
@@ -19,16 +19,16 @@ from kafka_spec.spec.table import Constants, fire
 
 
 def an_election_is_due(s: World, controller: int) -> bool:
-    """The step is an election, and the partition is new or offline, or an election was asked for."""
+    """The step is an election, and the partition is new or offline, or an election was requested."""
     own = s.controllers[controller]
     return election_is_due(own.partition, own.context.strategy)
 
 
 def go_on(s: World, k: Constants, controller: int) -> None:
-    """Go on to the next ZooKeeper operation of the event, through all that needs none, or end the event.
+    """Continue to the event's next ZooKeeper operation, passing stages that need none, or end the event.
 
-    A bounced broker is first failed and then started, and dead ones are failed after that: four stages at the most, each with
-    an election and removals that may have nothing to do.
+    A bounced broker is first failed and then started, and dead brokers are failed after that: at most four stages, each with an
+    election and removals, which may have nothing to do.
     """
     for _ in range(6):
         if s.controllers[controller].step == Step.ELECT and not an_election_is_due(s, controller):
@@ -38,7 +38,7 @@ def go_on(s: World, k: Constants, controller: int) -> None:
 
 
 def end_election(s: World, k: Constants, controller: int) -> None:
-    """Go on from an election; the replicas of a partition that was just created go online."""
+    """Continue after an election; the replicas of a partition that was just created go online."""
     s.controllers[controller].context.strategy = Strategy.OFFLINE
     s.controllers[controller].step = Step.REMOVE
     if s.controllers[controller].context.creating == 1:
@@ -47,7 +47,7 @@ def end_election(s: World, k: Constants, controller: int) -> None:
 
 
 def stage_is_left(s: World, controller: int, stage: int) -> bool:
-    """There is something to do of a stage that does not begin with an access to ZooKeeper."""
+    """A stage is due that does not begin with an access to ZooKeeper."""
     own = s.controllers[controller]
     if stage == Stage.START_PARTITION_MACHINE:
         return own.life == LOADING and own.context.knows_topic == 1 and own.partition == PartitionState.NON_EXISTENT
@@ -61,7 +61,7 @@ def stage_is_left(s: World, controller: int, stage: int) -> bool:
 
 
 def first_stage_left(s: World, controller: int) -> int:
-    """Return the first stage that is left, IDLE if the event is at its end."""
+    """Return the first remaining stage, or IDLE at the end of the event."""
     for stage in range(Stage.START_PARTITION_MACHINE, Stage.FAIL_DEAD + 1):
         if stage_is_left(s, controller, stage):
             return stage
@@ -69,7 +69,7 @@ def first_stage_left(s: World, controller: int) -> int:
 
 
 def begin_next_stage(s: World, k: Constants, controller: int) -> None:
-    """Begin the first stage that is left, or end the event."""
+    """Begin the first remaining stage, or end the event."""
     own = s.controllers[controller]
     stage = first_stage_left(s, controller)
     if stage == Stage.START_PARTITION_MACHINE:
@@ -95,14 +95,14 @@ def begin_next_stage(s: World, k: Constants, controller: int) -> None:
 
 
 def put_replicas_online(s: World, k: Constants, controller: int, replicas: BrokerSet) -> None:
-    """Ask the table to put each replica of the set online."""
+    """Fire the transition to online for each replica of the set."""
     for replica in range(k.brokers):
         if contains(replicas, replica) == 1:
             fire(s, k, REPLICA, (controller, replica), "online_replica")
 
 
 def start_brokers(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
-    """Take the brokers for live: tell everybody, put their replicas online, then try to elect (onBrokerStartup)."""
+    """Process brokers as started: send UpdateMetadata to all, put their replicas online, then try to elect (onBrokerStartup)."""
     context = s.controllers[controller].context
     context.live = context.live | brokers
     send_update_metadata(s, k, controller, context.live)
@@ -111,7 +111,7 @@ def start_brokers(s: World, k: Constants, controller: int, brokers: BrokerSet) -
 
 
 def fail_brokers(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
-    """Take the brokers for dead: what they led is offline, an election is tried, their replicas leave (onBrokerFailure)."""
+    """Process brokers as failed: their partition goes offline, try to elect, their replicas go offline (onBrokerFailure)."""
     context = s.controllers[controller].context
     context.live = context.live & ~brokers
     context.stopping = context.stopping & ~brokers

@@ -24,7 +24,7 @@ from kafka_spec.spec.table import Constants, Rule, fire
 
 
 def write_is_due(s: World, k: Constants, controller: int) -> bool:
-    """The next step writes to ZooKeeper, unless something there refuses it."""
+    """The next step writes to ZooKeeper, unless ZooKeeper's content refuses it."""
     own = s.controllers[controller]
     if own.step == Step.ELECT and own.partition == PartitionState.NEW:
         return an_assigned_replica_is_live(s, controller)
@@ -40,7 +40,7 @@ def write_is_due(s: World, k: Constants, controller: int) -> bool:
 
 
 def lowest(brokers: BrokerSet, count: int) -> int:
-    """Return the lowest broker of a set that has one, of so many brokers."""
+    """Return the lowest broker of a set that is not empty; `count` is the number of brokers."""
     for broker in range(count):
         if contains(brokers, broker) == 1:
             return broker
@@ -63,7 +63,7 @@ def step_is_election(s: World, controller: int) -> bool:
 
 
 def bring_partition_online(s: World, k: Constants, controller: int) -> None:
-    """Ask the table to bring the partition online; where it refuses, the event goes on all the same."""
+    """Fire the transition of the partition to online; if it is refused, the event continues."""
     fire(s, k, PARTITION, (controller,), "online_partition")
     end_election(s, k, controller)
     go_on(s, k, controller)
@@ -75,7 +75,7 @@ ELECT_LEADER = Rule(
     params=ANY_CONTROLLER,
     guards=(step_is_election, controller_is_not_fenced),
     effects=(bring_partition_online,),
-    says="the controller on {controller} brings the partition online: it writes leader and ISR, and tells the replicas",
+    says="the controller on {controller} brings the partition online: it writes leader and ISR, and sends LeaderAndIsr",
     cites="Kafka 2.8 PartitionStateMachine.doHandleStateChanges: case OnlinePartition",
 )
 
@@ -86,7 +86,7 @@ def step_is_removal(s: World, controller: int) -> bool:
 
 
 def isr_has_grown_meanwhile(s: World, k: Constants, controller: int) -> bool:
-    """All have left that had to, the partition is offline, and its ISR has a live member, which it had not at the election."""
+    """All removals are done, the partition is offline, and its ISR has a live member, which it did not have at the election."""
     own = s.controllers[controller]
     if own.context.leaving != 0:
         return False
@@ -95,7 +95,7 @@ def isr_has_grown_meanwhile(s: World, k: Constants, controller: int) -> bool:
 
 
 def take_replica_offline(s: World, k: Constants, controller: int) -> None:
-    """Ask the table to take the next replica offline; where it refuses, StopReplica is sent all the same."""
+    """Fire the transition of the next replica to offline; if it is refused, StopReplica is sent nevertheless."""
     replica = lowest(s.controllers[controller].context.leaving, k.brokers)
     if not fire(s, k, REPLICA, (controller, replica), "offline_replica"):
         send_stop_replica_to(s, controller, replica)
@@ -111,6 +111,6 @@ TAKE_REPLICA_OFFLINE = Rule(
     params=ANY_CONTROLLER,
     guards=(step_is_removal, controller_is_not_fenced),
     effects=(take_replica_offline,),
-    says="the controller on {controller} takes the next replica offline: it leaves the ISR, and the others are told",
+    says="the controller on {controller} takes the next replica offline: it leaves the ISR, and the others are sent LeaderAndIsr",
     cites="Kafka 2.8 ReplicaStateMachine.doHandleStateChanges: case OfflineReplica",
 )

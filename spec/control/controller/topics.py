@@ -1,4 +1,4 @@
-"""A topic that is created, and an ISR that its leader has changed.
+"""The creation of a topic, and notifications that a leader has changed the ISR.
 
 Source: Kafka 2.8 KafkaController.processTopicChange, processIsrChangeNotification.
 """
@@ -21,7 +21,7 @@ def a_topic_is_new(s: World, controller: int) -> bool:
 
 
 def create_partition(s: World, k: Constants, controller: int) -> None:
-    """Take partition and replicas for new, and go on to bring the partition online (onNewPartitionCreation)."""
+    """Enter partition and replicas as new, and continue with bringing the partition online (onNewPartitionCreation)."""
     s.controllers[controller].context.knows_topic = 1
     s.controllers[controller].context.creating = 1
     fire(s, k, PARTITION, (controller,), "new_partition")

@@ -1,7 +1,7 @@
 """Kafka up to 0.10: a new follower truncates its log to its own high watermark.
 
-The base of all versions. Its flaw: the high watermark of a follower is one fetch behind, so a committed record may be cut off
-by the replica that leads next (KIP-101, scenario 1), or kept by one whose leader never had it (scenario 2).
+The base of all versions. Its flaw: a follower's high watermark is one fetch behind. So the next leader may have truncated a
+committed record (KIP-101, scenario 1), or a follower may keep a record that its leader never had (scenario 2).
 """
 
 from kafka_spec.spec.bounds import REPLICATION
@@ -28,16 +28,16 @@ SPEC = Spec(
             "a fetch is one step; what a request or an answer in flight could do (zombie fetches, KAFKA-7395) is not covered here",
         ),
         Abstraction(
-            "the controller is one, and never fails",
-            "controllers, their epochs and their fail-over are the control plane's models",
+            "there is one controller, and it never fails",
+            "the control plane's models cover controllers, their epochs and their fail-over",
         ),
         Abstraction(
-            "a replica never loses what it wrote",
-            "a crash is a replica that takes no steps; the loss of an unflushed suffix is the control plane's models",
+            "a replica never loses records that it wrote",
+            "a crashed replica takes no steps; the control plane's models cover the loss of an unflushed suffix",
         ),
         Abstraction(
             "elections are clean: a leader comes from the ISR",
-            "unclean elections give up the promise that is checked here",
+            "unclean elections give up the properties that are checked here",
         ),
     ),
 )

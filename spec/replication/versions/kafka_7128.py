@@ -1,7 +1,7 @@
 """KAFKA-7128: a follower may join the ISR as soon as it reaches the leader's high watermark, however old that is.
 
-kip_320 without the fix of commit 70c51633f2f (Kafka 2.0.1, 2.1): a new leader's high watermark may lag behind what
-was committed until its ISR fetches, so a follower that lacks committed records joins, and may lead next.
+kip_320 without the fix of commit 70c51633f2f (Kafka 2.0.1, 2.1): until its ISR fetches, a new leader's high watermark may be
+below committed records, so a follower that lacks them joins, and may lead next.
 """
 
 import dataclasses

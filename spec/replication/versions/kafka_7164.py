@@ -1,7 +1,7 @@
 """KAFKA-7164: a replica whose leader is the same as before does not truncate, even if it missed epochs in between.
 
-kip_320 without the fix of commit 69283b4038a (Kafka 2.0.1, 2.1): becoming a follower is skipped where the leader's id
-has not changed. If another replica led meanwhile, the old leader truncated, and its follower keeps what it dropped.
+kip_320 without the fix of commit 69283b4038a (Kafka 2.0.1, 2.1): becoming a follower is skipped if the leader's id has not
+changed. If another replica led meanwhile, the old leader has truncated, and its follower keeps records that the leader dropped.
 """
 
 import dataclasses
@@ -23,12 +23,12 @@ from kafka_spec.spec.replication.versions.kip_320 import (
 
 
 def replica_follows_another(s: Partition, request: int, replica: int) -> bool:
-    """The replica follows somebody else than the leader of the request, or nobody."""
+    """The replica follows another leader than that of the request, or none."""
     return s.replicas[replica].leader != s.requests[request].leader
 
 
 def replica_follows_the_same(s: Partition, request: int, replica: int) -> bool:
-    """The replica follows the leader of the request already, at an older epoch."""
+    """The replica already follows the leader of the request, at an older epoch."""
     return s.replicas[replica].leader == s.requests[request].leader
 
 
@@ -52,7 +52,7 @@ KEEP_FOLLOWING = dataclasses.replace(
 
 SPEC = KIP_320.replacing(
     "replication/kafka_7164",
-    "kip_320 with KAFKA-7164: no truncation where the leader's id has not changed",
+    "kip_320 with KAFKA-7164: no truncation if the leader's id has not changed",
     rules=(BECOME_FOLLOWER_OF_ANOTHER, KEEP_FOLLOWING),
     cites="KAFKA-7164",
 )

@@ -1,9 +1,8 @@
 """KAFKA-7395: fetches carry no leader epoch, so a leader serves and counts a follower that is in another epoch.
 
-kip_320 with its fence taken down for fetching, for the high watermark and for the ISR; truncation still asks the
-leader of the right epoch. This abstraction shows the follower whose position is counted at another epoch than it is
-in. It does not show a fetch in flight, since a fetch is one step here: the zombie fetch that arrives after its sender
-truncated is beyond it.
+kip_320 without the epoch check for fetches, the high watermark and the ISR; truncation still asks the leader of the right epoch.
+The model shows a follower whose position is counted at another epoch than its own. A fetch is one step here, so the model does
+not show a zombie fetch that arrives after its sender has truncated.
 """
 
 import dataclasses

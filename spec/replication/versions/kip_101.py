@@ -1,7 +1,7 @@
 """KIP-101 (Kafka 0.11): a new follower asks the leader where the epoch of its last entry ends, and truncates there.
 
-What it mends: records above a stale high watermark are kept. What is left: where the leader never had the follower's last
-epoch, the answer is the end of another epoch, and the follower may keep what the leader has not (KAFKA-6361).
+Fixed: records above a stale high watermark are kept. Remaining flaw: if the leader never had the follower's last epoch, its
+answer is the end of another epoch, and the follower may keep records that the leader does not have (KAFKA-6361).
 """
 
 import dataclasses
@@ -20,18 +20,18 @@ from kafka_spec.spec.replication.versions.high_watermark import SPEC as HIGH_WAT
 
 
 def end_offset_at_leader(s: Partition, request: int, replica: int) -> int:
-    """Where the leader of the request says that the epoch of the replica's last entry ends."""
+    """The leader's answer: the end offset of the epoch of the replica's last entry."""
     leader = s.requests[request].leader
     return end_offset_for_epoch(s.replicas[leader].log, s.replicas[replica].log, s.replicas[replica].high_watermark)
 
 
 def replica_reaches_end_offset(s: Partition, request: int, replica: int) -> bool:
-    """The replica's log is at least as long as the answer says; it can be truncated there."""
+    """The replica's log reaches the end offset of the answer, so it can be truncated there."""
     return end_offset_at_leader(s, request, replica) <= len(s.replicas[replica].log)
 
 
 def truncate_to_end_offset(s: Partition, request: int, replica: int) -> None:
-    """Drop what is above the leader's end of the epoch of the replica's last entry."""
+    """Drop the entries above the leader's end offset for the epoch of the replica's last entry."""
     truncate_log(s, replica, end_offset_at_leader(s, request, replica))
 
 

@@ -1,7 +1,7 @@
-"""KIP-279 (Kafka 2.0): follower and leader compare epochs until they find where their logs part; truncation goes there.
+"""KIP-279 (Kafka 2.0): follower and leader compare epochs to find where their logs diverge; the follower truncates there.
 
-What it mends: a new follower's log is a prefix of its leader's (KAFKA-6361). What is left: a leader serves, and counts for its high
-watermark, a follower that is at another epoch. With two replicas the flaw does not show; it needs a third.
+Fixed: a new follower's log is a prefix of its leader's (KAFKA-6361). Remaining flaw: a leader serves a follower that is at another
+epoch, and counts it for its high watermark. The flaw needs three replicas.
 """
 
 import dataclasses
@@ -20,13 +20,13 @@ BECOME_FOLLOWER_AT_DIVERGENCE = dataclasses.replace(
     BECOME_FOLLOWER,
     guards=(request_names_a_leader, replica_is_not_the_leader, request_is_new_to_replica),
     effects=(truncate_to_divergence, take_request),
-    says="{replica} applies LeaderAndIsr request {request}, truncates to where its log parts from the leader's, and follows",
+    says="{replica} applies LeaderAndIsr request {request}, truncates to where its log diverges from the leader's, and follows",
     cites="Kip279.tla: BecomeFollowerTruncateKip279; KIP-279, Kafka 2.0 commit 9679c44d2b5",
 )
 
 SPEC = HIGH_WATERMARK.replacing(
     "replication/kip_279",
-    "Kafka 2.0, KIP-279: truncation to where the logs part, found by comparing epochs",
+    "Kafka 2.0, KIP-279: truncation to where the logs diverge, found by comparing epochs",
     rules=(BECOME_FOLLOWER_AT_DIVERGENCE,),
     cites="Kip279.tla (hachikuji/kafka-specification); KIP-279",
 )

@@ -1,7 +1,7 @@
-"""KIP-320 (Kafka 2.1): fetches and epoch queries carry the follower's leader epoch, and both sides must be in the same.
+"""KIP-320 (Kafka 2.1): fetches and epoch queries carry the follower's leader epoch, which must equal the leader's.
 
-What it mends: a leader neither serves nor counts a replica that is in another epoch, and a new follower truncates only against a
-leader that is in the epoch of its request. The version that keeps StrongIsr at every bound tried.
+Fixed: a leader neither serves nor counts a replica that is in another epoch, and a new follower truncates only against a leader
+that is in the epoch of its request. This version keeps StrongIsr at every bound tried.
 """
 
 import dataclasses
@@ -37,7 +37,7 @@ MODEL = "Kip320.tla (hachikuji/kafka-specification)"
 
 
 def leader_leads_at_request_epoch(s: Partition, request: int) -> bool:
-    """The leader of the request has applied it, and is in its epoch still: otherwise it answers FENCED or UNKNOWN_LEADER_EPOCH."""
+    """The leader of the request has applied it and is still in its epoch; otherwise it answers FENCED or UNKNOWN_LEADER_EPOCH."""
     leader = s.replicas[s.requests[request].leader]
     return leader.leader == s.requests[request].leader and leader.leader_epoch == s.requests[request].leader_epoch
 
@@ -54,7 +54,7 @@ def isr_has_next_entry(s: Partition, k: Constants, leader: int) -> bool:
 
 
 def follower_lags_or_is_fenced(s: Partition, leader: int, follower: int) -> bool:
-    """The follower is in another epoch, or has not got all of the leader's log."""
+    """The follower is in another epoch, or does not have all of the leader's log."""
     return not is_in_same_epoch(s, leader, follower) or leader_has_more(s, leader, follower)
 
 

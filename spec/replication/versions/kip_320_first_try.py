@@ -1,8 +1,8 @@
-"""The first design for KIP-320, tried and rejected: no truncation on becoming follower, every fetch tells the last fetched epoch.
+"""The rejected first design for KIP-320: no truncation on becoming follower; every fetch carries the last fetched epoch.
 
-The follower truncates when the leader notices from its fetch that the logs have parted. What is wrong: the last epoch
-says nothing about which leader epoch the follower is in, so an old leader and a new one may both count it. It takes
-three replicas and epochs up to 2.
+The follower truncates when the leader notices from its fetch that the logs have diverged. The flaw: the last epoch does not show
+which leader epoch the follower is in, so an old leader and a new one may both count it. The flaw needs three replicas and epochs
+up to 2.
 """
 
 import dataclasses
@@ -37,7 +37,7 @@ MODEL = "Kip320FirstTry.tla (hachikuji/kafka-specification)"
 
 
 def is_caught_up_in_epoch(s: Partition, leader: int, follower: int, end: int) -> bool:
-    """The leader leads, the follower follows it, and the entries just below the offset are of one epoch."""
+    """The leader leads, the follower follows it, and the entries just below the offset have the same epoch."""
     if s.replicas[leader].leader != leader or s.replicas[follower].leader != leader:
         return False
     return both_reach_in_same_epoch(s.replicas[leader].log, s.replicas[follower].log, end)
@@ -49,12 +49,12 @@ def last_fetched_epoch_matches(s: Partition, leader: int, follower: int) -> bool
 
 
 def last_fetched_epoch_differs(s: Partition, leader: int, follower: int) -> bool:
-    """The follower's end is beyond the leader's, or of another epoch there."""
+    """The follower's log is longer than the leader's, or its last entry has another epoch."""
     return needs_truncation(s.replicas[leader].log, s.replicas[follower].log)
 
 
 def truncate_follower(s: Partition, leader: int, follower: int) -> None:
-    """Drop what the leader has not."""
+    """Drop the entries that the leader does not have."""
     truncate_log(s, follower, divergence_offset(s.replicas[leader].log, s.replicas[follower].log))
 
 
@@ -73,7 +73,7 @@ def isr_has_next_entry_in_epoch(s: Partition, k: Constants, leader: int) -> bool
 
 
 def follower_lags_in_epoch(s: Partition, leader: int, follower: int) -> bool:
-    """The follower has not got all of the leader's log, or its end is of another epoch."""
+    """The follower does not have all of the leader's log, or its last entry has another epoch."""
     return not is_caught_up_in_epoch(s, leader, follower, len(s.replicas[leader].log))
 
 
@@ -83,7 +83,7 @@ def follower_reaches_high_watermark_in_epoch(s: Partition, leader: int, follower
 
 
 def high_watermark_is_of_leader_epoch(s: Partition, leader: int) -> bool:
-    """The leader's high watermark has reached the start of its epoch: nothing older is still to be committed."""
+    """The leader's high watermark has reached the start of its epoch: all older entries are committed."""
     replica = s.replicas[leader]
     return high_watermark_is_of_epoch(replica.log, replica.high_watermark, replica.leader_epoch)
 
@@ -134,7 +134,7 @@ SPEC = HIGH_WATERMARK.replacing(
             params={"leader": ANY_REPLICA, "follower": ANY_REPLICA},
             guards=(leader_presumes_leadership, follower_follows, last_fetched_epoch_differs),
             effects=(truncate_follower,),
-            says="{follower}, whose fetch shows that its log has parted from that of {leader}, truncates to where it did",
+            says="{follower}, whose fetch shows that its log has diverged from that of {leader}, truncates to that point",
             cites=f"{MODEL}: FollowerTruncate",
         ),
     ),
