@@ -4,6 +4,7 @@
 # make fmt     formats the code
 # make golden  rewrites the golden texts of the tests; read the diff before you commit it
 # make gallery draws the pictures of diagrams/gallery anew
+# make long    the tests of which `make test` runs a sample, some twenty minutes on two cores
 # make fuzz    random specs on which all readings must agree: make fuzz SECONDS=600, and SEED=N to repeat one
 # make soak    kills drivers, executors and workers of the Spark engine, and lets runs race, some twenty minutes on two cores
 # make bench   side by side with Spin and Rumur (apt-get install spin rumur gcc), some five minutes
@@ -14,14 +15,14 @@ BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: check test lint fmt golden gallery system fuzz bench soak clean
+.PHONY: check test long lint fmt golden gallery system fuzz bench soak clean
 
 check: $(VENV)/.check
 	$(BIN)/kafka-spec check --traces
 
 test: lint system
-	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q $(PARALLEL)
-	PYTHONHASHSEED=4242 $(BIN)/python -m pytest -q $(PARALLEL) -m "not slow"
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q $(PARALLEL) -m "not long"
+	PYTHONHASHSEED=4242 $(BIN)/python -m pytest -q $(PARALLEL) -m "not slow and not long"
 	$(BIN)/kafka-spec draw --check
 
 lint: $(VENV)/.test
@@ -54,6 +55,9 @@ system:
 	else \
 		echo "make: the tests need $$(echo $$missing); on Debian, as root: apt-get install --no-install-recommends $(PACKAGES)" >&2; exit 2; \
 	fi
+
+long: lint system
+	$(BIN)/python -m pytest -q $(PARALLEL) -m long
 
 SECONDS := 60
 fuzz: $(VENV)/.test

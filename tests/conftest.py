@@ -7,10 +7,12 @@ import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 
 ROOT = Path(__file__).parent.parent
 GOLDEN = Path(__file__).parent / "golden"
@@ -28,7 +30,16 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "slow: more than a few seconds; run under one hash seed only")
+    config.addinivalue_line("markers", "long: the rest of a sample that `make test` runs; `make long` runs it")
     config.addinivalue_line("markers", "unexpected_errors: steps of controllers may meet errors that no step may have")
+
+
+def sampled(cases: Iterable[Any], keep: int, name: Callable[[Any], str]) -> list[ParameterSet]:
+    """Return slow test cases, of which all but `keep`, evenly spread, are long."""
+    known = list(cases)
+    kept = {index * len(known) // keep for index in range(keep)}
+    mark = (pytest.mark.long, pytest.mark.slow)
+    return [pytest.param(case, marks=pytest.mark.slow if at in kept else mark, id=name(case)) for at, case in enumerate(known)]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -107,10 +107,14 @@ def test_what_is_added_to_a_bound_is_not_forgotten() -> None:
         [(spec, bounds.values) for spec in toys.EXPLORABLE for bounds in spec.bound_sets[:2]],
         [(counter(plus), {"n": n}) for plus in (0, 1) for n in (2, 3, 9)],
         pytest.param(
-            [(MODELS["control/fixed"], bounds.values) for bounds in MODELS["control/fixed"].bound_sets], marks=pytest.mark.slow
+            [(MODELS["control/fixed"], bounds.values) for bounds in MODELS["control/fixed"].bound_sets[::8]], marks=pytest.mark.slow
+        ),
+        pytest.param(
+            [(MODELS["control/fixed"], bounds.values) for bounds in MODELS["control/fixed"].bound_sets],
+            marks=(pytest.mark.slow, pytest.mark.long),
         ),
     ],
-    ids=["replication", "toys", "counters", "control"],
+    ids=["replication", "toys", "counters", "control", "all of control"],
 )
 def test_equal_texts_are_compiled_alike(specs: list[tuple[Spec, dict[str, int]]]) -> None:
     """Checks for which one compilation is used are compiled alike, had each a compilation of its own."""
