@@ -1,1 +1,1 @@
-"""Holds the model of spec/ and the implementation of impl/ to each other."""
+"""Compares the model of spec/ with the implementation of impl/."""

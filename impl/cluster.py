@@ -1,7 +1,7 @@
-"""Brokers on one coordination service, by number: the steps that a scheduler, a replay or a test puts together.
+"""Brokers on one coordination service, by number: the steps that a scheduler, a replay or a test combines.
 
-Nothing moves by itself: controllers work, and requests and answers travel, where the caller says so. There is no chance here,
-and no time but the clock that is handed in.
+Nothing happens by itself: controllers act, and requests and answers travel, only when the caller says so. There is no randomness,
+and no time but the clock that is passed in.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from kafka_spec.spec.table import Spec
 
 
 class Cluster:
-    """Brokers, of which those in `brokers` run. Each has a folder of its own, which outlives its processes.
+    """Brokers; `brokers` holds those that run. Each has a folder of its own, which outlives its processes.
 
-    As a context it crashes at the end what still runs.
+    As a context manager it crashes at the end the brokers that still run.
     """
 
     def __init__(
@@ -46,9 +46,9 @@ class Cluster:
         settings: Settings | None = None,
         config: LogConfig | None = None,
     ) -> None:
-        """`write` takes the lines of the state-change log; `clock` returns seconds since 1970.
+        """`write` receives the lines of the state-change log; `clock` returns seconds since 1970.
 
-        `seed` decides what brokers draw; the rest is as of `BrokerProcess`.
+        `seed` is the brokers' source of randomness; see `BrokerProcess` for the rest.
         """
         self.folder = folder
         self.service = service
@@ -56,7 +56,7 @@ class Cluster:
         self.log = StateChangeLog(write, clock)
         self.brokers: dict[int, BrokerProcess] = {}
         self.tools = service.connect()
-        """The session of whoever looks at the znodes, and of Kafka's tools."""
+        """The session of Kafka's tools, and of callers that read znodes."""
         self._clock = clock
         self._random = Random(seed)
         self._settings = settings
@@ -65,11 +65,11 @@ class Cluster:
     # Processes and sessions
 
     def start(self, number: int, endpoint: Endpoint | None = None) -> BrokerProcess:
-        """Start a broker's process on what is on its disk: it opens a session and registers, listening at the endpoint.
+        """Start a broker's process on its folder: it opens a session and registers with the endpoint.
 
         Raises:
-            ValueError: it runs.
-            NodeExists: the registration of an earlier session is still there.
+            ValueError: the broker runs already.
+            NodeExists: the registration of an earlier session still exists.
         """
         if number in self.brokers:
             raise ValueError(f"broker {number} runs; crash or close it before it is started again")
@@ -79,14 +79,14 @@ class Cluster:
         return broker
 
     def process(self, number: int, endpoint: Endpoint | None = None) -> BrokerProcess:
-        """Return a broker's process on what is on its disk, in a session of its own, before it has registered."""
+        """Return a broker's process on its folder, with a session of its own, not yet registered."""
         session, folder = self.service.connect(), self.folder / str(number)
         return BrokerProcess(
             number, self.era, session, folder, self.log, self._clock, self._random, self._settings, self._config, endpoint
         )
 
     def end_process(self, number: int) -> Session:
-        """End a broker's process; return its session, which the servers have not missed yet."""
+        """End a broker's process; return its session, which the servers have not expired yet."""
         broker = self.brokers.pop(number)
         broker.crash()
         return broker.session
@@ -96,24 +96,24 @@ class Cluster:
         self.service.expire(self.end_process(number))
 
     def bounce(self, number: int) -> BrokerProcess:
-        """Crash a broker and start it again, before anybody reads ZooKeeper."""
+        """Crash a broker and start it again, before anyone reads ZooKeeper."""
         self.crash(number)
         return self.start(number)
 
     def expire(self, number: int) -> None:
-        """End a broker's session from the servers' side. It does not notice before its next step, or `reopen`."""
+        """Expire a broker's session. The broker does not notice before its next step, or `reopen`."""
         self.service.expire(self.brokers[number].session)
 
     def reopen(self, number: int) -> None:
-        """Let a broker notice that its session is over, and open another."""
+        """Let a broker notice that its session has expired, and open another."""
         self.brokers[number].reopen(self.service.connect())
 
     def close(self, number: int) -> None:
-        """End a broker's process as it does after its controlled shutdown, whatever came of that."""
+        """End a broker's process as after its controlled shutdown, whatever the result of that was."""
         self.brokers.pop(number).close()
 
     def end(self) -> None:
-        """Crash all that runs, so that no file is open; for the end of a test or a run."""
+        """Crash all running brokers, so that no file stays open; for the end of a test or a run."""
         for number in list(self.brokers):
             self.crash(number)
         self.tools.close()
@@ -124,7 +124,7 @@ class Cluster:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.end()
 
-    # What moves between brokers
+    # Messages between brokers
 
     def in_flight(self, sender: int, receiver: int) -> Request | None:
         """Return the request that a broker's controller is sending to another, if both run."""
@@ -133,9 +133,9 @@ class Cluster:
         return self.brokers[sender].in_flight(receiver)
 
     def deliver(self, sender: int, receiver: int, answered: bool = True) -> bool:
-        """Have a broker take the request in flight from a controller; return whether there was one.
+        """Deliver the request in flight from a controller to a broker; return whether there was one.
 
-        Unless it is `answered`, the answer is lost with its connection, and the same request will be sent again.
+        Unless `answered`, the answer is lost with the connection, and the same request will be sent again.
         """
         request = self.in_flight(sender, receiver)
         if request is None:
@@ -146,7 +146,7 @@ class Cluster:
         return True
 
     def lose(self, sender: int, receiver: int) -> bool:
-        """Lose the request in flight with its connection and for good, as up to 0.8 (KAFKA-1738); return whether there was one."""
+        """Lose the request in flight for good, with its connection, as up to 0.8 (KAFKA-1738); return whether there was one."""
         if self.in_flight(sender, receiver) is None:
             return False
         self.brokers[sender].channels.answered(receiver)
@@ -155,16 +155,16 @@ class Cluster:
     def shut_down(
         self, number: int, controller: int, reply: Callable[[ErrorCode, tuple[TopicPartition, ...]], object] = lambda *_: None
     ) -> None:
-        """Begin a broker's controlled shutdown: the event waits in the queue of this controller, with its `reply`."""
+        """Begin a broker's controlled shutdown: put the event with its `reply` into this controller's queue."""
         broker = self.brokers[number]
         broker.is_stopping = True
         self.brokers[controller].controller.handle(ControlledShutdown(number, broker.epoch, reply))
 
     def rest(self, steps: int = 1_000_000) -> None:
-        """Go on, with every answer, until no controller has anything to do and no request waits for a broker that runs.
+        """Step controllers and deliver requests until no controller has work and no request waits for a running broker.
 
         Raises:
-            RuntimeError: it never comes to rest, or not within so many rounds.
+            RuntimeError: this takes more rounds than `steps`.
         """
         for _ in range(steps):
             worked = sum(self.brokers[number].step() for number in sorted(self.brokers))
@@ -173,11 +173,11 @@ class Cluster:
                 return
         raise RuntimeError(f"the cluster does not come to rest within {steps} rounds")
 
-    # What is there
+    # Inspection
 
     @property
     def active(self) -> KafkaController:
-        """The one controller that is active.
+        """The active controller.
 
         Raises:
             ValueError: there is none, or more than one.
@@ -186,7 +186,7 @@ class Cluster:
         return one
 
     def leadership(self, partition: TopicPartition) -> Leadership | None:
-        """Return what a partition's state znode holds, None if there is none."""
+        """Return the content of a partition's state znode, None if it does not exist."""
         try:
             data, stat = self.tools.get(znodes.state(partition))
         except NoNode:

@@ -1,6 +1,6 @@
-"""The subcommand `run`: a cluster that runs, in virtual time or on loopback with real ZooKeeper, and what came of it.
+"""The subcommand `run`: runs a cluster, in virtual time or on loopback with real ZooKeeper, and reports the result.
 
-Knows options and files. Exit codes are those of the other subcommands; a promise that was broken is 1.
+This module handles options and files. Exit codes are those of the other subcommands; a broken promise is 1.
 """
 
 from __future__ import annotations
@@ -31,35 +31,35 @@ MOST_BROKERS = 32
 FORMATS = ("text", "json")
 LOG = "state-change.log"
 NOT_RUN = ("expired-session-reads", "goals", "old-leader-without-successor")
-"""Models that the implementation has no switch for: a session that is over reads nothing."""
+"""Models for which the implementation has no switch: an expired session reads nothing here."""
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
     """Add the options of `run`."""
     parser.description = (
-        "Without --zookeeper everything happens in virtual time, and the same options are the same run. "
-        "With it, brokers talk over loopback in real time."
+        "Without --zookeeper the run takes place in virtual time, and equal options give equal runs. "
+        "With it, brokers communicate over loopback in real time."
     )
     parser.add_argument("--brokers", type=_number(1, MOST_BROKERS), default=3, metavar="N", help="brokers (default: 3)")
-    parser.add_argument("--partitions", type=_number(1, 10_000), default=6, metavar="N", help="of the topic (default: 6)")
+    parser.add_argument("--partitions", type=_number(1, 10_000), default=6, metavar="N", help="of the one topic (default: 6)")
     parser.add_argument("--replication-factor", type=_number(1, MOST_BROKERS), metavar="N", help="default: 3, or all brokers")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="what all chance is drawn from (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="the source of all randomness (default: 0)")
     parser.add_argument("--seconds", type=_seconds, metavar="S", help="how long clients work (default: 30 virtual, or 10 real)")
     parser.add_argument("--era", default="fixed", metavar="ERA", help="fixed, era_2_8, era_0_10, or a bug: see `models`")
-    parser.add_argument("--faults", metavar="A,B,...", help="which faults come: by name, or none, usual (the default), all")
+    parser.add_argument("--faults", metavar="A,B,...", help="the faults: names, or none, usual (the default), all")
     parser.add_argument("--unclean", action="store_true", help="permit unclean leader elections")
-    parser.add_argument("--zookeeper", metavar="HOST:PORT|start", help="use real ZooKeeper; start: one from PySpark's jars")
+    parser.add_argument("--zookeeper", metavar="HOST:PORT|start", help="use real ZooKeeper; start: a server from PySpark's jars")
     parser.add_argument("--data", type=Path, metavar="DIR", help="an empty folder for the logs (default: a temporary one)")
-    parser.add_argument("--state-change-log", type=Path, metavar="FILE", help=f"where it goes (default: DIR/{LOG} with --data)")
-    parser.add_argument("--format", choices=FORMATS, default="text", help="what is written to stdout")
-    parser.add_argument("-q", "--quiet", action="store_true", help="show nothing while it runs")
+    parser.add_argument("--state-change-log", type=Path, metavar="FILE", help=f"default: DIR/{LOG} with --data")
+    parser.add_argument("--format", choices=FORMATS, default="text", help="the format of stdout")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress display")
     parser.set_defaults(run=run)
 
 
 def _number(least: int, most: int) -> Any:
     def read(text: str) -> int:
         if not text.isdecimal() or not least <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"{text!r} is no number from {least:,} to {most:,}")
+            raise argparse.ArgumentTypeError(f"{text!r} must be a number from {least:,} to {most:,}")
         return int(text)
 
     return read
@@ -71,15 +71,15 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds <= 86_400:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from above 0 to 86,400")
+        raise argparse.ArgumentTypeError(f"{text!r} must be a number of seconds above 0, at most 86,400")
     return seconds
 
 
 def find_era(name: str) -> Spec:
-    """Return the era of a name, with or without `control/`.
+    """Return the era with this name, with or without `control/`.
 
     Raises:
-        SpecError: there is none, or the implementation has no switch for it.
+        SpecError: the name is unknown, or the implementation has no switch for it.
     """
     eras = {spec.name.removeprefix("control/"): spec for spec in SPECS}
     short = name.removeprefix("control/")
@@ -87,12 +87,12 @@ def find_era(name: str) -> Spec:
         raise SpecError(f"--era {name}: only the model has this; `kafka-spec check control/{short}` shows it")
     if short not in eras:
         known = ", ".join(one for one in eras if one not in NOT_RUN)
-        raise SpecError(f"--era {name}: there is {known}")
+        raise SpecError(f"--era {name}: unknown; known are {known}")
     return eras[short]
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run a cluster, and tell what came of it."""
+    """Run a cluster, report the result, and return the exit code."""
     from kafka_spec.impl.run.display import RunDisplay
     from kafka_spec.impl.run.report import json_of, text_of
 
@@ -114,22 +114,22 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _options(options: argparse.Namespace) -> Options:
-    """Return what a run is asked for.
+    """Return the options of a run.
 
     Raises:
-        SpecError: options do not go together.
+        SpecError: options contradict each other.
     """
     from kafka_spec.impl.run.faults import ANYWHERE, parse_faults
     from kafka_spec.impl.run.options import Options
 
     factor = options.replication_factor or min(3, options.brokers)
     if factor > options.brokers:
-        raise SpecError(f"--replication-factor {factor} needs so many brokers, and there are {options.brokers}")
+        raise SpecError(f"--replication-factor {factor} needs {factor} brokers, and there are {options.brokers}")
     real = options.zookeeper is not None
     faults = parse_faults(options.faults or (",".join(ANYWHERE) if real else "usual"))
     if real and (only_simulated := [fault for fault in faults if fault not in ANYWHERE]):
         raise SpecError(
-            f"--faults {only_simulated[0]} is of the simulation; with --zookeeper there is {', '.join(ANYWHERE)}, or none"
+            f"--faults {only_simulated[0]} is possible only in the simulation; with --zookeeper use {', '.join(ANYWHERE)}, or none"
         )
     era = find_era(options.era)
     if unflushed_may_be_lost(1, 1, era.constants({}).suffix_loss) and not real:
@@ -163,17 +163,17 @@ def _outcome(options: argparse.Namespace, asked: Options, folder: Path, log: Tex
     from kafka_spec.impl.run.loopback import run_on_loopback
     from kafka_spec.impl.run.zookeeper_place import zookeeper
 
-    logging.getLogger("kazoo").addHandler(logging.NullHandler())  # lost connections are none of its business
+    logging.getLogger("kazoo").addHandler(logging.NullHandler())  # kazoo must not log lost connections to stderr
     with zookeeper(options.zookeeper, folder) as servers:
         return asyncio.run(run_on_loopback(asked, folder, servers, write, display.news, watch))
 
 
 @contextmanager
 def _folder(asked: Path | None) -> Iterator[Path]:
-    """Yield an empty folder: the one that was asked for, or a temporary one.
+    """Yield an empty folder: the one named, or a temporary one.
 
     Raises:
-        SpecError: it is not empty, or cannot be made.
+        SpecError: it is not empty, or cannot be created.
     """
     if asked is None:
         with tempfile.TemporaryDirectory(prefix="kafka-spec-run-") as folder:
@@ -184,13 +184,13 @@ def _folder(asked: Path | None) -> Iterator[Path]:
         if any(asked.iterdir()):
             raise SpecError(f"--data {asked}: the folder is not empty; name another, or empty it")
     except OSError as error:
-        raise SpecError(f"--data {asked}: {error.strerror}; name a folder that can be written") from None
+        raise SpecError(f"--data {asked}: {error.strerror}; name a writable folder") from None
     yield asked
 
 
 @contextmanager
 def _log(options: argparse.Namespace) -> Iterator[TextIO | None]:
-    """Yield the file of the state-change log, None if nobody wants one.
+    """Yield the file of the state-change log, None if none is requested.
 
     Raises:
         SpecError: it cannot be written.
@@ -202,6 +202,6 @@ def _log(options: argparse.Namespace) -> Iterator[TextIO | None]:
     try:
         file = path.open("w", encoding="utf-8")
     except OSError as error:
-        raise SpecError(f"--state-change-log {path}: {error.strerror}; name a file that can be written") from None
+        raise SpecError(f"--state-change-log {path}: {error.strerror}; name a writable file") from None
     with file:
         yield file

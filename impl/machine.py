@@ -1,15 +1,15 @@
-"""Runs a table: a machine of spec/table.py on the methods of an actor, through the library `transitions`.
+"""Executes a table: a machine of spec/table.py on the methods of an actor, through the library `transitions`.
 
 The model binds the names of guards and effects to functions on its state; here each name is bound to the method of that name
-on an actor (a controller, a broker), which does the real thing. Methods that rows may use are marked `@guard` or `@effect`. A name
-without such a method, or such a method that no row of any era uses, is an error when the machine is built: table and actor cannot
-drift apart.
+on an actor (a controller, a broker), which does the real work. Methods that rows may use are marked `@guard` or `@effect`. A name
+without such a method, or such a method that no row of any era uses, is an error when the machine is built. So table and actor
+cannot drift apart.
 
-What a row function sees beside its actor is passed to it: the parts of the entity that its parameters name and, in a parameter
-called `inputs`, what was handed to `fire`, an object of the type that the machines are built for.
+A row function receives its inputs as arguments: the parts of the entity that its parameters name and, in a parameter called
+`inputs`, the object passed to `fire`, of the type that the machines are built for.
 
 One `Running` holds the states of all entities of one kind that an actor knows: all partitions, all replicas. Only `fire` changes
-one, as in the model. What `transitions` does silently is told here: see `fire`.
+a state, as in the model. Where `transitions` fails silently, `fire` reports it.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Inputs = TypeVar("Inputs")
 Entity: TypeAlias = tuple[Hashable, ...]
 Call: TypeAlias = Callable[[transitions.EventData], Any]
 INPUTS = "inputs"
-"""The parameter of a row function that sees what was handed to `fire`."""
+"""The parameter of a row function that receives the `inputs` of `fire`."""
 
 
 def guard(method: Method) -> Method:
-    """Mark a method as a guard that rows may name: it looks, and returns whether it holds."""
+    """Mark a method as a guard that rows may name: it reads, and returns whether it holds."""
     method.__row_function__ = "guard"  # type: ignore[attr-defined]
     return method
 
@@ -47,9 +47,9 @@ def effect(method: Method) -> Method:
 
 @dataclass(frozen=True)
 class FireResult:
-    """What came of one `fire`.
+    """The result of one `fire`.
 
-    `target` is the state that was entered, None where the machine stayed. Then `wanted` is the state that the trigger asks for,
+    `target` is the state that was entered, None if the state stayed. Then `wanted` is the state that the trigger requests,
     `allowed` the states from which the table allows it, and `false` the conditions that were not met, none if the attempt was
     illegal.
     """
@@ -65,20 +65,20 @@ class FireResult:
 
     @property
     def illegal(self) -> bool:
-        """Whether the table has no row of that trigger from that state, whatever the world looks like."""
+        """Whether the table has no row of that trigger from that state, whatever the guards say."""
         return self.target is None and not self.false
 
 
 class FireLog(Protocol):
-    """Who is told of every attempt."""
+    """The receiver of every attempt."""
 
     def attempted(self, attempt: FireResult) -> None:
-        """Take note of what came of one `fire`."""
+        """Record the result of one `fire`."""
 
 
 @dataclass
 class _Model:
-    """One entity, as `transitions` sees it: bare, so that no name of a trigger or a state meets a method."""
+    """One entity, as `transitions` sees it: without methods, so that no name of a trigger or a state clashes with one."""
 
     entity: Entity
     state: enum.IntEnum
@@ -103,36 +103,36 @@ class Running(Generic[Inputs]):
         self._known = {(row.trigger, source) for row in machine.rows for source in row.sources}
 
     def state_of(self, *entity: Hashable) -> enum.IntEnum:
-        """Return the state of an entity; one that was never heard of is in the initial state."""
+        """Return the state of an entity; an unknown entity is in the initial state."""
         model = self._models.get(entity)
         return self.machine.initial if model is None else model.state
 
     def entities(self) -> tuple[Entity, ...]:
-        """Return the entities that are not in the initial state, in the order in which they were first heard of."""
+        """Return the entities that are not in the initial state, in the order of their first use."""
         return tuple(e for e, model in self._models.items() if model.state != self.machine.initial)
 
     def load(self, entity: Entity, state: enum.IntEnum) -> None:
-        """Put an entity into a state, without rows: for states that are read from elsewhere, never for a step of the protocol."""
+        """Set the state of an entity without a row: for states read from elsewhere, never for a step of the protocol."""
         self._models[entity] = _Model(entity, self.machine.states(state), self._methods)
 
     def fire(self, trigger: str, *entity: Hashable, inputs: Inputs | None = None) -> bool:
-        """Let the table change the state of one entity; return whether a row was found. `inputs` is what row functions see.
+        """Let the table change the state of one entity; return whether a row fired. `inputs` is passed to row functions.
 
         Guards of the rows of that trigger and of the current state are evaluated; the row whose guards hold runs its effects, in
-        order, and then its target is entered. An exception in an effect leaves the old state. Where no row is found the state
-        stays, and the log is told: `transitions` answers False to a false guard, and raises on a wrong source.
+        order, and then its target is entered. An exception in an effect leaves the old state. If no row fits, the state stays and
+        the log receives the refusal. (`transitions` returns False for a false guard, and raises for a wrong source.)
 
         Raises:
             Overlap: two rows could fire; `transitions` would take the first.
-            SpecError: there is no such trigger; an entity has another length; the row waits for something that is not built;
-                the entity is in the middle of another row; a row function sees `inputs`, and there are none; an initialisation
-                was refused, which no log of Kafka has words for.
+            SpecError: the trigger is unknown; the entity has another number of parts; the row waits for something not built;
+                the entity is in the middle of another row; a row function takes `inputs`, and none are given; an initialisation
+                was refused, for which Kafka logs nothing.
         """
         machine = self.machine
         if trigger not in machine.triggers:
             raise SpecError(f"machine {machine.name} has no trigger {trigger}; it has {', '.join(machine.triggers)}")
         if len(entity) != len(self._names):
-            raise SpecError(f"machine {machine.name}: {entity} is no entity; name {', '.join(self._names)}")
+            raise SpecError(f"machine {machine.name}: {entity} is not an entity; name {', '.join(self._names)}")
         model = self._models.get(entity)
         if model is None:
             model = self._models[entity] = _Model(entity, machine.initial, self._methods)
@@ -165,7 +165,7 @@ class Running(Generic[Inputs]):
 
 @functools.lru_cache(maxsize=64)
 def _engine(machine: Machine, actor: type, names: tuple[str, ...]) -> transitions.Machine:
-    """Return a machine of `transitions` for all actors of a class: its models bring the methods."""
+    """Return a machine of `transitions` for all actors of a class."""
     rows = _Rows(machine, actor, names)
     return transitions.Machine(
         model=None,
@@ -173,7 +173,7 @@ def _engine(machine: Machine, actor: type, names: tuple[str, ...]) -> transition
         transitions=[rows.transition(row, source) for row in machine.rows for source in row.sources],
         initial=machine.initial,
         send_event=True,
-        auto_transitions=False,  # else there are to_STATE methods that no guard watches
+        auto_transitions=False,  # else `transitions` adds to_STATE methods that bypass the guards
         ignore_invalid_triggers=False,
     )
 
@@ -187,7 +187,7 @@ class _Rows:
         self._names = names
 
     def transition(self, row: Row, source: enum.IntEnum) -> Any:
-        """Return one row and source in the form of `transitions`; effects run before the state changes, never after."""
+        """Return one row and source in the form of `transitions`; effects run before the state changes."""
         conditions = [self._condition(call, wanted, words) for call, wanted, words in self._looks(row)]
         effects = [self._refusal(row)] if row.waits_for else [self._call(name_of(e)) for e in row.effects]
         return {
@@ -199,7 +199,7 @@ class _Rows:
         }
 
     def _call(self, name: str) -> Call:
-        """Return a call of the actor's method with the inputs, and those parts of the entity that its parameters name."""
+        """Return a call of the actor's method with the inputs and the parts of the entity that its parameters name."""
         parameters = _parameters(self._actor, name)
         places = [None if parameter == INPUTS else self._names.index(parameter) for parameter in parameters]
 
@@ -208,14 +208,14 @@ class _Rows:
             if None in places and model.inputs is None:
                 raise SpecError(
                     f"machine {self._machine.name}: {self._actor.__name__}.{name} takes inputs, and {event.event.name} was fired "
-                    "without; hand them to fire"
+                    "without inputs; pass them to fire"
                 )
             return model.methods[name](*[model.inputs if place is None else model.entity[place] for place in places])
 
         return call
 
     def _looks(self, row: Row) -> list[tuple[Call, bool, str]]:
-        """Return for each guard of a row how to ask the actor, which answer is wanted, and the condition in words."""
+        """Return for each guard of a row its call, the required answer, and the condition in words."""
         wanted = [True] * len(row.guards) + [False] * len(row.unless)
         calls = [self._call(name_of(guard)) for guard in row.looks]
         return list(zip(calls, wanted, row.conditions, strict=True))
@@ -232,7 +232,7 @@ class _Rows:
         return holds
 
     def _no_other_fits(self, row: Row, source: enum.IntEnum) -> Callable[[transitions.EventData], bool]:
-        """Return a last condition, which holds, or raises if another row could fire too."""
+        """Return a last condition, which holds, or raises `Overlap` if another row could fire too."""
         others = [r for r in self._machine.rows_of(row.trigger) if r is not row and source in r.sources]
         looks = [(other, self._looks(other)) for other in others if not row.excludes(other)]
 
@@ -248,7 +248,7 @@ class _Rows:
         return alone
 
     def _refusal(self, row: Row) -> Callable[[transitions.EventData], None]:
-        """Return what a row runs that waits for something."""
+        """Return what a row runs that waits for something not built."""
 
         def refuse(_: transitions.EventData) -> None:
             raise SpecError(f"machine {self._machine.name}: row {row.label!r} waits for {row.waits_for}")
@@ -293,14 +293,14 @@ def build(
 ) -> dict[str, Running[Any]]:
     """Build the machines that an actor runs, by their names.
 
-    `machines` maps each machine to the names of the parts of its entity, such as ("partition", "replica"), by which guards and
-    effects take them; `every_era` are the machines of all eras that such an actor may run. `ahead` are the triggers of rows that
-    wait for something in the model, and that this actor runs already. `inputs` is the type of what `fire` hands to row functions.
+    `machines` maps each machine to the parameter names of the parts of its entity, such as ("partition", "replica"). `every_era`
+    are the machines of all eras that such an actor may run. `ahead` are the triggers of rows that wait for something in the
+    model and that this actor runs already. `inputs` is the type of the `inputs` of `fire`.
 
     Raises:
-        SpecError: a guard or an effect of a row has no method, or one with another mark; a marked method is used by no row of any
-            era; a method takes what is no part of the entity, or inputs of another type. Effects of rows that wait for something
-            need no method yet.
+        SpecError: a guard or an effect of a row has no method, or one with another mark; no row of any era uses a marked method;
+            a method takes a parameter that is not a part of the entity, or inputs of another type. Effects of rows that wait for
+            something need no method yet.
     """
     kind: Any = type(actor)
     running = {_running_ahead(machine, tuple(ahead)): names for machine, names in machines.items()}
@@ -312,7 +312,7 @@ def build(
 def _marked(
     actor: type, machines: tuple[tuple[Machine, tuple[str, ...]], ...], every_era: tuple[Machine, ...], inputs: type | None
 ) -> tuple[str, ...]:
-    """Return the names of an actor's marked methods; see `build` for what is refused."""
+    """Return the names of an actor's marked methods; see `build` for the errors."""
     marked = {n: m for n in dir(actor) if hasattr(m := getattr(actor, n), "__row_function__")}
     for machine, names in machines:
         for row in machine.rows:
@@ -333,7 +333,7 @@ def _marked(
 
 @functools.lru_cache(maxsize=64)
 def _running_ahead(machine: Machine, ahead: tuple[str, ...]) -> Machine:
-    """Return a machine in which rows of some triggers wait for nothing."""
+    """Return a machine in which the rows of these triggers do not wait."""
     if not any(row.waits_for and row.trigger in ahead for row in machine.rows):
         return machine
     return replace(machine, rows=tuple(replace(row, waits_for="") if row.trigger in ahead else row for row in machine.rows))
@@ -342,7 +342,7 @@ def _running_ahead(machine: Machine, ahead: tuple[str, ...]) -> Machine:
 def _check_row(
     actor: type, marked: Mapping[str, Any], machine: Machine, row: Row, names: tuple[str, ...], inputs: type | None
 ) -> None:
-    """Refuse a row whose guards and effects the actor cannot run."""
+    """Raise SpecError for a row whose guards or effects the actor cannot run."""
     where = f"machine {machine.name}, row {row.label!r}"
     needed = [(name_of(g), "guard") for g in row.looks]
     needed += [(name_of(e), "effect") for e in row.effects if not row.waits_for]
@@ -358,14 +358,14 @@ def _check_row(
                 _check_inputs(where, actor, name, inputs)
             elif parameter not in names:
                 raise SpecError(
-                    f"{where}: {actor.__name__}.{name} takes {parameter}, which is no part of the entity ({', '.join(names)})"
+                    f"{where}: {actor.__name__}.{name} takes {parameter}, which is not a part of the entity ({', '.join(names)})"
                 )
 
 
 def _check_inputs(where: str, actor: type, method: str, inputs: type | None) -> None:
-    """Refuse a row function whose inputs are of another type than those that `fire` hands to it."""
+    """Raise SpecError for a row function whose inputs have another type than those of `fire`."""
     wanted = get_type_hints(getattr(actor, method)).get(INPUTS)
     if inputs is None or wanted is None or not issubclass(inputs, wanted):
         given = "none" if inputs is None else inputs.__name__
         wants = "of no type" if wanted is None else wanted.__name__
-        raise SpecError(f"{where}: {actor.__name__}.{method} takes inputs ({wants}), and the machine is built for {given}")
+        raise SpecError(f"{where}: {actor.__name__}.{method} takes inputs ({wants}); the machine is built for {given}")

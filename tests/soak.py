@@ -335,7 +335,7 @@ def main() -> int:
             "workers": lambda: kill_workers(
                 folder, random("workers"), medium, "medium", wide(medium, 3000), 3000, "local[2]", False
             ),
-            "executors": lambda: executors(True),
+            "executors": executors,
             "races": lambda: race(folder, random("races"), small, "small", asked.races, 300),
         }
         for part, run in parts.items():

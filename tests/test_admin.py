@@ -56,10 +56,10 @@ def test_manual_assignment_is_parsed() -> None:
     [
         ("1:1,2:3", "may not contain duplicate entries: 1"),
         ("1:2,3", "Partition 1 has different replication factor"),
-        ("1:x", "is no list of brokers for partition 0"),
-        ("", "is no list of brokers for partition 0"),
-        ("1:2,", "is no list of brokers for partition 1"),
-        ("-1:2", "is no list of brokers"),
+        ("1:x", "is not a list of brokers for partition 0"),
+        ("", "is not a list of brokers for partition 0"),
+        ("1:2,", "is not a list of brokers for partition 1"),
+        ("-1:2", "is not a list of brokers"),
     ],
 )
 def test_manual_assignment_is_refused(text: str, says: str) -> None:
@@ -132,7 +132,7 @@ def test_no_broker_is_told() -> None:
         ({0: (1, 2), 1: (3,)}, "same number of replicas"),
         ({0: (1, 1)}, "Duplicate brokers not allowed"),
         ({0: ()}, "replication factor of 0"),
-        ({0: (-1,)}, "none is negative"),
+        ({0: (-1,)}, "broker ids are not negative"),
         ({1: (1,)}, "consecutive 0-based"),
         ({0: (1,), 2: (1,)}, "consecutive 0-based"),
     ],

@@ -121,14 +121,14 @@ def test_bad_batches_are_refused(tmp_path: Path) -> None:
     log = PartitionLog(tmp_path)
     good = batch(b"a")
     for bad in (good[:-1], good + b"x", good[:-1] + b"!", b"\0" * 80):
-        with pytest.raises(batches.Corrupt, match="no whole and sound"):
+        with pytest.raises(batches.Corrupt, match="no complete, valid record batch"):
             log.append_as_leader(bad, 0)
     with pytest.raises(ValueError, match="no batch"):
         log.append_as_leader(b"", 0)
     with pytest.raises(ValueError, match="without records"):
         batches.build([])
     log.append_as_leader(good, 0)
-    with pytest.raises(ValueError, match="ends at 1, and was sent a batch from 0"):
+    with pytest.raises(ValueError, match="ends at 1, and the batch begins at 0"):
         log.append_as_follower(log.read(0, 100))
 
     assert log.end_offset == 1

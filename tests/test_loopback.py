@@ -71,37 +71,37 @@ def test_every_message_travels() -> None:
 
 
 def test_a_stranger_does_not_travel() -> None:
-    """What is no message is not sent, even if it has the name of one."""
-    with pytest.raises(Malformed, match="dict is no message; there is LeaderAndIsrRequest"):
+    """What is not a message is not sent, even if it has the name of one."""
+    with pytest.raises(Malformed, match="dict is not a message; known are LeaderAndIsrRequest"):
         encode(Frame(1, {}))
     impostor = dataclasses.make_dataclass("ProduceRequest", [])
-    with pytest.raises(Malformed, match="ProduceRequest is no message"):
+    with pytest.raises(Malformed, match="ProduceRequest is not a message"):
         encode(Frame(1, impostor()))
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (b"", "no frame"),
-        (b"[1]", "no frame"),
-        (b"{}", "no frame"),
-        (b"\xff", "no frame"),
-        (b"[" * 100_000, "no frame"),
-        (b'[1,"os.system",["ls"]]', "'os.system' is no message"),
-        (b'[1,["ProduceRequest"],[]]', "is no message"),
-        (b'["1","MetadataRequest",[null,true]]', "correlation is '1', which is no int"),
+        (b"", "not a frame"),
+        (b"[1]", "not a frame"),
+        (b"{}", "not a frame"),
+        (b"\xff", "not a frame"),
+        (b"[" * 100_000, "not a frame"),
+        (b'[1,"os.system",["ls"]]', "'os.system' is not a message"),
+        (b'[1,["ProduceRequest"],[]]', "is not a message"),
+        (b'["1","MetadataRequest",[null,true]]', "correlation is '1', which is not of type int"),
         (b'[1,"MetadataRequest",[null]]', "MetadataRequest is .*, where a list of 2 should be"),
-        (b'[1,"MetadataRequest",[null,1]]', "MetadataRequest.allow_auto_topic_creation is 1, which is no bool"),
-        (b'[1,"MetadataRequest",[[3],true]]', "MetadataRequest.topics is 3, which is no str"),
-        (b'[1,"ProduceRequest",[1,[[["orders",3],"%%%"]],0]]', "is '%%%', which is no base64"),
+        (b'[1,"MetadataRequest",[null,1]]', "MetadataRequest.allow_auto_topic_creation is 1, which is not of type bool"),
+        (b'[1,"MetadataRequest",[[3],true]]', "MetadataRequest.topics is 3, which is not of type str"),
+        (b'[1,"ProduceRequest",[1,[[["orders",3],"%%%"]],0]]', "is '%%%', which is not base64"),
         (b'[1,"ProduceRequest",[1,[[["orders",3],7]],0]]', "is 7, where bytes as base64 should be"),
         (b'[1,"ProduceRequest",[1,[[["orders"],""]],0]]', "where a list of 2 should be"),
-        (b'[1,"ControllerResponse",[4711,[]]]', "ControllerResponse.error is 4711, which is no ErrorCode"),
+        (b'[1,"ControllerResponse",[4711,[]]]', "ControllerResponse.error is 4711, which is not of type ErrorCode"),
         (b'[1,"ControllerResponse",[0,{}]]', "ControllerResponse.partitions is {}, where a list should be"),
     ],
 )
 def test_junk_is_refused(text: bytes, told: str) -> None:
-    """What is no message is refused, and told what of it is wrong."""
+    """What is not a message is refused, and told what of it is wrong."""
     with pytest.raises(Malformed, match=told):
         decode(text)
 

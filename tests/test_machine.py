@@ -260,16 +260,16 @@ def test_row_functions_see_the_inputs_of_their_attempt() -> None:
     assert door.fire("lock", "front", inputs=Ring(2))
     assert door.state_of("front") == LOCKED
     door.fire("shut", "back")
-    with pytest.raises(SpecError, match=r"takes inputs, and lock was fired without; hand them to fire"):
+    with pytest.raises(SpecError, match=r"takes inputs, and lock was fired without inputs; pass them to fire"):
         door.fire("lock", "back")
     assert door.state_of("back") == SHUT
 
 
 def test_inputs_have_their_type() -> None:
     """A row function that takes inputs of another type, or a machine that is built for none, is refused when it is built."""
-    with pytest.raises(SpecError, match=r"Locksmith.key_fits takes inputs \(House\), and the machine is built for Ring"):
+    with pytest.raises(SpecError, match=r"Locksmith.key_fits takes inputs \(House\); the machine is built for Ring"):
         build(Locksmith(), {DOOR: ("door",)}, House(), inputs=Ring)
-    with pytest.raises(SpecError, match=r"Keyed.key_fits takes inputs \(Ring\), and the machine is built for none"):
+    with pytest.raises(SpecError, match=r"Keyed.key_fits takes inputs \(Ring\); the machine is built for none"):
         build(Keyed(), {DOOR: ("door",)}, House())
 
 
@@ -312,7 +312,7 @@ class Idle(House):
         (Bare(), "Bare has no effect note; write it, and mark it @effect"),
         (Unmarked(), "Unmarked has no guard nobody_leans; mark it @guard"),
         (Swapped(), "Swapped.nobody_leans is marked as effect, and used as guard"),
-        (Greedy(), "Greedy.note takes window, which is no part of the entity (door)"),
+        (Greedy(), "Greedy.note takes window, which is not a part of the entity (door)"),
         (Idle(), "Idle.window_is_open is marked as guard, and no row of any era uses it"),
     ],
 )

@@ -76,11 +76,11 @@ def test_json(inside: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--faults", "earthquake"), "fault 'earthquake' is unknown; there is crash, bounce"),
-        (("--era", "fluid"), "--era fluid: there is fixed, era_2_8, era_0_10, KAFKA-532"),
+        (("--faults", "earthquake"), "fault 'earthquake' is unknown; known are crash, bounce"),
+        (("--era", "fluid"), "--era fluid: unknown; known are fixed, era_2_8, era_0_10, KAFKA-532"),
         (("--era", "expired-session-reads"), "only the model has this; `kafka-spec check control/expired-session-reads` shows it"),
-        (("--replication-factor", "4"), "--replication-factor 4 needs so many brokers, and there are 3"),
-        (("--zookeeper", "start", "--faults", "delay"), "--faults delay is of the simulation; with --zookeeper there is crash, "),
+        (("--replication-factor", "4"), "--replication-factor 4 needs 4 brokers, and there are 3"),
+        (("--zookeeper", "start", "--faults", "delay"), "--faults delay is possible only in the simulation; with --zookeeper use"),
         (("--state-change-log", "/nowhere/at/all"), "--state-change-log /nowhere/at/all: No such file or directory"),
         (("--data", "."), "--data .: the folder is not empty; name another, or empty it"),
     ],

@@ -191,7 +191,7 @@ def test_a_broken_topic_is_noticed_when_it_is_mended() -> None:
     cluster = SteppedCluster(2).settle()
     cluster.tools.create(znodes.topic("bad"), b"nonsense")
     cluster.settle().kill(0).settle()
-    assert any("/brokers/topics/bad holds no JSON" in line for line in cluster.lines)
+    assert any("/brokers/topics/bad does not hold JSON" in line for line in cluster.lines)
     cluster.tools.set(znodes.topic("bad"), znodes.Topic({0: (1,)}).encode())
     assert cluster.settle().state(BAD)[0] == 1
 

@@ -1,4 +1,4 @@
-"""The states of the control-plane model on the implementation, both ways, and the model's rules as steps of the implementation.
+"""Replays the control-plane model on the implementation: its states, in both directions, and its rules as steps.
 
-What the proof rests on that model and implementation agree: an edge of the model is put on, stepped, and read back.
+To compare an edge, load its source state, do its step, and read the state back: it must be the edge's target.
 """

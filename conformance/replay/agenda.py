@@ -1,7 +1,7 @@
-"""What is left of a controller's event: tasks on the agenda here, a step and sets of brokers in the model.
+"""The remaining work of a controller's event: tasks on the agenda of the implementation, a step and sets of brokers in the model.
 
-`written` and `read` are each other's inverse on what stands on an agenda between two steps of the model. That the controller's own
-answers to who asked it (`AnswerShutdown`, `AnswerElection`) are still to come means nothing there.
+`written` and `read` are inverse to each other on agendas between two steps of the model. Pending answers to callers
+(`AnswerShutdown`, `AnswerElection`) have no counterpart in the model.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from kafka_spec.spec.domain import NO_BROKERS, BrokerSet
 from kafka_spec.spec.election import Strategy
 
 WITHOUT_MEANING = (ElectAgain, StartPartitionMachine, EndFailover, AnswerShutdown, AnswerElection, EndPreferredElection)
-"""Tasks of which the model has nothing to remember: they follow from what stands there, or answer who asked."""
+"""Tasks without a counterpart in the model: they follow from the other tasks, or answer a caller."""
 
 
 @dataclass
 class RemainingWork:
-    """The rest of an event in the model's words, fields of spec.control.state.Controller and Context.
+    """The remaining work in fields of the model: of spec.control.state.Controller and Context.
 
-    `registrations` are the brokers that are still to be taken for live, with what was read of them.
+    `registrations` holds the started brokers that are not handled yet, with the registrations and epochs that were read.
     """
 
     step: int = Step.IDLE
@@ -46,7 +46,7 @@ class RemainingWork:
 
 
 def is_due(task: ControllerTask) -> bool:
-    """Whether a task is where a step of the model begins: it reads and, as the table allows, writes the state znode."""
+    """Whether a step of the model begins with this task: it reads and possibly writes the state znode."""
     if isinstance(task, ChangePartitions):
         return task.trigger == "online_partition"
     return isinstance(task, ChangeReplicas) and task.trigger == "offline_replica"
@@ -61,9 +61,9 @@ def written(
     seeded: bool,
     leaves_alive: bool,
 ) -> list[ControllerTask]:
-    """Return the tasks of a rest, for a controller of this life, in the order of spec/control/order.py.
+    """Return the tasks of remaining work, for a controller in this state of its life, in the order of spec/control/order.py.
 
-    `seeded` says, while it takes over, that the partition machine was started; `leaves_alive` that those who leave are in a
+    `seeded` says, during fail-over, that the partition machine was started; `leaves_alive` that the leaving brokers are in a
     controlled shutdown.
     """
     if life == ControllerState.ELECTING:
@@ -105,7 +105,7 @@ def _start(rest: RemainingWork, brokers: BrokerSet) -> list[ControllerTask]:
 
 
 def read(agenda: Iterable[ControllerTask]) -> RemainingWork:
-    """Return what the tasks on an agenda are in the model's words.
+    """Return the remaining work of the tasks on an agenda.
 
     Raises:
         ValueError: a step of the model has begun and not ended.
@@ -119,7 +119,7 @@ def read(agenda: Iterable[ControllerTask]) -> RemainingWork:
     if isinstance(tasks[0], IncrementEpoch):
         return rest
     if not is_due(tasks[0]):
-        raise ValueError(f"a controller is about to do {tasks[0]}, in the middle of a step of the model")
+        raise ValueError(f"the next task is {tasks[0]}, which is in the middle of a step of the model")
     rest.step = Step.ELECT if isinstance(tasks[0], ChangePartitions) else Step.REMOVE
     for place, task in enumerate(tasks):
         if isinstance(task, ChangePartitions):
@@ -138,5 +138,5 @@ def read(agenda: Iterable[ControllerTask]) -> RemainingWork:
             rest.registrations = dict(task.registrations)
             rest.rejoining = BrokerSet.of(task.registrations) & ~rest.bounced
         elif not isinstance(task, WITHOUT_MEANING):
-            raise ValueError(f"{task} is still to be done, which is no beginning of a step of the model")
+            raise ValueError(f"{task} remains, which begins no step of the model")
     return rest

@@ -1,15 +1,16 @@
-"""What a broker's process and its disk hold, field by field: in the model, and here.
+"""Maps the model's broker to a broker's process and its disk, field by field.
 
-A leader's ISR, version and controller epoch mean nothing in a follower, which keeps its last ones here. What a leader knows of its
-followers' logs the model reads where they are: a leader that was loaded has heard of no fetch.
+ISR, version and controller epoch are meaningful in a leader only; a follower of the implementation keeps its last ones. The model
+reads followers' logs directly, where a leader uses their fetches: a loaded leader has recorded no fetch.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kafka_spec.conformance.replay.disk import Disk, entries_on, put_disk
 from kafka_spec.conformance.replay.field_mapping import FieldMapping, RecordMapping, attribute
+from kafka_spec.conformance.replay.modeled_cluster import ModeledCluster
 from kafka_spec.conformance.replay.request_mapping import PARTITION
 from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.broker.partition import FetchState, Follower, HostedPartition, Phase
@@ -19,19 +20,15 @@ from kafka_spec.spec.control.state import NO_EPOCH, Life, Role
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet
 from kafka_spec.spec.log import first_truncation
 
-if TYPE_CHECKING:
-    from kafka_spec.conformance.replay.projection import Projection
-
-
 NOBODY = Leadership(NONE, NO_EPOCH, (), 0, 0)
-"""What the metadata cache of a loaded broker says of the partition: that it exists."""
+"""The partition in the metadata cache of a loaded broker: it exists, without a leader."""
 
 
 class BrokerView:
-    """A broker as its correspondence looks at it; `broker` is None while its process does not run."""
+    """A broker as the mapping reads and writes it; `broker` is None while its process does not run."""
 
-    def __init__(self, projection: Projection, number: int, broker: BrokerProcess | None) -> None:
-        self.projection = projection
+    def __init__(self, modeled: ModeledCluster, number: int, broker: BrokerProcess | None) -> None:
+        self.modeled = modeled
         self.number = number
         self.broker = broker
 
@@ -43,37 +40,37 @@ class BrokerView:
         return int(Life.STOPPING if self.broker.is_stopping else Life.UP)
 
     def put_life(self, record: state.BrokerNode) -> None:
-        """Say that the process is stopping, or is not; whether it runs was seen to before."""
+        """Set whether the process is stopping; the caller has started or ended it."""
         if self.broker is not None:
             self.broker.is_stopping = record.life == Life.STOPPING
 
     @property
     def has_session(self) -> int:
-        """Whether its session lives, whatever it thinks."""
-        return int(self.broker is not None and not self.projection.ensemble.is_over(self.broker.session.id))
+        """Whether its session lives, even if it has not noticed the end."""
+        return int(self.broker is not None and not self.modeled.ensemble.is_over(self.broker.session.id))
 
     def put_session(self, record: state.BrokerNode) -> None:
-        """Let its session live, or be over."""
+        """Revive or end its session."""
         if self.broker is None:
             return
         if record.has_session:
-            self.projection.ensemble.revive(self.broker.session)
+            self.modeled.ensemble.revive(self.broker.session)
         else:
-            self.projection.ensemble.end(self.broker.session.id)
+            self.modeled.ensemble.end(self.broker.session.id)
 
     @property
     def broker_epoch(self) -> int:
-        """The creation id of its registration, as it knows it."""
-        return 0 if self.broker is None else self.projection.epoch_of(self.number, self.broker.replicas.broker_epoch)
+        """The number of its registration, as it knows it."""
+        return 0 if self.broker is None else self.modeled.epoch_of(self.number, self.broker.replicas.broker_epoch)
 
     def put_broker_epoch(self, record: state.BrokerNode) -> None:
-        """Tell it the creation id of its registration."""
+        """Set the creation id of its registration."""
         if self.broker is not None:
-            self.broker.replicas.broker_epoch = self.projection.creation_of(self.number, record.broker_epoch)
+            self.broker.replicas.broker_epoch = self.modeled.creation_of(self.number, record.broker_epoch)
 
     @property
     def controller_epoch(self) -> int:
-        """The newest controller epoch it has seen."""
+        """The newest controller epoch that it has received."""
         return 0 if self.broker is None else self.broker.replicas.controller_epoch
 
     @controller_epoch.setter
@@ -83,7 +80,7 @@ class BrokerView:
 
     @property
     def alive(self) -> int:
-        """Whom its metadata cache holds for alive."""
+        """The live brokers in its metadata cache."""
         return NO_BROKERS if self.broker is None else self.broker.replicas.alive
 
     @alive.setter
@@ -99,7 +96,7 @@ class BrokerView:
         return ReplicaView(self)
 
     def put_replica(self, record: state.Replica) -> None:
-        """Put the replica, its log first: it is on disk even where nobody hosts it."""
+        """Set the replica, its log first: a log is on disk even if no process hosts it."""
         wanted = Disk.of(record)
         if self.broker is None:
             put_disk(self.folder, wanted)
@@ -108,7 +105,7 @@ class BrokerView:
         replicas.roles.load((PARTITION,), Role(record.role))
         replicas.fetchers.clear()
         self.broker.data.fetchers.in_flight.clear()
-        replicas.metadata = {PARTITION: UpdateMetadataState(NOBODY, self.projection.assignment, ())}
+        replicas.metadata = {PARTITION: UpdateMetadataState(NOBODY, self.modeled.assignment, ())}
         if record.role == Role.NONE:
             replicas.logs.abandon(PARTITION)
             replicas.partitions.clear()
@@ -116,27 +113,27 @@ class BrokerView:
             return
         log = replicas.logs.logs.get(PARTITION) or replicas.logs.open(PARTITION)[0]
         wanted.write(log)
-        followers = {broker: Follower() for broker in self.projection.assignment if broker != self.number}
-        replicas.partitions[PARTITION] = HostedPartition(replicas=self.projection.assignment, log=log, followers=followers)
+        followers = {broker: Follower() for broker in self.modeled.assignment if broker != self.number}
+        replicas.partitions[PARTITION] = HostedPartition(replicas=self.modeled.assignment, log=log, followers=followers)
         REPLICA.put(self.replica, record)
 
     @property
     def folder(self) -> str:
-        """Where the replica's log is."""
-        return self.projection.folders[self.number]
+        """The folder of the replica's log."""
+        return self.modeled.folders[self.number]
 
     @property
     def stale(self) -> int:
-        """The first request that took effect though its generation was over: noted by who delivers."""
-        return self.projection.stale[self.number]
+        """The first request of an old generation that took effect, as recorded at delivery."""
+        return self.modeled.stale[self.number]
 
     @stale.setter
     def stale(self, noted: int) -> None:
-        self.projection.stale[self.number] = noted
+        self.modeled.stale[self.number] = noted
 
 
 class ReplicaView:
-    """A broker's replica as its correspondence looks at it: what is hosted, or nothing."""
+    """A broker's replica as the mapping reads and writes it; an empty partition if none is hosted."""
 
     def __init__(self, process: BrokerView) -> None:
         self.process = process
@@ -147,14 +144,14 @@ class ReplicaView:
 
     @property
     def role(self) -> int:
-        """What the replica is."""
+        """The role of the replica."""
         return int(Role.NONE if self.manager is None else self.manager.role_of(PARTITION))
 
     @property
     def isr(self) -> int:
         """The ISR as a leader knows it."""
         if self.partition.pending_isr is not None:
-            raise ValueError(f"an ISR write of broker {self.process.number} is still to be answered")
+            raise ValueError(f"an ISR write of broker {self.process.number} is pending, which the model does not have")
         return BrokerSet.of(self.partition.isr)
 
     @isr.setter
@@ -167,7 +164,7 @@ class ReplicaView:
         return int(self.manager is not None and PARTITION in self.manager.fetchers)
 
     def put_fetching(self, record: state.Replica) -> None:
-        """Let the fetcher run: it truncates first, where the era asks the leader where."""
+        """Start the fetcher; in eras that ask the leader for the offset, it truncates first."""
         if record.fetching:
             _, asks = first_truncation(len(record.log), record.high_watermark, self.manager.k.truncation)
             phase = Phase.TRUNCATING if asks else Phase.FETCHING
@@ -175,12 +172,12 @@ class ReplicaView:
 
     @property
     def log(self) -> list[state.LogEntry]:
-        """What is on disk."""
+        """The entries on disk."""
         return [state.LogEntry(record, epoch) for record, epoch in entries_on(self.process.folder)]
 
 
 def of_hosted(field: str, name: str) -> FieldMapping:
-    """Say that a field is an attribute of the hosted partition."""
+    """Map a field to an attribute of the hosted partition."""
 
     def put(replica: ReplicaView, record: state.Replica) -> None:
         setattr(replica.partition, name, getattr(record, field))
@@ -189,13 +186,13 @@ def of_hosted(field: str, name: str) -> FieldMapping:
 
 
 def of_leader(field: str, name: str) -> FieldMapping:
-    """Say that a field is an attribute of the hosted partition, and means something where it leads."""
+    """Map a field to an attribute of the hosted partition that is meaningful only in a leader, and otherwise 0."""
     hosted = of_hosted(field, name)
     return FieldMapping(field, lambda replica: hosted.read(replica) if replica.leads else 0, hosted.put)
 
 
 def _nothing(replica: ReplicaView, record: state.Replica) -> None:
-    """Put nothing: role and log were put before."""
+    """Do nothing: role and log are set already."""
 
 
 REPLICA = RecordMapping(
@@ -230,7 +227,7 @@ PROCESS = RecordMapping(
 
 
 def read_process(process: BrokerView) -> state.BrokerNode:
-    """Return a broker in the model's words."""
+    """Return the model's record of a broker."""
     found: state.BrokerNode = PROCESS.read(process)
     return found
 

@@ -1,23 +1,23 @@
-"""What a controller knows and has to send, field by field: in the model, and here.
+"""Maps the model's controller to a controller: its memory, remaining work and channels, field by field.
 
-Three things the model says otherwise, and both mean the same by them:
+The model represents three things otherwise, with the same meaning:
 
-* A batch gathers requests and sends them when its last replica is done; the model has sent them at once. What is gathered
-  counts as sent.
-* An UpdateMetadata counts where its live brokers are not those that were last sent over that channel. The others, which are about
-  partitions after each LeaderAndIsr, are no requests of the model.
-* The epoch of a broker that is still to be taken for live stands on the agenda; the model has it in the context at once. What is
-  sent to a broker before that carries its former epoch and will be refused; the model does not send it.
+* A batch gathers requests and sends them when its last replica is done; the model sends them at once. Gathered requests count as
+    sent.
+* An UpdateMetadata counts if its live brokers differ from those last sent over the channel. The others, with the partitions of each
+    LeaderAndIsr, are not in the model.
+* The epoch of a broker whose start is not handled yet is on the agenda; the model has it in the context at once. A request sent to
+    the broker before that has its former epoch and will be refused; the model does not send it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from kafka_spec.conformance.replay import agenda
 from kafka_spec.conformance.replay.agenda import RemainingWork
 from kafka_spec.conformance.replay.field_mapping import FieldMapping, RecordMapping, attribute
+from kafka_spec.conformance.replay.modeled_cluster import ModeledCluster
 from kafka_spec.conformance.replay.request_mapping import (
     PARTITION,
     leadership,
@@ -36,15 +36,12 @@ from kafka_spec.spec.domain import BrokerSet, contains
 from kafka_spec.spec.partition import PartitionState
 from kafka_spec.spec.replica import ReplicaState
 
-if TYPE_CHECKING:
-    from kafka_spec.conformance.replay.projection import Projection
-
 
 class ControllerView:
-    """A controller as its correspondence looks at it: itself, the rest of its event, and where the model's numbers come from."""
+    """A controller as the mapping reads and writes it: the remaining work of its event, and the cluster that it belongs to."""
 
-    def __init__(self, projection: Projection, number: int, controller: KafkaController) -> None:
-        self.projection = projection
+    def __init__(self, modeled: ModeledCluster, number: int, controller: KafkaController) -> None:
+        self.modeled = modeled
         self.number = number
         self.controller = controller
         self.context: ControllerContext = controller.context
@@ -75,7 +72,7 @@ class ControllerView:
 
     @property
     def partition(self) -> int:
-        """What the controller takes the partition for."""
+        """The state of the partition in the controller's machine."""
         return int(self.controller.partitions.state_of(PARTITION))
 
     @partition.setter
@@ -84,15 +81,15 @@ class ControllerView:
 
     @property
     def replicas(self) -> list[int]:
-        """What the controller takes the replica on each broker for."""
-        return [int(self.controller.replicas.state_of(PARTITION, broker)) for broker in range(self.projection.brokers)]
+        """The state of each broker's replica in the controller's machine."""
+        return [int(self.controller.replicas.state_of(PARTITION, broker)) for broker in range(self.modeled.brokers)]
 
     @replicas.setter
     def replicas(self, found: list[int]) -> None:
         for broker, one in enumerate(found):
             self.controller.replicas.load((PARTITION, broker), ReplicaState(one))
 
-    # What it knows
+    # Memory
 
     @property
     def live(self) -> int:
@@ -104,16 +101,16 @@ class ControllerView:
         self.context.live = {broker: registration(broker) for broker in BrokerSet(live)}
 
     def _known_epochs(self) -> list[int]:
-        """Return the epoch of each broker as it was last read; 0 of one that was found gone."""
+        """Return the epoch of each broker as it was last read; 0 for one that was found missing."""
         epochs = {broker: epoch for broker, epoch in self.context.broker_epochs.items() if not contains(self.rest.failed, broker)}
         epochs.update({broker: epoch for broker, (_, epoch) in self.rest.registrations.items()})
-        return [self.projection.epoch_of(broker, epochs.get(broker, 0)) for broker in range(self.projection.brokers)]
+        return [self.modeled.epoch_of(broker, epochs.get(broker, 0)) for broker in range(self.modeled.brokers)]
 
     def put_broker_epochs(self, context: state.Context) -> None:
-        """Put the epochs: those of brokers that are still to be taken for live stand on the agenda, and an older one here."""
+        """Set the epochs; that of a broker whose start is not handled yet is on the agenda, and an older one here."""
         here = context.live & ~context.bounced
         self.context.broker_epochs = {
-            broker: self.projection.creation_of(broker, context.broker_epochs[broker]) for broker in BrokerSet(here)
+            broker: self.modeled.creation_of(broker, context.broker_epochs[broker]) for broker in BrokerSet(here)
         }
         self.context.broker_epochs.update(dict.fromkeys(BrokerSet(context.bounced), 0))
 
@@ -128,13 +125,13 @@ class ControllerView:
 
     @property
     def knows_topic(self) -> int:
-        """Whether it knows the topic, and with it the assignment."""
+        """Whether it knows the topic, and so the assignment."""
         return int(PARTITION.topic in self.context.topics)
 
     @knows_topic.setter
     def knows_topic(self, known: int) -> None:
         self.context.topics = {PARTITION.topic} if known else set()
-        self.context.assignments = {PARTITION: self.projection.assignment} if known else {}
+        self.context.assignments = {PARTITION: self.modeled.assignment} if known else {}
 
     @property
     def leadership(self) -> state.LeaderAndIsr:
@@ -146,18 +143,18 @@ class ControllerView:
         held = leadership(cached)
         self.context.leadership = {} if held is None else {PARTITION: held}
 
-    # What is left to do
+    # Remaining work
 
     def read_agenda(self) -> None:
-        """Read the rest of the event off the agenda, and with it what is known of the brokers' epochs."""
+        """Read the remaining work from the agenda, and with it the known epochs of brokers."""
         self.rest = agenda.read(self.controller.agenda)
         self.broker_epochs = self._known_epochs()
 
     def put_agenda(self, record: state.Controller) -> None:
-        """Put the rest of the event on the agenda."""
+        """Put the remaining work on the agenda."""
         context = record.context
         starting = {
-            broker: (registration(broker), self.projection.creation_of(broker, context.broker_epochs[broker]))
+            broker: (registration(broker), self.modeled.creation_of(broker, context.broker_epochs[broker]))
             for broker in BrokerSet(context.bounced | context.rejoining)
         }
         rest = RemainingWork(
@@ -173,7 +170,7 @@ class ControllerView:
         tasks = agenda.written(
             rest,
             PARTITION,
-            self.projection.assignment,
+            self.modeled.assignment,
             life=ControllerState(record.life),
             seeded=record.partition != PartitionState.NON_EXISTENT,
             leaves_alive=context.leaving & context.live != 0,
@@ -181,34 +178,34 @@ class ControllerView:
         self.controller.agenda.clear()
         self.controller.agenda.extend(tasks)
 
-    # What is to be sent
+    # Channels
 
     @property
     def channels(self) -> list[state.Channel]:
-        """What is to be sent to each broker."""
-        repeats, brokers = self.projection.repeats, range(self.projection.brokers)
+        """The requests to each broker."""
+        repeats, brokers = self.modeled.repeats, range(self.modeled.brokers)
         return [state.Channel(self._requests(broker), int(repeats(self.number, broker))) for broker in brokers]
 
     def _requests(self, broker: int) -> list[state.Request]:
         queue = self.controller.channels.queues.get(broker)
         if queue is None:
             return []
-        announced, found = self.projection.last_announced(self.number, broker), []
+        announced, found = self.modeled.last_announced(self.number, broker), []
         for request in (*queue, *self._gathered(broker)):
             if self.counts(broker, request, announced):
-                found.append(model_request(request, self.projection.epoch_of(broker, request.broker_epoch)))
+                found.append(model_request(request, self.modeled.epoch_of(broker, request.broker_epoch)))
                 if isinstance(request, UpdateMetadataRequest):
                     announced = live_in(request)
         return found
 
     def counts(self, broker: int, request: requests.Request, announced: int | None) -> bool:
-        """Whether a request is one of the model's; `announced` are the live brokers last sent over the channel."""
-        if self.projection.epoch_of(broker, request.broker_epoch) < self.broker_epochs[broker]:
+        """Whether the model has a request; `announced` are the live brokers last sent over the channel."""
+        if self.modeled.epoch_of(broker, request.broker_epoch) < self.broker_epochs[broker]:
             return False
         return not isinstance(request, UpdateMetadataRequest) or live_in(request) != announced
 
     def _gathered(self, broker: int) -> Iterable[requests.Request]:
-        """Return what has been gathered for a broker and will be sent with the rest of the batch."""
+        """Return the gathered requests to a broker, which will be sent with the rest of the batch."""
         batch, context = self.controller.batch, self.context
         header = self.number, context.epoch, context.broker_epochs.get(broker, 0)
         if broker in context.live and broker in batch.leader_and_isr:
@@ -217,7 +214,7 @@ class ControllerView:
             yield StopReplicaRequest(*header, batch.stop_replica[broker])
 
     def put_channels(self, record: state.Controller) -> None:
-        """Open the channels, and fill them."""
+        """Open the channels, and fill their queues."""
         context = record.context
         channels = self.controller.channels
         channels.close_all()
@@ -225,13 +222,13 @@ class ControllerView:
         for broker in BrokerSet((context.live | context.rejoining) & ~context.failed):
             channels.open(broker)
             for one in record.channels[broker].requests:
-                header = self.number, one.controller_epoch, self.projection.creation_of(broker, one.broker_epoch)
-                channels.send(broker, real_request(one, header, self.projection.assignment))
+                header = self.number, one.controller_epoch, self.modeled.creation_of(broker, one.broker_epoch)
+                channels.send(broker, real_request(one, header, self.modeled.assignment))
             kinds = {one.kind for one in record.channels[broker].requests}
-            self.projection.note_announced(self.number, broker, None if state.Kind.UPDATE_METADATA in kinds else context.live)
-            self.projection.repeated(self.number, broker)
+            self.modeled.note_announced(self.number, broker, None if state.Kind.UPDATE_METADATA in kinds else context.live)
+            self.modeled.repeated(self.number, broker)
             if record.channels[broker].repeats:
-                self.projection.lose_next_answer(self.number, broker)
+                self.modeled.lose_next_answer(self.number, broker)
 
 
 def live_in(request: UpdateMetadataRequest) -> int:
@@ -240,11 +237,11 @@ def live_in(request: UpdateMetadataRequest) -> int:
 
 
 def _nothing(view: ControllerView, record: object) -> None:
-    """Put nothing: it stands on the agenda, with the step."""
+    """Do nothing: `put_agenda` sets the field together with the step."""
 
 
 def _of_rest(field: str) -> FieldMapping:
-    """Say that a field stands on the agenda."""
+    """Map a field to the remaining work on the agenda."""
     return FieldMapping(field, lambda view: getattr(view.rest, field), _nothing)
 
 
@@ -275,15 +272,15 @@ CONTROLLER = RecordMapping(
 )
 
 
-def read_controller(projection: Projection, number: int, controller: KafkaController) -> state.Controller:
-    """Return a controller in the model's words."""
-    view = ControllerView(projection, number, controller)
+def read_controller(modeled: ModeledCluster, number: int, controller: KafkaController) -> state.Controller:
+    """Return the model's record of a controller."""
+    view = ControllerView(modeled, number, controller)
     view.read_agenda()
     found: state.Controller = CONTROLLER.read(view)
     return found
 
 
-def put_controller(projection: Projection, number: int, controller: KafkaController, record: state.Controller) -> None:
-    """Put a controller into a state of the model; nothing waits in its queue of events."""
+def put_controller(modeled: ModeledCluster, number: int, controller: KafkaController, record: state.Controller) -> None:
+    """Put a controller into a state of the model, with an empty queue of events."""
     controller.events.clear()
-    CONTROLLER.put(ControllerView(projection, number, controller), record)
+    CONTROLLER.put(ControllerView(modeled, number, controller), record)

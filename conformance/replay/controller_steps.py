@@ -1,4 +1,4 @@
-"""Steps of controllers. One goes on up to where the controller next reads the state znode, or to the end of the event."""
+"""Steps of controllers. A step ends before the controller next reads the state znode, or with the event."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ STEPS = Steps()
 
 
 def go_on(controller: KafkaController) -> None:
-    """Let a controller work up to its next look at the state znode, or the end of the event."""
+    """Step a controller until it is about to read the state znode, or the event ends."""
     while controller.agenda and not is_due(controller.agenda[0]):
         controller.step()
 
 
 def hear(controller: KafkaController, event: ControllerEvent) -> None:
-    """Let a controller hear of something next, and begin with it."""
+    """Put an event first in a controller's queue, and begin it."""
     if event in controller.events:
         controller.events.remove(event)
     controller.events.appendleft(event)
@@ -34,7 +34,7 @@ def hear(controller: KafkaController, event: ControllerEvent) -> None:
 
 
 def handle(controller: KafkaController, event: ControllerEvent) -> None:
-    """Let a controller handle an event, up to its next look at the state znode."""
+    """Let a controller handle an event, until it is about to read the state znode."""
     if controller.agenda:
         raise NotEnabled(f"controller {controller.controller_id} is handling another event")
     hear(controller, event)
@@ -43,25 +43,25 @@ def handle(controller: KafkaController, event: ControllerEvent) -> None:
 
 @STEPS.of("ElectController", "CreateControllerZnode")
 def stand_for_election(projection: Projection, controller: int) -> None:
-    """Look who is the controller: nobody is."""
+    """Notice that there is no controller."""
     hear(controller_on(projection, controller), ControllerChange())
 
 
 @STEPS.of("IncrementControllerEpoch")
 def take_one_task(projection: Projection, controller: int) -> None:
-    """Do the next task, and no more."""
+    """Do one task."""
     controller_on(projection, controller).step()
 
 
 @STEPS.of("TakeOver")
 def take_over(projection: Projection, controller: int) -> None:
-    """Do what fail-over does before it looks at the state znode for the first time."""
+    """Do the part of fail-over before the state znode is first read."""
     go_on(controller_on(projection, controller))
 
 
 @STEPS.of("ElectLeader", "TakeReplicaOffline", "ControllerMoved")
 def change_state(projection: Projection, controller: int) -> None:
-    """Do what is due at the state znode; if that is refused, the controller finds out by itself."""
+    """Do the step at the state znode; if the write is refused, the controller notices by itself."""
     acting = controller_on(projection, controller)
     if not acting.agenda:
         raise NotEnabled(f"controller {controller} has nothing to do")
@@ -83,27 +83,27 @@ def notice_topics(projection: Projection, controller: int) -> None:
 
 @STEPS.of("NoticeIsrChange")
 def notice_isr_change(projection: Projection, controller: int) -> None:
-    """Read what a notification tells of: the leader that changed the ISR has written it."""
+    """Write the notification of the leader that changed the ISR, and let the controller read it."""
     projection.cluster.tools.create(znodes.isr_change(), znodes.encode_partitions([PARTITION]), sequential=True)
     handle(controller_on(projection, controller), IsrChangeNotification())
 
 
 @STEPS.of("PreferredElection")
 def ask_for_preferred_election(projection: Projection, controller: int) -> None:
-    """Ask for a preferred replica election."""
+    """Request a preferred replica election."""
     handle(controller_on(projection, controller), PreferredElection((PARTITION,), lambda _: None))
 
 
 @STEPS.of("ControlledShutdown")
 def hear_of_shutdown(projection: Projection, controller: int, broker: int) -> None:
-    """Take a broker's request to shut down."""
+    """Handle a broker's request to shut down."""
     node = running(projection, broker)
     handle(controller_on(projection, controller), ControlledShutdown(broker, node.epoch, lambda *_: None))
 
 
 @STEPS.of("Resign")
 def notice_controller(projection: Projection, controller: int) -> None:
-    """Look who is the controller: another, or nobody."""
+    """Notice that another broker is the controller, or none."""
     acting = controller_on(projection, controller)
     if acting.agenda:
         raise NotEnabled(f"controller {controller} is handling another event")
@@ -112,7 +112,7 @@ def notice_controller(projection: Projection, controller: int) -> None:
 
 @STEPS.of("AdoptEpoch")
 def notice_epoch(projection: Projection, controller: int) -> None:
-    """Look at /controller_epoch."""
+    """Read /controller_epoch."""
     acting = controller_on(projection, controller)
     waiting = acting.agenda.copy()
     acting.agenda.clear()
@@ -122,7 +122,7 @@ def notice_epoch(projection: Projection, controller: int) -> None:
 
 @STEPS.of("GiveUp")
 def fail_in_failover(projection: Projection, controller: int) -> None:
-    """Let the next operation on ZooKeeper meet an error, and the controller give up."""
+    """Let the next operation on ZooKeeper fail, and the controller give up."""
     acting = controller_on(projection, controller)
     session = projection.cluster.brokers[controller].session
     assert isinstance(session, ModelSession)
@@ -134,6 +134,6 @@ def fail_in_failover(projection: Projection, controller: int) -> None:
 
 @STEPS.of("NoticeExpiry")
 def open_another_session(projection: Projection, controller: int) -> None:
-    """Notice that the session is over, and go on under another."""
+    """Notice that the session has expired, and open another."""
     running(projection, controller)
     projection.cluster.reopen(controller)

@@ -1,4 +1,4 @@
-"""What a replica has on disk: the model's entries as record batches in the files of a log, and where leader epochs begin."""
+"""A replica's disk: the model's entries as record batches in the files of a log, and the starts of leader epochs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def entries_on(folder: str) -> tuple[tuple[int, int], ...]:
 
 
 def epochs_on(folder: str) -> tuple[tuple[int, int], ...]:
-    """Return where each leader epoch begins, from the checkpoint in a log's folder."""
+    """Return (epoch, start offset) of each leader epoch, from the checkpoint in a log's folder."""
     try:
         return _epochs(_content(f"{folder}/{checkpoint.LEADER_EPOCHS}"))
     except FileNotFoundError:
@@ -62,14 +62,14 @@ def batch_of(record: int) -> bytes:
 
 @dataclass(frozen=True)
 class Disk:
-    """What a replica has on disk: (record, epoch) of each entry, and where each leader epoch begins."""
+    """A replica's disk: (record, epoch) of each entry, and (epoch, start offset) of each leader epoch."""
 
     entries: tuple[tuple[int, int], ...]
     epochs: tuple[tuple[int, int], ...]
 
     @classmethod
     def of(cls, record: state.Replica) -> Disk:
-        """Return what a replica of the model has on disk; a leader has noted where its own epoch begins."""
+        """Return the disk of a replica of the model; a leader has recorded the start of its own epoch."""
         entries = tuple((entry.record, entry.epoch) for entry in record.log)
         begin: dict[int, int] = {}
         for offset, (_, epoch) in enumerate(entries):
@@ -79,7 +79,7 @@ class Disk:
         return cls(entries, tuple(begin.items()))
 
     def write(self, log: PartitionLog) -> None:
-        """Have a log hold this."""
+        """Write this content into a log."""
         found = entries_on(str(log.folder))
         common = 0
         while common < min(len(found), len(self.entries)) and found[common] == self.entries[common]:
@@ -95,7 +95,7 @@ class Disk:
 
 
 def put_disk(folder: str, wanted: Disk) -> None:
-    """Have a log that nobody has open hold this, if it does not already."""
+    """Write this content into a log that is not open, unless it has it already."""
     if entries_on(folder) == wanted.entries and epochs_on(folder) == wanted.epochs:
         return
     log = PartitionLog(Path(folder))

@@ -1,8 +1,8 @@
 """ZooKeeper in memory as the control-plane model has it, for replays.
 
-Three things are the model's to decide and not the servers': when somebody hears of a change (so no watch fires, and nobody is told
-that his session is over), that a session which is over still reaches ZooKeeper with what its owner is at (see the abstractions
-of spec/control/eras.py), and when an operation meets an error.
+The model, not the servers, decides three things: when a change is noticed (so no watch fires, and no session event is delivered),
+that an expired session can still complete its owner's current step (see the abstractions of spec/control/eras.py), and when an
+operation fails.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Znode:
-    """A node to put into an ensemble as it was read from elsewhere; `owner` is the session of an ephemeral one."""
+    """A node to put into an ensemble; `owner` is the session of an ephemeral one."""
 
     path: str
     data: bytes = b""
@@ -35,15 +35,15 @@ class ModelEnsemble(Ensemble):
         return ModelSession(self, number)
 
     def watch(self, path: str, children: bool, session: int) -> None:
-        """Forget it: rules tell who hears of what."""
+        """Do nothing: the model's rules decide when a change is noticed."""
 
     def revive(self, session: Session) -> None:
-        """Let a session live that was over."""
+        """Make an expired session live again."""
         assert isinstance(session, ModelSession)
         self._sessions[session.id] = session
 
     def put(self, znodes: Iterable[Znode], zxid: int) -> None:
-        """Hold these nodes and no others, parents first; the last transaction was `zxid`."""
+        """Replace all nodes by these, parents first; `zxid` is the last transaction."""
         self._nodes = {"/": MemoryZnode(b"", 0, 0, 0)}
         self._zxid = zxid
         for znode in znodes:
@@ -54,13 +54,13 @@ class ModelEnsemble(Ensemble):
 
 
 class ModelSession(MemorySession):
-    """A session that goes on when it is over, hears nothing, and fails when told to."""
+    """A session that works even after it expired, delivers no events, and can be made to fail."""
 
     fails = False
-    """Whether the next operation meets an error that nobody expects."""
+    """Whether the next operation raises an unexpected error."""
 
     def events(self) -> list[SessionEvent]:
-        """Return nothing: rules tell who hears of what."""
+        """Return nothing: the model's rules decide when an event is noticed."""
         self._heard.clear()
         return []
 

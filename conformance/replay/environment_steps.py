@@ -34,13 +34,13 @@ def write(projection: Projection, broker: int) -> None:
 
 @STEPS.of("ShutDown")
 def begin_to_stop(projection: Projection, broker: int) -> None:
-    """Begin a controlled shutdown: whoever is the controller will hear of it."""
+    """Begin a controlled shutdown, which the controller will notice."""
     running(projection, broker).is_stopping = True
 
 
 @STEPS.of("Exit", "Crash")
 def end_process(projection: Projection, broker: int) -> None:
-    """End a process. The model takes the high watermark on disk for the oldest, so a process that exits does not write it."""
+    """End a process. In the model the high watermark on disk is the oldest one, so a process that exits does not write it."""
     running(projection, broker)
     projection.cluster.crash(broker)
 
@@ -78,7 +78,7 @@ def expire(projection: Projection, broker: int) -> None:
 
 @STEPS.of("LoseConnection")
 def lose_connection(projection: Projection, controller: int, broker: int) -> None:
-    """Have the answer to the request in flight lost: it will be sent again."""
+    """Lose the answer to the request in flight, which will be sent again."""
     projection.lose_next_answer(controller, broker)
 
 

@@ -1,4 +1,4 @@
-"""How a field of the model and a place in the implementation are said to be the same: once, for both ways."""
+"""Maps fields of the model's records to the implementation; each mapping serves reading and writing."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True)
 class FieldMapping:
-    """A field of the model, and how it is read from an actor of the implementation and put there.
+    """A field of the model, with the functions that read it from an actor of the implementation and write it there.
 
-    `put` is given the actor and the whole record, since some fields stand in one place.
+    `put` takes the actor and the whole record, since one place may hold several fields.
     """
 
     field: str
@@ -25,7 +25,7 @@ class FieldMapping:
 
 
 def attribute(field: str, name: str = "") -> FieldMapping:
-    """Say that a field is an attribute of the actor."""
+    """Map a field to an attribute of the actor."""
     name = name or field
 
     def put(actor: Any, record: Any) -> None:
@@ -35,7 +35,7 @@ def attribute(field: str, name: str = "") -> FieldMapping:
 
 
 def brokers(field: str, name: str, kind: Callable[[Iterable[int]], Any]) -> FieldMapping:
-    """Say that a field is an attribute that holds brokers in this kind of collection, where the model has a bit mask."""
+    """Map a set of brokers to an attribute that holds them in this kind of collection."""
 
     def put(actor: Any, record: Any) -> None:
         setattr(actor, name, kind(BrokerSet(getattr(record, field))))
@@ -44,21 +44,21 @@ def brokers(field: str, name: str, kind: Callable[[Iterable[int]], Any]) -> Fiel
 
 
 class RecordMapping:
-    """A record of the model, field by field, each of which is said once; none may be missing."""
+    """The mappings of all fields of a record, each defined once, in the record's order."""
 
     def __init__(self, record: Callable[..., Any], *fields: FieldMapping) -> None:
         names = [field.name for field in dataclasses.fields(record)]  # type: ignore[arg-type]
         if [same.field for same in fields] != names:
-            raise TypeError(f"{record} has the fields {', '.join(names)}; say of each what it is, in this order")
+            raise TypeError(f"{record} has the fields {', '.join(names)}; map each of them, in this order")
         self.record = record
         self.fields = fields
         self._reads = [same.read for same in fields]
 
     def read(self, actor: Any) -> Any:
-        """Return the record as the actor has it."""
+        """Read the record from the actor."""
         return self.record(*[read(actor) for read in self._reads])
 
     def put(self, actor: Any, record: Any) -> None:
-        """Put the record on the actor."""
+        """Write the record to the actor."""
         for same in self.fields:
             same.put(actor, record)

@@ -1,4 +1,4 @@
-"""Steps of leaders and followers: fetching, the high watermark, the ISR, and a fetch that waits on the network."""
+"""Steps of leaders and followers: fetching, the high watermark, the ISR, and a fetch that is delayed on the network."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ STEPS = Steps()
 
 
 def end_of(projection: Projection, broker: int) -> int:
-    """Return where the log of a broker that runs ends."""
+    """Return the end offset of a running broker's log."""
     return running(projection, broker).replicas.partitions[PARTITION].opened.end_offset
 
 
 def truncate(projection: Projection, leader: BrokerProcess, follower: BrokerProcess) -> int:
-    """Let a follower ask its leader where their logs part, until it may fetch; return how often it asked."""
+    """Let a follower truncate by its leader's answers until it may fetch; return the number of requests."""
     asked = 0
     while (request := follower.data.fetchers.next_request(leader.number, projection.clock)) is not None:
         if not isinstance(request, OffsetsForLeaderEpochRequest):
@@ -36,7 +36,7 @@ def truncate(projection: Projection, leader: BrokerProcess, follower: BrokerProc
 
 
 def next_fetch(projection: Projection, leader: int, follower: int) -> FetchRequest:
-    """Return the next fetch of a follower, which has truncated its log before."""
+    """Return the next fetch of a follower, after it has truncated its log."""
     truncate(projection, running(projection, leader), running(projection, follower))
     request = running(projection, follower).data.fetchers.next_request(leader, projection.clock)
     assert isinstance(request, FetchRequest)
@@ -44,7 +44,7 @@ def next_fetch(projection: Projection, leader: int, follower: int) -> FetchReque
 
 
 def arrives(projection: Projection, leader: BrokerProcess, request: FetchRequest) -> Fetched:
-    """Let a fetch arrive at a leader, which notes where the follower's log ends; return what is answered."""
+    """Deliver a fetch to a leader, which records the end of the follower's log; return the answer."""
     position = request.partitions[PARTITION]
     fetched = leader.data.read(PARTITION, position, request.replica)
     if fetched.error != ErrorCode.NONE:
@@ -55,20 +55,20 @@ def arrives(projection: Projection, leader: BrokerProcess, request: FetchRequest
 
 @STEPS.of("TruncateToLeader")
 def truncate_to_leader(projection: Projection, leader: int, follower: int) -> None:
-    """Let a follower ask its leader where their logs part, and truncate there."""
+    """Let a follower truncate where its leader says that their logs diverge."""
     truncate(projection, running(projection, leader), running(projection, follower))
 
 
 @STEPS.of("Fetch")
 def fetch(projection: Projection, leader: int, follower: int) -> None:
-    """Let a follower fetch, and take the answer."""
+    """Let a follower fetch, and handle the answer."""
     request = next_fetch(projection, leader, follower)
     fetched = arrives(projection, running(projection, leader), request)
     running(projection, follower).data.fetchers.take(leader, {PARTITION: fetched}, projection.clock)
 
 
 def tell_end(projection: Projection, leader: int, follower: int) -> None:
-    """Let a leader learn from a follower's fetch where its log ends; the answer is lost."""
+    """Let a leader record the end of a follower's log from a fetch whose answer is lost."""
     request = next_fetch(projection, leader, follower)
     arrives(projection, running(projection, leader), request)
     running(projection, follower).data.fetchers.lost(leader, 0)
@@ -76,7 +76,7 @@ def tell_end(projection: Projection, leader: int, follower: int) -> None:
 
 @STEPS.of("AdvanceHighWatermark")
 def advance_high_watermark(projection: Projection, leader: int) -> None:
-    """Let a leader hear of its ISR, and advance its high watermark by one."""
+    """Let a leader receive fetches of its ISR, and advance its high watermark by one."""
     node = running(projection, leader)
     hosted = node.replicas.partitions[PARTITION]
     for member in hosted.isr:
@@ -88,20 +88,20 @@ def advance_high_watermark(projection: Projection, leader: int) -> None:
 
 @STEPS.of("ExpandIsr")
 def expand_isr(projection: Projection, leader: int, follower: int) -> None:
-    """Let a leader hear of a follower, and take it into the ISR."""
+    """Let a leader receive a follower's fetch, and add it to the ISR."""
     tell_end(projection, leader, follower)
     written(running(projection, leader).data.try_expand_isr(PARTITION, follower, projection.clock))
 
 
 @STEPS.of("DropFromIsr", "ShrinkIsr")
 def shrink_isr(projection: Projection, leader: int, follower: int) -> None:
-    """Let a leader take a follower that lags out of the ISR."""
+    """Let a leader remove a lagging follower from the ISR."""
     written(running(projection, leader).data.try_shrink_isr(PARTITION, (follower,), projection.clock))
 
 
 @STEPS.of("ShrinkIsrUnanswered")
 def shrink_isr_unanswered(projection: Projection, leader: int, follower: int) -> None:
-    """Let a leader take a follower out of the ISR; the answer is lost, and the write is tried again."""
+    """Let a leader remove a follower from the ISR; the answer is lost, and the write is retried."""
     node = running(projection, leader)
     session = node.session
     assert isinstance(session, ModelSession)
@@ -111,14 +111,14 @@ def shrink_isr_unanswered(projection: Projection, leader: int, follower: int) ->
 
 
 def written(outcome: IsrWrite) -> None:
-    """Refuse to call it a step if nothing was written."""
+    """Raise NotEnabled if nothing was written."""
     if outcome != IsrWrite.WRITTEN:
         raise NotEnabled(outcome.value)
 
 
 @STEPS.of("SendLateFetch")
 def send_late_fetch(projection: Projection, leader: int, follower: int) -> None:
-    """Let a follower's fetch wait on the network; its sender has given it up."""
+    """Delay a follower's fetch on the network; its sender has given it up."""
     request = next_fetch(projection, leader, follower)
     running(projection, follower).data.fetchers.lost(leader, 0)
     projection.fetches.append((request, running(projection, leader).replicas.partitions[PARTITION].leader_epoch))
@@ -126,7 +126,7 @@ def send_late_fetch(projection: Projection, leader: int, follower: int) -> None:
 
 @STEPS.of("LateFetchExpandsIsr")
 def late_fetch_expands_isr(projection: Projection, leader: int) -> None:
-    """Let the fetch that waited arrive, and its sender join the ISR."""
+    """Deliver the delayed fetch, and let its sender join the ISR."""
     request, _ = projection.fetches[0]
     node = running(projection, leader)
     arrives(projection, node, request)
@@ -136,5 +136,5 @@ def late_fetch_expands_isr(projection: Projection, leader: int) -> None:
 
 @STEPS.of("LoseLateFetch")
 def lose_late_fetch(projection: Projection) -> None:
-    """Lose the fetch that waited."""
+    """Lose the delayed fetch."""
     projection.fetches.pop(0)

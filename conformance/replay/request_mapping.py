@@ -1,4 +1,4 @@
-"""Requests of controllers: the model's, which are of one partition, and the implementation's."""
+"""Maps controllers' requests of the model, which has one partition, to those of the implementation."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ REGISTRATIONS = tuple(BrokerRegistration(number, (Endpoint("127.0.0.1", 9092 + n
 
 
 def model_leadership(held: Leadership | None) -> LeaderAndIsr:
-    """Return leader and ISR in the model's words; None is that there are none."""
+    """Return the model's record of a leadership, also of None."""
     if held is None:
         return LeaderAndIsr(NONE, NO_EPOCH, NO_BROKERS, 0, 0)
     return LeaderAndIsr(held.leader, held.leader_epoch, held.members, held.version, held.controller_epoch)
 
 
 def leadership(held: Any) -> Leadership | None:
-    """Return leader and ISR of a record of the model, None if there are none."""
+    """Return the leadership of a record of the model, None if it has none."""
     if held.leader_epoch == NO_EPOCH:
         return None
     return Leadership(held.leader, held.leader_epoch, tuple(BrokerSet(held.isr)), held.version, held.controller_epoch)

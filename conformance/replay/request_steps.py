@@ -1,4 +1,4 @@
-"""Steps of brokers that a request of a controller makes."""
+"""Steps of brokers that handle a controller's request."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STEPS = Steps()
     "IgnoreStopReplica",
 )
 def deliver(projection: Projection, controller: int, broker: int) -> None:
-    """Hand over the request in flight; what the model does not count as a request goes before it, and after it."""
+    """Deliver the request in flight, and before and after it the requests that the model does not have."""
     sender, receiver = running(projection, controller), running(projection, broker)
     hand_over_uncounted(projection, sender, receiver)
     request = sender.in_flight(broker)
@@ -37,7 +37,7 @@ def deliver(projection: Projection, controller: int, broker: int) -> None:
 
 
 def hand_over_uncounted(projection: Projection, sender: BrokerProcess, receiver: BrokerProcess) -> None:
-    """Hand over what stands first in a channel and is no request of the model's."""
+    """Deliver the requests at the head of a channel that the model does not have."""
     while (request := sender.in_flight(receiver.number)) is not None:
         if projection.counts(sender.number, receiver.number, request):
             return
@@ -45,7 +45,7 @@ def hand_over_uncounted(projection: Projection, sender: BrokerProcess, receiver:
 
 
 def hand_over(projection: Projection, sender: BrokerProcess, receiver: BrokerProcess, request: Request, *, answered: bool) -> None:
-    """Let a broker take a request; note if it took effect though its generation was over."""
+    """Let a broker handle a request; record whether it took effect though its generation is old."""
     replicas = receiver.replicas
     before = (
         replicas.controller_epoch,
@@ -62,7 +62,7 @@ def hand_over(projection: Projection, sender: BrokerProcess, receiver: BrokerPro
 
 
 def took_effect(receiver: BrokerProcess, request: Request) -> bool:
-    """Whether a request that was not refused has changed anything, or could have."""
+    """Whether a request that was not refused has changed something, or could have."""
     if isinstance(request, LeaderAndIsrRequest):
         return receiver.replicas.partitions[PARTITION].leader_epoch == request.partitions[PARTITION].leadership.leader_epoch
     return not isinstance(request, StopReplicaRequest) or receiver.replicas.role_of(PARTITION) != Role.NONE
@@ -71,7 +71,7 @@ def took_effect(receiver: BrokerProcess, request: Request) -> bool:
 def note_if_stale(
     projection: Projection, receiver: BrokerProcess, request: Request, controller_epoch: int, leader_epoch: int
 ) -> None:
-    """Note the first request that took effect though the broker had seen a newer generation."""
+    """Record the first request that took effect after the broker had received a newer generation."""
     number = receiver.number
     if projection.stale[number] != Stale.NOTHING:
         return

@@ -1,4 +1,4 @@
-"""The rules of the control-plane model as steps of the implementation: what is done, and what it refuses."""
+"""The rules of the control-plane model as steps of the implementation, and the steps that it refuses."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ STEPS: Mapping[str, Callable[..., None]] = {
     **replica_steps.STEPS,
     **environment_steps.STEPS,
 }
-"""By the name of the rule."""
+"""The steps by the names of rules."""
 
 
 def do(projection: Projection, rule: str, binding: Mapping[str, int]) -> None:
-    """Have the implementation do the step of a rule.
+    """Let the implementation do the step of a rule.
 
     Raises:
-        NotEnabled: the implementation refuses to do anything of the kind.
+        NotEnabled: the implementation cannot do it.
         SpecError: the rule has no step.
     """
     step = step_of(rule)
@@ -48,13 +48,13 @@ def step_of(rule: str) -> Callable[..., None]:
 
 
 def refuses(projection: Projection, rule: str, binding: Mapping[str, int]) -> bool:
-    """Whether the implementation does not do this step of the model, since it is stricter: the two places where it is.
+    """Whether the implementation, which is stricter in two places, refuses this step of the model.
 
-    A follower whose session is over cannot join the ISR where the era compares the broker epoch of a fetch with the one that is
-    registered (KIP-903): there is none. The model compares it for a fetch that waited on the network alone.
+    A follower with an expired session cannot join the ISR if the era compares the broker epoch of a fetch with the registered one
+    (KIP-903), since there is none. The model compares them only for a fetch that was delayed on the network.
 
-    A fetch from beyond the leader's log is answered OFFSET_OUT_OF_RANGE, and tells the leader nothing (Kafka's readFromLog comes
-    before updateFollowerFetchState). In an era that truncates to the high watermark the model takes any log for one that matches.
+    A fetch from beyond the leader's log is answered OFFSET_OUT_OF_RANGE, and the leader does not record it (Kafka's readFromLog
+    precedes updateFollowerFetchState). In an era that truncates to the high watermark the model accepts any log.
     """
     if rule == "ExpandIsr" and projection.ensemble.find(znodes.broker(binding["follower"])) is None:
         if not fetch_is_of_registration(0, NOT_REGISTERED, projection.k.fetch_generation_checked):

@@ -1,7 +1,7 @@
-"""Which function has the implementation do the step of which rule of the model, and what all of them need.
+"""The registry of steps, one function for each rule of the model, and their common helpers.
 
-None of them looks at what the model makes of it. Where the model says that somebody notices something, what it notices is put
-before the controller as an event; where it says that something arrives, it is handed over; the rest is the implementation's.
+No step uses the model's result. Where a rule says that a controller notices something, the step gives it the event; where a rule
+says that a request arrives, the step delivers it. The implementation decides the rest.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from kafka_spec.impl.controller.controller import KafkaController
 
 
 class Steps(dict[str, Callable[..., None]]):
-    """Functions by the names of the rules that they do the step of."""
+    """The functions of steps, by the names of rules."""
 
     def of(self, *rules: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-        """Say which rules a function does the step of."""
+        """Register a function as the step of these rules."""
 
         def register(function: Callable[..., None]) -> Callable[..., None]:
             self.update(dict.fromkeys(rules, function))
@@ -27,20 +27,20 @@ class Steps(dict[str, Callable[..., None]]):
 
 
 LONG = 1_000_000
-"""More milliseconds than any timeout: a step begins when what happened before is long ago."""
+"""More milliseconds than any timeout: every step begins long after the one before."""
 
 
-class NotEnabled(Exception):  # noqa: N818 - says what happened
-    """There is nothing to do of that kind, as the implementation sees it."""
+class NotEnabled(Exception):  # noqa: N818 - the name is the message
+    """The implementation cannot do this step in its state."""
 
 
 def running(projection: Projection, number: int) -> BrokerProcess:
-    """Return a broker that runs."""
+    """Return a running broker, or raise `NotEnabled`."""
     if number not in projection.cluster.brokers:
         raise NotEnabled(f"broker {number} does not run")
     return projection.cluster.brokers[number]
 
 
 def controller_on(projection: Projection, number: int) -> KafkaController:
-    """Return the controller of a broker."""
+    """Return the controller of a running broker, or raise `NotEnabled`."""
     return running(projection, number).controller

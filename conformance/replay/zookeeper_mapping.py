@@ -1,16 +1,16 @@
-"""What the znodes hold, field by field: in the model, and here.
+"""Maps the model's ZooKeeper to znodes, field by field.
 
-The model counts a broker's registrations where ZooKeeper has the transaction that created its node; the projection knows which is
-which. The data version of /controller_epoch is that epoch, since nobody else writes it.
+The model counts a broker's registrations, where ZooKeeper has the transaction that created the node; `ModeledCluster` relates the
+two. The data version of /controller_epoch equals the epoch, since each write increments both.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from kafka_spec.conformance.replay.ensemble import Znode
 from kafka_spec.conformance.replay.field_mapping import FieldMapping, RecordMapping
+from kafka_spec.conformance.replay.modeled_cluster import ModeledCluster
 from kafka_spec.conformance.replay.request_mapping import PARTITION, REGISTRATIONS, leadership, model_leadership, registration
 from kafka_spec.impl.controller.context import written
 from kafka_spec.impl.coordination import znodes
@@ -18,11 +18,8 @@ from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.spec.control import state
 from kafka_spec.spec.domain import NONE, BrokerSet
 
-if TYPE_CHECKING:
-    from kafka_spec.conformance.replay.projection import Projection
-
 LAST_ZXID = 1_000
-"""The transaction after which a loaded ensemble goes on: later than any registration that the model has counted."""
+"""The last transaction of a loaded ensemble: later than any registration of the model."""
 
 
 TOPIC, STATE, PARENTS = znodes.topic(PARTITION.topic), znodes.state(PARTITION), znodes.partition_parents(PARTITION)
@@ -31,15 +28,15 @@ BROKERS = tuple(znodes.broker(number) for number in range(len(REGISTRATIONS)))
 
 
 class Znodes:
-    """An ensemble as its correspondence looks at it, and the nodes to put there."""
+    """An ensemble as the mapping reads it, and the nodes to put there."""
 
-    def __init__(self, projection: Projection) -> None:
-        self.projection = projection
-        self.find = projection.ensemble.find
+    def __init__(self, modeled: ModeledCluster) -> None:
+        self.modeled = modeled
+        self.find = modeled.ensemble.find
         self.staged: list[Znode] = []
 
     def stage(self, path: str, data: bytes = b"", version: int = 0, czxid: int = 0, owner: int = 0) -> None:
-        """Put a node, once all are staged."""
+        """Add a node to those that will be put."""
         self.staged.append(Znode(path, data, version, czxid, owner))
 
 
@@ -60,7 +57,7 @@ def _holder(data: bytes) -> int:
 
 def _put_controller(nodes: Znodes, record: state.ZooKeeper) -> None:
     if record.controller != NONE:
-        nodes.stage(znodes.CONTROLLER, _held_by(record.controller), owner=nodes.projection.session_of(record.controller))
+        nodes.stage(znodes.CONTROLLER, _held_by(record.controller), owner=nodes.modeled.session_of(record.controller))
 
 
 def _controller_epoch(nodes: Znodes) -> int:
@@ -79,7 +76,7 @@ def _put_controller_epoch(nodes: Znodes, record: state.ZooKeeper) -> None:
 
 def _registered(nodes: Znodes) -> int:
     found = 0
-    for broker in range(nodes.projection.brokers):
+    for broker in range(nodes.modeled.brokers):
         if nodes.find(BROKERS[broker]) is not None:
             found |= 1 << broker
     return found
@@ -87,8 +84,8 @@ def _registered(nodes: Znodes) -> int:
 
 def _put_registered(nodes: Znodes, record: state.ZooKeeper) -> None:
     for broker in BrokerSet(record.registered):
-        epoch = nodes.projection.creation_of(broker, record.broker_epochs[broker])
-        owner = nodes.projection.session_of(broker)
+        epoch = nodes.modeled.creation_of(broker, record.broker_epochs[broker])
+        owner = nodes.modeled.session_of(broker)
         nodes.stage(BROKERS[broker], _content(broker), czxid=epoch, owner=owner)
 
 
@@ -98,11 +95,11 @@ def _content(broker: int) -> bytes:
 
 
 def _broker_epochs(nodes: Znodes) -> list[int]:
-    return [len(known) for known in nodes.projection.registrations]
+    return [len(known) for known in nodes.modeled.registrations]
 
 
 def _put_broker_epochs(nodes: Znodes, record: state.ZooKeeper) -> None:
-    """Put nothing: the registrations that were are known to the projection, and one that is stands as a node."""
+    """Do nothing: `put_zookeeper` sets the past registrations, and `_put_registered` stages the current ones."""
 
 
 def _assignment(nodes: Znodes) -> list[int]:
@@ -159,19 +156,19 @@ ZOOKEEPER = RecordMapping(
 )
 
 
-def read_zookeeper(projection: Projection) -> state.ZooKeeper:
-    """Return what the znodes hold in the model's words."""
-    nodes = Znodes(projection)
-    for broker in range(projection.brokers):
+def read_zookeeper(modeled: ModeledCluster) -> state.ZooKeeper:
+    """Return the model's record of the znodes."""
+    nodes = Znodes(modeled)
+    for broker in range(modeled.brokers):
         if (found := nodes.find(BROKERS[broker])) is not None:
-            projection.note_registration(broker, found.czxid)
+            modeled.note_registration(broker, found.czxid)
     record: state.ZooKeeper = ZOOKEEPER.read(nodes)
     return record
 
 
-def put_zookeeper(projection: Projection, record: state.ZooKeeper) -> None:
-    """Hold the znodes of a state of the model; the sessions that own them must be there."""
-    projection.registrations = [list(range(1, count + 1)) for count in record.broker_epochs]
-    nodes = Znodes(projection)
+def put_zookeeper(modeled: ModeledCluster, record: state.ZooKeeper) -> None:
+    """Put the znodes of a state of the model; the sessions that own them must exist."""
+    modeled.registrations = [list(range(1, count + 1)) for count in record.broker_epochs]
+    nodes = Znodes(modeled)
     ZOOKEEPER.put(nodes, record)
-    projection.ensemble.put((*PERSISTENT, *nodes.staged), LAST_ZXID)
+    modeled.ensemble.put((*PERSISTENT, *nodes.staged), LAST_ZXID)

@@ -1,1 +1,1 @@
-"""A broker: its partitions and their roles, what it answers, what it fetches, who is in the ISR."""
+"""A broker: its partitions and their roles, its answers to requests, its fetchers, and the ISRs that it keeps."""

@@ -1,7 +1,7 @@
-"""One process of a broker, between its start and its end: a session, a registration, a controller, and replicas on a disk.
+"""One process of a broker, from start to end: a session, a registration, a controller, and replicas on disk.
 
-Sans-IO: it does nothing by itself. Somebody steps its controller, hands it requests, and takes the answers back; what waits for
-another broker stands in `channels`. What is not in ZooKeeper or on the disk is gone with the process.
+Sans-IO: it does nothing by itself. The caller steps its controller, delivers requests, and carries the answers; requests to other
+brokers wait in `channels`. What is neither in ZooKeeper nor on disk is lost with the process.
 
 Source: Kafka 2.8 KafkaServer.scala, KafkaZkClient.scala (registerBroker), RequestSendThread of ControllerChannelManager.scala.
 """
@@ -54,7 +54,7 @@ from kafka_spec.spec.table import Spec
 
 
 class BrokerProcess:
-    """A broker's process. It is not known to anybody before `register`."""
+    """A broker's process. The cluster does not know it before `register`."""
 
     def __init__(
         self,
@@ -69,19 +69,19 @@ class BrokerProcess:
         config: LogConfig | None = None,
         endpoint: Endpoint | None = None,
     ) -> None:
-        """`folder` is the broker's disk; `clock` returns seconds since 1970; `random` draws what a topic that is created needs.
+        """`folder` is the broker's data folder; `clock` returns seconds since 1970; `random` is for the creation of topics.
 
-        `settings` are the broker's, `config` that of its logs, `endpoint` where it listens.
+        `settings` are the broker's, `config` is that of its logs, `endpoint` the address on which it listens.
 
         Raises:
-            CheckpointError: a checkpoint of the folder cannot be read.
-            SpecError: the rows of the era's tables and the methods here do not meet.
+            CheckpointError: a checkpoint in the folder is unreadable.
+            SpecError: the rows of the era's tables and the row functions do not match.
         """
         settings = settings or Settings()
         self.number = number
         self.session = session
         self.channels = Channels()
-        """What this broker's controller has to send."""
+        """The requests that this broker's controller has to send."""
         self.controller = KafkaController(number, era, session, self.channels, log, clock, settings.unclean_leader_election_enable)
         self.replicas = ReplicaManager(number, era, folder, log, config, settings)
         self.data = DataPlane(self.replicas, session)
@@ -104,8 +104,8 @@ class BrokerProcess:
         """Register in /brokers/ids, learn the broker epoch, and stand for election as controller.
 
         Raises:
-            NodeExists: the registration of an earlier session is still there.
-            ConnectionLost: it is unknown how far this came; it can be done again.
+            NodeExists: the registration of an earlier session still exists.
+            ConnectionLost: the outcome is unknown; `register` can be repeated.
             SessionExpired: the session is over.
         """
         self._register()
@@ -121,20 +121,20 @@ class BrokerProcess:
             _, stat = self.session.create(path, content, ephemeral=True)
         except NodeExists:
             found = self.session.exists(path)
-            if found is None or found.owner != self.session.id:  # not one whose reply was lost
+            if found is None or found.owner != self.session.id:  # not our own, whose reply was lost
                 raise
             stat = found
         self.replicas.broker_epoch = stat.czxid
 
     @property
     def has_session(self) -> bool:
-        """False once the broker has noticed that its session is over: then it needs another."""
+        """False once the broker has noticed that its session has expired: then it needs another."""
         return self.controller.has_session
 
     def reopen(self, session: Session) -> None:
-        """Go on under a new session: resign if this was the controller, register anew, stand for election.
+        """Continue under a new session: resign if this was the controller, register again, stand for election.
 
-        Raises: as of `register`; then it can be done again, with this session or another.
+        Raises the errors of `register`; then it can be repeated, with this session or another.
         """
         self.session = session
         self._register()
@@ -153,12 +153,12 @@ class BrokerProcess:
         return self.controller.step()
 
     def in_flight(self, receiver: int) -> Request | None:
-        """Return the request that this broker's controller is sending to another, if there is one."""
+        """Return the request that this broker's controller is sending to another broker, None if there is none."""
         queue = self.channels.queues.get(receiver)
         return queue[0] if queue else None
 
     def take(self, request: Request) -> ControllerResponse:
-        """Take a request of a controller; return what is answered."""
+        """Handle a request of a controller; return the answer."""
         self._taken += 1
         answer = self.replicas.handle(request, self._taken, self.now)
         if answer.error == ErrorCode.NONE and isinstance(request, UpdateMetadataRequest):
@@ -166,9 +166,9 @@ class BrokerProcess:
         return answer
 
     def answered(self, receiver: int, request: Request, answer: ControllerResponse) -> bool:
-        """Take the answer to a request of this broker's controller; return whether anybody waited for it.
+        """Handle the answer to a request of this broker's controller; return whether it was still expected.
 
-        Nobody does where the channel was closed meanwhile, or where the request was sent twice and this is the second answer.
+        It was not if the channel has been closed, or if the request was sent twice and this is the second answer.
         """
         if self.in_flight(receiver) is not request:
             return False
@@ -180,7 +180,7 @@ class BrokerProcess:
     # Requests of followers and clients
 
     def serve(self, message: Request | DataRequest, reply: Callable[[Response], object]) -> None:
-        """Take any request; its answer goes to `reply`, at once or later. Records with acks=0 have none."""
+        """Handle any request; `reply` receives its answer, at once or later. A produce with acks=0 has no answer."""
         match message:
             case LeaderAndIsrRequest() | UpdateMetadataRequest() | StopReplicaRequest():
                 reply(self.take(message))
@@ -201,10 +201,10 @@ class BrokerProcess:
                 self.controller.handle(PreferredElection(partitions, lambda codes: reply(ElectLeadersResponse(codes))))
 
     def _create(self, topic: str) -> None:
-        """Create a topic that was asked for and is not there.
+        """Create a missing topic that a client has requested.
 
         Raises:
-            KafkaError: as of `Admin.create_topic`.
+            KafkaError: see `Admin.create_topic`.
             ConnectionLost: whether it was created is unknown.
             SessionExpired: the session is over.
         """
@@ -215,10 +215,10 @@ class BrokerProcess:
     # The end
 
     def close(self) -> None:
-        """End as a broker that shuts down: the logs are closed, then the session, and with it the registration."""
+        """Shut down: close the logs, then the session, and with it the registration."""
         self.replicas.close()
         self.session.close()
 
     def crash(self) -> None:
-        """End as the process does: nothing more is written, and the session is left to the servers."""
+        """Crash: nothing more is written, and the session stays until the servers expire it."""
         self.replicas.crash()

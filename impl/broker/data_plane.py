@@ -1,17 +1,17 @@
-"""What followers and clients ask of a broker: produce, fetch, offsets; who is in the ISR; the high watermark.
+"""The requests of followers and clients to a broker: produce, fetch, offsets; ISR changes; the high watermark.
 
-Sans-IO but for the logs and ZooKeeper: requests come in with the time, answers go to a callback, at once or later. A callback must
-not call back into the broker; it hands the answer on. Times are milliseconds of one clock that never goes back.
+Sans-IO except for the logs and ZooKeeper: requests come in with the time, answers go to a callback, at once or later. A callback
+must not call back into the broker. Times are milliseconds of one clock that never goes back.
 
-Who runs a broker calls
+The code that runs a broker calls
 * `handle_produce`, `handle_fetch`, `handle_offsets_for_leader_epoch`, `handle_list_offsets` with what arrives, and
-  `replicas.handle` with what controllers send;
-* `fetchers` (fetcher.py) for what this broker asks of its leaders;
-* `tick(now)` when `next_tick(now)` says, or more often: delayed operations expire, slow followers leave the ISR, pending ISR writes
-  are tried again, ISR changes and failed log directories are told, high watermarks are written;
+  `replicas.handle` with controllers' requests;
+* `fetchers` (fetcher.py) for this broker's requests to its leaders;
+* `tick(now)` at `next_tick(now)` or more often: delayed operations expire, slow followers leave the ISR, pending ISR writes are
+  retried, ISR changes and failed log directories are reported, high watermarks are written;
 * `session_opened` with each session of the broker, and `replicas.close` or `replicas.crash` at the end.
 
-The steps of the model are methods of their own, which the handlers compose: `note_fetch`, `try_expand_isr`, `try_shrink_isr`,
+The steps of the model are separate methods, which the handlers combine: `note_fetch`, `try_expand_isr`, `try_shrink_isr`,
 `retry_isr_write`, `advance_high_watermark`, `read`, `append_as_leader`; those of a follower are
 `Fetchers.truncate_to_answer` and `Fetchers.append_fetched`.
 
@@ -52,30 +52,30 @@ class DataPlane(LedPartitions):
     """The data plane of one broker."""
 
     def __init__(self, replicas: ReplicaManager, session: Session | None = None) -> None:
-        """`replicas` are the broker's; `session` is its session with ZooKeeper, if it has one yet."""
+        """`replicas` are the broker's; `session` is its session with ZooKeeper, None if it has none yet."""
         super().__init__(replicas)
         self.fetchers = Fetchers(replicas)
         self.isr = IsrKeeper(replicas, session)
         self.produces = Purgatory()
         self.fetches = Purgatory()
         self.shrink_due = self.propagation_due = self.checkpoint_due = 0
-        """When periodic work is next done."""
+        """The time of the next periodic work."""
         self._reported: set[TopicPartition] = set()
         replicas.changed = self._look_again
 
     def session_opened(self, session: Session) -> None:
-        """The broker has a session, or another one."""
+        """Use a new session with ZooKeeper."""
         self.isr.session = session
 
     def _look_again(self, partition: TopicPartition) -> None:
-        """Look again at what waits for a partition: its role, its high watermark or its end has changed."""
+        """Check the operations that wait for a partition: its role, its high watermark or its log end has changed."""
         self.produces.check(partition)
         self.fetches.check(partition)
 
     # Produce
 
     def handle_produce(self, request: ProduceRequest, now: int, reply: Callable[[Produces], object]) -> None:
-        """Append batches; with acks -1 the answer waits for the ISR, with acks 0 there is none, and `reply` is not called."""
+        """Append batches; with acks -1 the answer waits for the ISR, with acks 0 `reply` is not called."""
         if request.acks not in (ACKS_ALL, 0, 1):
             reply({p: Produced(ErrorCode.INVALID_REQUIRED_ACKS) for p in request.partitions})
             return
@@ -98,7 +98,7 @@ class DataPlane(LedPartitions):
             reply(done)
 
     def reached(self, partition: TopicPartition, required: int) -> ErrorCode | None:
-        """Return what an acks=all produce is answered, None while it has to wait (checkEnoughReplicasReachOffset)."""
+        """Return the answer to a produce with acks=all, None while it has to wait (checkEnoughReplicasReachOffset)."""
         try:
             hosted = self.led(partition)
         except KafkaError as error:
@@ -111,7 +111,7 @@ class DataPlane(LedPartitions):
     # Fetch
 
     def handle_fetch(self, request: FetchRequest, now: int, reply: Callable[[Fetches], object]) -> None:
-        """Read for a follower up to the log's end, for a consumer up to the high watermark; wait while there is not enough."""
+        """Read up to the log's end for a follower, up to the high watermark for a consumer; wait for `min_bytes`."""
         fetched = self.read_all(request)
         if request.replica != CONSUMER:
             for partition, position in request.partitions.items():
@@ -124,11 +124,11 @@ class DataPlane(LedPartitions):
             self.fetches.complete_or_watch(waiting, request.partitions)
 
     def read_all(self, request: FetchRequest) -> Fetches:
-        """Read what a fetch asks for; nothing is noted."""
+        """Read what a fetch requests, without a change to the broker."""
         return {p: self.read(p, position, request.replica) for p, position in request.partitions.items()}
 
     def has_enough(self, request: FetchRequest, fetched: Fetches) -> bool:
-        """Whether a fetch need not wait: something is refused, there are enough bytes, or what it reads from is a full segment."""
+        """Whether a fetch need not wait: a partition is refused, there are enough bytes, or it reads from a full segment."""
         if any(one.error != ErrorCode.NONE for one in fetched.values()):
             return True
         if sum(len(one.records) for one in fetched.values()) >= request.min_bytes:
@@ -141,7 +141,7 @@ class DataPlane(LedPartitions):
         return False
 
     def _follower_fetched(self, partition: TopicPartition, position: FetchPosition, request: FetchRequest, now: int) -> None:
-        """Take a follower's fetch into account (updateFollowerFetchState)."""
+        """Update ISR and high watermark after a follower's fetch (updateFollowerFetchState)."""
         if self.replicas.role_of(partition) != Role.LEADER or request.replica not in self.replicas.partitions[partition].followers:
             return
         moved = self.note_fetch(partition, request.replica, position.offset, request.broker_epoch, now)
@@ -152,9 +152,9 @@ class DataPlane(LedPartitions):
     # The steps of a leader
 
     def note_fetch(self, partition: TopicPartition, follower: int, offset: int, broker_epoch: int, now: int) -> bool:
-        """Note a follower's fetch position; return whether its end is another than before.
+        """Record a follower's fetch position; return whether its log end has changed.
 
-        A fetch that an earlier process of the follower has sent is not noted, where the era compares broker epochs (KIP-903).
+        A fetch from an earlier process of the follower is ignored if the era compares broker epochs (KIP-903).
         """
         hosted = self.replicas.partitions[partition]
         latest = hosted.followers[follower].broker_epoch
@@ -163,15 +163,15 @@ class DataPlane(LedPartitions):
         return hosted.note_fetch(follower, offset, broker_epoch, now)
 
     def try_expand_isr(self, partition: TopicPartition, follower: int, now: int) -> IsrWrite:
-        """Take a follower into the ISR by a conditional write, if it may join."""
+        """Add a follower to the ISR by a conditional write, if it may join."""
         return self.isr.try_expand(partition, follower, now)
 
     def try_shrink_isr(self, partition: TopicPartition, followers: tuple[int, ...], now: int) -> IsrWrite:
-        """Take followers out of the ISR by a conditional write, however they keep up."""
+        """Remove followers from the ISR by a conditional write, without a check of their lag."""
         return self.isr.try_shrink(partition, followers, now)
 
     def retry_isr_write(self, partition: TopicPartition, now: int) -> IsrWrite:
-        """Try a pending ISR write again."""
+        """Retry a pending ISR write."""
         return self.isr.retry(partition, now)
 
     def advance_high_watermark(self, partition: TopicPartition, now: int, at_most: int | None = None) -> bool:
@@ -181,7 +181,7 @@ class DataPlane(LedPartitions):
     # Time
 
     def tick(self, now: int) -> None:
-        """Do what is due."""
+        """Do the periodic work that is due."""
         self.produces.expire(now)
         self.fetches.expire(now)
         if now >= self.shrink_due:
@@ -197,18 +197,18 @@ class DataPlane(LedPartitions):
             self.replicas.checkpoint_high_watermarks()
 
     def next_tick(self, now: int) -> int:
-        """Return when `tick` has something to do next; `now` if it has already."""
+        """Return when `tick` next has work; `now` if it has work already."""
         deadlines = [self.shrink_due, self.propagation_due, self.checkpoint_due]
         deadlines += [d for d in (self.produces.next_deadline(), self.fetches.next_deadline()) if d is not None]
         return max(now, min(deadlines))
 
     def _report_failures(self) -> None:
-        """Tell the controller of log directories that have failed, so that it asks which replicas are offline."""
+        """Report failed log directories, so that the controller finds out which replicas are offline."""
         unreported = [p for p in self.replicas.failures if p not in self._reported]
         if not unreported or self.isr.session is None:
             return
         try:
             self.isr.session.create(znodes.log_dir_event(), znodes.encode_log_dir_event(self.replicas.number), sequential=True)
         except (ConnectionLost, SessionExpired):
-            return  # told at the next check; one notification too many does no harm
+            return  # reported again at the next check; an additional notification does no harm
         self._reported.update(unreported)

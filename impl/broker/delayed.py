@@ -1,4 +1,4 @@
-"""The two operations that wait at a broker: a produce with acks=all, and a fetch.
+"""The two operations that can wait at a broker: a produce with acks=all, and a fetch.
 
 Source: Kafka 2.8 DelayedProduce.scala, DelayedFetch.scala.
 """
@@ -17,7 +17,7 @@ from kafka_spec.impl.protocol.topic_partition import TopicPartition
 class DelayedProduce:
     """A produce that waits until the high watermark has reached the `required` offset of each partition.
 
-    `done` is what is answered as far as it is known; `reached` tells what a partition is answered, None while it has to wait.
+    `done` holds the answers known so far; `reached` returns a partition's answer, None while it has to wait.
     """
 
     deadline: int
@@ -27,7 +27,7 @@ class DelayedProduce:
     reply: Callable[[Mapping[TopicPartition, Produced]], object]
 
     def is_ready(self) -> bool:
-        """Return whether nothing is left to wait for; what a partition is answered once it stays (tryComplete)."""
+        """Return whether all partitions have an answer; a partition's first answer is final (tryComplete)."""
         for partition, offset in list(self.required.items()):
             code = self.reached(partition, offset)
             if code is not None:
@@ -37,7 +37,7 @@ class DelayedProduce:
         return not self.required
 
     def complete(self) -> None:
-        """Answer; what still waits has timed out."""
+        """Answer; partitions that still wait have timed out."""
         for partition in self.required:
             self.done[partition] = Produced(ErrorCode.REQUEST_TIMED_OUT)
         self.reply(self.done)
@@ -45,9 +45,9 @@ class DelayedProduce:
 
 @dataclass
 class DelayedFetch:
-    """A fetch that waits until there is enough to read, or until it is refused.
+    """A fetch that waits until there is enough to read, or a partition is refused.
 
-    `read` reads, and notes nothing; `enough` tells whether what was read has to be answered.
+    `read` reads without a change to the broker; `enough` returns whether the result must be answered.
     """
 
     deadline: int
@@ -57,9 +57,9 @@ class DelayedFetch:
     reply: Callable[[Mapping[TopicPartition, Fetched]], object]
 
     def is_ready(self) -> bool:
-        """Return whether there is enough, or anything is wrong (tryComplete)."""
+        """Return whether there is enough, or an error (tryComplete)."""
         return self.enough(self.request, self.read(self.request))
 
     def complete(self) -> None:
-        """Answer with what there is now."""
+        """Answer with what can be read now."""
         self.reply(self.read(self.request))

@@ -1,8 +1,8 @@
-"""What a follower asks of its leaders, and what it makes of their answers: truncating first, then fetching.
+"""A follower's requests to its leaders and its handling of their answers: first truncation, then fetching.
 
-Sans-IO: `next_request` gives the next request to one leader, at most one at a time; its answer, or the loss of the connection,
-comes back through `take` or `lost`. Who sends calls `leaders` and `next_request` whenever a controller's request was handled, an
-answer was taken, and at `next_due`. Times are milliseconds of the caller's clock.
+Sans-IO: `next_request` returns the next request to one leader, at most one at a time; `take` receives its answer, `lost` reports a
+lost connection. The caller calls `leaders` and `next_request` after each request of a controller, after each answer, and at
+`next_due`. Times are milliseconds of the caller's clock.
 
 Source: Kafka 2.8 AbstractFetcherThread.scala, ReplicaFetcherThread.scala at inter.broker.protocol 2.6.
 """
@@ -43,37 +43,37 @@ SEEKING = {Phase.SEEKING_END: LATEST, Phase.SEEKING_START: EARLIEST}
 
 @dataclass(frozen=True)
 class InFlight:
-    """A request whose answer has not come, with each partition's state when it was made."""
+    """A request without an answer yet, with each partition's state when it was made."""
 
     request: FollowersRequest
     asked: Mapping[TopicPartition, FetchState]
 
 
 class Fetchers:
-    """The fetchers of one broker, one for each leader; what each partition fetches stands in `replicas.fetchers`."""
+    """The fetchers of one broker, one for each leader; `replicas.fetchers` holds the state of each partition."""
 
     def __init__(self, replicas: ReplicaManager) -> None:
         self.in_flight: dict[int, InFlight] = {}
-        """By leader."""
+        """The request in flight to each leader."""
         self._replicas = replicas
         self._states = replicas.fetchers
 
-    # Asking
+    # Requests
 
     def leaders(self) -> tuple[int, ...]:
         """Return the brokers that this one follows, in ascending order."""
         return tuple(sorted({state.leader for state in self._states.values()}))
 
     def next_due(self, leader: int) -> int | None:
-        """Return when there may be something to ask of a leader: a time that has come means now; None if there is nothing."""
+        """Return the time of the next request to a leader, which may lie in the past; None if there is none."""
         if leader in self.in_flight:
             return None
         return min((state.delayed_until for state in self._states.values() if state.leader == leader), default=None)
 
     def next_request(self, leader: int, now: int) -> FollowersRequest | None:
-        """Return what to ask of a leader now, None if there is nothing or an answer is still to come.
+        """Return the next request to a leader; None if there is none, or one is in flight.
 
-        Partitions that have to be truncated come first; those whose log knows no epoch are cut at the high watermark at once.
+        Partitions to truncate come first. Those whose log has no leader epoch are truncated to the high watermark at once.
         """
         if leader in self.in_flight:
             return None
@@ -113,7 +113,7 @@ class Fetchers:
     # Answers
 
     def take(self, leader: int, answers: Mapping[TopicPartition, Answer], now: int) -> None:
-        """Take a leader's answer to the request in flight; partitions that no longer ask for it ignore it."""
+        """Handle a leader's answer to the request in flight; partitions whose state has changed since ignore it."""
         asked = self.in_flight.pop(leader, None)
         if asked is None:
             return
@@ -125,7 +125,7 @@ class Fetchers:
                 self._take_one(partition, state, answer, now)
 
     def lost(self, leader: int, now: int) -> None:
-        """Take note that the connection to a leader was lost, or could not be made: its partitions wait before they ask again."""
+        """Handle a lost or failed connection to a leader: its partitions wait before the next request."""
         asked = self.in_flight.pop(leader, None)
         for partition, state in self._states.items():
             if asked is not None and state == asked.asked.get(partition):
@@ -136,7 +136,7 @@ class Fetchers:
 
     def _take_one(self, partition: TopicPartition, state: FetchState, answer: Answer, now: int) -> None:
         if answer.error == ErrorCode.FENCED_LEADER_EPOCH:
-            del self._states[partition]  # until a controller tells of another leader epoch
+            del self._states[partition]  # until a controller sends another leader epoch
         elif answer.error == ErrorCode.OFFSET_OUT_OF_RANGE and isinstance(answer, Fetched):
             state.phase = Phase.SEEKING_END
         elif answer.error != ErrorCode.NONE:
@@ -151,10 +151,10 @@ class Fetchers:
             except Corrupt:
                 self._wait(state, now)
             except ValueError:
-                del self._states[partition]  # as FENCED: its log does not go on where the leader's does
+                del self._states[partition]  # as for FENCED: the records do not continue its log
 
     def truncate_to_answer(self, partition: TopicPartition, answer: EpochEnd) -> bool:
-        """Truncate a follower to what its leader answers; return whether it may fetch, or has to ask once more (KIP-279).
+        """Truncate a follower by its leader's answer; return True if it may fetch, False if it must ask again (KIP-279).
 
         Raises:
             KafkaError: KAFKA_STORAGE_ERROR.
@@ -173,19 +173,19 @@ class Fetchers:
         return bool(done)
 
     def append_fetched(self, partition: TopicPartition, fetched: Fetched) -> None:
-        """Append what was fetched, and take the high watermark.
+        """Append the fetched records, and adopt the leader's high watermark.
 
         Raises:
             KafkaError: KAFKA_STORAGE_ERROR.
-            Corrupt: what was fetched is no whole and sound batch.
-            ValueError: it does not go on where the log ends.
+            Corrupt: the data is not a sequence of complete, valid batches.
+            ValueError: the data does not continue the log.
         """
         with self._replicas.storage(partition) as hosted:
             hosted.append_fetched(fetched.records, fetched.high_watermark)
             self._states[partition].offset = hosted.opened.end_offset
 
     def _go_on_from(self, partition: TopicPartition, state: FetchState, offset: int) -> None:
-        """Fetch from a place that the leader has (fetchOffsetAndTruncate): its end if that is nearer, or else its start."""
+        """Continue from an offset that the leader has (fetchOffsetAndTruncate): its end if that is below ours, else its start."""
         with self._replicas.storage(partition) as hosted:
             end = hosted.opened.end_offset
             if state.phase == Phase.SEEKING_END and offset >= end:

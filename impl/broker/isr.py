@@ -1,7 +1,7 @@
-"""Who is in the ISR of a leader: what it writes into the state znode, conditionally, and how the controller hears of it.
+"""A leader's ISR: conditional writes of the state znode, and notifications to the controller.
 
-A write has the version that the leader knows of the znode. Where the answer is lost, the ISR stays *pending*, and the same write is
-tried again until it is answered: then another version may mean that the first try took effect.
+A write expects the version of the znode that the leader knows. If the answer is lost, the ISR stays *pending*, and the same write
+is repeated until it is answered. Another version may then mean that the first attempt took effect.
 
 Source: Kafka 2.8 at inter.broker.protocol 2.6: ZkIsrManager.scala, ReplicationUtils.scala, ReplicaManager.scala:303-336.
 """
@@ -25,16 +25,16 @@ NOT_REGISTERED = -1
 """The broker epoch of a broker that is not registered."""
 PROPAGATION_CHECK_MS = 2_500
 QUIET_MS = 5_000
-"""Changes are told when there was none for so long,"""
+"""Milliseconds without a change after which changes are reported."""
 PROPAGATION_MAX_MS = 60_000
-"""or when the last telling is so long ago."""
+"""Milliseconds after the last report at which changes are reported in any case."""
 
 
 class IsrWrite(enum.Enum):
-    """What came of an attempt to change the ISR."""
+    """The result of an attempt to change the ISR."""
 
     NOT_NEEDED = "nothing to change, or a change is pending"
-    WRITTEN = "the znode and the leader have it"
+    WRITTEN = "the znode and the leader have the new ISR"
     SKIPPED = "the znode has another version; nothing changes (cached zkVersion not equal, skip)"
     UNANSWERED = "the connection or the session was lost; the change is pending"
 
@@ -42,26 +42,26 @@ class IsrWrite(enum.Enum):
 class IsrKeeper:
     """Keeps the ISRs of the partitions that a broker leads.
 
-    `session` may be replaced when the broker has another one; it is None while there is none.
+    `session` is replaced when the broker has a new one, and None while it has none.
     """
 
     def __init__(self, replicas: ReplicaManager, session: Session | None = None) -> None:
         self.session = session
         self.changed: list[TopicPartition] = []
-        """Partitions whose ISR has changed, and the controller was not told yet."""
+        """Partitions whose ISR change has not been reported to the controller yet."""
         self.changed_at = 0
         self.told_at: int | None = None
-        """When the controller was last told, or when it was first looked whether there is something to tell."""
+        """The time of the last report to the controller, or of the first check whether one is due."""
         self._replicas = replicas
         self._k = replicas.k
 
-    # Who is in
+    # Joining and leaving
 
     def try_expand(self, partition: TopicPartition, follower: int, now: int) -> IsrWrite:
-        """Take a follower into the ISR, if it may join (maybeExpandIsr).
+        """Add a follower to the ISR, if it may join (maybeExpandIsr).
 
-        It has caught up, is alive where the era looks, and its last fetch came from the process that is registered now where
-        the era compares broker epochs.
+        It must have caught up. Depending on the era it must also be alive, and its last fetch must have come from the process that
+        is registered now.
         """
         hosted, k = self._replicas.partitions[partition], self._k
         if follower in hosted.maximal_isr or follower not in hosted.followers:
@@ -76,13 +76,13 @@ class IsrKeeper:
         return self._write(partition, (*hosted.isr, follower), now)
 
     def try_shrink(self, partition: TopicPartition, followers: Container[int], now: int) -> IsrWrite:
-        """Take followers out of the ISR, however they keep up."""
+        """Remove followers from the ISR, without a check of their lag."""
         hosted = self._replicas.partitions[partition]
         left = tuple(broker for broker in hosted.isr if broker not in followers)
         return IsrWrite.NOT_NEEDED if left == hosted.isr else self._write(partition, left, now)
 
     def shrink_all(self, now: int) -> None:
-        """Take followers that have lagged too long out of the ISRs of all partitions that this broker leads (maybeShrinkIsr)."""
+        """Remove followers that have lagged too long from the ISR of each led partition (maybeShrinkIsr)."""
         for partition in list(self._replicas.partitions):
             if self._replicas.role_of(partition) == Role.LEADER:
                 hosted = self._replicas.partitions[partition]
@@ -91,13 +91,13 @@ class IsrKeeper:
                     self._replicas.advance_high_watermark(partition, now)
 
     def _is_of_registration(self, broker_epoch: int, broker: int) -> bool:
-        """Whether a follower's last fetch came from the process that is registered now; read only where it makes a difference."""
+        """Whether a follower's last fetch came from the registered process; ZooKeeper is read only if the era compares them."""
         if fetch_is_of_registration(broker_epoch, NOT_REGISTERED, self._k.fetch_generation_checked):
             return True
         return fetch_is_of_registration(broker_epoch, self._registered_epoch(broker), self._k.fetch_generation_checked)
 
     def _registered_epoch(self, broker: int) -> int:
-        """Return the broker epoch of a broker's registration, NOT_REGISTERED if it has none or that cannot be known now."""
+        """Return the broker epoch of a broker's registration, NOT_REGISTERED if there is none or ZooKeeper does not answer."""
         if self.session is None:
             return NOT_REGISTERED
         try:
@@ -116,13 +116,13 @@ class IsrKeeper:
         return self.retry(partition, now)
 
     def retry_all(self, now: int) -> None:
-        """Try all pending writes again."""
+        """Retry all pending writes."""
         for partition, hosted in list(self._replicas.partitions.items()):
             if hosted.pending_isr is not None and self.retry(partition, now) == IsrWrite.WRITTEN:
                 self._replicas.advance_high_watermark(partition, now)
 
     def retry(self, partition: TopicPartition, now: int) -> IsrWrite:
-        """Try a pending write, for the first time or again; while there is no session it stays pending."""
+        """Try or retry a pending write; without a session it stays pending."""
         hosted = self._replicas.partitions[partition]
         if hosted.pending_isr is None:
             return IsrWrite.NOT_NEEDED
@@ -141,7 +141,7 @@ class IsrKeeper:
         return IsrWrite.WRITTEN
 
     def _set(self, partition: TopicPartition, wanted: znodes.State, version: int) -> int | None:
-        """Return the version that the znode has with what was wanted, None if it holds something else."""
+        """Return the version at which the znode holds the wanted state, None if it holds another state."""
         if self.session is None:
             raise SessionExpired("the broker has no session")
         path = znodes.state(partition)
@@ -151,7 +151,7 @@ class IsrKeeper:
             return None
         except BadVersion:
             if not isr_write_took_effect(1, self._k.bad_version):
-                return None  # whatever stands there
+                return None  # another state, or one that cannot be decoded
         try:
             data, stat = self.session.get(path)
         except NoNode:
@@ -161,12 +161,12 @@ class IsrKeeper:
             holds_it = int(znodes.State.decode(partition, data) == wanted)
         return stat.version if isr_write_took_effect(holds_it, self._k.bad_version) else None
 
-    # Telling the controller
+    # Notifications
 
     def propagate(self, now: int) -> bool:
-        """Tell the controller of changed ISRs by one notification, if it is time; return whether it was told.
+        """Report changed ISRs to the controller in one notification, if due; return whether one was written.
 
-        A notification whose answer is lost is written again: one too many does no harm (maybePropagateIsrChanges).
+        A notification whose answer is lost is written again: an additional one does no harm (maybePropagateIsrChanges).
         """
         self.told_at = now if self.told_at is None else self.told_at
         due = self.changed_at + QUIET_MS < now or self.told_at + PROPAGATION_MAX_MS < now

@@ -1,6 +1,6 @@
-"""What a broker answers about the partitions that it leads, at once: gates, appending, reading, offsets.
+"""The immediate operations on partitions that a broker leads: gates, appending, reading, offsets.
 
-Knows nothing that waits, and no time.
+Delayed operations and time are the subject of data_plane.py.
 
 Source: Kafka 2.8 Partition.scala, ReplicaManager.scala, KafkaApis.scala.
 """
@@ -41,7 +41,7 @@ class LedPartitions:
         self.replicas = replicas
 
     def led(self, partition: TopicPartition, epoch: int = NO_EPOCH) -> HostedPartition:
-        """Return a partition that this broker leads; `epoch` is the leader epoch that the asker is in.
+        """Return a partition that this broker leads; `epoch` is the sender's leader epoch.
 
         Raises:
             KafkaError: KAFKA_STORAGE_ERROR, UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH,
@@ -62,7 +62,7 @@ class LedPartitions:
         return hosted
 
     def check_named(self, partition: TopicPartition) -> None:
-        """Refuse a request for a partition that the metadata cache has not got (KafkaApis).
+        """Refuse a request for a partition that is not in the metadata cache (KafkaApis).
 
         Raises:
             KafkaError: UNKNOWN_TOPIC_OR_PARTITION.
@@ -76,7 +76,7 @@ class LedPartitions:
         """Append to a partition that this broker leads; return the offsets of the first and the last record.
 
         Raises:
-            KafkaError: as of `led`; NOT_ENOUGH_REPLICAS if acks is -1 and the ISR too small; CORRUPT_MESSAGE,
+            KafkaError: see `led`; NOT_ENOUGH_REPLICAS if acks is -1 and the ISR too small; CORRUPT_MESSAGE,
                 INVALID_RECORD; KAFKA_STORAGE_ERROR.
         """
         hosted = self.led(partition)
@@ -91,7 +91,7 @@ class LedPartitions:
             raise KafkaError(ErrorCode.INVALID_RECORD, str(error)) from error
 
     def read(self, partition: TopicPartition, position: FetchPosition, replica: int) -> Fetched:
-        """Return what a replica, or CONSUMER, may read from a position, or why not; nothing is noted."""
+        """Return what a replica, or CONSUMER, may read from a position, or an error; the broker does not change."""
         try:
             self.check_named(partition)
             hosted = self.led(partition, position.leader_epoch)
@@ -113,7 +113,7 @@ class LedPartitions:
     # Offsets
 
     def handle_offsets_for_leader_epoch(self, request: OffsetsForLeaderEpochRequest) -> dict[TopicPartition, EpochEnd]:
-        """Tell where leader epochs end in the logs that this broker leads."""
+        """Return the end offsets of leader epochs in the logs that this broker leads."""
         return {p: self._epoch_end(p, position) for p, position in request.partitions.items()}
 
     def _epoch_end(self, partition: TopicPartition, position: EpochPosition) -> EpochEnd:
@@ -124,7 +124,7 @@ class LedPartitions:
         return EpochEnd(ErrorCode.NONE, *hosted.opened.end_offset_for_epoch(position.leader_epoch))
 
     def handle_list_offsets(self, request: ListOffsetsRequest) -> dict[TopicPartition, ListedOffset]:
-        """Tell offsets of the logs that this broker leads."""
+        """Return offsets of the logs that this broker leads."""
         return {p: self._offset(p, query, request.replica) for p, query in request.partitions.items()}
 
     def _offset(self, partition: TopicPartition, query: OffsetQuery, replica: int) -> ListedOffset:

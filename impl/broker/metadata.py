@@ -1,6 +1,6 @@
-"""What a broker tells clients of brokers and topics, and the topics that come into being by being asked for.
+"""Metadata of brokers and topics for clients, and automatic topic creation.
 
-The cache is what controllers have sent. Only a request for metadata creates a topic; records for an unknown one are refused.
+The cache holds what controllers have sent. Only a metadata request creates a topic; a produce to an unknown topic is refused.
 
 Source: Kafka 2.7 KafkaApis.scala (getTopicMetadata, createTopic, handleTopicMetadataRequest), MetadataCache.scala.
 """
@@ -19,7 +19,7 @@ from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 
 class MetadataCache:
-    """The metadata of one broker; the partitions' are kept by its replica manager."""
+    """The metadata cache of one broker; the replica manager holds that of partitions."""
 
     def __init__(self, replicas: ReplicaManager, create: Callable[[str], object]) -> None:
         """`create` creates a topic, or raises KafkaError or CoordinationError."""
@@ -27,14 +27,14 @@ class MetadataCache:
         self._create = create
         self._brokers: tuple[BrokerRegistration, ...] = ()
         self.controller = NO_LEADER
-        """Who the controller is, as far as this broker was told."""
+        """The controller's broker id, as last received."""
 
     def learn(self, request: UpdateMetadataRequest) -> None:
-        """Take the live brokers of a request that was not refused, and its sender for the controller."""
+        """Cache the live brokers and the sender of a request that was not refused."""
         self._brokers, self.controller = request.live_brokers, request.controller
 
     def answer(self, request: MetadataRequest) -> Metadata:
-        """Return what is known of the topics; those that are missing are created where the broker and the request allow it."""
+        """Return the metadata of topics; missing ones are created if the broker and the request permit it."""
         known = self._replicas.metadata
         topics = dict.fromkeys(p.topic for p in known) if request.topics is None else dict.fromkeys(request.topics)
         partitions = {p: self._partition(p) for p in sorted(known) if p.topic in topics}
@@ -51,7 +51,7 @@ class MetadataCache:
         return PartitionMetadata(error, held.leadership, held.replicas, held.offline_replicas)
 
     def _created(self, topic: str) -> ErrorCode:
-        """Create a topic, and return what is said of it: that nobody leads it yet, or why it cannot be."""
+        """Create a topic; return LEADER_NOT_AVAILABLE, since it has no leader yet, or the error of its creation."""
         try:
             self._create(topic)
         except KafkaError as error:

@@ -1,7 +1,7 @@
-"""One partition on its broker: the log with its high watermark, what a leader knows of its followers, and each step on them alone.
+"""One partition on its broker: the log with its high watermark, a leader's knowledge of its followers, and the steps on them.
 
-Knows no request, no ZooKeeper and no other partition. Every attribute is plain, and may be set: so a test puts a partition into
-any state. Times are milliseconds of the caller's clock.
+Requests, ZooKeeper and other partitions are handled elsewhere. Every attribute is plain and may be set, so a test can put a
+partition into any state. Times are milliseconds of the caller's clock.
 
 Source: Kafka 2.8 Partition.scala, Replica.scala.
 """
@@ -24,11 +24,11 @@ NEVER = -(1 << 62)
 
 @dataclass
 class Follower:
-    """What a leader knows of a follower, from its fetches.
+    """A leader's knowledge of a follower, from its fetches.
 
-    `end` is where its log ends, as its last fetch told. `caught_up_at` is when it last had all that the leader had
-    (lastCaughtUpTimeMs); `leader_end` and `fetched_at` are where the leader's log ended, and when, at its last fetch;
-    `broker_epoch` is that of its last fetch.
+    `end` is the end of its log at its last fetch. `caught_up_at` is the last time at which it had the leader's whole log
+    (lastCaughtUpTimeMs). `leader_end`, `fetched_at` and `broker_epoch` are the end of the leader's log, the time, and the broker
+    epoch at its last fetch.
     """
 
     end: int = UNKNOWN_END
@@ -39,17 +39,17 @@ class Follower:
 
 
 class Phase(enum.Enum):
-    """What a fetcher does for a partition."""
+    """The phase of a fetcher for one partition."""
 
-    TRUNCATING = "it asks the leader where their logs part, and truncates there"
-    FETCHING = "it fetches from where the log ends"
-    SEEKING_END = "what it fetches is out of range: it asks where the leader's log ends"
-    SEEKING_START = "it asks where the leader's log starts"
+    TRUNCATING = "asks the leader where their logs diverge, and truncates there"
+    FETCHING = "fetches from the end of its log"
+    SEEKING_END = "its offset is out of range: asks for the end of the leader's log"
+    SEEKING_START = "asks for the start of the leader's log"
 
 
 @dataclass
 class FetchState:
-    """What a follower fetches: from whom, in which leader epoch, from where, and not before when (PartitionFetchState)."""
+    """A follower's fetch state (PartitionFetchState); `offset` is the next to fetch; `delayed_until` delays the request."""
 
     leader: int
     leader_epoch: int
@@ -60,11 +60,11 @@ class FetchState:
 
 @dataclass
 class HostedPartition:
-    """A partition that the broker hosts; its log is None until it leads or follows, and after its log directory has failed.
+    """A partition that the broker hosts; `log` is None until it leads or follows, and after its log directory has failed.
 
-    `isr` and `followers` are a leader's; `pending_isr` is an ISR that it has written without learning whether it took effect;
-    `epoch_start` is where its log ended when it became the leader (leaderEpochStartOffset). `version` is that of the state
-    znode, `controller_epoch` that of who wrote it.
+    `isr` and `followers` are for a leader; `pending_isr` is an ISR whose write has not been answered; `epoch_start` is the end
+    of its log when it became the leader (leaderEpochStartOffset). `version` is the state znode's version, `controller_epoch`
+    its writer's.
     """
 
     leader_epoch: int = NO_EPOCH
@@ -92,23 +92,23 @@ class HostedPartition:
 
     @property
     def maximal_isr(self) -> tuple[int, ...]:
-        """Everybody who may be in the ISR, while it is unknown whether the last change took effect (maximalIsr)."""
+        """The ISR together with the pending one, since the pending change may have taken effect (maximalIsr)."""
         return (*self.isr, *(broker for broker in self.pending_isr or () if broker not in self.isr))
 
     # Becoming leader or follower
 
     def adopt(self, state: LeaderAndIsrState) -> None:
-        """Take leader, leader epoch, version and replicas as a controller tells them; a change of the ISR is no longer pending."""
+        """Adopt leader, leader epoch, version and replicas from a controller; a pending ISR change is dropped."""
         told = state.leadership
         self.leader, self.leader_epoch = told.leader, told.leader_epoch
         self.version, self.controller_epoch, self.replicas = told.version, told.controller_epoch, state.replicas
         self.isr, self.pending_isr = told.isr, None
 
     def start_to_lead(self, state: LeaderAndIsrState, led_before: bool, now: int) -> None:
-        """Lead: the epoch begins at the end of the log; where followers end is unknown, unless this led before (makeLeader).
+        """Lead: the epoch begins at the end of the log; followers' ends are reset, unless this led before (makeLeader).
 
         Raises:
-            OSError: the leader epoch cannot be written; the partition is as before.
+            OSError: the leader epoch cannot be written; the partition is unchanged.
         """
         end = self.opened.end_offset
         self.opened.assign_epoch(state.leadership.leader_epoch)
@@ -121,14 +121,14 @@ class HostedPartition:
             follower.leader_end, follower.fetched_at = end, now
 
     def start_to_follow(self, state: LeaderAndIsrState) -> None:
-        """Follow: only a leader has an ISR, and knows of followers (makeFollower)."""
+        """Follow: clear the ISR and the followers, which only a leader has (makeFollower)."""
         self.adopt(state)
         self.isr, self.followers = (), {}
 
     # Leading: followers and the high watermark
 
     def note_fetch(self, broker: int, offset: int, broker_epoch: int, now: int) -> bool:
-        """Note that a follower fetches from an offset: it has all before; return whether that is news (updateFetchState)."""
+        """Record that a follower has all records before an offset; return whether its end changed (updateFetchState)."""
         follower, end = self.followers[broker], self.opened.end_offset
         if offset >= end:
             follower.caught_up_at = max(follower.caught_up_at, now)
@@ -139,7 +139,7 @@ class HostedPartition:
         return moved
 
     def out_of_sync(self, now: int, lag_max_ms: int) -> tuple[int, ...]:
-        """Return the members of the ISR that have not got all of the log, and have not for too long (getOutOfSyncReplicas)."""
+        """Return the members of the ISR that have lagged behind the log's end for too long (getOutOfSyncReplicas)."""
         end = self.opened.end_offset
         return tuple(
             broker
@@ -150,9 +150,9 @@ class HostedPartition:
         )
 
     def high_watermark_candidate(self, now: int, lag_max_ms: int, eligible: Container[int]) -> int:
-        """Return how far the ISR holds the log, UNKNOWN_END if a member has not fetched yet (maybeIncrementLeaderHW).
+        """Return the smallest log end in the ISR, UNKNOWN_END if a member has not fetched yet (maybeIncrementLeaderHW).
 
-        Followers outside the ISR that are `eligible` and were caught up a moment ago count too: they are about to join.
+        Followers outside the ISR that are `eligible` and were caught up within `lag_max_ms` count too: they are about to join.
         """
         held = self.opened.end_offset
         for broker in self.maximal_isr:
@@ -165,7 +165,7 @@ class HostedPartition:
         return held
 
     def raise_high_watermark(self, held: int) -> bool:
-        """Raise a leader's high watermark to what is held by all who count; return whether it moved."""
+        """Raise a leader's high watermark to `held`; return whether it rose."""
         if not high_watermark_may_pass(self.high_watermark, held):
             return False
         self.high_watermark = held
@@ -174,21 +174,21 @@ class HostedPartition:
     # Following
 
     def truncate_to(self, offset: int) -> None:
-        """Cut the log; the high watermark goes down with it."""
+        """Truncate the log; the high watermark does not stay above its end."""
         self.opened.truncate_to(offset)
         self.high_watermark = min(self.high_watermark, self.opened.end_offset)
 
     def truncate_fully(self, start: int) -> None:
-        """Drop the log, and go on at an offset that the leader still has."""
+        """Delete the log's content, and continue at an offset that the leader still has."""
         self.opened.truncate_fully(start)
         self.high_watermark = start
 
     def append_fetched(self, records: bytes, leader_high_watermark: int) -> None:
-        """Append what was fetched, and take the leader's high watermark as far as the log reaches.
+        """Append fetched records, and adopt the leader's high watermark up to the log's end.
 
         Raises:
-            Corrupt: what was fetched is no whole and sound batch; nothing is appended.
-            ValueError: it does not go on where the log ends.
+            Corrupt: the data is not a sequence of complete, valid batches; nothing is appended.
+            ValueError: the data does not continue the log.
         """
         if records:
             self.opened.append_as_follower(records)

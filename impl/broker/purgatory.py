@@ -1,7 +1,7 @@
-"""Operations that wait: a produce until the ISR has it, a fetch until there is enough to read; or until their time is up.
+"""Delayed operations: a produce waits for the ISR, a fetch for enough data, each up to its timeout.
 
-An operation is looked at again whenever something happens to a partition that it waits for, and at its deadline; it is completed
-once. Knows neither produce nor fetch. Times are milliseconds of the caller's clock.
+An operation is checked whenever a partition that it waits for changes, and at its deadline; it is completed once. The operations
+themselves are in delayed.py. Times are milliseconds of the caller's clock.
 
 Source: Kafka 2.8 DelayedOperation.scala.
 """
@@ -15,7 +15,7 @@ from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 
 class Delayed(Protocol):
-    """An operation that waits."""
+    """A delayed operation."""
 
     deadline: int
 
@@ -23,11 +23,11 @@ class Delayed(Protocol):
         """Return whether it can be completed."""
 
     def complete(self) -> None:
-        """Answer, with what is true now."""
+        """Answer with the current results."""
 
 
 class Purgatory:
-    """The operations of one kind that wait at one broker, by the partitions that they wait for."""
+    """The delayed operations of one kind at one broker, by the partitions that they wait for."""
 
     def __init__(self) -> None:
         self._watchers: dict[TopicPartition, dict[int, Delayed]] = {}
@@ -49,14 +49,14 @@ class Purgatory:
         return False
 
     def check(self, partition: TopicPartition) -> int:
-        """Complete what waits for a partition and is ready, oldest first; return how many."""
+        """Complete the ready operations that wait for a partition, oldest first; return their number."""
         if partition not in self._watchers:
             return 0
         ready = [number for number, one in self._watchers[partition].items() if one.is_ready()]
         return self._complete(ready)
 
     def expire(self, now: int) -> int:
-        """Complete what has waited long enough; return how many."""
+        """Complete the operations whose deadline has passed; return their number."""
         return self._complete([number for number, (operation, _) in self._waiting.items() if operation.deadline <= now])
 
     def next_deadline(self) -> int | None:
@@ -66,7 +66,7 @@ class Purgatory:
     def _complete(self, numbers: list[int]) -> int:
         done = 0
         for number in numbers:
-            if number not in self._waiting:  # completed by what the one before has set off
+            if number not in self._waiting:  # completed as a consequence of an earlier one
                 continue
             operation, partitions = self._waiting.pop(number)
             for partition in partitions:

@@ -1,8 +1,7 @@
-"""The broker's side of the controller's requests: gates, roles, partitions with their logs, and what fails with a log directory.
+"""A broker's handling of controllers' requests: gates, roles, partitions with their logs, failed log directories.
 
-A request is taken or refused by spec/gates.py, partition by partition, with Kafka's error codes. What
-clients and followers ask is another's work (data_plane.py), and so is fetching (fetcher.py): `fetchers` says from whom, under which
-epoch, and from where.
+spec/gates.py accepts or refuses a request, partition by partition, with Kafka's error codes. data_plane.py handles the requests of
+clients and followers, and fetcher.py fetches: `fetchers` holds leader, leader epoch and offset of each partition that follows.
 
 Source: Kafka 2.8 ReplicaManager.scala:350-492, 1298-1726, KafkaApis.scala:241-365.
 """
@@ -43,7 +42,7 @@ GROUP_METADATA_TOPIC = "__consumer_offsets"
 
 
 class GroupCoordinator(Protocol):
-    """Who keeps the groups of the partitions of __consumer_offsets that this broker leads; told once the roles have changed."""
+    """The coordinator of the groups in the partitions of __consumer_offsets that this broker leads; called after role changes."""
 
     def on_election(self, partition: int, leader_epoch: int) -> None:
         """Load the groups of a partition: this broker leads it, and did not before."""
@@ -53,9 +52,9 @@ class GroupCoordinator(Protocol):
 
 
 class ReplicaManager:
-    """All partitions of one broker, in one data folder. What is not on disk is gone with the process.
+    """All partitions of one broker, in one data folder. What is not on disk is lost with the process.
 
-    `changed` is called with a partition whenever its role or its high watermark has changed, so that whoever waits looks again.
+    `changed` is called with a partition whenever its role or its high watermark changes, so that delayed operations are checked.
     """
 
     def __init__(
@@ -67,10 +66,10 @@ class ReplicaManager:
         config: LogConfig | None = None,
         settings: Settings | None = None,
     ) -> None:
-        """`number` is the broker's; `era` one of spec/control/eras.py; `config` that of its logs.
+        """`number` is the broker id; `era` one of spec/control/eras.py; `config` that of the broker's logs.
 
         Raises:
-            CheckpointError: a checkpoint of the folder cannot be read.
+            CheckpointError: a checkpoint in the folder is unreadable.
         """
         self.number = number
         self.settings = settings or Settings()
@@ -78,7 +77,7 @@ class ReplicaManager:
         self.broker_epoch = -1
         """The creation id of the registration, -1 until it is known."""
         self.controller_epoch = 0
-        """The largest that a request has had: a broker that starts believes the first it meets."""
+        """The largest controller epoch of any request; a broker that has just started accepts the first one."""
         self.alive = NO_BROKERS
         self.metadata: dict[TopicPartition, UpdateMetadataState] = {}
         self.partitions: dict[TopicPartition, HostedPartition] = {}
@@ -86,31 +85,31 @@ class ReplicaManager:
         self.coordinator: GroupCoordinator | None = None
         self.changed: Callable[[TopicPartition], object] = lambda _: None
         self.failures: dict[TopicPartition, OSError] = {}
-        """Why replicas are offline."""
+        """For each offline replica the reason."""
         self._log = BrokerLines(number, log)
         self.logs = LogManager(folder, config)
         (role,) = (machine for machine in era.machines if machine.name == "Role")
         self.roles = build(self, {role: ("partition",)}, self, ahead=("log_directory_fails",))["Role"]
 
     def attempted(self, attempt: FireResult) -> None:
-        """See `machine.Log`: a change of role that the table does not know is a mistake of this module.
+        """See `FireLog`: a change of role that the table does not have is an error of this module.
 
         Raises:
-            SpecError: so it was.
+            SpecError: the table has no such change.
         """
         if attempt.target is None:
             raise SpecError(f"a replica in {attempt.source.name} cannot {attempt.trigger}")
 
     def role_of(self, partition: TopicPartition) -> Role:
-        """Return what the broker's replica is."""
+        """Return the role of the broker's replica."""
         return Role(self.roles.state_of(partition))
 
     # Requests
 
     def handle(self, request: Request, correlation: int = 0, now: int = 0) -> ControllerResponse:
-        """Take a request of a controller, or refuse it; `now` is the time in milliseconds.
+        """Handle a request of a controller; `now` is the time in milliseconds.
 
-        A leader whose ISR has all of its log has committed it (the last step of makeLeader).
+        A new leader advances its high watermark if its ISR has its log (the last step of makeLeader).
         """
         answer = self.apply(request, correlation, now)
         if isinstance(request, LeaderAndIsrRequest):
@@ -120,7 +119,7 @@ class ReplicaManager:
         return answer
 
     def apply(self, request: Request, correlation: int = 0, now: int = 0) -> ControllerResponse:
-        """Take a request of a controller, or refuse it; high watermarks stay where they are."""
+        """Handle a request of a controller without advancing high watermarks."""
         refusal = ErrorCode(
             answer_to_request(
                 request.controller_epoch,
@@ -146,7 +145,7 @@ class ReplicaManager:
         return ControllerResponse(ErrorCode.NONE)
 
     def _lead_or_follow(self, states: Mapping[TopicPartition, LeaderAndIsrState], now: int) -> dict[TopicPartition, ErrorCode]:
-        """Take each partition that is news; leaders first, and who coordinates groups hears last (becomeLeaderOrFollower)."""
+        """Change the role of each accepted partition, leaders first; then call the coordinator (becomeLeaderOrFollower)."""
         codes = {p: self._answer(p, state) for p, state in states.items()}
         taken = [p for p in states if codes[p] == ErrorCode.NONE]
         leading = [p for p in taken if states[p].leadership.leader == self.number]
@@ -171,7 +170,7 @@ class ReplicaManager:
                     self.coordinator.on_resignation(partition.partition, self.partitions[partition].leader_epoch)
 
     def _answer(self, partition: TopicPartition, state: LeaderAndIsrState) -> ErrorCode:
-        """Return whether one partition of a LeaderAndIsr is news; it is hosted from now on, whatever the answer."""
+        """Return the error code for one partition of a LeaderAndIsr; the partition is hosted from now on in any case."""
         hosted = self.partitions.setdefault(partition, HostedPartition())
         if self.role_of(partition) == Role.OFFLINE:
             self._log.offline_for_leader_and_isr(partition)
@@ -183,7 +182,7 @@ class ReplicaManager:
         return code
 
     def _make_leader(self, partition: TopicPartition, state: LeaderAndIsrState, now: int) -> bool:
-        """Lead, and return whether that is new."""
+        """Lead; return whether this did not lead before."""
         self.fetchers.pop(partition, None)
         led_before = self.role_of(partition) == Role.LEADER
         with self.storage(partition) as hosted:
@@ -198,9 +197,9 @@ class ReplicaManager:
         return not led_before
 
     def _make_follower(self, partition: TopicPartition, state: LeaderAndIsrState, _: int) -> bool:
-        """Follow a leader that is alive, and return whether that changes anything.
+        """Follow a live leader; return whether that changes anything.
 
-        Where the leader is not alive only the log is opened, and the leader epoch stays.
+        If the leader is not alive, only the log is opened, and the leader epoch stays.
         """
         leader = state.leadership.leader
         with self.storage(partition) as hosted:
@@ -222,7 +221,7 @@ class ReplicaManager:
         return True
 
     def _begin_to_fetch(self, partition: TopicPartition) -> None:
-        """Truncate at once and fetch from the end, or ask the leader first, with the high watermark for a beginning."""
+        """Start the fetcher: truncate at once, or ask the leader first, starting from the high watermark."""
         with self.storage(partition) as hosted:
             cut, asks = first_truncation(hosted.opened.end_offset, hosted.high_watermark, self.k.truncation)
             if not asks:
@@ -232,10 +231,10 @@ class ReplicaManager:
         self.fetchers[partition] = FetchState(hosted.leader, hosted.leader_epoch, offset, phase)
 
     def _stop(self, partition: TopicPartition, state: StopReplicaState) -> ErrorCode:
-        """Stop fetching, if the leader epoch is not too old as the era reckons (stopReplicas).
+        """Stop fetching, unless the era's gate refuses the leader epoch as too old (stopReplicas).
 
         Raises:
-            SpecError: the replica should be deleted, which the table has not got yet.
+            SpecError: the request deletes the replica, for which the table has no row yet.
         """
         hosted = self.partitions.get(partition)
         if hosted is None:
@@ -256,7 +255,7 @@ class ReplicaManager:
     # High watermarks
 
     def advance_high_watermark(self, partition: TopicPartition, now: int, at_most: int | None = None) -> bool:
-        """Advance a leader's high watermark to what the ISR holds, or `at_most` to there; return whether it moved."""
+        """Advance a leader's high watermark to the smallest log end in the ISR, at most to `at_most`; return whether it rose."""
         hosted = self.partitions[partition]
         eligible = [broker for broker in hosted.replicas if is_isr_candidate(broker, self.alive, self.k.isr_candidates_alive)]
         held = hosted.high_watermark_candidate(now, self.settings.replica_lag_time_max_ms, eligible)
@@ -266,7 +265,7 @@ class ReplicaManager:
         return moved
 
     def checkpoint_high_watermarks(self) -> None:
-        """Write replication-offset-checkpoint; if that fails, so has the log directory of all replicas."""
+        """Write replication-offset-checkpoint; if that fails, the log directory of all replicas has failed."""
         opened = {p: hosted.high_watermark for p, hosted in self.partitions.items() if hosted.log is not None}
         try:
             self.logs.checkpoint_high_watermarks(opened)
@@ -282,7 +281,7 @@ class ReplicaManager:
 
     @contextmanager
     def storage(self, partition: TopicPartition) -> Iterator[HostedPartition]:
-        """Work on a partition's log; an OSError takes the replica offline, for the rest of the process's life.
+        """Access a partition's log; an OSError takes the replica offline until the process ends.
 
         Raises:
             KafkaError: KAFKA_STORAGE_ERROR, in place of the OSError.
@@ -303,10 +302,10 @@ class ReplicaManager:
         self.changed(partition)
 
     def close(self) -> None:
-        """Close as a broker that shuts down: the next start trusts the logs up to here."""
+        """Close cleanly: the next start need not recover the logs."""
         self.checkpoint_high_watermarks()
         self.logs.close()
 
     def crash(self) -> None:
-        """Close the files as the end of the process does."""
+        """Close the files without a flush, as a crash does."""
         self.logs.crash()

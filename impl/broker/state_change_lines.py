@@ -1,4 +1,4 @@
-"""What a broker writes into state-change.log about the requests of controllers, word for word.
+"""A broker's lines in state-change.log about the requests of controllers, word for word as in Kafka.
 
 Source: Kafka 2.8 ReplicaManager.scala, Partition.scala; the words are those of 2.8 in every era.
 """
@@ -20,7 +20,7 @@ OFFLINE = "as the local replica for the partition is in an offline log directory
 
 
 class BrokerLines:
-    """The lines of one broker about one request at a time: the last that was `received`."""
+    """The lines of one broker, about the request last `received`."""
 
     def __init__(self, broker: int, log: StateChangeLog) -> None:
         self._broker = broker
@@ -28,7 +28,7 @@ class BrokerLines:
         self._controller = self._correlation = self._epoch = 0
 
     def received(self, request: Request, correlation: int, controller_epoch: int) -> None:
-        """Note the request that the next lines are about, and the broker's controller epoch once it has taken it."""
+        """Set the request of the following lines, and the broker's controller epoch after it."""
         self._controller, self._correlation, self._epoch = request.controller, correlation, controller_epoch
 
     @property
@@ -50,7 +50,7 @@ class BrokerLines:
         self._line(LogLevel.WARN, f"{text}. Latest known controller epoch is {latest}")
 
     def ignored_leader_and_isr(self, partition: TopicPartition, state: LeaderAndIsrState, current: int) -> None:
-        """A partition of a LeaderAndIsr is ignored: its leader epoch is not news, or the broker is not assigned."""
+        """A partition of a LeaderAndIsr is ignored: its leader epoch is not newer, or the broker is not assigned."""
         ignoring = f"Ignoring LeaderAndIsr request {self._about} for partition {partition}"
         epoch = state.leadership.leader_epoch
         if epoch > current:
@@ -90,7 +90,7 @@ class BrokerLines:
         )
 
     def leads_already(self, partition: TopicPartition, hosted: HostedPartition) -> None:
-        """Who becomes the leader was it before."""
+        """The new leader was the leader before."""
         self._line(
             LogLevel.INFO,
             f"Skipped the become-leader state change after marking its partition as leader {self._whence} for partition "
@@ -107,7 +107,7 @@ class BrokerLines:
         )
 
     def follows_already(self, partition: TopicPartition, hosted: HostedPartition) -> None:
-        """A follower's leader is the same as before, and the era leaves it at that."""
+        """A follower's leader is the same as before, and the era skips the change."""
         self._line(
             LogLevel.INFO,
             f"Skipped the become-follower state change after marking its partition as follower {self._whence} for partition "
@@ -116,7 +116,7 @@ class BrokerLines:
         )
 
     def leader_is_unavailable(self, partition: TopicPartition, state: LeaderAndIsrState) -> None:
-        """Whom a follower should follow is not alive."""
+        """The leader that a follower should follow is not alive."""
         told = state.leadership
         self._line(
             LogLevel.ERROR,

@@ -1,1 +1,1 @@
-"""The controller of a broker: events, tasks, and Kafka's two tables that decide what becomes of partitions and replicas."""
+"""The controller of a broker: events, tasks, and the row functions of Kafka's partition table and replica table."""

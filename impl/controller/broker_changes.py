@@ -1,4 +1,4 @@
-"""Brokers come, go and bounce; log directories fail.
+"""Brokers start, fail and bounce; log directories fail.
 
 Source: Kafka 2.8 KafkaController.scala (processBrokerChange, onBrokerStartup, onBrokerFailure, onReplicasBecomeOffline,
 processLogDirEventNotification, processLeaderAndIsrResponseReceived).
@@ -48,9 +48,9 @@ class BrokerChange(ControllerEvent):
 
 @dataclass(frozen=True)
 class StartBrokers(ControllerTask):
-    """Take brokers for live: send to everybody, put their replicas online, then try to elect (onBrokerStartup).
+    """Handle started brokers: send UpdateMetadata to all, put their replicas online, then try to elect (onBrokerStartup).
 
-    `registrations` are the brokers by number, each with its epoch.
+    `registrations` maps a broker's number to its registration and epoch.
     """
 
     registrations: Mapping[int, tuple[BrokerRegistration, int]]
@@ -68,7 +68,7 @@ class StartBrokers(ControllerTask):
 
 @dataclass(frozen=True)
 class FailBrokers(ControllerTask):
-    """Take brokers for dead (onBrokerFailure)."""
+    """Handle failed brokers (onBrokerFailure)."""
 
     brokers: tuple[int, ...]
 
@@ -83,10 +83,10 @@ class FailBrokers(ControllerTask):
 
 
 def _replicas_gone(core: ControllerCore, replicas: Sequence[tuple[TopicPartition, int]]) -> Sequence[ControllerTask]:
-    """Partitions that lost their leader go offline, an election is tried, then the replicas leave (onReplicasBecomeOffline).
+    """Partitions without a live leader go offline, an election is tried, then the replicas go offline (onReplicasBecomeOffline).
 
-    First all brokers are sent who is live, as in the model. Kafka sends it with the LeaderAndIsr requests that follow, and in a
-    request of its own only at the end, where there was no partition to elect for.
+    All brokers first receive an UpdateMetadata with the live brokers, as in the model. Kafka sends it with the LeaderAndIsr
+    requests that follow, and in a request of its own, at the end, only if there was no partition to elect for.
     """
     unled = [p for p in core.context.led_by_none() if core.partitions.state_of(p) != PartitionState.NON_EXISTENT]
     core.send_metadata(core.context.live, [])
@@ -100,9 +100,9 @@ def _replicas_gone(core: ControllerCore, replicas: Sequence[tuple[TopicPartition
 
 @dataclass(frozen=True)
 class LeaderAndIsrResponseReceived(ControllerEvent):
-    """A broker has answered a LeaderAndIsr: an error for all, or one for each partition.
+    """A broker has answered a LeaderAndIsr: with one error for all partitions, or one for each.
 
-    Replicas whose log directory is lost count as gone, and those that answer without an error as there again.
+    Replicas with a storage error go offline. Those that answer without an error are online again.
     """
 
     broker: int
@@ -126,9 +126,9 @@ class LeaderAndIsrResponseReceived(ControllerEvent):
 
 @dataclass(frozen=True)
 class LogDirEventNotification(ControllerEvent):
-    """Brokers may have lost log directories: ask those for all their replicas; the answer says which are gone.
+    """Brokers may have lost log directories: send them LeaderAndIsr for all their replicas; the answer names the lost ones.
 
-    Replicas that are known to be gone are left alone, where Kafka would take them for online until they are asked for again.
+    Replicas known to be lost are skipped. Kafka would treat them as online until the broker answers again.
     """
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:

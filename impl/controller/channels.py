@@ -1,4 +1,4 @@
-"""Where requests wait for their receivers: one queue for each broker that the controller has a connection to.
+"""The controller's channels: one queue of requests for each broker that it is connected to.
 
 Source: Kafka 2.8 ControllerChannelManager.scala.
 """
@@ -11,16 +11,16 @@ from kafka_spec.impl.protocol.controller_requests import Request
 
 
 class Channels:
-    """One queue of requests for each broker that the controller has a connection to, in order.
+    """One queue of requests for each broker that the controller is connected to, in order.
 
-    The first request is in flight, and is sent again until it is answered; with the channel goes everything that waits in it.
+    The first request is in flight, and is sent again until it is answered. Closing a channel drops its requests.
     """
 
     def __init__(self) -> None:
         self.queues: dict[int, deque[Request]] = {}
 
     def open(self, broker: int) -> None:
-        """Open a channel; one that was there is closed first."""
+        """Open a channel; an open one is closed first."""
         self.queues[broker] = deque()
 
     def close(self, broker: int) -> None:
@@ -37,5 +37,5 @@ class Channels:
             self.queues[broker].append(request)
 
     def answered(self, broker: int) -> Request:
-        """Take the request in flight out: its answer has come."""
+        """Remove and return the request in flight, which was answered."""
         return self.queues[broker].popleft()

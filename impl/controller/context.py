@@ -1,4 +1,4 @@
-"""What a controller knows.
+"""A controller's memory.
 
 Source: Kafka 2.8 ControllerContext.scala.
 """
@@ -17,10 +17,10 @@ from kafka_spec.spec.domain import NO_BROKERS, BrokerSet
 
 @dataclass
 class ControllerContext:
-    """The controller's memory: brokers, assignments, leadership; empty while the broker is no controller.
+    """The controller's memory: brokers, assignments, leadership; empty while the broker is not the controller.
 
-    `live` are the registered brokers with their epochs in `broker_epochs`, those that shut down included; `stopping` these alone.
-    `epoch_version` is the data version of /controller_epoch, by which writes are fenced.
+    `live` has the registered brokers, `broker_epochs` their epochs; brokers that shut down are in both, and in `stopping`.
+    `epoch_version` is the data version of /controller_epoch, which fences writes.
     """
 
     epoch: int = 0
@@ -34,11 +34,11 @@ class ControllerContext:
     offline_dirs: dict[int, set[TopicPartition]] = field(default_factory=dict)
 
     def reset(self) -> None:
-        """Forget everything: the broker is no controller any more (resetContext)."""
+        """Clear the memory when the broker stops being the controller (resetContext)."""
         vars(self).update(vars(ControllerContext()))
 
     def is_online(self, broker: int, partition: TopicPartition) -> bool:
-        """Whether a replica can lead: its broker is live and does not shut down, and its log directory is not lost."""
+        """Whether a replica can lead: its broker is live and not shutting down, and its log directory is not lost."""
         return broker in self.live and broker not in self.stopping and partition not in self.offline_dirs.get(broker, ())
 
     def online(self, partition: TopicPartition) -> BrokerSet:
@@ -55,7 +55,7 @@ class ControllerContext:
 
 
 def written(state: znodes.State, version: int) -> Leadership:
-    """Return what a state znode of a version holds."""
+    """Return the leadership that a state znode of this version holds."""
     return Leadership(state.leader, state.leader_epoch, state.isr, version, state.controller_epoch)
 
 

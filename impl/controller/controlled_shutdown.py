@@ -1,4 +1,4 @@
-"""Controlled shutdown: a broker wants to stop, and its leadership moves first.
+"""Controlled shutdown: before a broker stops, its leadership moves to other brokers.
 
 Source: Kafka 2.8 KafkaController.scala (doControlledShutdown).
 """
@@ -18,7 +18,7 @@ from kafka_spec.spec.election import ShutdownPart, Strategy, part_in_shutdown
 
 @dataclass(frozen=True)
 class ControlledShutdown(ControllerEvent):
-    """A broker wants to stop; `reply` is given an error, or the partitions that it still leads."""
+    """A broker requests its shutdown; `reply` receives an error, or the partitions that it still leads."""
 
     broker: int
     broker_epoch: int
@@ -50,7 +50,7 @@ class ControlledShutdown(ControllerEvent):
 
 @dataclass(frozen=True)
 class StopFollowers(ControllerTask):
-    """Ask a broker that shuts down to stop what it follows, before the ISRs shrink."""
+    """Send a broker that shuts down StopReplica for the replicas that follow, before the ISRs shrink."""
 
     replicas: tuple[tuple[TopicPartition, int], ...]
 
@@ -65,7 +65,7 @@ class StopFollowers(ControllerTask):
 
 @dataclass(frozen=True)
 class AnswerShutdown(ControllerTask):
-    """Answer what the broker still leads, of partitions that have other replicas."""
+    """Answer the partitions that the broker still leads, of those with other replicas."""
 
     event: ControlledShutdown
 

@@ -1,13 +1,13 @@
-"""The controller: one queue of events, work that is data, and Kafka's two tables that decide what becomes of everything.
+"""The controller: a queue of events, an agenda of tasks, and the machines of both tables.
 
-An event becomes tasks on the agenda; `step` does one piece of one task, which reads and writes at most one state znode. Between
-steps others have their turn, and the process may die: nothing of what is left stands on a Python stack. A task that changes states
-gathers requests and sends them when its last entity is done, as Kafka's handleStateChanges does. Three things end a step early:
-a write that is refused since /controller_epoch has moved, or a session that is over (both end the controller), and a lost
-connection, after which the same step is done again. An error that no step may have ends the controller too: another takes over.
+An event becomes tasks on the agenda. `step` does one piece of one task, which reads and writes at most one state znode. Other
+actors may act between two steps, and the process may crash: remaining work is data, not on a Python stack. A task that changes
+states gathers requests and sends them when its last entity is done, as Kafka's handleStateChanges does. Three things end a step
+early: a write that is refused since /controller_epoch has moved and an expired session, which both end the controller, and a lost
+connection, after which the same step is repeated. An unexpected error ends the controller too, and another takes over.
 
-What events and tasks do stands in the modules beside this one, one story each. Which row a change takes is PARTITION's and
-REPLICA's to say; who leads is decided by spec/election.py, and the decisions of an era are those of spec/control/eras.py.
+The modules beside this one define events and tasks, one subject each. The tables PARTITION and REPLICA choose the row of a change,
+spec/election.py elects leaders, and spec/control/eras.py holds the decisions of each era.
 
 Source: Kafka 2.8 KafkaController.scala, ControllerEventManager.scala.
 """
@@ -36,17 +36,17 @@ WATCHED: dict[str, ControllerEvent] = {
     znodes.LOG_DIR_EVENT_NOTIFICATION: LogDirEventNotification(),
     znodes.PREFERRED_REPLICA_ELECTION: PreferredElectionZnodeChange(),
 }
-"""The event of each znode that is watched; beside them the znode of each topic is."""
+"""The event of each watched znode; the znode of each topic is watched too."""
 
 UNEXPECTED = "Unexpected error"
-"""What stands in the state-change log where a step met an error that no step may have."""
+"""The words in the state-change log for an unexpected error."""
 
 
 class KafkaController(ControllerCore):
-    """A broker's controller: active, or standing by. It sends through `channels`, and does nothing but in `step`."""
+    """A broker's controller, active or on standby. It sends through `channels`, and acts only in `step`."""
 
     has_session = True
-    """False once it has noticed that its session is over; then it waits for another."""
+    """False once it has noticed that its session has expired; then it waits for another."""
 
     # The queue
 
@@ -72,7 +72,7 @@ class KafkaController(ControllerCore):
             else:
                 return False
         except ConnectionLost:
-            pass  # whether it was done is unknown: the step is done again, and reads first
+            pass  # the outcome is unknown: the step is repeated, and reads first
         except ControllerMoved:
             self.resign()
             self.events.append(ControllerChange())
@@ -86,7 +86,7 @@ class KafkaController(ControllerCore):
         return True
 
     def _begin(self, event: ControllerEvent) -> None:
-        """Turn an event into tasks; who is not active looks at nothing but who is the controller."""
+        """Turn an event into tasks; a standby controller handles only changes of the controller."""
         stands = isinstance(event, ControllerChange) or (self.awaits_epoch and isinstance(event, ControllerEpochChange))
         if stands or self.life == ControllerState.ACTIVE:
             self.agenda.extend(event.handle(self))
@@ -94,12 +94,12 @@ class KafkaController(ControllerCore):
             event.refuse()
 
     def _hear(self) -> None:
-        """Turn what the session has heard into events."""
+        """Turn the session's events into controller events."""
         for heard in self.session.events():
             if heard.kind == SessionEventType.EXPIRED:
                 self._expire()
                 self.has_session = False
-            elif heard.kind == SessionEventType.DISCONNECTED:  # no watch is left: everything is read again
+            elif heard.kind == SessionEventType.DISCONNECTED:  # all watches are lost: everything is read again
                 self.events.extend(WATCHED.values())
                 self.events.extend(PartitionModifications(topic) for topic in sorted(self.context.topics))
             elif heard.path in WATCHED:
@@ -110,13 +110,13 @@ class KafkaController(ControllerCore):
     # Ends
 
     def session_opened(self, session: Session) -> None:
-        """Go on under a new session: the old one is over; the broker has registered again."""
+        """Continue under a new session, after the old one expired and the broker registered again."""
         self._expire()
         self.zk.session, self.has_session = session, True
         self.start()
 
     def _expire(self) -> None:
-        """Drop everything that waits; who asked for something hears that this is no controller."""
+        """Drop all events and tasks; pending requests are answered NOT_CONTROLLER."""
         events = list(self.events)
         self.events.clear()
         if self.life != ControllerState.STANDBY:
@@ -125,7 +125,7 @@ class KafkaController(ControllerCore):
             event.refuse()
 
     def _fail(self, error: Exception) -> None:
-        """End an event that met an error: the rest of it is dropped; a fail-over ends with it, so that another tries."""
+        """End an event after an error and drop its remaining tasks; after an error in fail-over, resign, so that another tries."""
         self.note(LogLevel.ERROR, f"Error processing event: {error!r}")
         if self.life == ControllerState.LOADING:
             epoch_version = self.context.epoch_version
@@ -138,7 +138,7 @@ class KafkaController(ControllerCore):
         self.batch.clear()
 
     def _move(self, error: Exception) -> None:
-        """End this controller for an error that no step may have, and let another take over (triggerControllerMove).
+        """End this controller after an unexpected error, and let another take over (triggerControllerMove).
 
         Kafka does so where requests of a batch were never sent (handleIllegalState), and in a fail-over.
         """

@@ -1,4 +1,4 @@
-"""Who is the controller: /controller, /controller_epoch, standing for election, and giving up.
+"""Controller election: /controller, /controller_epoch, standing for election, and giving up.
 
 Source: Kafka 2.8 KafkaController.scala (elect, maybeResign, triggerControllerMove), KafkaZkClient.scala
 (registerControllerAndIncrementControllerEpoch).
@@ -22,7 +22,7 @@ from kafka_spec.spec.gates import epoch_after_change
 
 @dataclass(frozen=True)
 class ControllerChange(ControllerEvent):
-    """/controller may have changed: resign if it is not this any more, and look again; stand for election if it is nobody."""
+    """/controller may have changed: resign if another broker holds it, and read it again; stand for election if it is missing."""
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
@@ -42,9 +42,9 @@ class ControllerChange(ControllerEvent):
 
 @dataclass(frozen=True)
 class ControllerEpochChange(ControllerEvent):
-    """/controller_epoch may have changed: an era takes the newest one for its own (KAFKA-1096).
+    """/controller_epoch may have changed: in some eras a controller adopts the newest epoch (KAFKA-1096).
 
-    Who could not read it stands for election again.
+    A broker that could not read it stands for election again.
     """
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
@@ -61,13 +61,13 @@ class ControllerEpochChange(ControllerEvent):
 
 @dataclass(frozen=True)
 class IncrementEpoch(ControllerTask):
-    """Read /controller_epoch and write the next one: 0.10's second step, whoever has written it meanwhile."""
+    """Read /controller_epoch and write the next one: the second step of 0.10's election, which takes any current epoch."""
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class.
 
         Raises:
-            ControllerMoved: another has written it between the read and the write.
+            ControllerMoved: another controller has written it between the read and the write.
         """
         session = core.session
         data, stat = session.get(znodes.CONTROLLER_EPOCH)
@@ -83,7 +83,7 @@ class IncrementEpoch(ControllerTask):
 class GiveUp(ControllerTask):
     """Delete /controller, so that another is elected: the last step of a fail-over that failed (triggerControllerMove).
 
-    `epoch_version` is that of the /controller_epoch under which it was elected.
+    `epoch_version` is the version of /controller_epoch under which it was elected.
     """
 
     epoch_version: int
@@ -91,7 +91,7 @@ class GiveUp(ControllerTask):
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         session = core.session
-        if core.k.giving_up == GivingUp.UNCONDITIONAL:  # whoever it belongs to by now
+        if core.k.giving_up == GivingUp.UNCONDITIONAL:  # even if another broker owns it by now
             with suppress(NoNode):
                 session.delete(znodes.CONTROLLER)
         elif (stat := session.exists(znodes.CONTROLLER)) is not None and stat.owner == session.id:
@@ -102,9 +102,9 @@ class GiveUp(ControllerTask):
 
 
 def _elect(core: ControllerCore, already: bool) -> Sequence[ControllerTask] | None:
-    """Become the controller; return what is to be done then, None if another was faster.
+    """Become the controller; return the next tasks, None if another was faster.
 
-    `already` says that /controller is this session's: the reply was lost.
+    `already` says that this session owns /controller: the reply to its creation was lost.
     """
     session = core.session
     try:
@@ -115,7 +115,7 @@ def _elect(core: ControllerCore, already: bool) -> Sequence[ControllerTask] | No
         data, stat = session.get(znodes.CONTROLLER_EPOCH)
     try:
         epoch = znodes.decode_controller_epoch(data)
-    except znodes.Undecodable:  # nobody can know under which epoch to lead, until somebody mends it
+    except znodes.Undecodable:  # a guessed epoch could readmit an old controller: nobody is elected until the znode is repaired
         core.awaits_epoch = session.exists(znodes.CONTROLLER_EPOCH, watch=True) is not None
         raise
     core.awaits_epoch = False

@@ -1,7 +1,7 @@
-"""What events and tasks of a controller work on, and what events and tasks are.
+"""The base classes of a controller's events and tasks, and the state that they work on.
 
-An event is what others want of the controller; it becomes tasks. A task is a piece of work that is left, as data. Nothing here
-knows which events and tasks there are.
+An event is a request to the controller, or a possible change in ZooKeeper; it becomes tasks. A task is remaining work, as data.
+The concrete events and tasks are in the modules beside this one.
 
 Source: Kafka 2.8 KafkaController.scala, ControllerEventManager.scala.
 """
@@ -32,34 +32,34 @@ from kafka_spec.spec.table import Spec
 
 
 class ControllerEvent(ABC):
-    """What others want of the controller, or what may have changed in ZooKeeper."""
+    """A request to the controller, or a possible change in ZooKeeper."""
 
     @abstractmethod
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """Return what is to be done. Reads come first, so that after a lost connection it can be handled again."""
+        """Return the tasks. Reads come first, so that the event can be handled again after a lost connection."""
 
     def refuse(self) -> None:  # noqa: B027 - to override is the exception
-        """Answer who waits for an answer that this is no controller; of most events nobody does."""
+        """Answer NOT_CONTROLLER to a waiting caller; most events have none."""
 
 
 class ControllerTask(ABC):
-    """A piece of work that is left of an event."""
+    """A piece of an event's remaining work."""
 
     @abstractmethod
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """Do one piece, with one access to a state znode at most; return what is to be done next in place of this task.
+        """Do one piece, with one access to a state znode at most; return the tasks that replace this one.
 
-        After a lost connection the same piece is done again, so it reads first.
+        After a lost connection the same piece is repeated, so it reads first.
         """
 
     def refuse(self) -> None:  # noqa: B027 - to override is the exception
-        """Answer who waits for this task that this is no controller; for most tasks nobody does."""
+        """Answer NOT_CONTROLLER to a waiting caller; most tasks have none."""
 
 
 class ControllerCore:
     """One controller's context, ZooKeeper, state machines, batch and queues.
 
-    `events` wait for the agenda to be empty; `agenda` is what is left of the event at hand.
+    `agenda` holds the remaining tasks of the current event; `events` wait until it is empty.
     """
 
     def __init__(
@@ -72,10 +72,10 @@ class ControllerCore:
         clock: Callable[[], float],
         unclean: bool = False,
     ) -> None:
-        """`number` is the broker's; `era` one of spec/control/eras.py; `unclean` the broker's unclean.leader.election.enable.
+        """`number` is the broker id; `era` one of spec/control/eras.py; `unclean` the broker's unclean.leader.election.enable.
 
         Raises:
-            SpecError: the rows of the era's tables and the row functions do not meet.
+            SpecError: the rows of the era's tables and the row functions do not match.
         """
         self.controller_id = number
         self.k = era.constants({})
@@ -87,7 +87,7 @@ class ControllerCore:
         self.events: deque[ControllerEvent] = deque()
         self.agenda: deque[ControllerTask] = deque()
         self.awaits_epoch = False
-        """Whether it could not stand for election since /controller_epoch cannot be read."""
+        """Whether it did not stand for election because /controller_epoch could not be read."""
         self._log = log
         lines = ControllerLines(log, self)
         (life, partition, replica) = (
@@ -103,11 +103,11 @@ class ControllerCore:
             replica_rows, {replica: ("partition", "replica")}, lines, every_era=(REPLICA, REPLICA_0_10), inputs=StateZnode
         )["Replica"]
 
-    # What the state-change log asks
+    # For the state-change log
 
     @property
     def controller_epoch(self) -> int:
-        """The epoch of this controller, 0 while it stands by."""
+        """The epoch of this controller, 0 on standby."""
         return self.context.epoch
 
     def assigned_replicas(self, partition: TopicPartition) -> Sequence[int]:
@@ -115,14 +115,14 @@ class ControllerCore:
         return self.context.assignments[partition]
 
     def leadership(self, partition: TopicPartition) -> Leadership:
-        """Return leader and ISR of a partition, as they are cached."""
+        """Return the cached leader and ISR of a partition."""
         return self.context.leadership[partition]
 
     def note(self, level: LogLevel, message: str) -> None:
         """Write a line into the state-change log."""
         self._log.line(level, f"[Controller id={self.controller_id} epoch={self.context.epoch}] {message}")
 
-    # What more than one event does
+    # Used by several events
 
     @property
     def session(self) -> Session:
@@ -136,24 +136,24 @@ class ControllerCore:
 
     @property
     def life(self) -> ControllerState:
-        """Whether this is the controller, or about to be."""
+        """The state of the controller's life: standby, electing, loading, active or resigned."""
         return ControllerState(self.lives.state_of(self.controller_id))
 
     def send_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
-        """Send brokers an UpdateMetadata: who is live, and the leadership of some partitions."""
+        """Send brokers an UpdateMetadata: the live brokers, and the leadership of some partitions."""
         self.batch.begin()
         self.batch.add_update_metadata(brokers, partitions)
         self.batch.send()
 
     def drop_agenda(self) -> None:
-        """Drop what is left of an event; who waits for its answer gets one."""
+        """Drop the remaining tasks of an event; waiting callers are answered."""
         agenda = list(self.agenda)
         self.agenda.clear()
         for task in agenda:
             task.refuse()
 
     def resign(self) -> None:
-        """Stop being the controller: forget everything, close all channels (onControllerResignation)."""
+        """Stop being the controller: clear the memory, close all channels (onControllerResignation)."""
         self.drop_agenda()
         self.batch.clear()
         for entity in self.partitions.entities():

@@ -1,4 +1,4 @@
-"""Leader elections: what a controller puts before the strategies of spec/election.py, and what it makes of their answer.
+"""Leader elections: the inputs and results of the strategies of spec/election.py on a controller.
 
 Source: Kafka 2.8 PartitionStateMachine.scala (doElectLeaderForPartitions), Election.scala.
 """
@@ -19,28 +19,28 @@ from kafka_spec.spec.table import Constants
 
 @dataclass(frozen=True)
 class StateZnode:
-    """What a step read of a partition's state znode before it asks a table: None if there is none, or nothing readable."""
+    """A partition's state znode as the step read it before it fires a row: None if it is missing or unreadable."""
 
     read: Leadership | None
 
     @property
     def held(self) -> Leadership:
-        """What was read, where a guard has seen to it that there is something."""
+        """What was read; for row functions whose guards require a state znode."""
         assert self.read is not None
         return self.read
 
 
 @dataclass(frozen=True)
 class ElectionInputs(StateZnode):
-    """What an election looks at beside the context: the state znode, the strategy, and the topic's unclean election."""
+    """The inputs of an election beside the context: the state znode, the strategy, and the topic's unclean election."""
 
     strategy: Strategy
     unclean: bool
-    """Whether unclean election is enabled; only looked up where no member of the ISR can lead."""
+    """Whether unclean election is enabled; read only where no member of the ISR can lead."""
 
 
 class Elected(NamedTuple):
-    """Who leads, NO_LEADER if nobody can, the ISR, and the recipients of LeaderAndIsr."""
+    """The leader, NO_LEADER if no replica can lead; the ISR; and the recipients of LeaderAndIsr."""
 
     leader: int
     isr: BrokerSet
@@ -48,7 +48,7 @@ class Elected(NamedTuple):
 
 
 def elect(partition: TopicPartition, inputs: ElectionInputs, context: ControllerContext, k: Constants) -> Elected:
-    """Elect a leader as the strategy has it."""
+    """Elect a leader by the strategy."""
     return Elected(
         *elect_from(
             inputs.strategy,

@@ -1,4 +1,4 @@
-"""Fail-over: what a controller that has just been elected does before it is active.
+"""Fail-over: what a newly elected controller does before it is active.
 
 Source: Kafka 2.8 KafkaController.scala (onControllerFailover, initializeControllerContext).
 """
@@ -19,7 +19,7 @@ from kafka_spec.spec.replica import ReplicaState
 
 @dataclass(frozen=True)
 class DeleteNotifications(ControllerTask):
-    """Delete notifications that are older than this controller: it reads everything anyway, and asks all brokers."""
+    """Delete notifications older than this controller: it reads everything anyway, and sends requests to all brokers."""
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
@@ -30,7 +30,7 @@ class DeleteNotifications(ControllerTask):
 
 @dataclass(frozen=True)
 class ReadEverything(ControllerTask):
-    """Read brokers, topics and leadership; open channels; send all brokers who is live."""
+    """Read brokers, topics and leadership; open channels; send all brokers the live brokers."""
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
@@ -50,7 +50,7 @@ class ReadEverything(ControllerTask):
 
 @dataclass(frozen=True)
 class StartReplicaMachine(ControllerTask):
-    """Seed the replica machine; live ones go online, dead ones offline (ReplicaStateMachine.startup)."""
+    """Seed the replica machine; live replicas go online, dead ones offline (ReplicaStateMachine.startup)."""
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
@@ -79,7 +79,7 @@ class StartPartitionMachine(ControllerTask):
 
 @dataclass(frozen=True)
 class EndFailover(ControllerTask):
-    """Be active, and look at what was asked for meanwhile."""
+    """Become active, and handle what was requested meanwhile."""
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
@@ -95,4 +95,4 @@ FAIL_OVER: tuple[ControllerTask, ...] = (
     StartPartitionMachine(),
     EndFailover(),
 )
-"""What a controller does that has just been elected, in Kafka's order."""
+"""The tasks of a newly elected controller, in Kafka's order."""

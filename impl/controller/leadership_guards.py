@@ -1,4 +1,4 @@
-"""Guards that rows of both tables name: whether leadership is cached, and who wrote the state znode."""
+"""The guards that rows of both tables name: whether leadership is cached, and which controller wrote the state znode."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The row functions of PARTITION: what its guards look at, and what its effects do.
+"""The row functions of PARTITION: its guards and effects on a controller.
 
-Which row a change takes is the table's to say (spec/partition.py); who leads is that of spec/election.py.
+The table, spec/partition.py, chooses the row; spec/election.py elects the leader.
 
 Source: Kafka 2.8 PartitionStateMachine.scala.
 """
@@ -22,7 +22,7 @@ from kafka_spec.spec.table import Constants
 class PartitionRows(LeadershipGuards):
     """Guards and effects on one controller's context, ZooKeeper and batch.
 
-    `unclean_elections` are the partitions for which it has elected a leader from outside the ISR (UncleanLeaderElectionsPerSec).
+    `unclean_elections` are the partitions for which a leader was elected from outside the ISR (UncleanLeaderElectionsPerSec).
     """
 
     def __init__(self, context: ControllerContext, zk: ControllerZkClient, batch: RequestBatch, k: Constants) -> None:
@@ -49,7 +49,7 @@ class PartitionRows(LeadershipGuards):
 
     @guard
     def a_leader_can_be_elected(self, partition: TopicPartition, inputs: ElectionInputs) -> bool:
-        """The strategy at hand finds a leader."""
+        """The strategy finds a leader."""
         return self._elect(partition, inputs).leader != NO_LEADER
 
     def _elect(self, partition: TopicPartition, inputs: ElectionInputs) -> Elected:
@@ -57,7 +57,7 @@ class PartitionRows(LeadershipGuards):
 
     @effect
     def write_elected_leader_and_isr(self, partition: TopicPartition, inputs: ElectionInputs) -> None:
-        """Write the elected leader and ISR with the next leader epoch, even where both stay."""
+        """Write the elected leader and ISR with the next leader epoch, even if both stay."""
         leader, isr, _ = self._elect(partition, inputs)
         kept = [broker for broker in inputs.held.isr if broker in isr]
         kept += [broker for broker in isr if broker not in kept]
@@ -67,17 +67,17 @@ class PartitionRows(LeadershipGuards):
 
     @effect
     def send_leader_and_isr_to_recipients(self, partition: TopicPartition, inputs: ElectionInputs) -> None:
-        """Send LeaderAndIsr to whom the strategy names; it elects once more from what was read, and so the same."""
+        """Send LeaderAndIsr to the recipients of the election; electing again from the same inputs gives the same result."""
         self._batch.add_leader_and_isr(self._elect(partition, inputs).recipients, partition, is_new=False)
 
     @effect
     def create_state_znode(self, partition: TopicPartition) -> None:
-        """Create the state znode, and what is above it: the first live replica leads, all live ones are in sync."""
+        """Create the state znode and its parents: the first live replica leads, all live replicas are in the ISR."""
         replicas = self._context.assignments[partition]
         leader, isr, _ = first_leader_and_isr(replicas, self._context.online(partition))
         self._zk.create_state(partition, leader, tuple(broker for broker in replicas if broker in isr))
 
     @effect
     def send_leader_and_isr_to_first_isr(self, partition: TopicPartition) -> None:
-        """Send LeaderAndIsr to the members of the first ISR, and to nobody else."""
+        """Send LeaderAndIsr to the members of the first ISR only."""
         self._batch.add_leader_and_isr(self._context.leadership[partition].isr, partition, is_new=True)

@@ -1,4 +1,4 @@
-"""Preferred replica elections that were asked for, by a request or in /admin/preferred_replica_election.
+"""Preferred replica elections, requested by a client or in /admin/preferred_replica_election.
 
 Source: Kafka 2.8 KafkaController.scala (processReplicaLeaderElection).
 """
@@ -19,13 +19,13 @@ from kafka_spec.spec.election import Strategy, preferred_leader_leads
 
 @dataclass(frozen=True)
 class PreferredElection(ControllerEvent):
-    """Have preferred leaders elected, of all partitions if none is named; `reply` is given what came of each."""
+    """Elect preferred leaders, of all partitions if none is named; `reply` receives the result for each partition."""
 
     partitions: tuple[TopicPartition, ...] | None
     reply: Callable[[Mapping[TopicPartition, ErrorCode]], object]
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """Elect preferred leaders where they do not lead; the others need no election."""
+        """Elect preferred leaders where they do not lead; other partitions answer ELECTION_NOT_NEEDED."""
         context = core.context
         asked = list(context.assignments) if self.partitions is None else list(dict.fromkeys(self.partitions))
         answers = {p: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for p in asked if p not in context.assignments}
@@ -49,7 +49,7 @@ class PreferredElection(ControllerEvent):
 
 @dataclass(frozen=True)
 class AnswerElection(ControllerTask):
-    """Answer what came of each partition: `answers` are known already, the others depend on the change."""
+    """Answer the result for each partition: `answers` are known already, the others depend on the change."""
 
     event: PreferredElection
     answers: Mapping[TopicPartition, ErrorCode]
@@ -71,7 +71,7 @@ class AnswerElection(ControllerTask):
 
 @dataclass(frozen=True)
 class PreferredElectionZnodeChange(ControllerEvent):
-    """/admin/preferred_replica_election may be there: elect what it names, and delete it."""
+    """/admin/preferred_replica_election may exist: elect for the partitions that it names, and delete it."""
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
@@ -83,7 +83,7 @@ class PreferredElectionZnodeChange(ControllerEvent):
 
 @dataclass(frozen=True)
 class EndPreferredElection(ControllerTask):
-    """Delete the znode, and look whether another one has been written meanwhile."""
+    """Delete the znode, and check whether it has been written again meanwhile."""
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""

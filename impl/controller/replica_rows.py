@@ -1,6 +1,6 @@
-"""The row functions of REPLICA: what its guards look at, and what its effects do.
+"""The row functions of REPLICA: its guards and effects on a controller.
 
-Which row a change takes is the table's to say (spec/replica.py); what a removal leaves is that of spec/election.py.
+The table, spec/replica.py, chooses the row; spec/election.py decides what a removal from the ISR leaves.
 
 Source: Kafka 2.8 ReplicaStateMachine.scala.
 """
@@ -41,7 +41,7 @@ class ReplicaRows(LeadershipGuards):
 
     @guard
     def replica_is_live(self, partition: TopicPartition, replica: int) -> bool:
-        """The replica's broker is live, and its log directory is there."""
+        """The replica's broker is live, and its log directory is not lost."""
         return self._context.is_online(replica, partition)
 
     @guard
@@ -56,22 +56,22 @@ class ReplicaRows(LeadershipGuards):
 
     @guard
     def isr_contains_replica(self, replica: int, inputs: StateZnode) -> bool:
-        """The state znode's ISR holds the replica."""
+        """The state znode's ISR contains the replica."""
         return inputs.read is not None and replica in inputs.read.isr
 
     @effect
     def send_leader_and_isr_to_replica(self, partition: TopicPartition, replica: int) -> None:
-        """Send the replica's broker the cached leader and ISR; the leader epoch is not a new one."""
+        """Send the replica's broker the cached leader and ISR, without a new leader epoch."""
         self._batch.add_leader_and_isr([replica], partition, is_new=False)
 
     @effect
     def send_stop_replica(self, partition: TopicPartition, replica: int) -> None:
-        """Ask the replica's broker to stop it, with the leader epoch from before the ISR shrinks."""
+        """Send the replica's broker a StopReplica, with the leader epoch from before the ISR shrinks."""
         self._batch.add_stop_replica(replica, partition)
 
     @effect
     def write_isr_without_replica(self, partition: TopicPartition, replica: int, inputs: StateZnode) -> None:
-        """Write the ISR without the replica, nobody leading if it led, with the next leader epoch."""
+        """Write the ISR without the replica, without a leader if it led, with the next leader epoch."""
         held = inputs.held
         clean, unclean = (
             leader_and_isr_without(held.leader, held.members, replica, self._k.last_isr_member, enabled) for enabled in (0, 1)
@@ -84,7 +84,7 @@ class ReplicaRows(LeadershipGuards):
 
     @effect
     def refresh_leadership(self, partition: TopicPartition, replica: int, inputs: StateZnode) -> None:
-        """Take leader and ISR from the state znode into the cache."""
+        """Cache leader and ISR from the state znode."""
         self._context.leadership[partition] = inputs.held
         self._note_removal(partition, replica)
 

@@ -1,4 +1,4 @@
-"""What a controller is about to send: the requests of one change of states, merged.
+"""The requests of one change of states, merged before they are sent.
 
 Source: Kafka 2.8 ControllerChannelManager.scala, AbstractControllerBrokerRequestBatch.
 """
@@ -23,14 +23,14 @@ from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 
 class RequestBatch:
-    """Gathers what one change of states sends, merges it, and sends it in Kafka's order.
+    """Gathers the requests of one change of states, merges them, and sends them in Kafka's order.
 
-    The last LeaderAndIsr of a partition wins, but it stays new once it was; the last leader epoch of a StopReplica wins, but it
-    stays a deletion. A LeaderAndIsr implies an UpdateMetadata of the partition to all brokers, with what is cached when added.
+    The last LeaderAndIsr of a partition wins, but `is_new` stays true once set; the last leader epoch of a StopReplica wins, but
+    `delete` stays true. A LeaderAndIsr implies an UpdateMetadata of the partition to all brokers, with the leadership cached then.
     """
 
     def __init__(self, number: int, context: ControllerContext, channels: Channels, log: StateChangeLog) -> None:
-        """`number` is the controller's broker."""
+        """`number` is the controller's broker id."""
         self._number = number
         self._context = context
         self._channels = channels
@@ -38,7 +38,7 @@ class RequestBatch:
         self.clear()
 
     def clear(self) -> None:
-        """Forget what was gathered."""
+        """Drop what was gathered."""
         self.leader_and_isr: dict[int, dict[TopicPartition, LeaderAndIsrState]] = {}
         self.stop_replica: dict[int, dict[TopicPartition, StopReplicaState]] = {}
         self._metadata_to: set[int] = set()
@@ -48,13 +48,13 @@ class RequestBatch:
         """Begin a batch.
 
         Raises:
-            RuntimeError: one that was begun before has not been sent.
+            RuntimeError: an earlier batch has not been sent.
         """
         if self.leader_and_isr or self.stop_replica or self._metadata_to:
             raise RuntimeError("requests of an earlier batch were never sent; send or clear it before another is begun")
 
     def add_leader_and_isr(self, brokers: Iterable[int], partition: TopicPartition, is_new: bool) -> None:
-        """Tell brokers the cached leadership of a partition."""
+        """Add a LeaderAndIsr with the cached leadership of a partition."""
         held, replicas = self._context.leadership[partition], self._context.assignments[partition]
         for broker in brokers:
             told = self.leader_and_isr.setdefault(broker, {})
@@ -63,14 +63,14 @@ class RequestBatch:
         self.add_update_metadata(self._context.live, [partition])
 
     def add_stop_replica(self, broker: int, partition: TopicPartition, delete: bool = False) -> None:
-        """Ask a broker to stop a replica, under the leader epoch that is cached now."""
+        """Add a StopReplica with the cached leader epoch."""
         held = self._context.leadership.get(partition)
         told = self.stop_replica.setdefault(broker, {})
         deletes = delete or (partition in told and told[partition].delete)
         told[partition] = StopReplicaState(NO_EPOCH if held is None else held.leader_epoch, deletes)
 
     def add_update_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
-        """Tell brokers who is live, and what is cached of some partitions; those without leadership are left out."""
+        """Add an UpdateMetadata: the live brokers, and the cached leadership of those partitions that have one."""
         self._metadata_to.update(brokers)
         for partition in partitions:
             held = self._context.leadership.get(partition)
@@ -80,7 +80,7 @@ class RequestBatch:
                 self._metadata[partition] = UpdateMetadataState(held, replicas, offline)
 
     def send(self) -> None:
-        """Put everything into the channels of the registered brokers: LeaderAndIsr, UpdateMetadata, StopReplica."""
+        """Send everything to the registered brokers in this order: LeaderAndIsr, UpdateMetadata, StopReplica."""
         context = self._context
         for broker, states in sorted(self.leader_and_isr.items()):
             if broker in context.live:

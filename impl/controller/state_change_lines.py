@@ -1,4 +1,4 @@
-"""What a controller writes into state-change.log about its partitions and replicas, word for word.
+"""The lines of state-change.log about a controller's partitions and replicas, word for word as in Kafka.
 
 The words are those of 2.8 in every era.
 
@@ -20,11 +20,11 @@ from kafka_spec.spec.replica import REPLICA, ReplicaState
 
 
 class LoggedController(Protocol):
-    """What a controller's lines say beside the change itself."""
+    """The controller's part of its lines."""
 
     @property
     def controller_id(self) -> int:
-        """The controller's broker."""
+        """The broker id of the controller."""
 
     @property
     def controller_epoch(self) -> int:
@@ -38,7 +38,7 @@ class LoggedController(Protocol):
 
 
 def state_name(state: enum.IntEnum) -> str:
-    """Return what Kafka calls a state: `OnlinePartition`, `ReplicaDeletionStarted`."""
+    """Return Kafka's name of a state: `OnlinePartition`, `ReplicaDeletionStarted`."""
     words = "".join(word.capitalize() for word in state.name.split("_"))
     if isinstance(state, PartitionState):
         return words + "Partition"
@@ -46,14 +46,14 @@ def state_name(state: enum.IntEnum) -> str:
 
 
 class ControllerLines:
-    """Tells the state-change log what the machines of a controller did: the log of `machine.build`."""
+    """Writes what a controller's machines did into the state-change log; the `FireLog` of `machine.build`."""
 
     def __init__(self, log: StateChangeLog, controller: LoggedController) -> None:
         self._log = log
         self._controller = controller
 
     def attempted(self, attempt: FireResult) -> None:
-        """Write the lines of one attempt. Initialisations have none, nor have machines that Kafka does not log."""
+        """Write the lines of one attempt. Initialisations have none, and neither have machines that Kafka does not log."""
         if all(row.kind == "initialisation" for row in attempt.machine.rows_of(attempt.trigger)):
             return
         if attempt.machine.name == PARTITION.name:
@@ -66,7 +66,7 @@ class ControllerLines:
         self._log.line(level, f"{frame} {message}", exception)
 
     def _who(self) -> str:
-        """Return the controller as error lines name it once more."""
+        """Return the controller's name within error lines."""
         return f"Controller {self._controller.controller_id} epoch {self._controller.controller_epoch}"
 
     def _of_partition(self, attempt: FireResult, partition: TopicPartition) -> None:
@@ -113,7 +113,7 @@ class ControllerLines:
 
 
 def _exception(attempt: FireResult, illegal: str) -> str:
-    """Return the first line of the exception: Kafka's for an illegal change; for a failed one, the guards that did not hold."""
+    """Return the first line of the exception: Kafka's for an illegal change; otherwise the guards that did not hold."""
     if attempt.illegal:
         return f"java.lang.IllegalStateException: {illegal}"
     return f"kafka.common.StateChangeFailedException: {', '.join(attempt.false)} did not hold"

@@ -1,4 +1,4 @@
-"""Changes of state: tasks that ask a table for one entity after the other, and then send what was gathered.
+"""Changes of state: tasks that fire a trigger on one entity after another, and then send the gathered requests.
 
 Source: Kafka 2.8 PartitionStateMachine.scala and ReplicaStateMachine.scala (handleStateChanges).
 """
@@ -21,7 +21,7 @@ from kafka_spec.spec.partition import PartitionState
 
 @dataclass
 class ChangePartitions(ControllerTask):
-    """Ask the partition table for a change, partition after partition; then send. `failed` are those it was refused for."""
+    """Fire a trigger of the partition table, partition by partition; then send. `failed` are the refused partitions."""
 
     trigger: str
     todo: deque[TopicPartition]
@@ -43,7 +43,7 @@ class ChangePartitions(ControllerTask):
         return []
 
     def _change(self, core: ControllerCore, partition: TopicPartition) -> None:
-        """Ask the table for one partition: read what its guards look at, fire, and again if the znode was written meanwhile."""
+        """Read the inputs of the guards and fire for one partition; repeat if the state znode was written in between."""
         while True:
             inputs = self._read(core, partition) if self.trigger == "online_partition" else None
             try:
@@ -52,7 +52,7 @@ class ChangePartitions(ControllerTask):
                 return
             except StateZnodeChanged:
                 continue
-            except (NodeExists, NoNode) as error:  # the znode came, or went, between the read and the write
+            except (NodeExists, NoNode) as error:  # the znode was created or deleted between the read and the write
                 self.failed.append(partition)
                 core.note(LogLevel.ERROR, f"{self.trigger} of partition {partition} failed: {error!r}")
                 return
@@ -60,8 +60,8 @@ class ChangePartitions(ControllerTask):
     def _read(self, core: ControllerCore, partition: TopicPartition) -> ElectionInputs:
         """Read the state znode, and the topic's configuration where an unclean election may be needed.
 
-        Where the znode is there already, Kafka would try to create it for a new partition, without looking, and so find out that
-        there is a newer controller.
+        For a new partition whose znode exists already, Kafka tries to create it without reading, and the refused write shows
+        whether there is a newer controller.
         """
         online = core.context.online(partition)
         read, unclean = core.zk.read_state(partition), False
@@ -74,7 +74,7 @@ class ChangePartitions(ControllerTask):
 
 @dataclass
 class ChangeReplicas(ControllerTask):
-    """Ask the replica table for a change, replica after replica; then send."""
+    """Fire a trigger of the replica table, replica by replica; then send."""
 
     trigger: str
     todo: deque[tuple[TopicPartition, int]]
@@ -94,7 +94,7 @@ class ChangeReplicas(ControllerTask):
         return []
 
     def _change(self, core: ControllerCore, partition: TopicPartition, replica: int) -> None:
-        """Ask the table for one replica; where it refuses to take one offline, StopReplica is sent all the same."""
+        """Fire for one replica; if taking it offline is refused, StopReplica is sent all the same."""
         goes_offline = self.trigger == "offline_replica"
         while True:
             inputs = StateZnode(core.zk.read_state(partition)) if goes_offline else None
@@ -104,7 +104,7 @@ class ChangeReplicas(ControllerTask):
                 return
             except StateZnodeChanged:
                 continue
-            except NoNode as error:  # the znode went between the read and the write
+            except NoNode as error:  # the znode was deleted between the read and the write
                 core.batch.add_stop_replica(replica, partition)
                 core.note(LogLevel.ERROR, f"{self.trigger} of replica {replica} of partition {partition} failed: {error!r}")
                 return
@@ -132,7 +132,7 @@ class ElectOfflinePartitions(ControllerTask):
 
 @dataclass(frozen=True)
 class ElectAgain(ControllerTask):
-    """Elect where an election is due again: the ISR has a live member now, which joined between election and removal."""
+    """Elect again where a live member joined the ISR between the election and the removal."""
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""

@@ -1,4 +1,4 @@
-"""Topics are created and grow; leaders change ISRs.
+"""Topics are created, partitions are added, leaders change ISRs.
 
 Source: Kafka 2.8 KafkaController.scala (processTopicChange, processPartitionModifications, onNewPartitionCreation,
 processIsrChangeNotification).
@@ -17,7 +17,7 @@ from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 @dataclass(frozen=True)
 class TopicChange(ControllerEvent):
-    """/brokers/topics may have changed: compare it with the topics known; the partitions of new ones are created."""
+    """/brokers/topics may have changed: compare it with the known topics, and create the partitions of new ones."""
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
@@ -35,7 +35,7 @@ class TopicChange(ControllerEvent):
 
 @dataclass(frozen=True)
 class PartitionModifications(ControllerEvent):
-    """A topic's znode may have changed: partitions that were added are created; changes to the others are ignored."""
+    """A topic's znode may have changed: create the added partitions; changes to the others are ignored."""
 
     topic: str
 
@@ -48,7 +48,7 @@ class PartitionModifications(ControllerEvent):
 
 
 def _create_partitions(core: ControllerCore, assignments: Mapping[TopicPartition, tuple[int, ...]]) -> Sequence[ControllerTask]:
-    """Take partitions and replicas for new, and bring both online (onNewPartitionCreation)."""
+    """Move partitions and replicas to the states New and Online (onNewPartitionCreation)."""
     core.context.assignments.update(assignments)
     replicas = [(p, broker) for p, assigned in assignments.items() for broker in assigned]
     return [

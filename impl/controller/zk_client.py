@@ -1,10 +1,10 @@
-"""ZooKeeper, as a controller reads and writes it: state znodes, registrations, topics, notifications.
+"""A controller's reads and writes of ZooKeeper: state znodes, registrations, topics, notifications.
 
-Writes are fenced by the version of /controller_epoch, in the eras that do so. Nothing is decided here.
+In eras with fencing, every write checks the version of /controller_epoch. No decision is made here.
 
-A content that cannot be read is noted and stands for nothing: for a topic without partitions or configuration, as in Kafka, for a
-broker that is not registered, for a partition without a state. So it stops nothing that concerns others. So does one that names
-a broker beyond `LARGEST_BROKER`.
+Unreadable content is logged and counts as empty: a topic without partitions or configuration, as in Kafka; a broker that is not
+registered; a partition without a state. So it affects nothing else. Content that names a broker beyond `LARGEST_BROKER` counts as
+unreadable.
 
 Source: Kafka 2.8 KafkaZkClient.scala (retryRequestsUntilConnected with a ZkVersionCheck).
 """
@@ -40,19 +40,19 @@ from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 Content = TypeVar("Content")
 LARGEST_BROKER = 1_000_000
-"""Kafka's brokers may have larger numbers; sets of brokers are bits of an integer here, and may not fill the memory."""
+"""The largest broker id. Kafka permits larger ones; here sets of brokers are bits of an integer, which must fit into memory."""
 
 
 class ControllerMoved(Exception):  # noqa: N818 - Kafka's name
-    """A write was refused since /controller_epoch has moved: there is a newer controller."""
+    """A write was refused since /controller_epoch has changed: there is a newer controller."""
 
 
-class StateZnodeChanged(Exception):  # noqa: N818 - says what happened
+class StateZnodeChanged(Exception):  # noqa: N818 - the name is the message
     """The state znode was written between the read and the write: read again."""
 
 
 class ControllerZkClient:
-    """A session with ZooKeeper, and what a controller does with it; what it has written is cached in the context."""
+    """A session with ZooKeeper and a controller's operations on it; what it writes is cached in the context."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class ControllerZkClient:
     ) -> None:
         """`is_fenced` says whether writes check /controller_epoch; `note` writes a line into the state-change log.
 
-        `unclean_by_default` is the broker's unclean.leader.election.enable, for topics that do not say.
+        `unclean_by_default` is the broker's unclean.leader.election.enable, for topics without this setting.
         """
         self.session = session
         self._context = context
@@ -75,10 +75,10 @@ class ControllerZkClient:
     # Writes
 
     def write(self, *operations: Operation) -> list[Result]:
-        """Write as the controller of this epoch; without operations only see that it still is.
+        """Write as the controller of this epoch; without operations, only check that it still is the controller.
 
         Raises:
-            ControllerMoved: /controller_epoch has moved.
+            ControllerMoved: /controller_epoch has changed.
             NoNode, NodeExists, BadVersion: an operation was refused, for its own reason.
         """
         fence = [Check(znodes.CONTROLLER_EPOCH, self._context.epoch_version)] if self._is_fenced else []
@@ -92,7 +92,7 @@ class ControllerZkClient:
             raise refused.reason from None
 
     def create_state(self, partition: TopicPartition, leader: int, isr: tuple[int, ...]) -> None:
-        """Create the state znode of a partition under leader epoch 0, and what is above it."""
+        """Create the state znode of a partition under leader epoch 0, and its parents."""
         state = znodes.State(leader, 0, isr, self._context.epoch)
         for parent in znodes.partition_parents(partition):
             if self.session.exists(parent) is None:
@@ -104,7 +104,7 @@ class ControllerZkClient:
         """Write leader and ISR under the next leader epoch, in place of what was read.
 
         Raises:
-            StateZnodeChanged: something else stands there by now.
+            StateZnodeChanged: the znode has another version by now.
         """
         new = following(read, leader, isr)
         state = znodes.State(new.leader, new.leader_epoch, new.isr, self._context.epoch)
@@ -116,7 +116,7 @@ class ControllerZkClient:
         self._context.leadership[partition] = written(state, stat.version)
 
     def delete_all(self, paths: Iterable[str]) -> None:
-        """Delete znodes one by one; those that are gone already, or that somebody has put others below, are passed over."""
+        """Delete znodes one by one; missing ones and those with children are skipped."""
         for path in paths:
             with suppress(NoNode, NotEmpty):
                 self.write(Delete(path))
@@ -124,7 +124,7 @@ class ControllerZkClient:
     # Reads
 
     def read_state(self, partition: TopicPartition) -> Leadership | None:
-        """Return what the state znode of a partition holds; None if there is none, or nothing that can be read."""
+        """Return the content of a partition's state znode; None if it is missing or unreadable."""
         try:
             data, stat = self.session.get(znodes.state(partition))
         except NoNode:
@@ -134,7 +134,7 @@ class ControllerZkClient:
         return None if state is None else written(state, stat.version)
 
     def read_brokers(self) -> dict[int, tuple[BrokerRegistration, int]]:
-        """Return the registered brokers, each with its epoch; watch for others."""
+        """Return the registered brokers, each with its epoch; watch for changes."""
         brokers = {}
         names = self.session.children(znodes.BROKER_IDS, watch=True)
         for number in sorted(
@@ -150,7 +150,7 @@ class ControllerZkClient:
         return brokers
 
     def read_topic(self, topic: str) -> dict[TopicPartition, tuple[int, ...]]:
-        """Return the assignment of a topic, and watch it; none if it cannot be read (TopicZNode.decode)."""
+        """Return the assignment of a topic, and watch it; an empty one if it is unreadable (TopicZNode.decode)."""
         try:
             data, _ = self.session.get(znodes.topic(topic), watch=True)
         except NoNode:
@@ -162,7 +162,7 @@ class ControllerZkClient:
         return {} if found is None else {TopicPartition(topic, number): one for number, one in found.partitions.items()}
 
     def read_notifications(self, folder: str, decode: Callable[[str, bytes], Content]) -> dict[str, Content | None]:
-        """Return the paths of notifications with what they say, None where that cannot be read; watch for more."""
+        """Return the paths of notifications with their contents, None where unreadable; watch for more."""
         found: dict[str, Content | None] = {}
         for name in self.session.children(folder, watch=True):
             path = f"{folder}/{name}"
@@ -175,7 +175,7 @@ class ControllerZkClient:
         return found
 
     def read_preferred_election(self) -> tuple[TopicPartition, ...] | None:
-        """Return what /admin/preferred_replica_election names, nothing if that cannot be read; None if it is not there."""
+        """Return the partitions in /admin/preferred_replica_election, none if it is unreadable; None if it does not exist."""
         path = znodes.PREFERRED_REPLICA_ELECTION
         self.session.exists(path, watch=True)
         try:
@@ -185,9 +185,9 @@ class ControllerZkClient:
         return self._decoded(lambda: znodes.decode_partitions(path, data)) or ()
 
     def unclean_is_enabled(self, partition: TopicPartition) -> bool:
-        """Whether the topic, or else the broker, lets a replica outside the ISR lead.
+        """Whether the topic, or else the broker, permits a leader from outside the ISR.
 
-        A configuration that cannot be read says nothing (ConfigEntityZNode.decode).
+        An unreadable configuration counts as empty (ConfigEntityZNode.decode).
         """
         path = znodes.topic_config(partition.topic)
         try:
@@ -199,7 +199,7 @@ class ControllerZkClient:
         return config.get("unclean.leader.election.enable", str(self._unclean_by_default).lower()) == "true"
 
     def _decoded(self, decode: Callable[[], Content], check: Callable[[Content], object] = lambda _: None) -> Content | None:
-        """Return a content; None if it cannot be read, or a check raises `Undecodable`, which is noted."""
+        """Return a content; None if decoding or the check raises `Undecodable`, which is logged."""
         try:
             content = decode()
             check(content)
@@ -210,6 +210,6 @@ class ControllerZkClient:
 
 
 def _bounded(path: str, brokers: Iterable[int]) -> None:
-    """Refuse a content that names a broker beyond the largest."""
+    """Raise `Undecodable` for a content that names a broker beyond the largest."""
     if (largest := max(brokers, default=0)) > LARGEST_BROKER:
-        raise znodes.Undecodable(f"{path} names broker {largest:,}, and {LARGEST_BROKER:,} is the largest that there may be here")
+        raise znodes.Undecodable(f"{path} names broker {largest:,}; the largest possible is {LARGEST_BROKER:,}")

@@ -1,1 +1,1 @@
-"""ZooKeeper as the cluster sees it: one interface, an adapter in memory, and one for real servers."""
+"""ZooKeeper: one interface, an adapter in memory, an adapter for real servers, and Kafka's znodes."""

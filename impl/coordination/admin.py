@@ -1,6 +1,6 @@
-"""Creating topics and adding partitions: what Kafka's tools write into ZooKeeper, and everything they refuse.
+"""Creating topics and adding partitions: what Kafka's tools write into ZooKeeper, and what they refuse.
 
-The controller learns of a topic from its znode; who leads is not decided here, and no broker of a manual assignment needs to live.
+The controller learns of a topic from its znode, and elects the leaders. Brokers of a manual assignment need not be live.
 
 Source: Kafka 2.8 AdminZkClient.scala, AdminUtils.scala, TopicCommand.scala.
 """
@@ -24,7 +24,7 @@ COLLISION_WARNING = (
     "To avoid issues it is best to use either, but not both."
 )
 LONGEST_NAME = 249
-"""A topic's folder has the partition number behind the name, and file names end at 255."""
+"""A log's folder is named TOPIC-PARTITION, and a file name has at most 255 characters."""
 
 CONFIGS: Mapping[str, Callable[[str], bool]] = {
     "min.insync.replicas": lambda value: int(value) >= 1,
@@ -34,11 +34,11 @@ CONFIGS: Mapping[str, Callable[[str], bool]] = {
     "segment.index.bytes": lambda value: int(value) >= 4,
     "index.interval.bytes": lambda value: int(value) >= 0,
 }
-"""What a topic may be configured with, and what values it takes."""
+"""The configuration names of a topic, each with the values that it accepts."""
 
 
 class RackMode(enum.Enum):
-    """What is done with racks when replicas are assigned."""
+    """How the assignment of replicas treats racks."""
 
     ENFORCED = "all brokers have a rack, or none: otherwise it is an error"
     SAFE = "racks count if all brokers have one"
@@ -49,14 +49,14 @@ def parse_assignment(text: str) -> dict[int, tuple[int, ...]]:
     """Return the replicas of each partition that a text such as `1:2,3:4` assigns: partition 0 to 1 and 2, partition 1 to 3 and 4.
 
     Raises:
-        KafkaError: something is no broker number; a partition names a broker twice; lists have different lengths.
+        KafkaError: an entry is not a broker number; a partition names a broker twice; lists have different lengths.
     """
     assignment: dict[int, tuple[int, ...]] = {}
     for partition, listed in enumerate(text.split(",")):
         parts = [part.strip() for part in listed.split(":")]
         if not all(re.fullmatch(r"[0-9]+", part) for part in parts):
             raise KafkaError(
-                ErrorCode.UNKNOWN_SERVER_ERROR, f"{listed!r} is no list of brokers for partition {partition}; write 1:2,3:4"
+                ErrorCode.UNKNOWN_SERVER_ERROR, f"{listed!r} is not a list of brokers for partition {partition}; write 1:2,3:4"
             )
         replicas = tuple(map(int, parts))
         if twice := sorted({broker for broker in replicas if replicas.count(broker) > 1}):
@@ -71,7 +71,7 @@ def parse_assignment(text: str) -> dict[int, tuple[int, ...]]:
 def assign(
     racks: Mapping[int, str | None], partitions: int, replication_factor: int, start: int, shift: int, first_partition: int = 0
 ) -> dict[int, tuple[int, ...]]:
-    """Assign partitions to brokers, with regard to racks if all have one; `racks` has each broker's.
+    """Assign partitions to brokers, rack-aware if every broker has a rack; `racks` maps a broker to its rack.
 
     Raises:
         KafkaError: fewer than one partition or replica; more replicas than brokers; some brokers have racks and some have none.
@@ -96,17 +96,17 @@ def assign(
 
 
 class Admin:
-    """The tools, on a session; `random` draws where assignments start, and topic ids; `warn` takes warnings."""
+    """The admin tools on a session; `random` draws start positions of assignments and topic ids, `warn` receives warnings."""
 
     def __init__(self, session: Session, random: Random, warn: Callable[[str], object], topic_version: int = 3) -> None:
-        """`topic_version` is that of the topic znodes: 3 since 2.8, 2 since 2.4, 1 before."""
+        """`topic_version` is the version of topic znodes: 3 since 2.8, 2 since 2.4, 1 before."""
         self._session = session
         self._random = random
         self._warn = warn
         self._version = topic_version
 
     def racks(self, mode: RackMode = RackMode.ENFORCED) -> dict[int, str | None]:
-        """Return the registered brokers in order, with their racks as far as the mode lets them count.
+        """Return the registered brokers in order, each with its rack; the rack is None where the mode ignores racks.
 
         Raises:
             KafkaError: racks are enforced, and only some brokers have one.
@@ -116,7 +116,7 @@ class Admin:
             try:
                 racks[number] = znodes.decode_broker(number, self._session.get(znodes.broker(number))[0]).rack
             except NoNode:
-                continue  # gone since the list was read
+                continue  # deleted since the list was read
         some = any(rack is not None for rack in racks.values())
         every = all(rack is not None for rack in racks.values())
         if some and not every and mode == RackMode.ENFORCED:
@@ -141,7 +141,7 @@ class Admin:
         """Create a topic with an automatic assignment; return whether it is new.
 
         Raises:
-            KafkaError: as of `assign` and `create_topic_with_assignment`.
+            KafkaError: see `assign` and `create_topic_with_assignment`.
         """
         racks = self.racks(mode)
         start, shift = (self._random.randrange(len(racks)), self._random.randrange(len(racks))) if racks else (0, 0)
@@ -158,7 +158,7 @@ class Admin:
         """Create a topic with these replicas; return whether it is new. Its configuration is written first.
 
         Raises:
-            KafkaError: the name is illegal, or collides with that of a topic where dots and underscores are the same; the topic
+            KafkaError: the name is illegal, or differs from that of an existing topic only in dots and underscores; the topic
                 exists; the assignment or the configuration is invalid.
         """
         if "." in name or "_" in name:
@@ -185,11 +185,11 @@ class Admin:
         assignment: Mapping[int, Sequence[int]] | None = None,
         mode: RackMode = RackMode.ENFORCED,
     ) -> dict[int, tuple[int, ...]]:
-        """Let a topic have `total` partitions; return the replicas of the new ones, those given or automatic ones.
+        """Increase a topic to `total` partitions; return the replicas of the new ones, as given or assigned automatically.
 
         Raises:
-            KafkaError: there is no such topic, or it has no partition 0; it does not grow; the replicas given are none, double,
-                unknown, of another number than those of partition 0, or for other partitions; the topic was changed meanwhile.
+            KafkaError: the topic does not exist or has no partition 0; `total` is not an increase; the replicas given are empty,
+                duplicate, unknown, not as many as those of partition 0, or for other partitions; the topic changed meanwhile.
         """
         try:
             data, stat = self._session.get(znodes.topic(name))
@@ -233,7 +233,7 @@ class Admin:
                 ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topics: {', '.join(collides)}"
             )
         if not assignment:
-            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "There is no partition.")
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "The assignment has no partitions.")
         if len({len(replicas) for replicas in assignment.values()}) != 1:
             raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "All partitions should have the same number of replicas")
         for partition in sorted(assignment):
@@ -253,7 +253,7 @@ class Admin:
             self._session.set(path, data)
 
     def _topic_id(self) -> str | None:
-        """Return a new topic id as Kafka writes it, if the znodes have one."""
+        """Return a new topic id in Kafka's form; None if this version of the znode has none."""
         if self._version < 3:
             return None
         drawn = uuid.UUID(int=self._random.getrandbits(128), version=4)
@@ -261,7 +261,7 @@ class Admin:
 
 
 def validate_name(name: str) -> None:
-    """Refuse an illegal name of a topic.
+    """Check the name of a topic.
 
     Raises:
         KafkaError: it is empty, `.` or `..`, too long, or has a character beyond letters, digits, dots, underscores and hyphens.
@@ -280,10 +280,10 @@ def validate_name(name: str) -> None:
 
 
 def validate_config(config: Mapping[str, str]) -> None:
-    """Refuse a configuration of a topic that is unknown, or has an impossible value.
+    """Check the configuration of a topic.
 
     Raises:
-        KafkaError: so it is; the message names what there is.
+        KafkaError: a name is unknown, or a value is invalid; the message lists the known names.
     """
     for name, value in config.items():
         if name not in CONFIGS:
@@ -308,14 +308,14 @@ def _validate_list(partition: int, replicas: Sequence[int]) -> None:
         raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Duplicate brokers not allowed in replica assignment: {listed}")
     if min(replicas) < 0:
         raise KafkaError(
-            ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Partition {partition} names broker {min(replicas)}, and none is negative"
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Partition {partition} names broker {min(replicas)}; broker ids are not negative"
         )
 
 
 def _validate_new(
     assignment: Mapping[int, Sequence[int]], wanted: range, replication_factor: int, brokers: Mapping[int, str | None]
 ) -> None:
-    """Refuse a manual assignment of partitions that are added."""
+    """Check the manual assignment of partitions to add."""
     for partition in assignment:
         _validate_list(partition, assignment[partition])
         if unknown := sorted(set(assignment[partition]) - set(brokers)):

@@ -1,10 +1,10 @@
-"""Runs a program that ends with its parent, however that ends. Run as a script: `python guard.py PROGRAM ARGUMENT...`.
+"""Runs a program and ends it when the parent process ends, for whatever reason. A script: `python guard.py PROGRAM ARGUMENT...`.
 
-The parent holds the other end of a pipe, this process's standard input, and never writes to it: once it is closed, by the parent or
-with it, the program is ended. That works on every POSIX system. On Linux the kernel also kills the program when this process is
-killed. The number of the program's process goes to standard output, whatever the program writes to standard error.
+The parent holds the write end of this process's standard input and never writes to it. When it is closed, by the parent or by the
+parent's end, the guard ends the program. That works on every POSIX system. On Linux the kernel also kills the program when the
+guard is killed. Standard output receives the program's process id; the program's own output goes to standard error.
 
-Knows the standard library only, so that it starts at once.
+It imports the standard library alone, so that it starts quickly.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import threading
 from collections.abc import Callable, Sequence
 
 GRACE = 5.0
-"""Seconds between the wish that the program ends and its end by force."""
+"""Seconds between SIGTERM and SIGKILL."""
 PR_SET_PDEATHSIG = 1
 
 
 def main(command: Sequence[str], tie: Callable[[], object] | None = None) -> int:
-    """Run a program until it or the parent ends; return its exit code. `tie` is done in its process before it begins."""
+    """Run a program until it or the parent ends; return its exit code. `tie` is called in the new process before it starts."""
     program = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=sys.stderr, stderr=sys.stderr, preexec_fn=tie or tied_to(os.getpid())
     )
@@ -35,14 +35,14 @@ def main(command: Sequence[str], tie: Callable[[], object] | None = None) -> int
 
 
 def tied_to(parent: int) -> Callable[[], object] | None:
-    """Return what makes the kernel kill a process with its parent; None where there is no such thing."""
+    """Return a function that makes the kernel kill the calling process with its parent; None where the kernel cannot."""
     if sys.platform != "linux":
         return None
     kernel = ctypes.CDLL(None)
 
     def tie() -> None:
         kernel.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:  # it has ended already
+        if os.getppid() != parent:  # the parent has ended already
             os.kill(os.getpid(), signal.SIGKILL)
 
     return tie

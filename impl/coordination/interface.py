@@ -1,9 +1,9 @@
-"""What the cluster asks of ZooKeeper: sessions, nodes with versions, multi, one-shot watches.
+"""The interface to ZooKeeper: sessions, nodes with versions, multi, one-shot watches.
 
-One set of claims, tests/test_coordination.py, holds for every adapter. A *session* is what a broker has: its ephemeral nodes live
-as long. It ends once, and then every operation raises `SessionExpired`: no adapter opens another by itself, since an old
-controller would read under it and believe what it reads. Watches are one-shot, and belong to the session and its connection: after
-`DISCONNECTED` none is left, and who watches must read again.
+tests/test_coordination.py runs against every adapter. A broker has one *session* at a time; its ephemeral nodes live as long as the
+session. A session ends once; after that every operation raises `SessionExpired`. No adapter opens another session by itself, since
+an old controller would read under it and act on what it reads. Watches are one-shot, and belong to the session and its connection:
+`DISCONNECTED` removes them all, and a watcher must read again.
 
 Source: ZooKeeper 3.9; what Kafka 2.8 uses of it (KafkaZkClient.scala, ZooKeeperClient.scala).
 """
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 ANY = -1
-"""The version that every node has."""
+"""The version that matches any version of a node."""
 
 
 class CoordinationError(Exception):
@@ -44,11 +44,11 @@ class EphemeralParent(CoordinationError):  # noqa: N818
 
 
 class SessionExpired(CoordinationError):  # noqa: N818
-    """The session is over: its ephemeral nodes are gone, and it does nothing any more."""
+    """The session has ended: its ephemeral nodes are deleted, and it refuses every operation."""
 
 
 class ConnectionLost(CoordinationError):  # noqa: N818
-    """The connection was lost, and whether the operation took effect is unknown; the session may go on."""
+    """The connection was lost, and whether the operation took effect is unknown; the session may still live."""
 
 
 class MultiRefused(CoordinationError):  # noqa: N818
@@ -62,10 +62,10 @@ class MultiRefused(CoordinationError):  # noqa: N818
 
 @dataclass(frozen=True)
 class Stat:
-    """What is known of a node beside its data.
+    """The metadata of a node.
 
     `czxid` and `mzxid` are the transactions that created it and that last wrote its data; `version` counts writes of data, from 0;
-    `owner` is the session of an ephemeral node, else 0; `children` how many it has.
+    `owner` is the session of an ephemeral node, else 0; `children` counts its children.
     """
 
     czxid: int
@@ -76,7 +76,7 @@ class Stat:
 
 
 class SessionEventType(enum.Enum):
-    """What a session hears of."""
+    """The types of a session's events."""
 
     CREATED = "created"
     CHANGED = "changed"
@@ -88,7 +88,7 @@ class SessionEventType(enum.Enum):
 
 @dataclass(frozen=True)
 class SessionEvent:
-    """A watch that fired, with its path; or a change of the session, without one."""
+    """A watch that fired, with its path; or a change of the session, without a path."""
 
     kind: SessionEventType
     path: str = ""
@@ -96,7 +96,7 @@ class SessionEvent:
 
 @dataclass(frozen=True)
 class Create:
-    """Create a node. `sequential` appends to the path, in ten digits, how many children its parent has ever had."""
+    """Create a node. `sequential` appends ten digits to the path: the number of children that the parent has ever had."""
 
     path: str
     data: bytes = b""
@@ -138,19 +138,19 @@ class Session(Protocol):
 
     @property
     def id(self) -> int:
-        """The number by which the server knows the session."""
+        """The session id."""
 
     def create(self, path: str, data: bytes = b"", *, ephemeral: bool = False, sequential: bool = False) -> tuple[str, Stat]:
-        """Create a node; return its path, which `sequential` makes longer, and its stat."""
+        """Create a node; return its path, with the digits that `sequential` appends, and its stat."""
 
     def get(self, path: str, *, watch: bool = False) -> tuple[bytes, Stat]:
-        """Return a node's data; a watch hears of the next write, or of the deletion."""
+        """Return a node's data and stat; a watch fires at the next write, or at the deletion."""
 
     def exists(self, path: str, *, watch: bool = False) -> Stat | None:
-        """Return a node's stat, or None; a watch hears of creation, the next write, or deletion."""
+        """Return a node's stat, or None; a watch fires at its creation, next write, or deletion."""
 
     def children(self, path: str, *, watch: bool = False) -> list[str]:
-        """Return the names of a node's children, sorted; a watch hears when one comes or goes, or of the node's deletion."""
+        """Return the names of a node's children, sorted; a watch fires when a child comes or goes, or the node is deleted."""
 
     def set(self, path: str, data: bytes, version: int = ANY) -> Stat:
         """Write a node's data, if it has the version."""
@@ -162,14 +162,14 @@ class Session(Protocol):
         """Do all operations as one transaction, or none; return paths of creations, stats of writes, None for the others."""
 
     def events(self) -> list[SessionEvent]:
-        """Return what was heard since the last call, in order."""
+        """Return the events since the last call, in order."""
 
     def close(self) -> None:
-        """End the session; its ephemeral nodes go at once. Nothing happens if it is over."""
+        """End the session; its ephemeral nodes are deleted at once. A session that has ended stays as it is."""
 
 
 class Service(Protocol):
-    """The servers, as somebody sees them who starts and ends brokers."""
+    """The servers, as the code that starts and ends brokers uses them."""
 
     def connect(self) -> Session:
         """Open a session.
@@ -179,24 +179,24 @@ class Service(Protocol):
         """
 
     def expire(self, session: Session) -> None:
-        """End a session of this service from the servers' side, as when nothing was heard of it for its timeout."""
+        """Expire a session of this service, as the servers do when its timeout passes without a heartbeat."""
 
     def lost(self) -> str:
-        """Return why nobody there will answer any more; nothing while somebody may. It never waits."""
+        """Return why no server will answer any more, or an empty text while one may. It never waits."""
 
     def is_silent(self) -> bool:
-        """Whether somebody has waited for an answer for so long that it is strange."""
+        """Whether some caller has waited unusually long for an answer."""
 
     def abandon(self) -> None:
-        """Wait for no answer any more: what is asked, now or later, is a lost connection at once."""
+        """Stop waiting for answers: every operation, pending or later, raises `ConnectionLost` at once."""
 
 
 def check_path(path: str) -> str:
-    """Return a path that ZooKeeper takes.
+    """Return a path that ZooKeeper accepts.
 
     Raises:
         ValueError: it does not begin with a slash, or has an empty part.
     """
     if path != "/" and (not path.startswith("/") or "" in path[1:].split("/")):
-        raise ValueError(f"{path!r} is no path of ZooKeeper; write /one/two")
+        raise ValueError(f"{path!r} is not a ZooKeeper path; write /one/two")
     return path

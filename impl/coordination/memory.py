@@ -1,7 +1,7 @@
-"""ZooKeeper in memory: deterministic, and its faults are operations.
+"""ZooKeeper in memory: deterministic; faults are explicit operations.
 
-An `Ensemble` is the servers together: one order of transactions, each of which takes effect at once. Time does not pass here, so a
-session expires only when told to, and a request or a reply is lost only when told to.
+An `Ensemble` stands for all servers: one order of transactions, each of which takes effect at once. There is no clock: a session
+expires only by `expire`, and a request or a reply is lost only by `lose`.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ class MemoryZnode:
     owner: int
     version: int = 0
     created: int = 0
-    """How many children it has ever had."""
+    """The number of children that it has ever had."""
     children: set[str] = field(default_factory=set)
 
     def stat(self) -> Stat:
-        """Return what is known of the node beside its data."""
+        """Return the metadata of the node."""
         return Stat(self.czxid, self.mzxid, self.version, self.owner, len(self.children))
 
 
 class Ensemble:
-    """The servers: the tree of nodes, the sessions, and who watches what."""
+    """The servers: the tree of nodes, the sessions, and the watches."""
 
     def __init__(self) -> None:
         self._nodes = {"/": MemoryZnode(b"", 0, 0, 0)}
@@ -71,7 +71,7 @@ class Ensemble:
         self._sessions: dict[int, MemorySession] = {}
         self._opened = 0
         self._watches: dict[tuple[str, bool], list[int]] = {}
-        """Sessions that watch the data (False) or the children (True) of a path, in the order in which they came."""
+        """The sessions that watch the data (False) or the children (True) of a path, in the order of their watches."""
 
     def connect(self) -> MemorySession:
         """Open a session."""
@@ -82,18 +82,18 @@ class Ensemble:
         return session
 
     def _session(self, number: int) -> MemorySession:
-        """Return a session of the kind that these servers have."""
+        """Return a session of the class that this ensemble uses."""
         return MemorySession(self, number)
 
     def expire(self, session: Session) -> None:
-        """End a session from the servers' side, as when nothing was heard of it for its timeout; it finds out later."""
+        """Expire a session, as when its timeout passes without a heartbeat; its owner notices later."""
         if session.id in self._sessions:
             expired = self._sessions[session.id]
             self._end(session.id)
             expired.heard(SessionEvent(SessionEventType.EXPIRED))
 
     def lost(self) -> str:
-        """See `Service.lost`: memory is always there."""
+        """See `Service.lost`: an ensemble in memory always answers."""
         return ""
 
     def is_silent(self) -> bool:
@@ -101,9 +101,9 @@ class Ensemble:
         return False
 
     def abandon(self) -> None:
-        """See `Service.abandon`: nobody ever waits."""
+        """See `Service.abandon`: no caller ever waits."""
 
-    # For sessions
+    # Used by sessions
 
     def is_over(self, session: int) -> bool:
         """Whether a session has ended."""
@@ -129,7 +129,7 @@ class Ensemble:
                 del self._watches[key]
 
     def watch(self, path: str, children: bool, session: int) -> None:
-        """Have a session hear of the next change; a second watch of the same kind and path adds nothing."""
+        """Set a watch on the next change; a second watch of the same kind and path adds nothing."""
         watchers = self._watches.setdefault((path, children), [])
         if session not in watchers:
             watchers.append(session)
@@ -210,7 +210,7 @@ class Ensemble:
         self._fire(SessionEventType.DELETED, path)
 
     def _fire(self, kind: SessionEventType, path: str) -> None:
-        """Tell who watches a node, once each, and who watches its parent's children."""
+        """Fire the watches on a node, once for each session, and those on its parent's children."""
         heard = self._watches.pop((path, False), [])
         if kind == SessionEventType.DELETED:
             heard += [session for session in self._watches.pop((path, True), []) if session not in heard]
@@ -243,11 +243,11 @@ class MemorySession:
 
     @property
     def id(self) -> int:
-        """The number by which the ensemble knows the session."""
+        """The session id."""
         return self._number
 
     def lose(self, loss: Loss, after: int = 0) -> None:
-        """Have the connection break during the next operation, or `after` so many more, and be there again after it."""
+        """Break the connection during the next operation, or after `after` more; it is restored after that operation."""
         self._loss, self._losing_in = loss, after
 
     @property
@@ -256,7 +256,7 @@ class MemorySession:
         return self._loss is not None
 
     def heard(self, event: SessionEvent) -> None:
-        """Take an event, until it is asked for."""
+        """Queue an event for `events`."""
         self._heard.append(event)
 
     def create(self, path: str, data: bytes = b"", *, ephemeral: bool = False, sequential: bool = False) -> tuple[str, Stat]:
@@ -318,13 +318,13 @@ class MemorySession:
             raise refused.reason from None
 
     def _do(self, act: Callable[[], Answer]) -> Answer:
-        """Do an operation, unless the session is over."""
+        """Do an operation, unless the session has ended."""
         if self._ensemble.is_over(self.id):
             raise SessionExpired(f"session {self.id}")
         return self._connected(act)
 
     def _connected(self, act: Callable[[], Answer]) -> Answer:
-        """Do an operation; lose it, or its reply, if that was asked for."""
+        """Do an operation; lose it, or its reply, if `lose` was called for it."""
         lost = self._loss if self._losing_in == 0 else None
         self._losing_in -= 1
         if lost == Loss.REQUEST:

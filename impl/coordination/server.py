@@ -1,6 +1,6 @@
-"""A ZooKeeper server of our own, on loopback, from the jars that PySpark brings; it needs Java 17 and no download.
+"""A ZooKeeper server on loopback, from the jars that PySpark contains; it needs Java 17 and no download.
 
-It ends with the process that started it, killed or not: coordination/guard.py sees to that.
+It ends with the process that started it, even if that process is killed: see coordination/guard.py.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ admin.enableServer=false
 
 GUARD = Path(__file__).with_name("guard.py")
 STOP = 15.0
-"""Seconds that the server and its guard have to end."""
+"""Seconds that the server and its guard may take to end."""
 
 
-class NoServer(Exception):  # noqa: N818 - says what happened
+class NoServer(Exception):  # noqa: N818 - the name is the message
     """No ZooKeeper server could be started here."""
 
 
 class ZooKeeperServer:
-    """A server process; as a context it runs until the context ends. What it holds stays in its folder."""
+    """A server process; as a context manager it runs until the context ends. Its data stays in its folder."""
 
     def __init__(self, folder: Path, port: int = 0, seconds: float = 60.0) -> None:
-        """Start a server that keeps its files in `folder`, on `port` or a free one, and wait until it answers.
+        """Start a server with its files in `folder`, on `port` or a free port, and wait up to `seconds` until it answers.
 
         Raises:
             NoServer: Java or the jars are missing, or it does not answer in time; the message says what to do.
@@ -53,7 +53,7 @@ class ZooKeeperServer:
         guard = [sys.executable, "-I", "-S", str(GUARD)]
         server = ["-Xmx256m", "-cp", f"{_jars()}/*", "org.apache.zookeeper.server.ZooKeeperServerMain", str(configuration)]
         with self._output.open("ab") as output:
-            # in a session of its own, so that Ctrl-C is for the run alone, which then ends it
+            # a process session of its own, so that Ctrl-C reaches the run alone, which then ends the server
             self._process = subprocess.Popen(
                 [*guard, _java(), *server], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output, start_new_session=True
             )
@@ -71,12 +71,12 @@ class ZooKeeperServer:
 
     @property
     def hosts(self) -> str:
-        """Where sessions connect to."""
+        """The address that sessions connect to."""
         return f"127.0.0.1:{self.port}"
 
     @property
     def exit_code(self) -> int | None:
-        """What the server's process has ended with, 128 and the number of a signal if that killed it; None while it runs."""
+        """The exit code of the server's process, 128 plus the signal's number if a signal killed it; None while it runs."""
         return self._process.poll()
 
     def stop(self) -> None:
@@ -95,7 +95,7 @@ class ZooKeeperServer:
         self.stop()
 
     def _answers(self) -> bool:
-        """Whether this server answers that it is well."""
+        """Whether this server answers `imok`."""
         try:
             with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
                 connection.sendall(b"ruok")
@@ -113,12 +113,12 @@ def _free_port() -> int:
 def _java() -> str:
     java = shutil.which("java")
     if java is None:
-        raise NoServer("no java is on the PATH, which a ZooKeeper server needs; on Debian: apt-get install openjdk-17-jre-headless")
+        raise NoServer("ZooKeeper needs java, which is not on the PATH; on Debian: apt-get install openjdk-17-jre-headless")
     return java
 
 
 def _jars() -> Path:
     found = importlib.util.find_spec("pyspark")
     if found is None or not found.submodule_search_locations:
-        raise NoServer("the jars of ZooKeeper come with PySpark, which is missing; pip install pyspark")
+        raise NoServer("ZooKeeper's jars are part of PySpark, which is not installed; pip install pyspark")
     return Path(found.submodule_search_locations[0]) / "jars"

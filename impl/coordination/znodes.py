@@ -1,7 +1,7 @@
 """The znodes of Kafka's control plane: paths and contents, as Kafka's own tools write and read them.
 
-A content is a dataclass with `encode` and `decode`; `decode` takes every version that Kafka has written. JSON is written without
-blanks, keys in Kafka's order. A content that is none raises `Undecodable`, which names the path.
+A content is a dataclass with `encode` and `decode`; `decode` accepts every version that Kafka has written. JSON is written without
+blanks, with keys in Kafka's order. Content that cannot be decoded raises `Undecodable`, which names the path.
 
 Source: Kafka 2.8 ZkData.scala.
 """
@@ -44,18 +44,18 @@ PERSISTENT = (
     ISR_CHANGE_NOTIFICATION,
     LOG_DIR_EVENT_NOTIFICATION,
 )
-"""What a broker makes sure of when it starts, parents first."""
+"""The paths that a broker creates at start-up where they are missing, parents first."""
 
 NOBODY = -1
-"""The leader of a partition that has none."""
+"""The leader in the state of a partition without a leader."""
 SHOWN = 300
-"""How many bytes of a content a message shows."""
+"""The number of bytes of a content that a message shows."""
 LOG_DIR_FAILURE = 1
-"""The only event that a log_dir_event tells of."""
+"""The only event type of a log_dir_event."""
 
 
-class Undecodable(ValueError):  # noqa: N818 - says what is wrong
-    """A znode holds what Kafka never writes there."""
+class Undecodable(ValueError):  # noqa: N818 - the name is the message
+    """A znode holds content that Kafka never writes there."""
 
 
 def broker(number: int) -> str:
@@ -64,11 +64,15 @@ def broker(number: int) -> str:
 
 
 def broker_number(name: str) -> int:
-    """Return the number of a broker whose registration has this name."""
+    """Return the broker id from the name of a registration.
+
+    Raises:
+        Undecodable: the name is not a number.
+    """
     try:
         return _broker(int(name))
     except (TypeError, ValueError):
-        raise Undecodable(f"{BROKER_IDS}/{name} is no broker: its name is no number of one") from None
+        raise Undecodable(f"{BROKER_IDS}/{name} is not a broker registration: the name is not a broker id") from None
 
 
 def topic(name: str) -> str:
@@ -112,13 +116,13 @@ def config_change() -> str:
 
 
 def deletion_of(name: str) -> str:
-    """Return the path of the wish to delete a topic; the node is empty."""
+    """Return the path of the request to delete a topic; the node is empty."""
     return f"{DELETE_TOPICS}/{name}"
 
 
 @dataclass(frozen=True)
 class ControllerRegistration:
-    """/controller: who is the controller, since when (milliseconds since 1970)."""
+    """/controller: the controller's broker id, and the time of its election in milliseconds since 1970."""
 
     broker: int
     timestamp: int
@@ -144,7 +148,7 @@ def decode_controller_epoch(data: bytes) -> int:
     try:
         return _number(int(data.decode()))
     except (TypeError, ValueError):
-        raise Undecodable(f"{CONTROLLER_EPOCH} holds {_shown(data)}, which is no number") from None
+        raise Undecodable(f"{CONTROLLER_EPOCH} holds {_shown(data)}, which is not a number") from None
 
 
 def encode_broker(registration: BrokerRegistration) -> bytes:
@@ -295,7 +299,7 @@ def decode_partitions(path: str, data: bytes) -> tuple[TopicPartition, ...]:
 
 
 def encode_log_dir_event(number: int) -> bytes:
-    """Return the content that tells of a failed log directory of a broker."""
+    """Return the content that reports a failed log directory of a broker."""
     return _json({"version": 1, "broker": number, "event": LOG_DIR_FAILURE})
 
 
@@ -327,45 +331,45 @@ def _json(content: Mapping[str, Any]) -> bytes:
 
 
 def _number(value: Any) -> int:
-    """Return a number as Kafka has them, of 32 bits."""
+    """Return an integer of 32 bits, as Kafka's are."""
     if type(value) is not int or not -(1 << 31) <= value < 1 << 31:
-        raise TypeError(f"{_shown(value)} is no number")
+        raise TypeError(f"{_shown(value)} is not a number")
     return value
 
 
 def _partition(value: Any) -> int:
     if _number(value) < 0:
-        raise ValueError(f"{value} is no number of a partition")
+        raise ValueError(f"{value} is not a partition number")
     return int(value)
 
 
 def _broker(value: Any) -> int:
     if _number(value) < 0:
-        raise ValueError(f"{value} is no number of a broker")
+        raise ValueError(f"{value} is not a broker id")
     return int(value)
 
 
 def _text(value: Any) -> str:
-    """Return a text that can be sent on: half a surrogate pair cannot."""
+    """Return a text that UTF-8 can encode: half a surrogate pair cannot be."""
     if type(value) is not str:
-        raise TypeError(f"{_shown(value)} is no text")
+        raise TypeError(f"{_shown(value)} is not a text")
     value.encode()
     return value
 
 
 def _list(value: Any) -> list[Any]:
     if type(value) is not list:
-        raise TypeError(f"{_shown(value)} is no list")
+        raise TypeError(f"{_shown(value)} is not a list")
     return value
 
 
 def _shown(value: object) -> str:
-    """Return a value as messages show it, however deep and long it is."""
+    """Return a value for a message, shortened, however deep and long it is."""
     return reprlib.repr(value) if not isinstance(value, bytes) else repr(value[:SHOWN]) + ("..." if len(value) > SHOWN else "")
 
 
 class _Content:
-    """The content of a path as JSON, while it is taken apart; what goes wrong is told with the path."""
+    """The JSON content of a path while it is decoded; every error names the path."""
 
     def __init__(self, path: str, data: bytes) -> None:
         self._path = path
@@ -375,13 +379,13 @@ class _Content:
         try:
             content = json.loads(self._data)
         except (ValueError, RecursionError) as error:
-            raise Undecodable(f"{self._path} holds no JSON: {error}") from None
+            raise Undecodable(f"{self._path} does not hold JSON: {error}") from None
         if not isinstance(content, dict):
-            raise Undecodable(f"{self._path} holds {_shown(content)}, which is no object")
+            raise Undecodable(f"{self._path} holds {_shown(content)}, which is not an object")
         return content
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, KeyError):
-            raise Undecodable(f"{self._path} says nothing of {error.args[0]!r}: {_shown(self._data)}") from None
+            raise Undecodable(f"{self._path} has no field {error.args[0]!r}: {_shown(self._data)}") from None
         if isinstance(error, (TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)):
-            raise Undecodable(f"{self._path} holds what is not meant there ({error}): {_shown(self._data)}") from None
+            raise Undecodable(f"{self._path} holds unexpected content ({error}): {_shown(self._data)}") from None

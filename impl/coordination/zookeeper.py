@@ -1,9 +1,9 @@
 """Sessions with real ZooKeeper servers, through kazoo.
 
-What kazoo does otherwise is closed here. After a session has expired kazoo opens another, and what was asked under the old one
-would be done under the new one: here submitting and expiring exclude each other, so nothing is sent by a session that is over.
-Kazoo forgets its watches with a connection and calls them with an event of no type: here that is one `DISCONNECTED`.
-Kazoo tries to reach servers that are gone for ever: here all sessions of a service share one `Silence`, which says when to give up.
+kazoo differs from the interface in three ways, which this module hides. After a session has expired, kazoo opens another and would
+execute pending requests under it: here submitting and expiring exclude each other, so a session that is over sends nothing.
+kazoo drops its watches with a connection and calls each with an event without a type: here that is one `DISCONNECTED`.
+kazoo tries for ever to reach servers that have ended: here all sessions of a service share one `Silence`, which limits the wait.
 """
 
 from __future__ import annotations
@@ -61,38 +61,38 @@ KINDS = {
 
 
 LOOK = 0.1
-"""Seconds after which who waits for an answer looks whether it is still waited for."""
+"""Seconds between two checks, while waiting for an answer, whether the wait was abandoned."""
 
 
 STRANGE = 1.0
-"""Seconds without an answer after which it is strange that there is none."""
+"""Seconds without an answer after which the wait is reported."""
 
 
 class Silence:
-    """Since when servers owe an answer, to whoever asks or has lost a connection, and have answered nobody."""
+    """The time during which some caller waits for the servers, or has lost its connection, and they have answered no caller."""
 
     def __init__(self) -> None:
         self.since: float | None = None
         self.abandoned = False
-        """Whether nobody waits for answers any more."""
+        """Whether waiting was abandoned."""
 
     def begins(self) -> None:
-        """Somebody waits for the servers; who waited before did so longer."""
+        """Note that a caller waits for the servers; an earlier beginning stays."""
         if self.since is None:
             self.since = time.monotonic()
 
     def ends(self) -> None:
-        """The servers have answered somebody."""
+        """Note that the servers have answered."""
         self.since = None
 
     @property
     def seconds(self) -> float:
-        """How long it has lasted."""
+        """Return how long the silence has lasted, 0 if there is none."""
         since = self.since
         return 0.0 if since is None else time.monotonic() - since
 
     def wait(self, done: Callable[[float], object], patience: float) -> bool:
-        """Wait so many seconds at the most, or until all is abandoned; return whether it is `done`, which waits some seconds."""
+        """Wait up to `patience` seconds, or until waiting is abandoned, for `done`, which waits for the seconds it is given."""
         self.begins()
         deadline = time.monotonic() + patience
         while not self.abandoned and (left := deadline - time.monotonic()) > 0:
@@ -105,7 +105,7 @@ class KazooSession:
     """A session with real servers; the interface is `Session`. Opening it waits until the servers answer."""
 
     def __init__(self, hosts: str, timeout: float = 6.0, patience: float = 30.0, silence: Silence | None = None) -> None:
-        """`hosts` is HOST:PORT,...; `timeout` is the session's, `patience` how long a reply is waited for, both in seconds.
+        """`hosts` is HOST:PORT,...; `timeout` is the session's, `patience` the longest wait for a reply, both in seconds.
 
         Raises:
             ConnectionLost: no server answers within the patience.
@@ -129,12 +129,12 @@ class KazooSession:
 
     @property
     def id(self) -> int:
-        """The number by which the servers know the session."""
+        """The session id."""
         return self._id
 
     @property
     def credentials(self) -> tuple[int, bytes]:
-        """Number and password, with which another client can take the session over."""
+        """The session id and password, with which another client can take the session over."""
         return self._id, self._password
 
     def create(self, path: str, data: bytes = b"", *, ephemeral: bool = False, sequential: bool = False) -> tuple[str, Stat]:
@@ -208,11 +208,11 @@ class KazooSession:
         self._client.remove_listener(self._state_changed)
         with self._lock:
             self._end()
-        if self._ending is not None and not self._silence.abandoned:  # where nobody answers, taking leave takes long
+        if self._ending is not None and not self._silence.abandoned:  # where no server answers, closing takes long
             self._ending.join()
 
     def _end(self) -> None:
-        """Do nothing any more, and stop the client beside, once: its own thread cannot."""
+        """End the session, once, and stop the client in another thread: the client's own thread cannot."""
         if not self._over:
             self._over = True
             self._ending = _end_beside(self._client)
@@ -233,7 +233,7 @@ class KazooSession:
             raise _error(error) from None
 
     def _fired(self, event: WatchedEvent) -> None:
-        """Take the event of a watch; kazoo's own thread calls this, twice with one deletion that both kinds of watch wait for."""
+        """Queue the event of a watch. kazoo's thread calls this, twice for a deletion on which both kinds of watch are set."""
         if event.type in KINDS:
             with self._lock:
                 twice, self._last = event is self._last, event
@@ -241,7 +241,7 @@ class KazooSession:
                     self._heard.append(SessionEvent(KINDS[event.type], event.path))
 
     def _state_changed(self, state: str) -> None:
-        """Take a change of the connection; kazoo calls this before it connects again, and before it fails what waits."""
+        """Handle a change of the connection; kazoo calls this before it reconnects and before it fails pending requests."""
         with self._lock:
             if state == KazooState.SUSPENDED:
                 self._heard.append(SessionEvent(SessionEventType.DISCONNECTED))
@@ -250,16 +250,16 @@ class KazooSession:
             self._silence.ends()
             if state == KazooState.LOST and not self._over:
                 self._heard.append(SessionEvent(SessionEventType.EXPIRED))
-                self._end()  # and with it the session that kazoo would open next
+                self._end()  # and with it the client, which would open another session
 
 
 class Servers:
-    """Real servers; the interface is `Service`. As a context it closes every session that it has opened."""
+    """Real servers; the interface is `Service`. As a context manager it closes every session that it has opened."""
 
     def __init__(
         self, hosts: str, timeout: float = 6.0, patience: float = 30.0, ended: Callable[[], int | None] = lambda: None
     ) -> None:
-        """See `KazooSession`; `ended` returns what the only server's process has ended with, None as far as is known it runs."""
+        """See `KazooSession`; `ended` returns the exit code of the only server's process, None while it runs or is not known."""
         self._hosts = hosts
         self._timeout = timeout
         self._patience = patience
@@ -274,11 +274,11 @@ class Servers:
         return session
 
     def lost(self) -> str:
-        """See `Service.lost`: the server's process has ended, or nobody was answered for session timeout and patience in all."""
+        """See `Service.lost`: the server's process has ended, or no caller was answered for session timeout plus patience."""
         if (code := self._ended()) is not None:
             return f"the ZooKeeper server's process has ended with {code}"
         if self._silence.seconds > self._timeout + self._patience:
-            return f"no ZooKeeper at {self._hosts} has answered anybody for {self._timeout + self._patience:g} s"
+            return f"no ZooKeeper at {self._hosts} has answered for {self._timeout + self._patience:g} s"
         return ""
 
     def is_silent(self) -> bool:
@@ -290,10 +290,10 @@ class Servers:
         self._silence.abandoned = True
 
     def expire(self, session: Session) -> None:
-        """Take the session over from elsewhere and end it, as its timeout would; wait until its owner has heard of it.
+        """Expire a session: another client takes it over and closes it; wait until its owner has noticed.
 
         Raises:
-            ConnectionLost: no server answers, or the owner has not heard of it, within the patience.
+            ConnectionLost: no server answers, or the owner does not notice, within the patience.
         """
         expired, silence = self._opened[session.id], self._silence
         if silence.abandoned:
@@ -312,7 +312,7 @@ class Servers:
             return expired.is_over
 
         if not silence.wait(heard, self._patience):
-            raise ConnectionLost(f"session {session.id:#x} has not heard of its end within {self._patience:g} s")
+            raise ConnectionLost(f"session {session.id:#x} has not noticed its expiry within {self._patience:g} s")
         silence.ends()
 
     def close(self) -> None:
@@ -328,7 +328,7 @@ class Servers:
 
 
 def _end_beside(client: KazooClient) -> threading.Thread:
-    """End a client in a thread of its own: its own cannot, and where it reaches nobody that takes as long as its timeouts."""
+    """Stop a client in another thread: its own thread cannot, and without an answer stopping lasts as long as its timeouts."""
 
     def end() -> None:
         client.stop()
@@ -344,5 +344,5 @@ def _stat(stat: ZnodeStat) -> Stat:
 
 
 def _error(error: Exception) -> CoordinationError:
-    """Return the error of the interface for one of kazoo's."""
+    """Return the interface's error for an error of kazoo."""
     return next((ours(str(error)) for theirs, ours in ERRORS.items() if isinstance(error, theirs)), CoordinationError(repr(error)))

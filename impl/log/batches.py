@@ -1,7 +1,7 @@
-"""Record batches in Kafka's format v2, in all eras: built and taken apart by aiokafka, stamped and looked at here.
+"""Record batches in Kafka's format v2, in all eras: aiokafka encodes and decodes records, this module reads and stamps headers.
 
-A producer's batch counts its offsets from 0 and has no leader epoch. The leader stamps both into the header, which the checksum
-leaves out; whoever stores the batch later keeps its bytes.
+A producer's batch has offsets from 0 and no leader epoch. The leader stamps both into the header, in fields that the checksum does
+not cover; followers store the batch byte for byte.
 
 Source: Kafka 2.8 DefaultRecordBatch.java.
 """
@@ -18,14 +18,14 @@ HEADER = struct.Struct(">qiibIhiqqqhii")
 """Base offset, length, leader epoch, magic, checksum, attributes, last offset delta, first and largest timestamp, producer id and
 epoch, base sequence, number of records."""
 BEFORE_LENGTH_COUNTS = 12
-"""Bytes of a batch that its length leaves out."""
+"""The bytes of a batch before the part that its length field counts."""
 MAGIC = 2
 LARGEST = 2**31 - 1
 NO_PRODUCER = -1
 
 
-class Corrupt(ValueError):  # noqa: N818 - says what is wrong
-    """Bytes that should be record batches are none."""
+class Corrupt(ValueError):  # noqa: N818 - the name is the message
+    """Bytes are not record batches."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class LogRecord:
 
 @dataclass(frozen=True)
 class Batch:
-    """What the header of a batch says: offsets of its first and last record, leader epoch, largest timestamp, size in bytes."""
+    """The header of a batch: offsets of its first and last record, leader epoch, largest timestamp, size in bytes."""
 
     base: int
     last: int
@@ -53,7 +53,7 @@ def build(records: Iterable[tuple[int, bytes | None, bytes | None]]) -> bytearra
     """Return a producer's batch of (timestamp, key, value).
 
     Raises:
-        ValueError: there is no record.
+        ValueError: there are no records.
     """
     builder = DefaultRecordBatchBuilder(MAGIC, 0, 0, NO_PRODUCER, NO_PRODUCER, NO_PRODUCER, LARGEST)
     count = 0
@@ -66,13 +66,13 @@ def build(records: Iterable[tuple[int, bytes | None, bytes | None]]) -> bytearra
 
 
 def stamp(batch: bytearray, base: int, epoch: int) -> None:
-    """Give a batch its first offset and the leader epoch it is appended in."""
+    """Write the first offset and the leader epoch into a batch's header."""
     struct.pack_into(">q", batch, 0, base)
     struct.pack_into(">i", batch, BEFORE_LENGTH_COUNTS, epoch)
 
 
 def look(header: bytes) -> Batch | None:
-    """Return what the header of a batch says, None if there is none; the checksum is not looked at."""
+    """Return the header of a batch, None if the bytes are not one; the checksum is not checked."""
     if len(header) < HEADER.size:
         return None
     base, length, epoch, magic, _, _, delta, _, timestamp, *_ = HEADER.unpack_from(header)
@@ -82,30 +82,30 @@ def look(header: bytes) -> Batch | None:
 
 
 def is_sound(batch: bytes) -> bool:
-    """Whether the checksum of a whole batch holds."""
+    """Whether the checksum of a complete batch is right."""
     return bool(DefaultRecordBatch(batch).validate_crc())
 
 
 def split(data: bytes) -> Iterator[tuple[Batch, bytes]]:
-    """Yield each batch of some bytes, with its header taken apart.
+    """Yield each batch of some bytes with its decoded header.
 
     Raises:
-        Corrupt: there is something that is no whole and sound batch.
+        Corrupt: a part is not a complete, valid batch.
     """
     position = 0
     while position < len(data):
         batch = look(data[position : position + HEADER.size])
         if batch is None or position + batch.size > len(data) or not is_sound(data[position : position + batch.size]):
-            raise Corrupt(f"no whole and sound record batch at byte {position} of {len(data)}")
+            raise Corrupt(f"no complete, valid record batch at byte {position} of {len(data)}")
         yield batch, data[position : position + batch.size]
         position += batch.size
 
 
 def records(data: bytes, start: int = 0) -> Iterator[LogRecord]:
-    """Yield the records of some batches from an offset on.
+    """Yield the records of batches from an offset on.
 
     Raises:
-        Corrupt: as of `split`.
+        Corrupt: see `split`.
     """
     for _, batch in split(data):
         for record in DefaultRecordBatch(batch):

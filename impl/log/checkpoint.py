@@ -1,6 +1,6 @@
-"""Kafka's checkpoint files: a version, a count, and one entry a line; written whole, or not at all.
+"""Kafka's checkpoint files: a version, a count, and one entry a line; replaced atomically.
 
-`replication-offset-checkpoint` (high watermarks) and `recovery-point-offset-checkpoint` stand in the data folder, one
+`replication-offset-checkpoint` (high watermarks) and `recovery-point-offset-checkpoint` are in the data folder, one
 `leader-epoch-checkpoint` in each partition's.
 
 Source: Kafka 2.8 CheckpointFile.scala, OffsetCheckpointFile.scala, LeaderEpochCheckpointFile.scala.
@@ -21,11 +21,11 @@ LEADER_EPOCHS = "leader-epoch-checkpoint"
 
 
 class CheckpointError(OSError):
-    """A checkpoint file is not what Kafka writes; Kafka takes the folder for failed."""
+    """A checkpoint file does not have Kafka's format; Kafka treats the folder as failed."""
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names in a folder outlive a loss of power."""
+    """Flush a folder's entries, so that they survive a power loss."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -34,7 +34,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_lines(path: Path, lines: Sequence[str]) -> None:
-    """Write a checkpoint so that a crash leaves the old one or the new one, whole."""
+    """Write a checkpoint; a crash leaves either the old one or the new one, complete."""
     text = "".join(f"{line}\n" for line in (VERSION, str(len(lines)), *lines))
     temporary = path.with_name(f"{path.name}.tmp")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
@@ -50,10 +50,10 @@ def write_lines(path: Path, lines: Sequence[str]) -> None:
 
 
 def read_lines(path: Path) -> list[str]:
-    """Return the entries of a checkpoint; none if the file is empty or is not there.
+    """Return the entries of a checkpoint; none if the file is empty or missing.
 
     Raises:
-        CheckpointError: another version, or another number of entries than it says.
+        CheckpointError: the version is another, or the count is wrong.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -66,12 +66,12 @@ def read_lines(path: Path) -> list[str]:
     if lines[0] != VERSION:
         raise CheckpointError(f"{path}: version {lines[0]!r} is not {VERSION}")
     if len(lines) < 2 or not lines[1].isdecimal() or int(lines[1]) != len(lines) - 2:
-        raise CheckpointError(f"{path}: {len(lines) - 2} entries, where {lines[1:2]} are told")
+        raise CheckpointError(f"{path}: {len(lines) - 2} entries, but the count is {lines[1:2]}")
     return lines[2:]
 
 
 def write_offsets(path: Path, offsets: Mapping[TopicPartition, int]) -> None:
-    """Write an offset for each partition."""
+    """Write the offset of each partition."""
     write_lines(path, [f"{partition.topic} {partition.partition} {offset}" for partition, offset in sorted(offsets.items())])
 
 
@@ -79,7 +79,7 @@ def read_offsets(path: Path) -> dict[TopicPartition, int]:
     """Return the offset of each partition.
 
     Raises:
-        CheckpointError: as of `read_lines`, or an entry that is none.
+        CheckpointError: see `read_lines`; or an entry is malformed.
     """
     offsets: dict[TopicPartition, int] = {}
     for line in read_lines(path):
@@ -88,7 +88,7 @@ def read_offsets(path: Path) -> dict[TopicPartition, int]:
             topic, partition, offset = words
             offsets[TopicPartition(topic, int(partition))] = int(offset)
         except ValueError:
-            raise CheckpointError(f"{path}: {line!r} is no topic, partition and offset") from None
+            raise CheckpointError(f"{path}: {line!r} is not a topic, a partition and an offset") from None
     return offsets
 
 
@@ -101,7 +101,7 @@ def read_epochs(path: Path) -> list[tuple[int, int]]:
     """Return the (epoch, start offset) entries.
 
     Raises:
-        CheckpointError: as of `read_lines`, or an entry that is none.
+        CheckpointError: see `read_lines`; or an entry is malformed.
     """
     return decode_epochs(read_lines(path), path)
 
@@ -110,13 +110,13 @@ def decode_epochs(lines: Iterable[str], path: Path | str = LEADER_EPOCHS) -> lis
     """Return the (epoch, start offset) entries of some lines.
 
     Raises:
-        CheckpointError: an entry that is none.
+        CheckpointError: an entry is malformed.
     """
     entries = []
     for line in lines:
         try:
             epoch, start = map(int, line.split())
         except ValueError:
-            raise CheckpointError(f"{path}: {line!r} is no epoch and offset") from None
+            raise CheckpointError(f"{path}: {line!r} is not an epoch and an offset") from None
         entries.append((epoch, start))
     return entries

@@ -1,4 +1,4 @@
-"""Where each leader epoch begins in a log: what followers ask for, and leaders answer, when they compare logs.
+"""The start offset of each leader epoch in a log, by which followers and leaders compare their logs.
 
 Source: Kafka 2.8 LeaderEpochFileCache.scala.
 """
@@ -12,7 +12,7 @@ UNDEFINED = -1
 
 
 class LeaderEpochs:
-    """Entries (epoch, start offset), both increasing; `save` is given all of them whenever they change."""
+    """Entries (epoch, start offset), both increasing; `save` receives all entries whenever they change."""
 
     def __init__(self, entries: Sequence[tuple[int, int]], save: Callable[[Sequence[tuple[int, int]]], object]) -> None:
         self._entries = list(entries)
@@ -33,7 +33,7 @@ class LeaderEpochs:
         return next((epoch for epoch, start in reversed(self._entries) if start <= offset), UNDEFINED)
 
     def assign(self, epoch: int, start: int) -> None:
-        """Note that an epoch begins at an offset; entries that contradict it go. Nothing changes if it is the newest already."""
+        """Add an epoch with its start offset, and remove contradicting entries; the newest epoch, added again, changes nothing."""
         if self._entries and self._entries[-1][0] == epoch and start >= self._entries[-1][1]:
             return
         while self._entries and (self._entries[-1][0] >= epoch or self._entries[-1][1] >= start):
@@ -42,7 +42,7 @@ class LeaderEpochs:
         self._save(self._entries)
 
     def end_offset_for(self, epoch: int, log_end: int) -> tuple[int, int]:
-        """Return the largest epoch that is not newer than the one asked for, and where it ends; UNDEFINED twice if unknown.
+        """Return the largest epoch not above `epoch`, and its end offset; UNDEFINED twice if there is none.
 
         The newest epoch ends at `log_end`; an older one where the next larger one begins.
         """
@@ -57,21 +57,21 @@ class LeaderEpochs:
         return (smaller[-1] if smaller else epoch), larger[0]
 
     def truncate_from_end(self, end: int) -> None:
-        """Forget epochs that begin at or after a new end of the log."""
+        """Remove epochs that begin at or after the log's new end."""
         self._keep([entry for entry in self._entries if entry[1] < end])
 
     def truncate_from_start(self, start: int) -> None:
-        """Forget epochs that end before a new start of the log; the one that goes on there begins there."""
+        """Remove epochs that end before the log's new start; the epoch at that offset now begins there."""
         before = [entry for entry in self._entries if entry[1] <= start]
         after = [entry for entry in self._entries if entry[1] > start]
         self._keep([*([(before[-1][0], start)] if before else []), *after])
 
     def clear(self) -> None:
-        """Forget all epochs."""
+        """Remove all epochs."""
         self._keep([])
 
     def replace(self, entries: Sequence[tuple[int, int]]) -> None:
-        """Take these entries for all there are."""
+        """Replace all entries."""
         self._keep(list(entries))
 
     def _keep(self, entries: list[tuple[int, int]]) -> None:

@@ -1,7 +1,7 @@
-"""The log of one partition: a folder of segments, of which the last is written, and a checkpoint of leader epochs.
+"""The log of one partition: a folder of segments, the last of which is written, and a checkpoint of leader epochs.
 
-A crash of the process loses nothing that was appended. A loss of power may lose what was not flushed; a segment is flushed when the
-next one begins. What the end of a log then holds is found out when it is opened: everything from the first torn batch on is cut.
+A crash of the process loses nothing that was appended. A power loss may lose what was not flushed; a segment is flushed when the
+next one begins. Opening a log checks its end, and cuts everything from the first torn batch on.
 
 Source: Kafka 2.8 Log.scala.
 """
@@ -25,7 +25,7 @@ class OffsetOutOfRange(LookupError):  # noqa: N818 - Kafka's name
 
 @dataclass(frozen=True)
 class LogConfig:
-    """When a new segment begins, and how dense the indexes are; Kafka's names and defaults. Sizes in bytes, `segment_ms` in ms."""
+    """Limits of a segment and density of indexes; Kafka's names and defaults. Sizes in bytes, `segment_ms` in milliseconds."""
 
     segment_bytes: int = 1 << 30
     segment_ms: int = 7 * 24 * 3600 * 1000
@@ -34,15 +34,15 @@ class LogConfig:
 
 
 class PartitionLog:
-    """A log that is open. One writer; readers see what was appended at once."""
+    """An open log. It has one writer; readers see appended records at once."""
 
     def __init__(self, folder: Path, config: LogConfig | None = None, recovery_point: int = 0) -> None:
-        """Open the log in a folder, or create it; what a crash left torn is cut, and all later segments with it.
+        """Open the log in a folder, or create it; a torn batch is cut, and all later segments with it.
 
-        What lies before the `recovery_point` is known to be flushed: such segments are read no further than their indexes.
+        Records before the `recovery_point` are known to be flushed: of such segments only the indexes are read.
 
         Raises:
-            CheckpointError: the leader epochs cannot be read.
+            CheckpointError: the checkpoint of leader epochs is unreadable.
         """
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
@@ -51,7 +51,7 @@ class PartitionLog:
         self._epochs = LeaderEpochs(checkpoint.read_epochs(path), lambda entries: checkpoint.write_epochs(path, entries))
         self._segments: list[Segment] = []
         self.cut_bytes = 0
-        """How much of the end was cut when the log was opened."""
+        """The number of bytes cut when the log was opened."""
         try:
             self._open_segments(recovery_point)
             self._epochs.truncate_from_end(self.end_offset)
@@ -81,25 +81,25 @@ class PartitionLog:
             torn = cut > 0
             self._segments.append(segment)
         if not self._segments:
-            checkpoint.sync_folder(self.folder.parent)  # a new folder is a name that would be lost with the power
+            checkpoint.sync_folder(self.folder.parent)  # a power loss would lose the name of a new folder
             self._begin_segment(0)
 
     def _note_found(self, batch: Batch) -> None:
-        """Believe the log where the checkpoint has another epoch, or none, for a batch.
+        """Correct the checkpoint where it has another epoch, or none, for a batch.
 
-        A loss of power may bring back what was truncated after the last flush; under the epoch of what took its place it would
-        pass for that for ever.
+        A power loss may bring back batches truncated after the last flush. Under the epoch of the records that replaced them, no
+        comparison of epochs would ever find them.
         """
         if self._epochs.epoch_at(batch.base) != batch.epoch:
             self._epochs.truncate_from_end(batch.base)
         if self._epochs.epoch_at(batch.base) != batch.epoch:
             self._epochs.assign(batch.epoch, batch.base)
 
-    # What there is
+    # Inspection
 
     @property
     def start_offset(self) -> int:
-        """The offset of the first record that is kept."""
+        """The offset of the first record."""
         return self._segments[0].base
 
     @property
@@ -109,7 +109,7 @@ class PartitionLog:
 
     @property
     def recovery_point(self) -> int:
-        """Up to which offset everything outlives a loss of power."""
+        """The offset up to which everything is flushed, so survives a power loss."""
         return self._flushed
 
     @property
@@ -128,25 +128,25 @@ class PartitionLog:
         return self._epochs.entries
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """Return the largest epoch up to this one, and where it ends in this log; -1 twice if that is unknown."""
+        """Return the largest epoch not above this one, and its end offset in this log; -1 twice if there is none."""
         return self._epochs.end_offset_for(epoch, self.end_offset)
 
     # Writing
 
     def assign_epoch(self, epoch: int) -> None:
-        """Note that a leader epoch begins at the end of the log: its leader starts here."""
+        """Record that a leader epoch begins at the end of the log: its leader starts here."""
         self._epochs.assign(epoch, self.end_offset)
 
     def put_epochs(self, entries: Sequence[tuple[int, int]]) -> None:
-        """Take these leader epochs, with their start offsets, for those of the log: as they are known from elsewhere."""
+        """Replace the leader epochs and their start offsets, for states read from elsewhere."""
         self._epochs.replace(entries)
 
     def append_as_leader(self, data: bytes, epoch: int) -> tuple[int, int]:
         """Append a producer's batches under a leader epoch; return the offsets of the first and the last record.
 
         Raises:
-            Corrupt: they are no whole and sound batches; nothing is appended.
-            ValueError: there is none.
+            Corrupt: they are not complete, valid batches; nothing is appended.
+            ValueError: there are none.
         """
         first = offset = self.end_offset
         stamped = []
@@ -157,22 +157,22 @@ class PartitionLog:
             stamped.append((Batch(offset, last, epoch, batch.timestamp, batch.size), bytes(copy)))
             offset = last + 1
         if not stamped:
-            raise ValueError("there is no batch to append")
+            raise ValueError("no batches to append")
         self._append(stamped)
         return first, offset - 1
 
     def append_as_follower(self, data: bytes) -> None:
-        """Append batches as their leader has stored them.
+        """Append batches byte for byte as their leader has stored them.
 
         Raises:
-            Corrupt: they are no whole and sound batches; nothing is appended.
-            ValueError: they do not go on where the log ends.
+            Corrupt: they are not complete, valid batches; nothing is appended.
+            ValueError: they do not continue the log.
         """
         offset = self.end_offset
         fetched = list(batches.split(data))
         for batch, _ in fetched:
             if batch.base != offset:
-                raise ValueError(f"{self.folder.name} ends at {offset}, and was sent a batch from {batch.base}")
+                raise ValueError(f"{self.folder.name} ends at {offset}, and the batch begins at {batch.base}")
             offset = batch.last + 1
         self._append(fetched)
 
@@ -184,7 +184,7 @@ class PartitionLog:
             self._segments[-1].append(data, batch)
 
     def _is_full(self, batch: Batch) -> bool:
-        """Whether a batch must begin a new segment: size, age, index or relative offset would pass their limits."""
+        """Whether a batch must begin a new segment: size, age, index or relative offset would exceed its limit."""
         active, config = self._segments[-1], self.config
         if active.size == 0:
             return False
@@ -208,10 +208,10 @@ class PartitionLog:
         checkpoint.sync_folder(self.folder)
 
     def truncate_to(self, offset: int) -> None:
-        """Cut the end so that nothing from the offset on is left; a batch that holds it goes as a whole.
+        """Truncate so that no record from the offset on remains; a batch that contains it is removed whole.
 
-        Newest segments go first, so that whatever a crash leaves is a beginning of the log. An epoch that this replica has begun
-        as a leader, and in which it has written nothing, goes even where nothing is to cut: it would be asked about for ever.
+        Newest segments are deleted first, so that a crash leaves a prefix of the log. An epoch that this replica began as a leader
+        without writing a record is removed even if no record is: otherwise the follower would ask about it for ever.
         """
         if offset >= self.end_offset:
             self._epochs.truncate_from_end(self.end_offset)
@@ -226,7 +226,7 @@ class PartitionLog:
         self._epochs.truncate_from_end(self.end_offset)
 
     def truncate_fully(self, start: int) -> None:
-        """Delete everything, and let the next record have this offset."""
+        """Delete everything; the next record has this offset."""
         while self._segments:
             self._segments.pop().delete()
         self._begin_segment(start)
@@ -234,28 +234,28 @@ class PartitionLog:
         self._epochs.clear()
 
     def flush(self) -> None:
-        """Have everything that was appended outlive a loss of power."""
+        """Flush everything appended, so that it survives a power loss."""
         for segment in self._segments[self._place_of(self._flushed) :]:
             segment.flush()
         self._flushed = self.end_offset
 
     def close(self) -> None:
-        """Flush and close the files; opened again with its recovery point, the log is not searched for torn batches."""
+        """Flush and close the files; opened again with this recovery point, the log is not searched for torn batches."""
         self._segments[-1].end_writing()
         self.flush()
         self.crash()
 
     def crash(self) -> None:
-        """Close the files as the end of the process does: nothing is flushed, nothing is brought up to date."""
+        """Close the files as a crash does: nothing is flushed, and time indexes are not completed."""
         for segment in self._segments:
             segment.close()
 
     # Reading
 
     def read(self, offset: int, max_bytes: int, end: int | None = None) -> bytes:
-        """Return whole batches, the first with the record of that offset, up to a size, but one batch at least.
+        """Return whole batches from the one with this offset on, up to `max_bytes`, but at least one batch.
 
-        Only batches that lie below `end` altogether are returned: the high watermark for consumers. The first may begin before the
+        Only batches that lie entirely below `end`, the high watermark for consumers, are returned. The first may begin before the
         offset.
 
         Raises:
@@ -281,11 +281,11 @@ class PartitionLog:
         return self._place_of(offset) == self._place_of(other)
 
     def _place_of(self, offset: int) -> int:
-        """Return which segment holds an offset, or would."""
+        """Return the index of the segment that contains an offset, or would."""
         return max(0, bisect_right(self.segment_bases, offset) - 1)
 
     def records(self, start: int | None = None, end: int | None = None) -> Iterator[LogRecord]:
-        """Yield the records from one offset up to another, by default all."""
+        """Yield the records from `start` up to `end` without it, by default all."""
         offset = self.start_offset if start is None else start
         while data := self.read(offset, 1 << 20):
             for record in batches.records(data, offset):

@@ -1,6 +1,6 @@
-"""The logs of one broker in one data folder, with the two checkpoints that stand beside them.
+"""The logs of one broker in one data folder, with its two checkpoints.
 
-Knows no role and no leader. What is not on disk is gone with the process.
+Roles and leaders are the subject of impl/broker. What is not on disk is lost with the process.
 
 Source: Kafka 2.8 LogManager.scala, ReplicaManager.scala:1802-1838 (checkpointHighWatermarks).
 """
@@ -16,13 +16,13 @@ from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 
 class LogManager:
-    """A data folder: a log for each partition that was opened since the start."""
+    """A data folder: a log for each partition opened since the start."""
 
     def __init__(self, folder: Path, config: LogConfig | None = None) -> None:
-        """Read the checkpoints; recovery points are true as long as nothing is written, and are removed.
+        """Read the checkpoints, and delete that of recovery points, which is valid only until something is written.
 
         Raises:
-            CheckpointError: a checkpoint of the folder cannot be read.
+            CheckpointError: a checkpoint in the folder is unreadable.
         """
         self.logs: dict[TopicPartition, PartitionLog] = {}
         self._folder = folder
@@ -35,10 +35,10 @@ class LogManager:
         checkpoint.sync_folder(folder)
 
     def open(self, partition: TopicPartition) -> tuple[PartitionLog, int]:
-        """Open or create a partition's log; return it with its high watermark: the checkpoint's, or 0, within the log.
+        """Open or create a partition's log; return it with its high watermark: that of the checkpoint, or 0, within the log.
 
         Raises:
-            OSError: the folder, or a file in it, fails; CheckpointError if the leader epochs cannot be read.
+            OSError: access to the folder fails; CheckpointError if the checkpoint of leader epochs is unreadable.
         """
         log = PartitionLog(self._folder / str(partition), self._config, self._recovery_points.get(partition, 0))
         self._recovery_points.pop(partition, None)
@@ -47,16 +47,16 @@ class LogManager:
         return log, max(log.start_offset, min(known, log.end_offset))
 
     def abandon(self, partition: TopicPartition) -> None:
-        """Close a log that has failed, whatever state its files are in."""
+        """Close a failed log, whatever the state of its files."""
         log = self.logs.pop(partition, None)
         if log is not None:
             log.crash()
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, int]) -> None:
-        """Write replication-offset-checkpoint if it says otherwise; partitions that were not opened since the start keep theirs.
+        """Write replication-offset-checkpoint if it changes; partitions not opened since the start keep their entries.
 
         Raises:
-            OSError: the folder fails.
+            OSError: access to the folder fails.
         """
         changed = {**self._high_watermarks, **high_watermarks}
         if changed != self._high_watermarks:
@@ -64,7 +64,7 @@ class LogManager:
             self._high_watermarks = changed
 
     def close(self) -> None:
-        """Close as a broker that shuts down: the next start trusts the logs up to here."""
+        """Close cleanly: the next start need not recover the logs."""
         points = dict(self._recovery_points)
         for partition, log in self.logs.items():
             log.close()
@@ -72,6 +72,6 @@ class LogManager:
         checkpoint.write_offsets(self._folder / checkpoint.RECOVERY_POINTS, points)
 
     def crash(self) -> None:
-        """Close the files as the end of the process does."""
+        """Close the files without a flush, as a crash does."""
         for log in self.logs.values():
             log.crash()

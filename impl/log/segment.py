@@ -1,9 +1,9 @@
-"""One segment of a log: batches in `.log`, and where to look for them in `.index` and `.timeindex`.
+"""One segment of a log: batches in `.log`, and their positions in `.index` and `.timeindex`.
 
 All three are named by the segment's base offset in twenty digits. The index has an entry for some batches only, one every few
 thousand bytes: (offset - base, position), four bytes each; the time index (largest timestamp so far, offset - base), of eight and
 four bytes.
-Indexes are hints that a scan can make again; the log is the truth, up to the first byte that is no sound batch.
+Indexes can be rebuilt by a scan; the log is authoritative, up to the first byte that is not part of a valid batch.
 
 Source: Kafka 2.8 LogSegment.scala, OffsetIndex.scala, TimeIndex.scala.
 """
@@ -25,10 +25,10 @@ NO_TIMESTAMP = -1
 
 
 class Segment:
-    """A segment on disk; `next_offset` is one past its last record."""
+    """A segment on disk; `next_offset` is the offset after its last record."""
 
     def __init__(self, folder: Path, base: int, index_interval: int) -> None:
-        """Open the files of a base offset, or create them; `open_existing` or `recover` must follow where they existed."""
+        """Open the files of a base offset, or create them; if they existed, `open_existing` or `recover` must follow."""
         self.base = base
         self.next_offset = base
         self.size = 0
@@ -49,7 +49,7 @@ class Segment:
     # Opening
 
     def open_existing(self, noted: Callable[[Batch], object]) -> int:
-        """Trust the indexes as far as they make sense, and scan what they do not reach; see `recover`."""
+        """Use the indexes as far as they are consistent, and scan the rest; see `recover`."""
         size = os.fstat(self._log).st_size
         index = _entries(self._index, INDEX_ENTRY)
         times = _entries(self._time_index, TIME_ENTRY)
@@ -74,9 +74,9 @@ class Segment:
         return self._scan(noted, index_again=False)
 
     def recover(self, noted: Callable[[Batch], object]) -> int:
-        """Read everything, cut the file where the first batch is that is not whole and sound, and make the indexes again.
+        """Read everything, cut the file at the first batch that is not complete and valid, and rebuild the indexes.
 
-        `noted` is called with each batch that stays; returns how many bytes were cut.
+        `noted` is called with each batch that stays. Returns the number of bytes cut.
         """
         self.next_offset, self.size, self._since_entry = self.base, 0, 0
         self._max_timestamp, self._max_timestamp_offset = NO_TIMESTAMP, self.base
@@ -86,7 +86,7 @@ class Segment:
         return self._scan(noted, index_again=True)
 
     def _scan(self, noted: Callable[[Batch], object], *, index_again: bool) -> int:
-        """Go through the batches from `size` on, up to the first that is none; cut there."""
+        """Scan the batches from `size` on, and cut at the first invalid one."""
         end = os.fstat(self._log).st_size
         while True:
             batch = self._batch_at(self.size, end)
@@ -101,7 +101,7 @@ class Segment:
     # Writing
 
     def append(self, data: bytes, batch: Batch) -> None:
-        """Write one batch at the end; if that fails half-way, the file is as before."""
+        """Write one batch at the end; if that fails half-way, the file is restored."""
         try:
             written = os.write(self._log, data)
             while written < len(data):
@@ -112,7 +112,7 @@ class Segment:
         self._count(batch, index=True)
 
     def _count(self, batch: Batch, *, index: bool) -> None:
-        """Take a batch that stands at the end of the file into account."""
+        """Update offsets, size and indexes for a batch at the end of the file."""
         if self.first_timestamp == NO_TIMESTAMP:
             self.first_timestamp = batch.timestamp
         if batch.timestamp > self._max_timestamp:
@@ -128,14 +128,14 @@ class Segment:
         self.next_offset = batch.last + 1
 
     def _note_time(self) -> None:
-        """Write an entry of the time index, if the largest timestamp has grown since the last."""
+        """Write an entry of the time index, if the largest timestamp has grown since the last entry."""
         if self._max_timestamp > (self._times[-1] if self._times else NO_TIMESTAMP):
             self._times.append(self._max_timestamp)
             self._time_offsets.append(self._max_timestamp_offset)
             os.write(self._time_index, TIME_ENTRY.pack(self._max_timestamp, self._max_timestamp_offset - self.base))
 
     def truncate(self, offset: int) -> None:
-        """Cut before the first batch that holds the offset or a later one: batches stay whole."""
+        """Truncate before the first batch with this offset or a later one: batches stay whole."""
         found = self.find(offset)
         if found is None:
             return
@@ -159,23 +159,23 @@ class Segment:
                 self._max_timestamp, self._max_timestamp_offset = kept.timestamp, kept.last
 
     def end_writing(self) -> None:
-        """Bring the time index up to date: nothing more is appended, for now or for ever."""
+        """Complete the time index; call it when no append follows soon, or ever."""
         if self.size > 0:
             self._note_time()
 
     def flush(self) -> None:
-        """Have everything written outlive a loss of power."""
+        """Flush everything written, so that it survives a power loss."""
         for handle in (self._log, self._index, self._time_index):
             os.fsync(handle)
 
     def close(self) -> None:
-        """Close the files, unless they are closed."""
+        """Close the files, if they are open."""
         for handle in () if self._is_closed else (self._log, self._index, self._time_index):
             os.close(handle)
         self._is_closed = True
 
     def delete(self) -> None:
-        """Close the files and delete them, the indexes first: an index without its log would be a mystery."""
+        """Close the files and delete them, the indexes first, so that no index is left without its log."""
         self.close()
         for path in reversed(self._paths):
             path.unlink()
@@ -183,11 +183,11 @@ class Segment:
     # Reading
 
     def index_entries(self) -> int:
-        """How many entries the fuller one of the two indexes has, in bytes of its own."""
+        """The size in bytes of the fuller of the two indexes, relative to its entries."""
         return max(len(self._offsets) * INDEX_ENTRY.size, len(self._times) * TIME_ENTRY.size)
 
     def find(self, offset: int) -> tuple[int, Batch] | None:
-        """Return position and header of the first batch that holds the offset or a later one."""
+        """Return position and header of the first batch with this offset or a later one."""
         for position, batch in self.batches(self._position_before(offset)):
             if batch.last >= offset:
                 return position, batch
@@ -216,9 +216,9 @@ class Segment:
         return None
 
     def _position_before(self, offset: int) -> int:
-        """Return a position, as far on as the index knows, at or before the batch that holds an offset.
+        """Return the position of the last index entry at or before the batch with an offset.
 
-        An entry has the last offset of its batch, which may begin before the offset that is looked for.
+        An entry has the last offset of its batch, which may begin before the offset in question.
         """
         entry = bisect_right(self._offsets, offset) - 1
         return self._positions[entry] if entry >= 0 else 0
@@ -239,5 +239,5 @@ def _entries(handle: int, entry: struct.Struct) -> list[tuple[int, int]] | None:
 
 
 def _increases(entries: list[tuple[int, int]]) -> bool:
-    """Whether both numbers grow from entry to entry, and none is negative."""
+    """Whether both numbers increase from entry to entry, and none is negative."""
     return all(a[0] < b[0] and a[1] < b[1] for a, b in zip([(-1, -1), *entries], entries, strict=False))

@@ -1,4 +1,4 @@
-"""What a controller asks of brokers: Kafka's three requests, as data.
+"""What a controller sends to brokers: Kafka's three requests, as data.
 
 Source: Kafka 2.8 LeaderAndIsrRequest, UpdateMetadataRequest, StopReplicaRequest.
 """
@@ -19,7 +19,7 @@ NO_EPOCH = -1
 
 @dataclass(frozen=True)
 class Leadership:
-    """Leader and ISR of a partition as of its state znode, with the version of that, and the controller epoch that wrote it."""
+    """Leader and ISR of a partition, with the version of its state znode and the controller epoch that wrote it."""
 
     leader: int
     leader_epoch: int
@@ -35,7 +35,7 @@ class Leadership:
 
 @dataclass(frozen=True)
 class LeaderAndIsrState:
-    """What a LeaderAndIsr says of one partition."""
+    """The part of a LeaderAndIsr for one partition."""
 
     leadership: Leadership
     replicas: tuple[int, ...]
@@ -44,7 +44,7 @@ class LeaderAndIsrState:
 
 @dataclass(frozen=True)
 class UpdateMetadataState:
-    """What an UpdateMetadata says of one partition."""
+    """The part of an UpdateMetadata for one partition."""
 
     leadership: Leadership
     replicas: tuple[int, ...]
@@ -53,7 +53,7 @@ class UpdateMetadataState:
 
 @dataclass(frozen=True)
 class StopReplicaState:
-    """What a StopReplica says of one partition; `leader_epoch` is NO_EPOCH where the controller knows none."""
+    """The part of a StopReplica for one partition; `leader_epoch` is NO_EPOCH where the controller knows none."""
 
     leader_epoch: int
     delete: bool
@@ -72,7 +72,7 @@ class LeaderAndIsrRequest:
 
 @dataclass(frozen=True)
 class UpdateMetadataRequest:
-    """Know these brokers for the live ones, and this of these partitions."""
+    """Cache these live brokers, and the leadership of these partitions."""
 
     controller: int
     controller_epoch: int

@@ -1,6 +1,6 @@
-"""What followers and clients ask of a broker: Kafka's requests about records and metadata, as data.
+"""The requests of followers and clients to a broker, about records and metadata, as data.
 
-A follower's and a consumer's fetch are one request; a consumer is replica -1. An epoch of NO_EPOCH is none, and is not compared.
+A follower's and a consumer's fetch are one request; a consumer is replica -1. An epoch of NO_EPOCH is unknown, and not compared.
 
 Source: Kafka 2.8 FetchRequest, OffsetsForLeaderEpochRequest, ListOffsetsRequest, ProduceRequest, MetadataRequest,
 ControlledShutdownRequest.
@@ -25,7 +25,7 @@ UNKNOWN_OFFSET = -1
 
 @dataclass(frozen=True)
 class FetchPosition:
-    """From where a partition is fetched; `leader_epoch` is the one that the fetcher is in."""
+    """The offset from which a partition is fetched, and the leader epoch of the fetcher."""
 
     offset: int
     leader_epoch: int = NO_EPOCH
@@ -45,7 +45,7 @@ class FetchRequest:
 
 @dataclass(frozen=True)
 class Fetched:
-    """What was fetched of a partition: whole record batches, and what the leader knows."""
+    """The result of a fetch of one partition: whole record batches, and the leader's high watermark and start offset."""
 
     error: ErrorCode
     high_watermark: int = UNKNOWN_OFFSET
@@ -55,7 +55,7 @@ class Fetched:
 
 @dataclass(frozen=True)
 class EpochPosition:
-    """Which leader epoch's end is asked for; `current_epoch` is the one that the asker is in."""
+    """The leader epoch whose end is requested; `current_epoch` is the sender's."""
 
     current_epoch: int
     leader_epoch: int
@@ -71,7 +71,7 @@ class OffsetsForLeaderEpochRequest:
 
 @dataclass(frozen=True)
 class EpochEnd:
-    """The largest leader epoch up to the one asked for, and where it ends; NO_EPOCH and UNKNOWN_OFFSET if there is none."""
+    """The largest leader epoch up to the requested one, and its end offset; NO_EPOCH and UNKNOWN_OFFSET if there is none."""
 
     error: ErrorCode
     leader_epoch: int = NO_EPOCH
@@ -80,7 +80,7 @@ class EpochEnd:
 
 @dataclass(frozen=True)
 class OffsetQuery:
-    """Which offset is asked for: LATEST, EARLIEST, or that of the first record with a timestamp or a later one."""
+    """The requested offset: LATEST, EARLIEST, or that of the first record with this timestamp or a later one."""
 
     timestamp: int
     current_epoch: int = NO_EPOCH
@@ -96,7 +96,7 @@ class ListOffsetsRequest:
 
 @dataclass(frozen=True)
 class ListedOffset:
-    """The offset that was asked for, UNKNOWN_OFFSET if there is none."""
+    """The requested offset, UNKNOWN_OFFSET if there is none."""
 
     error: ErrorCode
     offset: int = UNKNOWN_OFFSET
@@ -113,7 +113,7 @@ class ProduceRequest:
 
 @dataclass(frozen=True)
 class Produced:
-    """What came of the batches of a partition, and the offset of the first record."""
+    """The result for the batches of a partition: an error code, and the offset of the first record."""
 
     error: ErrorCode
     base_offset: int = UNKNOWN_OFFSET
@@ -121,7 +121,7 @@ class Produced:
 
 @dataclass(frozen=True)
 class MetadataRequest:
-    """Ask for topics, all if none are named; those that are missing are created where both sides allow it."""
+    """Request the metadata of topics, of all if none are named; missing ones are created if sender and broker permit it."""
 
     topics: tuple[str, ...] | None = None
     allow_auto_topic_creation: bool = True
@@ -129,7 +129,7 @@ class MetadataRequest:
 
 @dataclass(frozen=True)
 class PartitionMetadata:
-    """What the metadata cache says of a partition; LEADER_NOT_AVAILABLE if its leader is not alive."""
+    """The cached metadata of a partition; LEADER_NOT_AVAILABLE if its leader is not alive."""
 
     error: ErrorCode
     leadership: Leadership
@@ -139,7 +139,7 @@ class PartitionMetadata:
 
 @dataclass(frozen=True)
 class Metadata:
-    """Brokers and topics as a broker's cache has them; `errors` are of topics that it cannot tell anything of."""
+    """Brokers and partitions in a broker's cache; `errors` maps topics without metadata to the error."""
 
     brokers: tuple[BrokerRegistration, ...]
     controller: int
@@ -157,7 +157,7 @@ class ControlledShutdownRequest:
 
 @dataclass(frozen=True)
 class ControlledShutdownResponse:
-    """What came of it: an error, or the partitions that the broker still leads."""
+    """The result of a controlled shutdown: an error, or the partitions that the broker still leads."""
 
     error: ErrorCode
     remaining: tuple[TopicPartition, ...] = ()
@@ -165,7 +165,7 @@ class ControlledShutdownResponse:
 
 @dataclass(frozen=True)
 class ElectLeadersRequest:
-    """Have preferred leaders elected, of all partitions if none is named."""
+    """Request preferred leader elections, of all partitions if none is named."""
 
     partitions: tuple[TopicPartition, ...] | None = None
 

@@ -1,4 +1,4 @@
-"""Kafka's error codes, as the implementation answers them."""
+"""Kafka's error codes, as far as the implementation uses them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ErrorCode(enum.IntEnum):
 
 
 class KafkaError(Exception):
-    """Something that Kafka refuses, with its code; an error that only its tools know has UNKNOWN_SERVER_ERROR."""
+    """A request or operation that Kafka refuses, with its code; errors of its tools alone have UNKNOWN_SERVER_ERROR."""
 
     def __init__(self, code: ErrorCode, message: str) -> None:
         super().__init__(message)

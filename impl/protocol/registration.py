@@ -1,6 +1,6 @@
-"""How a broker is registered: its number, where it listens, its rack.
+"""A broker's registration: its id, endpoints, rack.
 
-A registration stands in ZooKeeper, and controllers send those of the live brokers; how it is written is not known here.
+It is stored in ZooKeeper (coordination/znodes.py), and controllers send those of the live brokers.
 
 Source: Kafka 2.8 Broker.scala, BrokerInfo in ZkData.scala.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a broker listens: host and port of a listener, with its security protocol."""
+    """A listener of a broker: host, port, name, and security protocol."""
 
     host: str
     port: int
@@ -29,8 +29,8 @@ class Endpoint:
 class BrokerRegistration:
     """/brokers/ids/N: a broker's registration. Its creation id (czxid) is the broker epoch; 2.8 writes version 5.
 
-    Host and port on their own are those of the plain listener, and null and -1 where there is none, for clients older than 0.9.
-    Racks are there from version 3, protocols from 4, features from 5.
+    Its own host and port are for clients before 0.9: those of the plaintext listener, or null and -1. Version 3 adds racks,
+    version 4 protocols, version 5 features.
     """
 
     number: int

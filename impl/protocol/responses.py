@@ -1,4 +1,4 @@
-"""What a broker answers to followers and clients, and to controllers, as data.
+"""A broker's answers to followers, clients and controllers, as data.
 
 Source: Kafka 2.8 ProduceResponse, FetchResponse, OffsetsForLeaderEpochResponse, ListOffsetsResponse, ElectLeadersResponse.
 """
@@ -16,7 +16,7 @@ from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 @dataclass(frozen=True)
 class ControllerResponse:
-    """What a broker answers to a controller: an error for the whole request, or a code for each partition."""
+    """A broker's answer to a controller: an error for the whole request, or a code for each partition."""
 
     error: ErrorCode
     partitions: Mapping[TopicPartition, ErrorCode] = field(default_factory=dict)
@@ -24,35 +24,35 @@ class ControllerResponse:
 
 @dataclass(frozen=True)
 class ProduceResponse:
-    """What came of each partition's batches."""
+    """The result for each partition's batches."""
 
     partitions: Mapping[TopicPartition, Produced]
 
 
 @dataclass(frozen=True)
 class FetchResponse:
-    """What was fetched of each partition."""
+    """The result of a fetch for each partition."""
 
     partitions: Mapping[TopicPartition, Fetched]
 
 
 @dataclass(frozen=True)
 class OffsetsForLeaderEpochResponse:
-    """Where the leader epochs end."""
+    """The end offset of the requested leader epoch for each partition."""
 
     partitions: Mapping[TopicPartition, EpochEnd]
 
 
 @dataclass(frozen=True)
 class ListOffsetsResponse:
-    """The offsets that were asked for."""
+    """The requested offset for each partition."""
 
     partitions: Mapping[TopicPartition, ListedOffset]
 
 
 @dataclass(frozen=True)
 class ElectLeadersResponse:
-    """What came of each partition's election."""
+    """The error code of each partition's election."""
 
     partitions: Mapping[TopicPartition, ErrorCode]
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Settings:
-    """What an operator may set.
+    """The settings.
 
-    `replica_lag_time_max_ms` is how long a member of the ISR may lag (10 s before 2.5); `replica_fetch_backoff_ms` how long a
-    fetcher waits after an error. `num_partitions` and `default_replication_factor` are those of topics that are created by asking
-    for them.
+    `replica_lag_time_max_ms` is the longest lag of a member of the ISR (10 s before 2.5), `replica_fetch_backoff_ms` a fetcher's
+    wait after an error. `num_partitions` and `default_replication_factor` are for automatic topic creation.
     """
 
     auto_create_topics_enable: bool = True

@@ -1,4 +1,4 @@
-"""What a partition is called."""
+"""The name of a partition."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class TopicPartition(NamedTuple):
-    """One partition of a topic; its name is that of its folder and of every log line: `orders-3`."""
+    """One partition of a topic; its text, such as `orders-3`, names its folder, and it in log lines."""
 
     topic: str
     partition: int

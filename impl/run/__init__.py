@@ -1,1 +1,1 @@
-"""A cluster that runs: clients, tasks, a simulated network and a real one, faults, and what came of it."""
+"""Runs of a cluster: clients, tasks, a simulated network and a real one, faults, and the verdict."""

@@ -1,4 +1,4 @@
-"""Faults that come by themselves: to processes and sessions in any world, to connections in a simulated one. Chance decides."""
+"""Random faults: of processes and sessions in any world, of connections in a simulated one."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
 from kafka_spec.impl.run.world import RunWorld
 
 SESSION_TIMEOUT = 6.0
-"""zookeeper.session.timeout.ms: how long the servers take at the most to miss a process."""
+"""zookeeper.session.timeout.ms, in seconds: the longest time until the servers expire the session of an ended process."""
 DEAF = 4.0
-"""How long a broker takes at the most to notice that its session is over."""
+"""The longest time, in seconds, until a broker notices that its session has expired."""
 DOWN = 3.0
 SPELL = 5.0
-"""How long two brokers cannot reach each other, or one is slow, at the most."""
+"""The longest time, in seconds, for which two brokers cannot reach each other, or one is slow."""
 
 
 class Chaos:
-    """Lets faults happen to a world, until it is told to stop: those that any world can meet."""
+    """Injects faults into a world until it is stopped: those that are possible in any world."""
 
     def __init__(self, world: RunWorld, random: Random, faults: tuple[str, ...]) -> None:
-        """`faults` are those that may happen, by name."""
+        """`faults` are the names of the possible faults."""
         self.stopped = False
         self._world = world
         self._random = random
@@ -40,7 +40,7 @@ class Chaos:
         }
 
     def begin(self) -> None:
-        """Let the faults begin."""
+        """Start the faults."""
         self._operator = self._world.process("operator")
         for name, every in mean_seconds(self._faults):
             self._operator.spawn(self._again_and_again(name, every))
@@ -60,17 +60,17 @@ class Chaos:
         self._world.observer.fault(name, text)
 
     def crash(self) -> None:
-        """End a process; its session expires later, and it is started again after that."""
+        """Crash a process; its session expires later, and it is started again after that."""
         number = self._somebody()
         self._note("crash", f"broker {number} crashes")
         self._end(number)
 
     def power(self) -> None:
-        """The same, and what was not flushed is lost."""
+        """Crash a process and lose its unflushed records."""
         number = self._somebody()
         self._end(number)
         lost = self._world.lose_unflushed(number)
-        self._note("power", f"the machine of broker {number} loses its power, and {lost:,} records")
+        self._note("power", f"broker {number} loses power, and {lost:,} records")
 
     def _end(self, number: int) -> None:
         session = self._world.kill(number)
@@ -79,7 +79,7 @@ class Chaos:
         self._world.after(missed + self._random.uniform(0.1, DOWN), lambda: self._world.start(number))
 
     def bounce(self) -> None:
-        """End a process and start it again before anybody reads ZooKeeper."""
+        """Crash a process and start it again before anyone reads ZooKeeper."""
         number = self._somebody()
         self._note("bounce", f"broker {number} bounces")
         self._world.cluster.service.expire(self._world.kill(number))
@@ -98,9 +98,9 @@ class Chaos:
         self._world.shut_down(number, self._random.uniform(0.1, DOWN))
 
     def election(self) -> None:
-        """Have preferred leaders elected by whoever is the controller as far as some broker knows."""
+        """Request preferred leader elections from the controller that some broker knows."""
         controller = self._world.nodes[self._somebody()].broker.metadata.controller
-        self._note("election", "an operator asks for preferred leaders")
+        self._note("election", "an operator requests preferred leader elections")
         self._operator.spawn(self._ask(controller))
 
     def _ask(self, controller: int) -> Task:
@@ -108,7 +108,7 @@ class Chaos:
 
 
 class Storm(Chaos):
-    """The faults of a simulation: also those of connections."""
+    """The faults of a simulation, including those of connections."""
 
     def __init__(self, world: SimulatedWorld, random: Random, faults: tuple[str, ...]) -> None:
         """See `Chaos`."""
@@ -117,7 +117,7 @@ class Storm(Chaos):
         self._strike |= {"zookeeper": self.zookeeper, "isolation": self.isolation, "slow": self.slow}
 
     def begin(self) -> None:
-        """Let the faults begin, those of messages too."""
+        """Start the faults, including those of messages."""
         self._network.faults = self._faults
         super().begin()
 

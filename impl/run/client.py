@@ -1,7 +1,7 @@
-"""Clients: producers, consumers, and what an operator asks, as tasks. They know brokers by number alone.
+"""Clients as tasks: producers and consumers. They address brokers by number.
 
-A producer asks any broker for metadata, sends each record to the leader it was told of, and tries again until the record is
-acknowledged or its time is over. It numbers no batches, as producers before KIP-98 did not, so a record may be stored twice.
+A producer requests metadata from any broker, sends each record to the leader named there, and retries until the record is
+acknowledged or its time is over. It is not idempotent, like producers before KIP-98, so a record may be stored twice.
 
 Source: Kafka 2.8 KafkaProducer, Sender, Fetcher of the clients, without their batching.
 """
@@ -31,7 +31,7 @@ from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
 
 @dataclass(frozen=True)
 class Patience:
-    """How long clients wait, in seconds: for an answer, between attempts, for a record to be acknowledged, for new metadata."""
+    """Clients' limits in seconds: for an answer, between attempts, for the delivery of a record, for the age of metadata."""
 
     request: float = 2.0
     backoff: float = 0.1
@@ -40,7 +40,7 @@ class Patience:
 
 
 class Client:
-    """What producers and consumers share: the metadata that they were told last."""
+    """The common part of producers and consumers: the last metadata."""
 
     def __init__(
         self,
@@ -51,20 +51,20 @@ class Client:
         history: History,
         patience: Patience = Patience(),
     ) -> None:
-        """`brokers` are those that may be asked for metadata; `clock` returns seconds."""
+        """`brokers` are those that may receive metadata requests; `clock` returns seconds."""
         self.random = random
         self.clock = clock
         self.history = history
         self.partitions = list(partitions)
         self.patience = patience
         self.stopping = False
-        """Set from outside: no more is begun."""
+        """Set by the caller: the client begins nothing new."""
         self._brokers = list(brokers)
         self._leaders: dict[TopicPartition, tuple[int, int]] = {}
         self._told = 0.0
 
     def _leader(self, partition: TopicPartition) -> Generator[Sleep | RemoteCall, Any, int | None]:
-        """Return who leads a partition as far as is known, None if nobody does; asks a broker if that is unknown or old."""
+        """Return the known leader of a partition, None if there is none; requests metadata if it is missing or old."""
         if partition not in self._leaders or self.clock() >= self._told + self.patience.metadata:
             topics = tuple(dict.fromkeys(p.topic for p in self.partitions))
             told = yield RemoteCall(self.random.choice(self._brokers), MetadataRequest(topics), self.patience.request)
@@ -74,7 +74,7 @@ class Client:
         return self._leaders[partition][0] if partition in self._leaders else None
 
     def _learn(self, told: Metadata) -> None:
-        """Take leaders that are known; one of an older leader epoch than before is old news (KIP-320)."""
+        """Cache known leaders, unless their leader epoch is older than the cached one (KIP-320)."""
         for partition, state in told.partitions.items():
             held = state.leadership
             if held.leader != NO_LEADER and held.leader_epoch >= self._leaders.get(partition, (0, NO_EPOCH))[1]:
@@ -85,17 +85,17 @@ class Client:
 
 
 class Producer(Client):
-    """Sends records of its own, each to a partition drawn by lot, `rate` a second on average."""
+    """Sends records of its own, each to a random partition, on average `rate` a second."""
 
     def __init__(self, name: str, acks: int, rate: float, *arguments: Any, **options: Any) -> None:
-        """`name` begins all its records."""
+        """`name` is the prefix of all its records."""
         super().__init__(*arguments, **options)
         self.name = name
         self.acks = acks
         self.rate = rate
 
     def run(self) -> Task:
-        """Send until told to stop."""
+        """Send until stopped."""
         number = 0
         while not self.stopping:
             yield Sleep(self.random.expovariate(self.rate))
@@ -106,7 +106,7 @@ class Producer(Client):
             yield from self._send(value, self.history.sent[value])
 
     def _send(self, value: str, sent: Sent) -> Task:
-        """Try until the record is acknowledged, or its time is over."""
+        """Retry until the record is acknowledged, or its time is over."""
         deadline = self.clock() + self.patience.delivery
         batch = bytes(batches.build([(int(self.clock() * 1000), None, value.encode())]))
         while self.clock() < deadline:
@@ -128,15 +128,15 @@ class Producer(Client):
 
 
 class Consumer(Client):
-    """Reads all partitions from the beginning on, one after the other."""
+    """Reads all partitions from the beginning, one after the other."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        """As of `Client`."""
+        """See `Client`."""
         super().__init__(*arguments, **options)
         self.offsets: dict[TopicPartition, int] = dict.fromkeys(self.partitions, 0)
 
     def run(self) -> Task:
-        """Read until told to stop."""
+        """Read until stopped."""
         while not self.stopping:
             yield Sleep(self.patience.backoff)
             for partition in self.partitions:

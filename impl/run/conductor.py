@@ -1,7 +1,7 @@
-"""The course of a run, in any world, as a task that asks for time.
+"""The course of a run, in any world, as a task that waits for time to pass.
 
-It has three parts. The cluster starts and a topic is created; clients work while faults happen; then no more faults come, everybody
-who is down is started again, and the cluster has some time to come to rest. Then it is judged.
+It has three phases. The cluster starts and a topic is created; clients work while faults happen; then faults stop, brokers that are
+down are started again, and the cluster has some time to become quiet. Then it is judged.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from kafka_spec.impl.run.verdict import Judge
 from kafka_spec.impl.run.world import RunWorld
 
 BEGINNING = 1.0
-"""When the topic is created, in seconds; clients begin after as long again."""
+"""The time in seconds at which the topic is created; clients begin after twice this time."""
 REST = 45.0
-"""How long the cluster may take to come to rest."""
+"""The longest time in seconds until the cluster is quiet."""
 READING = 2.0
-"""How long the consumer has then to read to the end."""
+"""The seconds that the consumer then has to read to the end."""
 LOOK = 0.25
-"""How often whoever watches is shown the cluster, in seconds."""
+"""The seconds between two calls of `watch`."""
 
 Course = Generator[Sleep, None, None]
 
 
 class Conductor:
-    """One run. `world` and `history` can be looked at whenever `watch` is called."""
+    """One run. `world` and `history` may be read whenever `watch` is called."""
 
     def __init__(
         self, options: Options, world: RunWorld, chaos: Chaos, watch: Callable[[Conductor], object] = lambda _: None
@@ -48,7 +48,7 @@ class Conductor:
         self._working = 0
 
     def conduct(self) -> Generator[Sleep, None, RunOutcome]:
-        """Run, and return what came of it."""
+        """Run, and return the outcome."""
         yield from self._begin()
         yield from self._go_on_until(self.world.now + self.options.seconds)
         self._calm_down()
@@ -60,13 +60,13 @@ class Conductor:
         return self._outcome(left, resting)
 
     def reached(self, stopped: str) -> RunOutcome:
-        """Return what was reached when the run was stopped, without asking the coordination service for anything."""
+        """Return the outcome of a run that was stopped, without a request to the coordination service."""
         return outcome_reached(
             self.options, self.world.cluster, self.world.observer, self.history, stopped, self.world.unclean_elections()
         )
 
     def _begin(self) -> Course:
-        """Start the brokers, create the topic, and let clients and faults begin."""
+        """Start the brokers, create the topic, and start clients and faults."""
         for number in self.world.numbers:
             self.world.start(number)
         yield from self._go_on_until(self.world.now + BEGINNING)
@@ -83,7 +83,7 @@ class Conductor:
         self._working -= 1
 
     def _calm_down(self) -> None:
-        """Let no more faults come, and producers end with what they are about."""
+        """Stop the faults, and let producers finish their current records."""
         self._chaos.stopped = True
         self.world.calm()
         for producer in self._producers:
@@ -95,7 +95,7 @@ class Conductor:
             self._watch(self)
 
     def _unrest(self) -> list[str]:
-        """Return what is not at rest yet."""
+        """Return what is not quiet yet."""
         busy = [f"{self._working} producers are busy"] if self._working else []
         return busy + unrest(self.world.cluster, self.world.numbers, self.options.partitions_of_topic())
 

@@ -1,4 +1,4 @@
-"""A run as people watch it: on a terminal a table that changes, elsewhere a line for each event. Everything goes to stderr."""
+"""The progress display of a run on stderr: on a terminal a table that changes, elsewhere a line for each event."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from kafka_spec.impl.run.outcome import leader_of
 from kafka_spec.spec.control.state import ControllerState
 
 REFRESH = 0.1
-"""Real seconds between two pictures."""
+"""Real seconds between two updates of the table."""
 PARTITIONS = 16
-"""How many partitions are shown."""
+"""The number of partitions shown."""
 
 
 class RunDisplay:
-    """Shows a run, as a context: `news` takes events, `show` the cluster. NO_COLOR is honoured by rich."""
+    """Shows a run; a context manager. `news` takes events, `show` the cluster. rich honours NO_COLOR."""
 
     def __init__(self, stream: TextIO, enabled: bool = True) -> None:
         self._stream = stream
@@ -43,12 +43,12 @@ class RunDisplay:
             self._live.stop()
 
     def news(self, event: str) -> None:
-        """Take an event; the table shows the newest with its next picture."""
+        """Show an event, on a terminal at the next update."""
         if self._enabled and self._live is None:
             print(event, file=self._stream, flush=True)
 
     def show(self, cluster: Cluster, numbers: Iterable[int], partitions: list[TopicPartition], observer: Observer) -> None:
-        """Show the cluster, if there was nothing to see for a while."""
+        """Show the cluster, if the last update was long enough ago."""
         now = time.perf_counter()
         if self._live is None or not self._enabled or now - self._shown < REFRESH:
             return
@@ -58,7 +58,7 @@ class RunDisplay:
 
 
 def brokers_line(cluster: Cluster, numbers: Iterable[int]) -> Text:
-    """Return who runs, and who is the controller."""
+    """Return a line of the running brokers and the controller."""
     line = Text("brokers")
     for number in numbers:
         broker = cluster.brokers.get(number)
@@ -74,7 +74,7 @@ def brokers_line(cluster: Cluster, numbers: Iterable[int]) -> Text:
 
 
 def partitions_table(cluster: Cluster, partitions: list[TopicPartition]) -> Table:
-    """Return a row for each partition, as the broker sees it that leads under the largest leader epoch."""
+    """Return a row for each partition, as known to its leader under the largest leader epoch."""
     table = Table("partition", "leader", "epoch", "ISR", "high watermark", "log end")
     for partition in partitions[:PARTITIONS]:
         number, led = leader_of(cluster, partition)

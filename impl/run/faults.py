@@ -1,4 +1,4 @@
-"""The faults that a run can meet, by name, and how often. Rates are mean seconds between two; chances are of one message."""
+"""The possible faults of a run, by name, and their frequency: mean seconds between two, or the chance for one message."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from kafka_spec.spec.table import SpecError
 
 LATE = (0.05, 2.0)
-"""How late a delayed message is, in seconds."""
+"""The delay of a delayed message, in seconds."""
 
 
 @dataclass(frozen=True)
 class InjectedFault:
-    """A fault: `every` so many seconds on average, or with a `chance` for each message; `says` what it is."""
+    """A fault: on average one in `every` seconds, or with a `chance` for each message; `says` describes it."""
 
     name: str
     says: str
@@ -26,42 +26,42 @@ FAULTS = {
     fault.name: fault
     for fault in (
         InjectedFault("crash", "a broker's process ends; its session expires later, and it is started again after that", every=9.0),
-        InjectedFault("bounce", "a broker's process ends and is back before anybody reads ZooKeeper", every=11.0),
+        InjectedFault("bounce", "a broker's process ends and starts again before anyone reads ZooKeeper", every=11.0),
         InjectedFault("expiry", "a broker's session expires, which it notices some time later", every=9.0),
         InjectedFault("shutdown", "a broker is shut down in a controlled way, and started again", every=13.0),
         InjectedFault("election", "an operator has preferred leaders elected", every=8.0),
         InjectedFault("zookeeper", "a broker's connection to ZooKeeper breaks, with a request or with a reply", every=6.0),
         InjectedFault("isolation", "two brokers cannot reach each other for some time", every=10.0),
         InjectedFault("slow", "a broker is slow for some time: its disk, or a pause", every=10.0),
-        InjectedFault("delay", "a message takes its time", chance=0.01),
+        InjectedFault("delay", "a message is late", chance=0.01),
         InjectedFault("duplicate", "a message arrives twice", chance=0.01),
         InjectedFault("lost-request", "a connection breaks before a request has arrived", chance=0.01),
         InjectedFault("lost-reply", "a connection breaks after a request was processed, and before its answer", chance=0.01),
-        InjectedFault("power", "a broker's machine loses its power, and what was not flushed", every=12.0, usual=False),
+        InjectedFault("power", "a broker loses power, and its unflushed records", every=12.0, usual=False),
     )
 }
 ANYWHERE = ("crash", "bounce", "expiry", "shutdown", "election")
-"""Those that a cluster in real time can meet: all that need no simulated network or service, and cut no log."""
+"""The faults possible in real time: those that need no simulated network or service, and cut no log."""
 USUAL = tuple(fault.name for fault in FAULTS.values() if fault.usual)
 
 
 def parse_faults(text: str) -> tuple[str, ...]:
-    """Return the faults that a text such as `crash,delay` names, in the order of `FAULTS`; none, usual and all are words for many.
+    """Return the faults that a text such as `crash,delay` names, in the order of `FAULTS`; `none`, `usual` and `all` name groups.
 
     Raises:
-        SpecError: there is no such fault.
+        SpecError: a fault is unknown.
     """
     words = {"none": (), "usual": USUAL, "all": tuple(FAULTS)}
     named: set[str] = set()
     for word in (part.strip() for part in text.split(",")):
         if word not in words and word not in FAULTS:
-            raise SpecError(f"fault {word!r} is unknown; there is {', '.join(FAULTS)}, and none, usual and all for many")
+            raise SpecError(f"fault {word!r} is unknown; known are {', '.join(FAULTS)}, and the groups none, usual and all")
         named.update(words.get(word, (word,)))
     return tuple(name for name in FAULTS if name in named)
 
 
 def mean_seconds(faults: Sequence[str]) -> list[tuple[str, float]]:
-    """Return those of some faults that come by themselves, each with the mean seconds between two."""
+    """Return the faults that are independent of messages, each with the mean seconds between two."""
     return [(name, FAULTS[name].every) for name in faults if FAULTS[name].every > 0]
 
 

@@ -1,4 +1,4 @@
-"""What clients did and saw: which records were sent, what was answered, what consumers read. It judges nothing."""
+"""The clients' observations: records sent, answers, records read. impl/run/verdict.py judges them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ALL = -1
 
 @dataclass
 class Sent:
-    """A record that a producer has sent, once or more often; `offset` is what it was answered, None if it never was."""
+    """A record that a producer has sent, once or more often; `offset` is the answered one, None if no answer came."""
 
     partition: TopicPartition
     acks: int
@@ -21,27 +21,27 @@ class Sent:
 
     @property
     def acknowledged(self) -> bool:
-        """Whether a leader has answered that it has the record."""
+        """Whether a leader has acknowledged the record."""
         return self.offset is not None
 
 
 @dataclass
 class History:
-    """All clients' records, by their values, which are never the same; and what consumers were given, by partition and offset."""
+    """All records sent, by their values, which are unique; and all records read, by partition and offset."""
 
     sent: dict[str, Sent] = field(default_factory=dict)
     read: dict[TopicPartition, dict[int, str]] = field(default_factory=dict)
     changed: list[tuple[TopicPartition, int, str, str]] = field(default_factory=list)
-    """What a consumer was given at an offset where one had been given something else: partition, offset, before, now."""
+    """Offsets at which consumers read different values: partition, offset, earlier value, later value."""
 
     def saw(self, partition: TopicPartition, offset: int, value: str) -> None:
-        """Note what a consumer was given."""
+        """Record what a consumer has read."""
         before = self.read.setdefault(partition, {}).setdefault(offset, value)
         if before != value:
             self.changed.append((partition, offset, before, value))
             self.read[partition][offset] = value
 
     def count(self, acks: int) -> tuple[int, int]:
-        """Return how many records were sent with these acks, and how many of them were acknowledged."""
+        """Return the number of records sent with these acks, and the number of them that were acknowledged."""
         mine = [sent for sent in self.sent.values() if sent.acks == acks]
         return len(mine), sum(sent.acknowledged for sent in mine)

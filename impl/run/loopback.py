@@ -1,11 +1,11 @@
-"""A world in real time: each broker listens on a port of its own on 127.0.0.1, on one event loop, with real files.
+"""A world in real time: each broker listens on its own port of 127.0.0.1, on one event loop, with real files.
 
-Two threads share the work. The event loop has sockets and clocks, and never waits for anything else. All that brokers, clients and
-faults do happens in the other one, the cluster's thread, one thing after the other: there ZooKeeper is asked, and while it answers
-no broker moves; on loopback that is a millisecond. So the event loop can see that nobody answers any more, and end the run.
+Two threads share the work. The event loop has sockets and clocks, and waits for nothing else. The other one, the cluster's thread,
+runs the steps of brokers, clients and faults one after the other. It also waits for ZooKeeper: during such a wait, a millisecond
+on loopback, no broker acts. So the event loop notices when ZooKeeper no longer answers, and ends the run.
 
-A connection belongs to one caller and one receiver, and carries any number of requests at once. When it breaks,
-whoever waits goes on without an answer, and the next call opens another.
+A connection belongs to one caller and one receiver, and carries any number of concurrent requests. When it breaks, waiting calls
+return None, and the next call opens another connection.
 """
 
 from __future__ import annotations
@@ -33,34 +33,34 @@ from kafka_spec.impl.run.world import RunWorld
 
 HOST = "127.0.0.1"
 LOOK = 0.1
-"""Seconds between two looks at whether the coordination service is lost."""
+"""Seconds between two checks whether the coordination service is lost."""
 Answer = TypeVar("Answer")
 
 
 class ClusterThread:
-    """A thread in which things happen one after the other, and the event loop that hands them over."""
+    """A thread that executes calls one after the other, for the event loop."""
 
     def __init__(self) -> None:
-        """Belong to the loop that runs."""
+        """Use the running event loop."""
         self._loop = asyncio.get_running_loop()
         self._executor = ThreadPoolExecutor(1, "cluster")
 
     async def do(self, act: Callable[[], Answer]) -> Answer:
-        """Do something in the thread; return what it returns."""
+        """Call a function in the thread; return its result."""
         return await self._loop.run_in_executor(self._executor, act)
 
     def on_loop(self, act: Callable[..., object], *arguments: object) -> None:
-        """Have something done on the event loop, soon; this can be asked from any thread."""
+        """Schedule a call on the event loop, from any thread."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(act, *arguments)
 
     def end(self) -> None:
-        """Take nothing more."""
+        """Accept no more calls."""
         self._executor.shutdown(wait=False)
 
 
 class Connection:
-    """From one caller to one broker."""
+    """A connection from one caller to one broker."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -68,15 +68,15 @@ class Connection:
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._count = 0
         self.reading = asyncio.create_task(self._read())
-        """Takes answers until the connection breaks; the loop forgets a task that nobody else holds."""
+        """Reads answers until the connection breaks; kept here since the loop holds tasks only weakly."""
 
     @property
     def is_open(self) -> bool:
-        """Whether it can carry another request."""
+        """Whether another request can be sent."""
         return not self._writer.is_closing()
 
     async def call(self, call: RemoteCall) -> Any:
-        """Send a message; return its answer, None if there is none in time, or if the connection breaks."""
+        """Send a message; return its answer, None if none comes in time or the connection breaks."""
         self._count += 1
         self._writer.write(wire.encode(wire.Frame(self._count, call.message)))
         if not call.answered:
@@ -90,7 +90,7 @@ class Connection:
             return None
 
     async def _read(self) -> None:
-        """Hand out answers until the connection breaks; then nobody waits any longer."""
+        """Deliver answers until the connection breaks; then end all waiting calls."""
         try:
             while True:
                 frame = await wire.read(self._reader)
@@ -106,24 +106,24 @@ class Connection:
                     answer.set_result(None)
 
     def close(self) -> None:
-        """Break the connection: its reader meets the end of the stream."""
+        """Close the connection; its reader ends."""
         self._writer.transport.abort()
 
 
 class LoopbackProcess:
-    """Tasks that go on in the cluster's thread, with their connections, which are the event loop's."""
+    """Tasks whose steps run in the cluster's thread, with their connections on the event loop."""
 
     def __init__(self, ports: dict[int, int], thread: ClusterThread, failed: Callable[[BaseException], object]) -> None:
-        """`ports` has where brokers listen; `failed` is told, on the event loop, of an error that no task may have."""
+        """`ports` maps brokers to ports; `failed` is called on the event loop with an unexpected error of a task."""
         self._ports = ports
         self._thread = thread
         self._failed = failed
         self._alive = True
         self._tasks: set[asyncio.Task[None]] = set()
         self._connections: dict[int, Connection] = {}
-        """The newest to each broker."""
+        """The newest connection to each broker."""
         self._opened: set[Connection] = set()
-        """Those whose reader has not ended: two calls at once may open one each."""
+        """The connections whose reader has not ended: two concurrent calls may open one each."""
 
     def spawn(self, task: Task, then: Callable[[], object] = lambda: None) -> None:
         """See `Process.spawn`."""
@@ -141,7 +141,7 @@ class LoopbackProcess:
             running.add_done_callback(self._ended)
 
     def stop(self) -> list[asyncio.Task[None]]:
-        """Cancel all tasks and break all connections, on the event loop; return what has not ended yet."""
+        """Cancel all tasks and close all connections, on the event loop; return the tasks that have not ended yet."""
         self._alive = False
         for task in self._tasks:
             task.cancel()
@@ -160,7 +160,7 @@ class LoopbackProcess:
                 answer = await self._call(wanted)
 
     def _advance(self, task: Task, then: Callable[[], object], answer: Any) -> Sleep | RemoteCall | None:
-        """Let a task go on, in the cluster's thread; return what it asks for, None at its end."""
+        """Resume a task, in the cluster's thread; return its next request, None at its end."""
         if not self._alive:
             return None
         try:
@@ -197,7 +197,7 @@ class LoopbackProcess:
 
 
 class LoopbackWorld(RunWorld):
-    """Brokers in one thread, with an event loop. It must be begun and ended while that runs, and used in the thread."""
+    """Brokers in one thread, with an event loop. Begin and end it while the loop runs; use it in the thread."""
 
     burst = 16
 
@@ -215,15 +215,15 @@ class LoopbackWorld(RunWorld):
         """See `begin`."""
         self.thread = thread
         self.failure = failure
-        """Has the first error that nobody may have."""
+        """Receives the first unexpected error."""
         self._began = time.monotonic()
         self._ports: dict[int, int] = {}
         self._every: list[LoopbackProcess] = []
         self._listening: list[asyncio.Task[None]] = []
         self._serving: dict[int, set[asyncio.Task[None]]] = {}
-        """Connections to each broker's process."""
+        """The tasks of connections to each broker's process."""
         self._unplugged: set[asyncio.Task[None]] = set()
-        """Those of ended processes that have not ended yet."""
+        """The tasks of ended processes that have not ended yet."""
         super().__init__(options, folder, service, write, news, random)
 
     @classmethod
@@ -236,7 +236,7 @@ class LoopbackWorld(RunWorld):
         news: Callable[[str], object],
         random: Random,
     ) -> LoopbackWorld:
-        """Return a new world on the event loop that runs; the parameters are those of `RunWorld`."""
+        """Return a new world on the running event loop; the parameters are those of `RunWorld`."""
         thread, failure = ClusterThread(), asyncio.get_running_loop().create_future()
         try:
             return await thread.do(partial(cls, thread, failure, options, folder, service, write, news, random))
@@ -268,10 +268,10 @@ class LoopbackWorld(RunWorld):
         return self._every[-1]
 
     def calm(self) -> None:
-        """Nothing is broken here."""
+        """Do nothing: no connection is broken here."""
 
     def listen(self, number: int) -> Endpoint:
-        """Listen on a free port; it stays the broker's, and while its process does not run connections are broken at once."""
+        """Listen on a free port, which stays the broker's; while its process does not run, connections are closed at once."""
         if number not in self._ports:
             listening = socket.create_server((HOST, 0))
             listening.setblocking(False)
@@ -284,14 +284,14 @@ class LoopbackWorld(RunWorld):
         self.thread.on_loop(self._unplug, number)
 
     async def ended(self) -> None:
-        """Wait until nothing of an ended world runs any more."""
+        """Wait until all tasks of an ended world have ended."""
         mine = [*self._listening, *(task for serving in self._serving.values() for task in serving), *self._unplugged]
         for process in self._every:
             mine += process.stop()
         for task in mine:
             task.cancel()
         await asyncio.gather(*mine, return_exceptions=True)
-        await asyncio.sleep(0)  # sockets close with the next turn
+        await asyncio.sleep(0)  # sockets close in the next iteration
         self.failure.cancel()
         self.thread.end()
 
@@ -331,7 +331,7 @@ class LoopbackWorld(RunWorld):
     async def _answer(
         self, number: int, node: RunningBroker | None, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        """Take the requests of one connection to a process until it breaks, or says what is no request, or the process ends."""
+        """Serve one connection to a process until it breaks, a malformed request arrives, or the process ends."""
         while True:
             try:
                 frame = await wire.read(reader)
@@ -344,7 +344,7 @@ class LoopbackWorld(RunWorld):
                 return
 
     def _serve(self, number: int, node: RunningBroker | None, request: Any, reply: Callable[[object], object]) -> bool:
-        """Have a broker's process take a request, in the cluster's thread; return whether it is still there."""
+        """Let a broker's process serve a request, in the cluster's thread; return whether the process still runs."""
         if node is None or self.nodes.get(number) is not node:
             return False
         node.broker.serve(request, reply)
@@ -352,7 +352,7 @@ class LoopbackWorld(RunWorld):
 
 
 def _reply(writer: asyncio.StreamWriter, correlation: int, answer: object) -> None:
-    """Send an answer, if the connection still stands."""
+    """Send an answer, if the connection is open."""
     if not writer.is_closing():
         writer.write(wire.encode(wire.Frame(correlation, answer)))
 
@@ -365,9 +365,9 @@ async def run_on_loopback(
     news: Callable[[str], object] = lambda _: None,
     watch: Callable[[Conductor], object] = lambda _: None,
 ) -> RunOutcome:
-    """Run in real time, and return what came of it. The parameters are those of `simulate`; `service` may be real.
+    """Run in real time, and return the outcome. The parameters are those of `simulate`; `service` may be real.
 
-    Where the service is lost, the run ends with what was reached.
+    If the service is lost, the run ends with the outcome so far.
     """
     random = Random(options.seed)
     try:
@@ -391,7 +391,7 @@ async def run_on_loopback(
 
 
 async def _conducted(world: LoopbackWorld, conductor: Conductor) -> RunOutcome:
-    """Return the outcome, unless something fails before."""
+    """Return the outcome, or raise the first unexpected error."""
     course = conductor.conduct()
 
     def next_wait() -> Sleep | RunOutcome:
@@ -415,7 +415,7 @@ async def _conducted(world: LoopbackWorld, conductor: Conductor) -> RunOutcome:
 
 
 async def _watch(service: Service, failure: asyncio.Future[None]) -> None:
-    """Have the run fail once the service is lost."""
+    """Let the run fail once the service is lost."""
     while not (why := service.lost()):
         await asyncio.sleep(LOOK)
     service.abandon()

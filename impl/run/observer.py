@@ -1,4 +1,4 @@
-"""What happens in a run, as it happens: lines of the state-change log, faults; and who was elected, as these lines say."""
+"""The events of a run: lines of the state-change log, the elections that they report, and faults."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ WHY = {
     "OfflinePartition": "after a failure",
     "OnlinePartition": "preferred or for a shutdown",
 }
-"""Why leaders are elected, by the state that a partition was in."""
+"""The reason of a leader election, by the partition's state before it."""
 NEWEST = 8
 
 
 @dataclass(frozen=True)
 class Election:
-    """A leader was elected, under a leader epoch and a controller epoch; `why` is one of `WHY`."""
+    """An elected leader, with leader epoch and controller epoch; `why` is one of `WHY`."""
 
     partition: TopicPartition
     leader: int
@@ -35,13 +35,13 @@ class Election:
 
 
 class Observer:
-    """Takes every line and every event; keeps the elections, counts faults, and hands on what is news."""
+    """Receives lines and events; records elections, counts faults, and passes events to the display."""
 
     def __init__(self, write: Callable[[str], object], clock: Callable[[], float], news: Callable[[str], object]) -> None:
-        """`write` takes the lines for the file, `news` what people see; `clock` returns seconds since the run began."""
+        """`write` receives the lines of the file, `news` the events to display; `clock` returns seconds since the run began."""
         self.elections: list[Election] = []
         self.errors: list[str] = []
-        """What controllers say of errors that no step may have, and resign for."""
+        """The log messages of controllers that resigned after an unexpected error."""
         self.faults: Counter[str] = Counter()
         self.newest: deque[str] = deque(maxlen=NEWEST)
         self._write = write
@@ -49,7 +49,7 @@ class Observer:
         self._news = news
 
     def line(self, line: str) -> None:
-        """Take a line of the state-change log."""
+        """Handle a line of the state-change log."""
         self._write(line)
         if (error := UNEXPECTED.search(line)) is not None:
             self.errors.append(error[0])
@@ -62,13 +62,13 @@ class Observer:
             self.tell(f"controller {found['controller']} elects broker {leader} for {partition} under leader epoch {epoch}")
 
     def fault(self, name: str, text: str = "") -> None:
-        """Take note of a fault; one without a text is counted alone."""
+        """Count a fault, and display its text if it has one."""
         self.faults[name] += 1
         if text:
             self.tell(text)
 
     def tell(self, text: str) -> None:
-        """Tell what has happened."""
+        """Display an event."""
         event = f"{self._clock():8.3f}  {text}"
         self.newest.append(event)
         self._news(event)

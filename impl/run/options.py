@@ -1,4 +1,4 @@
-"""What a run is asked for, and what its brokers are set to."""
+"""The options of a run, and the settings of its brokers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ SETTINGS = Settings(
     replica_fetch_backoff_ms=200,
     replica_high_watermark_checkpoint_interval_ms=1_000,
 )
-"""Shorter times than Kafka's, so that more happens."""
+"""Shorter times than Kafka's, so that a run has more events."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """A cluster and what it meets. `seconds` are how long clients work; after that it may come to rest."""
+    """The cluster, its clients and faults. Clients work for `seconds`; after that the cluster may become quiet."""
 
     brokers: int = 3
     partitions: int = 6
@@ -34,9 +34,9 @@ class Options:
     unclean: bool = False
     producers: int = 6
     rate: float = 20.0
-    """Records that each producer sends a second."""
+    """Records a second of each producer."""
     real: bool = False
-    """Whether its seconds are real ones."""
+    """Whether the run takes place in real time."""
 
     def partitions_of_topic(self) -> list[TopicPartition]:
         """Return the partitions that clients write to and read."""

@@ -1,4 +1,4 @@
-"""What came of a run, as data: produced, acknowledged, read, lost, elected."""
+"""The outcome of a run, as data: records produced, acknowledged, read and lost, and elections."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ACKS = {ALL: "all", 1: "1", 0: "0"}
 
 @dataclass(frozen=True)
 class PartitionOutcome:
-    """A partition as it was at the end; a leader of -1 is none."""
+    """A partition at the end of a run; leader -1 means none."""
 
     partition: TopicPartition
     leader: int
@@ -32,19 +32,19 @@ class PartitionOutcome:
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """What came of a run. Counts of records are by acks."""
+    """The outcome of a run. Counts of records are by acks."""
 
     options: Options
     verdict: Verdict
     rested: bool
-    """Whether the cluster came to rest in time."""
+    """Whether the cluster became quiet in time."""
     resting: float
-    """How many seconds it took, or was given."""
+    """The seconds that it took, or had."""
     produced: Mapping[str, int]
     acknowledged: Mapping[str, int]
     stored: int
     twice: int
-    """How many of them are stored once more."""
+    """The number of additional copies among them."""
     read: int
     elections: Mapping[str, int]
     unclean: int
@@ -52,13 +52,13 @@ class RunOutcome:
     faults: Mapping[str, int]
     partitions: tuple[PartitionOutcome, ...]
     stopped: str = ""
-    """Why the run was stopped before its end; then nothing was judged, and partitions are as brokers believe."""
+    """Why the run was stopped before its end, else empty; then nothing is judged, and partitions are as brokers know them."""
     errors: tuple[str, ...] = ()
-    """Errors that no step of a controller may have, for which it resigned: defects of the implementation."""
+    """Unexpected errors after which controllers resigned: defects of the implementation."""
 
     @property
     def kept(self) -> bool:
-        """Whether no promise was broken, and every partition has a leader, as far as was judged."""
+        """Whether no promise was broken, and every partition has a leader, as far as judged."""
         return not self.stopped and not self.verdict.broken and not self.verdict.leaderless
 
 
@@ -73,7 +73,7 @@ def outcome_of(
     resting: float,
     unclean: int,
 ) -> RunOutcome:
-    """Return what came of a run on a cluster that is still there."""
+    """Return the outcome of a run whose cluster still runs."""
     partitions = tuple(_partition(cluster, partition) for partition in options.partitions_of_topic())
     controllers = int(cluster.tools.get(znodes.CONTROLLER_EPOCH)[0])
     told = Told(rested, resting, unclean, controllers)
@@ -83,7 +83,7 @@ def outcome_of(
 def outcome_reached(
     options: Options, cluster: Cluster, observer: Observer, history: History, stopped: str, unclean: int
 ) -> RunOutcome:
-    """Return what had come of a run when it was `stopped`, as brokers and clients know it."""
+    """Return the outcome of a run that was `stopped`, as brokers and clients know it."""
     believed = {partition: leader_of(cluster, partition) for partition in options.partitions_of_topic()}
     controllers = max((election.controller_epoch for election in observer.elections), default=0)
     ends = [0 if led is None or led.log is None else led.log.end_offset for _, led in believed.values()]
@@ -97,7 +97,7 @@ def outcome_reached(
 
 @dataclass(frozen=True)
 class Told:
-    """What is told of a run beside its records: see `RunOutcome`."""
+    """The part of an outcome beside the records: see `RunOutcome`."""
 
     rested: bool
     resting: float
@@ -137,7 +137,7 @@ def _outcome(
 
 
 def leader_of(cluster: Cluster, partition: TopicPartition) -> tuple[int, HostedPartition | None]:
-    """Return who leads a partition under the largest leader epoch, and the partition there; -1 and None if nobody does."""
+    """Return the leader of a partition under the largest leader epoch, and the partition there; -1 and None without a leader."""
     leading = [
         (broker.replicas.partitions[partition].leader_epoch, number)
         for number, broker in cluster.brokers.items()

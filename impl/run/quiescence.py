@@ -1,4 +1,4 @@
-"""Whether a cluster has come to rest: nobody has anything to do, and everything is as the protocol wants it."""
+"""Whether a cluster is quiet: no work is left, and all replicas are in sync."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.state import ControllerState
 
 FEW = 3
-"""How many partitions are told."""
+"""The number of partitions listed."""
 
 
 def unrest(cluster: Cluster, numbers: Iterable[int], partitions: Iterable[TopicPartition], *, written: bool = False) -> list[str]:
-    """Return what is not at rest yet, in words: who is down or busy; or else the first partitions that are not in sync.
+    """Return what is not quiet yet, in words: brokers that are down or busy; otherwise the first partitions not in sync.
 
-    Partitions are compared with ZooKeeper only if nobody is busy. While they are `written` not all can be committed.
+    Partitions are compared with ZooKeeper only if no broker is busy. While they are `written`, not all records can be committed.
     """
     found = [f"broker {number} does not run" for number in numbers if number not in cluster.brokers]
     controllers = 0
@@ -28,7 +28,7 @@ def unrest(cluster: Cluster, numbers: Iterable[int], partitions: Iterable[TopicP
         if broker.controller.events or broker.controller.agenda:
             found.append(f"the controller on broker {number} is busy")
         if waiting := [str(receiver) for receiver, queue in sorted(broker.channels.queues.items()) if queue]:
-            found.append(f"broker {number} has something to send to {', '.join(waiting)}")
+            found.append(f"broker {number} has requests for {', '.join(waiting)}")
     if controllers != 1:
         found.append(f"{controllers} brokers are active as controllers")
     if found:
@@ -37,10 +37,10 @@ def unrest(cluster: Cluster, numbers: Iterable[int], partitions: Iterable[TopicP
 
 
 def _out_of_sync(cluster: Cluster, partition: TopicPartition, written: bool) -> str:
-    """Return why a partition's replicas are not in sync; nothing if they are all in the ISR, with one log, all of it committed."""
+    """Return why a partition's replicas are not in sync; empty if all are in the ISR with one log, all of it committed."""
     held = cluster.leadership(partition)
     if held is None or held.leader not in cluster.brokers:
-        return f"nobody leads {partition}"
+        return f"no broker leads {partition}"
     led = cluster.brokers[held.leader].replicas.partitions.get(partition)
     if led is None or led.leader_epoch != held.leader_epoch:
         return f"broker {held.leader} does not know that it leads {partition}"

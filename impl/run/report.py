@@ -1,4 +1,4 @@
-"""What came of a run, for people and for programs."""
+"""The report of a run, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from kafka_spec.impl.run.verdict import PROMISES, Broken, Lost
 from kafka_spec.spec.control.eras import BUG
 
 SHOWN = 3
-"""How many findings of one promise are told in words."""
+"""The number of findings listed for one promise."""
 SHOWN_PARTITIONS = 12
 
 
 def text_of(outcome: RunOutcome) -> str:
-    """Return the summary that stands at the end of a run."""
+    """Return the summary of a run."""
     options, verdict, stopped = outcome.options, outcome.verdict, outcome.stopped
     kind = "real" if options.real else "virtual"
     lines = [
         f"{options.era.name}, seed {options.seed}: {options.brokers} brokers, {options.partitions} partitions, replication factor "
         f"{options.replication_factor}, {options.seconds:g} {kind} seconds"
-        + (", of which it did not reach the end" if stopped else f", and {outcome.resting:.1f} more to come to rest"),
+        + (", stopped before the end" if stopped else f", and {outcome.resting:.1f} more until quiet"),
         _line("faults", _counted(outcome.faults) or "none"),
         _line("produced", f"{sum(outcome.produced.values()):,} records: {_by_acks(outcome.produced)}"),
         _line("acknowledged", f"{_by_acks({k: n for k, n in outcome.acknowledged.items() if k != '0'})} (acks=0 has no answer)"),
-        _line("stored", f"{outcome.stored:,} records, {outcome.twice} of them once more by another attempt"),
+        _line("stored", f"{outcome.stored:,} records, {outcome.twice} of them duplicates by a retry"),
         _line("read", f"{outcome.read:,} records by a consumer"),
-        _line("lost", "nobody has looked" if stopped else _lost(verdict.lost)),
+        _line("lost", "not judged" if stopped else _lost(verdict.lost)),
         _line("elected", f"{sum(outcome.elections.values())} leaders: {_counted(outcome.elections)}; {outcome.unclean} unclean"),
         _line("", f"{outcome.controllers} controller{'' if outcome.controllers == 1 else 's'}"),
     ]
     lines += [
         _line(
             str(one.partition),
-            f"{'nobody leads' if one.leader < 0 else f'broker {one.leader} leads'}, leader epoch {one.leader_epoch}, "
+            f"{'no leader' if one.leader < 0 else f'broker {one.leader} leads'}, leader epoch {one.leader_epoch}, "
             f"ISR {','.join(map(str, one.isr))}, {one.end_offset} records",
         )
         for one in outcome.partitions[:SHOWN_PARTITIONS]
@@ -44,7 +44,7 @@ def text_of(outcome: RunOutcome) -> str:
         lines.append(_line("", f"and {len(outcome.partitions) - SHOWN_PARTITIONS} more partitions"))
     lines += [_line("error", error) for error in outcome.errors]
     if stopped:
-        believed = "leaders and ISRs are those that brokers believe in"
+        believed = "leaders and ISRs are as brokers know them"
         return "\n".join([*lines, _line("verdict", f"INCONCLUSIVE: {stopped}; {believed}")]) + "\n"
     names = list(dict.fromkeys(broken.promise for broken in verdict.broken))
     lines.append(_line("verdict", f"BROKEN: {', '.join(names)}" if names else "every promise was kept"))
@@ -64,7 +64,7 @@ def _by_acks(counts: Mapping[str, int]) -> str:
 
 
 def _lost(lost: Iterable[Lost]) -> str:
-    """Return how many acknowledged records are lost, and why that may be."""
+    """Return the number of lost acknowledged records, and the possible causes."""
     lost = list(lost)
     by_design = sum(one.acks == 1 for one in lost)
     if not lost:
@@ -76,7 +76,7 @@ def _lost(lost: Iterable[Lost]) -> str:
 
 
 def _promise(name: str, broken: Iterable[Broken]) -> list[str]:
-    """Return what was found of one promise, and what may have done it."""
+    """Return the findings of one broken promise, and the possible causes."""
     mine = [one for one in broken if one.promise == name]
     lines = [f"{name}: {PROMISES[name].says}", *(f"  {one.found}" for one in mine[:SHOWN])]
     if len(mine) > SHOWN:
@@ -85,12 +85,12 @@ def _promise(name: str, broken: Iterable[Broken]) -> list[str]:
         if suspect in BUG:
             lines.append(f"  may be {suspect}: {BUG[suspect].says}; see `kafka-spec check control/{suspect}`")
         else:
-            lines.append(f"  may be an {suspect}: who was elected had not got everything, which --unclean permits")
+            lines.append(f"  may be an {suspect}: the elected leader lacked committed records, which --unclean permits")
     return lines
 
 
 def json_of(outcome: RunOutcome) -> str:
-    """Return the same for programs (schema_version 1)."""
+    """Return the outcome as JSON (schema_version 1)."""
     options = outcome.options
     return (
         json.dumps(

@@ -1,4 +1,4 @@
-"""A broker and what keeps it going, as tasks: its controller, a sender for each receiver, a fetcher for each leader, its clock.
+"""A broker's tasks: its controller, a sender for each receiver, a fetcher for each leader, its periodic work.
 
 Source: Kafka 2.8 ControllerEventManager.scala, RequestSendThread of ControllerChannelManager.scala, AbstractFetcherThread.scala.
 """
@@ -14,35 +14,35 @@ from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
 
 STEP = 0.001
-"""How long a piece of a controller's work takes, in seconds: about one operation of ZooKeeper."""
+"""The seconds that one step of a controller takes: about one operation on ZooKeeper."""
 IDLE = 0.01
-"""How long who has nothing to do waits before it looks again."""
+"""The seconds between two checks of an idle task."""
 RETRY = 0.1
-"""How long a controller waits before it sends a request again (RequestSendThread)."""
+"""The seconds before a controller sends a request again (RequestSendThread)."""
 ANSWER = 5.0
-"""How long an answer is waited for."""
+"""The longest wait for an answer, in seconds."""
 SHUTDOWN_RETRIES = 3
 SHUTDOWN_BACKOFF = 1.0
 """controlled.shutdown.max.retries and controlled.shutdown.retry.backoff.ms; the backoff here is shorter."""
 
 
 class RunningBroker:
-    """A broker's process with its tasks. Once it has ended, its tasks must not be run any further."""
+    """A broker's process with its tasks. Once it has ended, its tasks must not be resumed."""
 
     def __init__(self, broker: BrokerProcess, peers: Iterable[int], connect: Callable[[], Session], burst: int = 1) -> None:
-        """`peers` are the numbers that brokers may have; `connect` opens a session.
+        """`peers` are the possible broker ids; `connect` opens a session.
 
-        `burst` is how many pieces of work the controller does before others have their turn.
+        `burst` is the number of steps that the controller takes before other tasks run.
         """
         self.broker = broker
         self.deaf_until = 0
-        """Until when it does not notice that its session is over, in milliseconds since 1970."""
+        """The time, in milliseconds since 1970, until which it does not notice that its session has expired."""
         self._peers = sorted(peers)
         self._connect = connect
         self._burst = burst
 
     def tasks(self) -> list[Task]:
-        """Return all that goes on in the process."""
+        """Return the tasks of the process."""
         return [
             self.work(),
             self.tick(),
@@ -51,7 +51,7 @@ class RunningBroker:
         ]
 
     def work(self) -> Task:
-        """Do the controller's work; open another session when the last one is over."""
+        """Step the controller; open another session when the last one has expired."""
         broker = self.broker
         while True:
             if broker.now < self.deaf_until:
@@ -62,14 +62,14 @@ class RunningBroker:
                 yield Sleep(IDLE if broker.has_session or self._reopen() else RETRY)
 
     def _step(self) -> bool:
-        """Do some pieces of the controller's work; return whether there was any."""
+        """Take up to `burst` steps of the controller; return whether there was work."""
         for number in range(self._burst):
             if not self.broker.step():
                 return number > 0
         return True
 
     def _reopen(self) -> bool:
-        """Try to go on under a new session; return whether that was done."""
+        """Try to continue under a new session; return whether that succeeded."""
         session = None
         try:
             session = self._connect()
@@ -81,14 +81,14 @@ class RunningBroker:
         return True
 
     def tick(self) -> Task:
-        """Do what is due."""
+        """Do the periodic work when it is due."""
         broker = self.broker
         while True:
             broker.data.tick(broker.now)
             yield Sleep(min(max((broker.data.next_tick(broker.now) - broker.now) / 1000, STEP), 5 * IDLE))
 
     def send(self, receiver: int) -> Task:
-        """Send what the controller has for one broker, the same request until it is answered."""
+        """Send the controller's requests for one broker, each until it is answered."""
         broker = self.broker
         while True:
             request = broker.in_flight(receiver)
@@ -102,7 +102,7 @@ class RunningBroker:
                 broker.answered(receiver, request, answer)
 
     def fetch(self, leader: int) -> Task:
-        """Ask one leader for what the broker's replicas lack."""
+        """Fetch from one leader."""
         broker, fetchers = self.broker, self.broker.data.fetchers
         while True:
             request = fetchers.next_request(leader, broker.now)
@@ -116,7 +116,7 @@ class RunningBroker:
                 fetchers.take(leader, answer.partitions, broker.now)
 
     def shut_down(self) -> Task:
-        """Ask the controller to move all leadership away, some times, until nothing is left; the process can end then."""
+        """Request a controlled shutdown, up to the limit of retries, until the broker leads nothing; then the process can end."""
         broker = self.broker
         broker.is_stopping = True
         for _ in range(SHUTDOWN_RETRIES):

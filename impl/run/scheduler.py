@@ -1,4 +1,4 @@
-"""Virtual time: what happens next, and tasks that wait for it. The order depends on times, and on who came first."""
+"""Virtual time: a queue of events, and the tasks that wait for them. Events at one time happen in the order of their creation."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Act = Callable[[], object]
 
 
 class Scheduler:
-    """A clock that goes on to whatever is next. Times are seconds since its start."""
+    """A clock that advances to the next event. Times are seconds since its start."""
 
     def __init__(self, epoch: float) -> None:
-        """`epoch` is when it starts, in seconds since 1970."""
+        """`epoch` is the start in seconds since 1970."""
         self.now = 0.0
         self.done = 0
-        """How much has happened."""
+        """The number of past events."""
         self._epoch = epoch
         self._waiting: list[tuple[float, int, Act]] = []
         self._numbers = itertools.count()
@@ -29,11 +29,11 @@ class Scheduler:
         return self._epoch + self.now
 
     def after(self, seconds: float, act: Act) -> None:
-        """Have something happen so many seconds from now."""
+        """Schedule an event so many seconds from now."""
         heapq.heappush(self._waiting, (self.now + seconds, next(self._numbers), act))
 
     def run_until(self, when: float) -> None:
-        """Let everything happen that is due before a time; then it is that time."""
+        """Run all events due before a time, and set the clock to it."""
         while self._waiting and self._waiting[0][0] <= when:
             self.now, _, act = heapq.heappop(self._waiting)
             self.done += 1
@@ -42,12 +42,12 @@ class Scheduler:
 
 
 class ScheduledTasks:
-    """Tasks that live and end together: those of a broker's process, or of one client."""
+    """Tasks that end together: those of a broker's process, or of one client."""
 
     def __init__(
         self, name: str, scheduler: Scheduler, call: Callable[[ScheduledTasks, RemoteCall, Callable[[Any], object]], object]
     ) -> None:
-        """`call` sends a message, and has its answer, or None, handed to what it is given, once, some time later."""
+        """`call` sends a message, and later calls the given function once, with the answer or None."""
         self.name = name
         self.alive = True
         self._scheduler = scheduler
@@ -55,7 +55,7 @@ class ScheduledTasks:
         self._tasks: list[Task] = []
 
     def spawn(self, task: Task, then: Act = lambda: None) -> None:
-        """Begin a task now; `then` happens when it has come to its own end."""
+        """Begin a task now; `then` is called when it has ended by itself."""
         self._tasks.append(task)
         self._scheduler.after(0.0, lambda: self._go_on(task, None, then))
 

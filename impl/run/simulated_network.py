@@ -1,9 +1,8 @@
-"""A simulated network: messages take time, and connections break where the run's faults say so.
+"""A simulated network: messages take time, and the run's faults break connections.
 
-One connection for each caller and receiver: who waits for an answer and loses its connection hears of it, and so does who calls a
-process that has ended. What is still on its way when a controller gives its request up is lost with the connection, and one that
-is sent twice is processed twice in a row, so a controller's requests are never overtaken, as in the model. A fetch or a record can
-come late.
+There is one connection for each caller and receiver. A caller whose connection breaks, or whose receiver has ended, gets None.
+When a controller gives a request up, the message on its way is lost with the connection, and a request sent twice is processed
+twice in a row. So a controller's requests are never reordered, as in the model. A fetch or a record can arrive late.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from kafka_spec.impl.run.tasks import RemoteCall
 
 CONTROLLERS = (LeaderAndIsrRequest, UpdateMetadataRequest, StopReplicaRequest)
 LATENCY = (0.0002, 0.002)
-"""How long a message is on its way, in seconds."""
+"""The shortest and the longest latency of a message, in seconds."""
 
 
 class _Exchange:
@@ -30,14 +29,14 @@ class _Exchange:
         self._hand_over = hand_over
 
     def end(self, answer: Any) -> None:
-        """Hand the answer over, the first that comes."""
+        """Deliver the first answer; ignore later ones."""
         if not self.over:
             self.over = True
             self._hand_over(answer)
 
 
 class SimulatedNetwork:
-    """Connections between processes, by name; `serve` hands a message to a broker, which may not be there."""
+    """Connections between processes, by name; `serve` delivers a message to a broker, if it runs."""
 
     def __init__(
         self,
@@ -46,22 +45,22 @@ class SimulatedNetwork:
         serve: Callable[[int, Any, Callable[[Any], object]], bool],
         happened: Callable[[str], object],
     ) -> None:
-        """`happened` is told the names of faults."""
+        """`happened` is called with the names of faults."""
         self.faults: Sequence[str] = ()
-        """Those of messages that may come, for now."""
+        """The currently possible faults of messages."""
         self.cut: set[frozenset[str]] = set()
         """Pairs of processes that cannot reach each other."""
         self.slow: set[str] = set()
-        """Processes that take their time."""
+        """Slow processes."""
         self._scheduler = scheduler
         self._random = random
         self._serve = serve
         self._happened = happened
         self._open: dict[int, dict[_Exchange, None]] = {}
-        """What brokers were asked and have not answered, in order."""
+        """The unanswered calls to each broker, in order."""
 
     def call(self, caller: ScheduledTasks, call: RemoteCall, hand_over: Callable[[Any], object]) -> None:
-        """Bring a message to a broker, and its answer back."""
+        """Deliver a message to a broker, and its answer back."""
         exchange, receiver = _Exchange(hand_over), f"broker {call.receiver}"
         if not call.answered:
             exchange.over = True
@@ -81,7 +80,7 @@ class SimulatedNetwork:
             self._scheduler.after(delay + late, lambda: self._arrive(caller, call, exchange))
 
     def ended(self, broker: int) -> None:
-        """A broker's process has ended, and its connections with it."""
+        """Close the connections of a broker whose process has ended."""
         for exchange in self._open.pop(broker, {}):
             self._break(exchange)
 
@@ -104,7 +103,7 @@ class SimulatedNetwork:
             self._break(exchange)
 
     def _break(self, exchange: _Exchange) -> None:
-        """Let the caller notice that its connection is gone."""
+        """Let the caller notice that its connection is broken."""
         self._scheduler.after(self._random.uniform(*LATENCY), lambda: exchange.end(None))
 
     def _delay(self, receiver: str) -> float:

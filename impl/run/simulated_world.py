@@ -14,11 +14,11 @@ from kafka_spec.impl.run.simulated_network import SimulatedNetwork
 from kafka_spec.impl.run.world import RunWorld
 
 EPOCH = 1_600_000_000.0
-"""When every simulation begins, in seconds since 1970."""
+"""The start of every simulation, in seconds since 1970."""
 
 
 class SimulatedWorld(RunWorld):
-    """Everything that chance decides is drawn from `random`."""
+    """A world whose only source of randomness is `random`."""
 
     def __init__(
         self, options: Options, folder: Path, write: Callable[[str], object], news: Callable[[str], object], random: Random
@@ -59,7 +59,7 @@ class SimulatedWorld(RunWorld):
         self.network.slow.clear()
 
     def _serve(self, number: int, message: Any, reply: Callable[[Any], object]) -> bool:
-        """Hand a message to a broker; return whether there is one."""
+        """Deliver a message to a broker; return whether the broker runs."""
         if number not in self.nodes:
             return False
         self.nodes[number].broker.serve(message, reply)

@@ -1,4 +1,4 @@
-"""A run in virtual time: everything that chance decides is drawn from one seed, so the same options are the same run."""
+"""A run in virtual time: one seed is the source of all randomness, so equal options give equal runs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def simulate(
     news: Callable[[str], object] = lambda _: None,
     watch: Callable[[Conductor], object] = lambda _: None,
 ) -> RunOutcome:
-    """Run, and return what came of it.
+    """Run, and return the outcome.
 
-    `folder` is empty; `write` takes the lines of the state-change log, `news` what happens, for people, and `watch` is shown the
-    run a few times a virtual second.
+    `folder` is empty; `write` receives the lines of the state-change log, `news` the events to display; `watch` is called a few
+    times a virtual second.
     """
     random = Random(options.seed)
     world = SimulatedWorld(options, folder, write, news, random)

@@ -1,7 +1,7 @@
-"""What a node or a client does over time, as a generator: it asks for time to pass, or for another to answer, and goes on.
+"""Tasks of nodes and clients, as generators: each yields a wait for time or for an answer, and is then resumed.
 
-Who runs a task decides what time is and how messages travel: the simulation with a clock of its own, asyncio with sockets. So both
-run the same tasks.
+The code that runs a task supplies the clock and the network: the simulation has virtual ones, loopback.py uses asyncio and sockets.
+So both run the same tasks.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True)
 class Sleep:
-    """Go on after so many seconds."""
+    """Resume the task after so many seconds."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class RemoteCall:
-    """Send a message to a broker, and go on with its answer, or with None: within `timeout` seconds there was none.
+    """Send a message to a broker; the task is resumed with its answer, or with None after `timeout` seconds.
 
-    What came of the message is then unknown. One that is not `answered` goes on at once, with None.
+    With None it is unknown whether the message took effect. After a call without `answered` the task is resumed at once, with None.
     """
 
     receiver: int

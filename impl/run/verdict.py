@@ -1,7 +1,7 @@
-"""What came of a run: which records are lost, whether a promise was broken, and what may have done it.
+"""The verdict on a run: the lost records, the broken promises, and the known bugs that may have caused them.
 
-The promises are properties of spec/control/properties.py, looked at when all is quiet, on real logs and znodes. An
-acknowledgement with acks=1 is no promise: such records may be lost, and are told.
+The promises are properties of spec/control/properties.py, judged on real logs and znodes once the cluster is quiet. An
+acknowledgement with acks=1 is not a promise: such records may be lost, and are reported.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ CAN_BREAK: Mapping[str, tuple[str, ...]] = {
     "Recovers": ("KAFKA-1382", "no-election-after-removal", "KAFKA-7235-unseen-bounce", "KAFKA-3143"),
     "QuietLeadersAreOfNewestEpoch": ("KAFKA-7482", "stopping-leader-not-told"),
 }  # fmt: skip
-"""Which switches of spec/control/eras.py a model was seen to break a promise with, or a scenario of the tests."""
+"""For each promise the switches of spec/control/eras.py that break it, in the model or in a test."""
 
 UNCLEAN = "unclean election"
 UNFLUSHED = ("last-replica-standing", "tail-lost-in-isr")
-"""What no Kafka withstands where power fails; `fixed` assumes that only a broker outside the ISR loses the end of its log."""
+"""No version of Kafka survives every power loss: `fixed` assumes that only a broker outside the ISR loses the end of its log."""
 
 
 @dataclass(frozen=True)
 class Broken:
-    """A promise that was broken: its property, what was found, and what may have done it."""
+    """A broken promise: its property, the finding, and the possible causes."""
 
     promise: str
     found: str
@@ -50,7 +50,7 @@ class Broken:
 
 @dataclass(frozen=True)
 class Lost:
-    """A record that was acknowledged, and that nobody will ever read."""
+    """An acknowledged record that is lost."""
 
     value: str
     partition: TopicPartition
@@ -60,20 +60,20 @@ class Lost:
 
 @dataclass
 class Verdict:
-    """What came of a run; no promise was broken if `broken` is empty."""
+    """The verdict; every promise was kept if `broken` is empty."""
 
     lost: list[Lost] = field(default_factory=list)
     broken: list[Broken] = field(default_factory=list)
     leaderless: list[TopicPartition] = field(default_factory=list)
     stored: int = 0
     twice: int = 0
-    """How many records are stored once more."""
+    """The number of additional copies of records."""
 
 
 class Judge:
-    """Judges a cluster after a time without faults; `unclean` is how many elections were, `unrest` what is not at rest yet.
+    """Judges a cluster after a time without faults; `unclean` is the number of unclean elections, `unrest` what is not quiet.
 
-    `faults` are the names of those that happened.
+    `faults` are the names of the faults that happened.
     """
 
     def __init__(
@@ -88,14 +88,14 @@ class Judge:
         self._verdict = Verdict()
 
     def judge(self, partitions: Iterable[TopicPartition]) -> Verdict:
-        """Return what came of some partitions."""
+        """Return the verdict on these partitions."""
         for partition in partitions:
             held = self._cluster.leadership(partition)
             leader = self._cluster.brokers.get(held.leader) if held is not None else None
             if held is None or leader is None or leader.replicas.role_of(partition) != Role.LEADER:
                 self._verdict.leaderless.append(partition)
                 if held is None or leader is None:
-                    self._break("QuietLeaderIsRegistered", f"nobody leads {partition}")
+                    self._break("QuietLeaderIsRegistered", f"no broker leads {partition}")
                 else:
                     self._break("QuietReplicasKnowTheEpoch", f"broker {held.leader} does not know that it leads {partition}")
                 continue
@@ -110,7 +110,7 @@ class Judge:
         return self._verdict
 
     def _replicas(self, partition: TopicPartition, leader: BrokerProcess, epoch: int) -> None:
-        """Compare what replicas believe with the state znode, and their logs with the leader's."""
+        """Compare the replicas' leadership with the state znode, and their logs with the leader's."""
         truth, led = records_of(leader, partition), leader.replicas.partitions[partition]
         for number in [number for number in led.replicas if number in self._cluster.brokers]:
             replicas = self._cluster.brokers[number].replicas
@@ -132,7 +132,7 @@ class Judge:
                     break
 
     def _records(self, partition: TopicPartition, truth: Mapping[int, str]) -> None:
-        """Look for everything that was acknowledged, and for everything that a consumer was given."""
+        """Look for every acknowledged record and every record that a consumer has read."""
         stored = set(truth.values())
         self._verdict.stored += len(truth)
         self._verdict.twice += len(truth) - len(stored)
@@ -159,7 +159,7 @@ class Judge:
 
 
 def switches(era: Spec) -> list[str]:
-    """Return the bugs that an era has: those of whose decisions none is as in `fixed`."""
+    """Return the bugs of an era: those with no decision as in `fixed`."""
     k, fixed = era.constants({}), FIXED.constants({})
     names = {rule.name for rule in era.rules}
     found = []
@@ -172,7 +172,7 @@ def switches(era: Spec) -> list[str]:
 
 
 def records_of(broker: BrokerProcess, partition: TopicPartition) -> dict[int, str]:
-    """Return what a broker's log holds, by offset."""
+    """Return the values in a broker's log, by offset."""
     hosted = broker.replicas.partitions[partition]
     if hosted.log is None:
         return {}

@@ -1,8 +1,7 @@
-"""Messages as bytes: a length, then JSON; a reader takes nothing but what the types declare.
+"""Messages as bytes: a length, then JSON; a reader accepts only what the types declare.
 
-A message is a dataclass of `MESSAGES`. Its fields say what they hold, and a text that holds anything else is refused, so nothing
-that arrives is executed, and nothing unknown gets in. Bytes travel as base64, mappings as lists of pairs. Kafka's own protocol is
-another.
+A message is a dataclass of `MESSAGES`. JSON that does not fit the types of its fields is refused, so input is never executed. Bytes
+are encoded as base64, mappings as lists of pairs. This is not Kafka's wire protocol.
 """
 
 from __future__ import annotations
@@ -25,20 +24,20 @@ from kafka_spec.impl.protocol import data_requests, responses
 
 LENGTH = struct.Struct(">I")
 LARGEST = 64 << 20
-"""The longest message in bytes: a length beyond it is none of ours."""
+"""The longest message in bytes."""
 
 REQUESTS: tuple[type, ...] = (*typing.get_args(requests.Request), *typing.get_args(data_requests.DataRequest))
 MESSAGES: Mapping[str, type] = {message.__name__: message for message in (*REQUESTS, *typing.get_args(responses.Response))}
-"""What may travel, by name."""
+"""The types of messages, by name."""
 
 
-class Malformed(ValueError):  # noqa: N818 - says what is wrong
-    """What has arrived is no message."""
+class Malformed(ValueError):  # noqa: N818 - the name is the message
+    """Received bytes are not a message."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Frame:
-    """A message with the number by which request and answer find each other."""
+    """A message with the number that relates an answer to its request."""
 
     correlation: int
     message: object
@@ -48,29 +47,29 @@ def encode(frame: Frame) -> bytes:
     """Return a frame as bytes, its length first.
 
     Raises:
-        Malformed: the message is of no known type, or too long.
+        Malformed: the message is of an unknown type, or too long.
     """
     name = type(frame.message).__name__
     if MESSAGES.get(name) is not type(frame.message):
-        raise Malformed(f"{name} is no message; there is {', '.join(MESSAGES)}")
+        raise Malformed(f"{name} is not a message; known are {', '.join(MESSAGES)}")
     text = json.dumps([frame.correlation, name, _writer(MESSAGES[name])(frame.message)], separators=(",", ":")).encode()
     if len(text) > LARGEST:
-        raise Malformed(f"{name} has {len(text):,} bytes, and a message has {LARGEST:,} at the most")
+        raise Malformed(f"{name} has {len(text):,} bytes; the maximum is {LARGEST:,}")
     return LENGTH.pack(len(text)) + text
 
 
 def decode(text: bytes) -> Frame:
-    """Return the frame that some bytes hold, without their length.
+    """Return the frame in some bytes, which do not include the length.
 
     Raises:
-        Malformed: they hold none.
+        Malformed: they are not a frame.
     """
     try:
         correlation, name, plain = json.loads(text)
     except (ValueError, TypeError, RecursionError) as error:
-        raise Malformed(f"no frame: {error}") from None
+        raise Malformed(f"not a frame: {error}") from None
     if not isinstance(name, str) or name not in MESSAGES:
-        raise Malformed(f"{name!r} is no message; there is {', '.join(MESSAGES)}")
+        raise Malformed(f"{name!r} is not a message; known are {', '.join(MESSAGES)}")
     return Frame(_reader(int, "correlation")(correlation), _reader(MESSAGES[name], name)(plain))
 
 
@@ -78,12 +77,12 @@ async def read(stream: asyncio.StreamReader) -> Frame:
     """Return the next frame of a stream.
 
     Raises:
-        Malformed: it is none, or too long.
+        Malformed: it is malformed, or too long.
         asyncio.IncompleteReadError: the stream has ended.
     """
     (length,) = LENGTH.unpack(await stream.readexactly(LENGTH.size))
     if length > LARGEST:
-        raise Malformed(f"a message of {length:,} bytes, and {LARGEST:,} are the most")
+        raise Malformed(f"a message of {length:,} bytes; the maximum is {LARGEST:,}")
     return decode(await stream.readexactly(length))
 
 
@@ -93,7 +92,7 @@ def _plain_as_is(value: Any) -> Any:
 
 @cache
 def _writer(kind: Any) -> Callable[[Any], Any]:
-    """Return what turns a value of a declared type into what JSON can hold."""
+    """Return a function that turns a value of a declared type into plain JSON values."""
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         inner = _writer(_not_none(parts))
@@ -114,7 +113,7 @@ def _writer(kind: Any) -> Callable[[Any], Any]:
 
 @cache
 def _reader(kind: Any, where: str) -> Callable[[Any], Any]:
-    """Return what turns a plain value into one of a declared type, or raises Malformed; `where` is for people."""
+    """Return a function that turns a plain value into one of a declared type, or raises Malformed; `where` is for its message."""
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         inner = _reader(_not_none(parts), where)
@@ -136,7 +135,7 @@ def _reader(kind: Any, where: str) -> Callable[[Any], Any]:
 def _exactly(kind: type, where: str) -> Callable[[Any], Any]:
     def read(plain: Any) -> Any:
         if type(plain) is not kind:
-            raise Malformed(f"{where} is {plain!r}, which is no {kind.__name__}")
+            raise Malformed(f"{where} is {plain!r}, which is not of type {kind.__name__}")
         return plain
 
     return read
@@ -147,7 +146,7 @@ def _member(kind: type[enum.IntEnum], where: str) -> Callable[[Any], Any]:
 
     def read(plain: Any) -> Any:
         if type(plain) is not int or plain not in members:
-            raise Malformed(f"{where} is {plain!r}, which is no {kind.__name__}")
+            raise Malformed(f"{where} is {plain!r}, which is not of type {kind.__name__}")
         return members[plain]
 
     return read
@@ -180,4 +179,4 @@ def _bytes(plain: Any, where: str) -> bytes:
     try:
         return base64.b64decode(plain, validate=True)
     except (binascii.Error, ValueError):
-        raise Malformed(f"{where} is {plain!r}, which is no base64") from None
+        raise Malformed(f"{where} is {plain!r}, which is not base64") from None

@@ -1,6 +1,6 @@
-"""A cluster in which things happen: nodes with their tasks, and what operators and faults do to them.
+"""A running cluster: nodes with their tasks, and the actions of operators and faults on them.
 
-What time is, and how messages travel, is for those who inherit to say: virtual time (simulated_world.py), or sockets (loopback.py).
+Subclasses supply time and network: virtual ones (simulated_world.py), or real time and sockets (loopback.py).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from kafka_spec.impl.run.running_broker import RunningBroker
 from kafka_spec.impl.run.tasks import Task
 
 UNFLUSHED = 30
-"""How many records of a log the system has not written to its disk, at the most."""
+"""The largest number of a log's records that the system has not written to disk."""
 
 
 class TaskGroup(Protocol):
-    """Tasks that live and end together: those of a broker's process, or of one client."""
+    """Tasks that end together: those of a broker's process, or of one client."""
 
     def spawn(self, task: Task, then: Callable[[], object] = lambda: None) -> None:
-        """Begin a task; `then` happens when it has come to its own end."""
+        """Begin a task; `then` is called when it has ended by itself."""
 
     def end(self) -> None:
         """Stop all tasks where they are."""
@@ -39,7 +39,7 @@ class RunWorld(ABC):
     """Brokers by number; those in `nodes` run."""
 
     burst = 1
-    """See `RunningBroker`: where a piece of work takes no time, one at a time."""
+    """See `RunningBroker`."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class RunWorld(ABC):
         news: Callable[[str], object],
         random: Random,
     ) -> None:
-        """`write` takes the lines of the state-change log, `news` what people see."""
+        """`write` receives the lines of the state-change log, `news` the events to display."""
         self.observer = Observer(write, lambda: self.now, news)
         settings = replace(SETTINGS, unclean_leader_election_enable=options.unclean)
         seed = random.getrandbits(32)
@@ -72,7 +72,7 @@ class RunWorld(ABC):
 
     @abstractmethod
     def after(self, seconds: float, act: Callable[[], object]) -> None:
-        """Have something happen so many seconds from now."""
+        """Schedule a call so many seconds from now."""
 
     @abstractmethod
     def process(self, name: str) -> TaskGroup:
@@ -80,7 +80,7 @@ class RunWorld(ABC):
 
     @abstractmethod
     def listen(self, number: int) -> Endpoint | None:
-        """Let a broker that is about to start be reached; return where, None if that needs no address."""
+        """Prepare the connections to a broker that is about to start; return its address, None if it needs none."""
 
     @abstractmethod
     def unplug(self, number: int) -> None:
@@ -88,10 +88,10 @@ class RunWorld(ABC):
 
     @abstractmethod
     def calm(self) -> None:
-        """Mend whatever of the network is broken, for good."""
+        """End all faults of the network."""
 
     def running(self) -> list[int]:
-        """Return the brokers that run, and do not shut down."""
+        """Return the brokers that run and are not shutting down."""
         return [number for number in self.numbers if number in self.nodes and not self.nodes[number].broker.is_stopping]
 
     def start(self, number: int) -> None:
@@ -106,18 +106,18 @@ class RunWorld(ABC):
         self.observer.tell(f"broker {number} starts")
 
     def kill(self, number: int) -> Session:
-        """End a broker's process; return its session, which the servers have not missed yet."""
+        """End a broker's process; return its session, which the servers have not expired yet."""
         self._end(number)
         return self.cluster.end_process(number)
 
     def expire(self, number: int, deaf: float) -> None:
-        """Let a broker's session expire, which it does not notice for some seconds."""
+        """Expire a broker's session; the broker does not notice for `deaf` seconds."""
         node = self.nodes[number]
         node.deaf_until = node.broker.now + int(deaf * 1000)
         self.cluster.expire(number)
 
     def shut_down(self, number: int, down: float) -> None:
-        """Shut a broker down in a controlled way, and start it again after some seconds."""
+        """Shut a broker down in a controlled way, and start it again after `down` seconds."""
 
         def exit_process() -> None:
             self._end(number)
@@ -127,7 +127,7 @@ class RunWorld(ABC):
         self._processes[number].spawn(self.nodes[number].shut_down(), exit_process)
 
     def lose_unflushed(self, number: int) -> int:
-        """Lose some of what was never flushed of the logs of a broker that does not run; return how many records."""
+        """Cut some unflushed records from the logs of a broker that does not run; return their number."""
         lost = 0
         for folder in sorted(path for path in (self.cluster.folder / str(number)).iterdir() if path.is_dir()):
             log = PartitionLog(folder)
@@ -138,7 +138,7 @@ class RunWorld(ABC):
         return lost
 
     def unclean_elections(self) -> int:
-        """Return how many elections were unclean."""
+        """Return the number of unclean elections."""
         return self._unclean + sum(len(node.broker.controller.unclean_elections) for node in self.nodes.values())
 
     def end(self) -> None:

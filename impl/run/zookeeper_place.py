@@ -1,4 +1,4 @@
-"""Where in ZooKeeper a cluster lives: a server of its own, or an empty place on one that is there, which is left empty again."""
+"""A cluster's place in ZooKeeper: a server of its own, or an empty path on a running server, which is left empty again."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from kafka_spec.spec.table import SpecError
 
 START = "start"
 PATIENCE = 15.0
-"""How long an answer of ZooKeeper is waited for, in seconds."""
+"""The longest wait for an answer of ZooKeeper, in seconds."""
 OURS = ("brokers", "controller", "controller_epoch", "config", "admin", "isr_change_notification", "log_dir_event_notification")
-"""The roots of what a cluster writes."""
+"""The root paths of a cluster's znodes."""
 
 
 @contextmanager
 def zookeeper(where: str, folder: Path) -> Iterator[Servers]:
-    """Yield servers with an empty place: `start` runs one with its files in the folder, HOST:PORT or HOST:PORT/PATH is there.
+    """Yield servers with an empty place: `start` runs one with its files in the folder, HOST:PORT or HOST:PORT/PATH must run.
 
     Raises:
-        SpecError: there is no server, it does not answer, or a cluster lives there.
+        SpecError: no server can be started or answers, or the path holds a cluster.
     """
     if where == START:
         try:
@@ -38,7 +38,7 @@ def zookeeper(where: str, folder: Path) -> Iterator[Servers]:
     with _connected(where if slash and path else hosts) as servers:
         session = servers.connect()
         if found := [name for name in session.children("/") if name in OURS]:
-            raise SpecError(f"--zookeeper {where}: there is a cluster already (/{found[0]}); name an empty place: {hosts}/PATH")
+            raise SpecError(f"--zookeeper {where}: it holds a cluster already (/{found[0]}); name an empty path: {hosts}/PATH")
         try:
             yield servers
         finally:
@@ -57,7 +57,7 @@ def _connected(hosts: str) -> Iterator[Servers]:
 
 
 def _make(hosts: str, path: str) -> None:
-    """Create the nodes of a path, if there are any."""
+    """Create the missing nodes of a path."""
     parts = [part for part in path.split("/") if part]
     if not parts:
         return
@@ -69,7 +69,7 @@ def _make(hosts: str, path: str) -> None:
 
 
 def _delete(session: Session, path: str) -> None:
-    """Delete a node and all below it; another may have been faster."""
+    """Delete a node and all below it; nodes that are missing by now are skipped."""
     with suppress(NoNode):
         for child in session.children(path):
             _delete(session, f"{path}/{child}")

@@ -1,0 +1,111 @@
+"""A cluster together with what the model's numbers stand for there: registrations, fetches on the network, channels.
+
+The mappings read and write it field by field; `Projection` puts it into whole states of the model.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+
+from kafka_spec.conformance.replay.ensemble import ModelEnsemble
+from kafka_spec.conformance.replay.request_mapping import PARTITION
+from kafka_spec.impl.cluster import Cluster
+from kafka_spec.impl.protocol.controller_requests import Request
+from kafka_spec.impl.protocol.data_requests import FetchPosition, FetchRequest
+from kafka_spec.spec.control import state
+from kafka_spec.spec.gates import leader_epoch_in_fetch
+
+
+class ModeledCluster:
+    """A cluster on a `ModelEnsemble` within the bounds of a model."""
+
+    def __init__(self, cluster: Cluster, bounds: Mapping[str, int]) -> None:
+        """`bounds` are those of the model.
+
+        Raises:
+            TypeError: the cluster uses another coordination service.
+        """
+        if not isinstance(cluster.service, ModelEnsemble):
+            raise TypeError("a replay needs a cluster on a ModelEnsemble; pass one as its service")
+        self.cluster = cluster
+        self.ensemble = cluster.service
+        self.bounds = dict(bounds)
+        self.brokers = bounds["brokers"]
+        self.assignment = tuple(range(bounds["replicas"]))
+        self.folders = [str(cluster.folder / str(number) / str(PARTITION)) for number in range(self.brokers)]
+        """The folder of each replica's log."""
+        self.k = cluster.era.constants(bounds)
+        self.registrations: list[list[int]] = [[] for _ in range(self.brokers)]
+        """For each broker the transactions that created its registrations. The model counts registrations."""
+        self._lost: dict[tuple[int, int], deque[Request]] = {}
+        """The channels (controller, broker) whose connection will break before the next answer."""
+        self.fetches: list[tuple[FetchRequest, int]] = []
+        """The delayed fetches on the network, each with the leader epoch in which it was sent."""
+        self.stale = [0] * self.brokers
+        """For each broker the first request of an old generation that took effect (spec.control.state.Stale)."""
+        self.records = 0
+        """The number of records that clients have written."""
+        self.clock = 0
+        """The time in milliseconds, which advances with each step."""
+        self._announced: dict[tuple[int, int], tuple[deque[Request], int | None]] = {}
+
+    # Registrations and sessions
+
+    def note_registration(self, broker: int, czxid: int) -> None:
+        """Record the registration of a broker."""
+        if czxid not in self.registrations[broker]:
+            self.registrations[broker].append(czxid)
+
+    def epoch_of(self, broker: int, czxid: int) -> int:
+        """Return the number of the registration that a transaction created, counted from 1; 0 if there is none.
+
+        Raises:
+            ValueError: the transaction created no recorded registration of the broker.
+        """
+        return self.registrations[broker].index(czxid) + 1 if czxid > 0 else 0
+
+    def creation_of(self, broker: int, epoch: int) -> int:
+        """Return the transaction that created a registration, in a loaded state: there it is the model's number."""
+        return epoch
+
+    def session_of(self, broker: int) -> int:
+        """Return the session of a running broker, which owns its ephemeral nodes."""
+        return self.cluster.brokers[broker].session.id
+
+    # Channels
+
+    def note_announced(self, controller: int, broker: int, live: int | None) -> None:
+        """Record the live brokers last sent over a channel, before all that waits in it; None if none were."""
+        self._announced[controller, broker] = (self.cluster.brokers[controller].channels.queues[broker], live)
+
+    def last_announced(self, controller: int, broker: int) -> int | None:
+        """Return the live brokers last sent over a channel, None if none were since it was opened."""
+        queue, live = self._announced.get((controller, broker), (None, None))
+        return live if queue is self.cluster.brokers[controller].channels.queues[broker] else None
+
+    def lose_next_answer(self, controller: int, broker: int) -> None:
+        """Break the connection of a channel before the next answer: the request in flight will be sent again."""
+        self._lost[controller, broker] = self.cluster.brokers[controller].channels.queues[broker]
+
+    def repeats(self, controller: int, broker: int) -> bool:
+        """Whether the request in flight will be sent again; a channel opened since then does not repeat."""
+        lost = self._lost.get((controller, broker))
+        return lost is not None and lost is self.cluster.brokers[controller].channels.queues.get(broker)
+
+    def repeated(self, controller: int, broker: int) -> None:
+        """Restore the connection."""
+        self._lost.pop((controller, broker), None)
+
+    # Fetches on the network
+
+    def late_fetch(self, fetch: state.LateFetch) -> FetchRequest:
+        """Return the request of a delayed fetch of the model."""
+        epoch = leader_epoch_in_fetch(fetch.leader_epoch, self.k.fetches_fenced)
+        positions = {PARTITION: FetchPosition(fetch.end, epoch)}
+        return FetchRequest(fetch.follower, self.creation_of(fetch.follower, fetch.broker_epoch), positions)
+
+    def model_fetch(self, request: FetchRequest, leader_epoch: int) -> state.LateFetch:
+        """Return the model's record of a delayed fetch; `leader_epoch` is recorded apart, since a request may carry none."""
+        broker_epoch = self.epoch_of(request.replica, request.broker_epoch)
+        return state.LateFetch(request.replica, request.partitions[PARTITION].offset, leader_epoch, broker_epoch)
