@@ -1,9 +1,7 @@
 """Executes a table: a machine of spec/table.py on the methods of an actor, through the library `transitions`.
 
 The model binds the names of guards and effects to functions on its state; here each name is bound to the method of that name
-on an actor (a controller, a broker), which does the real work. Methods that rows may use are marked `@guard` or `@effect`. A name
-without such a method, or such a method that no row of any era uses, is an error when the machine is built. So table and actor
-cannot drift apart.
+on an actor (a controller, a broker), which does the real work; row_functions.py marks and checks these methods.
 
 A row function receives its inputs as arguments: the parts of the entity that its parameters name and, in a parameter called
 `inputs`, the object passed to `fire`, of the type that the machines are built for.
@@ -16,33 +14,18 @@ from __future__ import annotations
 
 import enum
 import functools
-import inspect
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, get_type_hints, overload
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
 
 import transitions
 
+from kafka_spec.impl.row_functions import INPUTS, marked_methods, parameters_of
 from kafka_spec.spec.table import Machine, Overlap, Row, SpecError, name_of
 
-Method = TypeVar("Method", bound=Callable[..., Any])
 Inputs = TypeVar("Inputs")
 Entity: TypeAlias = tuple[Hashable, ...]
 Call: TypeAlias = Callable[[transitions.EventData], Any]
-INPUTS = "inputs"
-"""The parameter of a row function that receives the `inputs` of `fire`."""
-
-
-def guard(method: Method) -> Method:
-    """Mark a method as a guard that rows may name: it reads, and returns whether it holds."""
-    method.__row_function__ = "guard"  # type: ignore[attr-defined]
-    return method
-
-
-def effect(method: Method) -> Method:
-    """Mark a method as an effect that rows may name: it writes, sends, truncates."""
-    method.__row_function__ = "effect"  # type: ignore[attr-defined]
-    return method
 
 
 @dataclass(frozen=True)
@@ -200,7 +183,7 @@ class _Rows:
 
     def _call(self, name: str) -> Call:
         """Return a call of the actor's method with the inputs and the parts of the entity that its parameters name."""
-        parameters = _parameters(self._actor, name)
+        parameters = parameters_of(self._actor, name)
         places = [None if parameter == INPUTS else self._names.index(parameter) for parameter in parameters]
 
         def call(event: transitions.EventData) -> Any:
@@ -256,11 +239,6 @@ class _Rows:
         return refuse
 
 
-def _parameters(actor: type, method: str) -> list[str]:
-    """Return the names of a method's parameters."""
-    return list(inspect.signature(getattr(actor, method)).parameters)[1:]
-
-
 @overload
 def build(
     actor: object,
@@ -304,31 +282,8 @@ def build(
     """
     kind: Any = type(actor)
     running = {_running_ahead(machine, tuple(ahead)): names for machine, names in machines.items()}
-    methods = {name: getattr(actor, name) for name in _marked(kind, tuple(running.items()), tuple(every_era), inputs)}
+    methods = {name: getattr(actor, name) for name in marked_methods(kind, tuple(running.items()), tuple(every_era), inputs)}
     return {machine.name: Running(machine, kind, names, methods, log) for machine, names in running.items()}
-
-
-@functools.lru_cache(maxsize=64)
-def _marked(
-    actor: type, machines: tuple[tuple[Machine, tuple[str, ...]], ...], every_era: tuple[Machine, ...], inputs: type | None
-) -> tuple[str, ...]:
-    """Return the names of an actor's marked methods; see `build` for the errors."""
-    marked = {n: m for n in dir(actor) if hasattr(m := getattr(actor, n), "__row_function__")}
-    for machine, names in machines:
-        for row in machine.rows:
-            _check_row(actor, marked, machine, row, names, inputs)
-    named = {
-        name_of(function)
-        for machine in (*(machine for machine, _ in machines), *every_era)
-        for row in machine.rows
-        for function in (*row.looks, *row.effects)
-    }  # fmt: skip
-    if unused := sorted(set(marked) - named):
-        raise SpecError(
-            f"{actor.__name__}.{unused[0]} is marked as {marked[unused[0]].__row_function__}, and no row of any era uses it; "
-            "delete it, or name it in a row" + (f" (also {', '.join(unused[1:])})" if unused[1:] else "")
-        )
-    return tuple(marked)
 
 
 @functools.lru_cache(maxsize=64)
@@ -337,35 +292,3 @@ def _running_ahead(machine: Machine, ahead: tuple[str, ...]) -> Machine:
     if not any(row.waits_for and row.trigger in ahead for row in machine.rows):
         return machine
     return replace(machine, rows=tuple(replace(row, waits_for="") if row.trigger in ahead else row for row in machine.rows))
-
-
-def _check_row(
-    actor: type, marked: Mapping[str, Any], machine: Machine, row: Row, names: tuple[str, ...], inputs: type | None
-) -> None:
-    """Raise SpecError for a row whose guards or effects the actor cannot run."""
-    where = f"machine {machine.name}, row {row.label!r}"
-    needed = [(name_of(g), "guard") for g in row.looks]
-    needed += [(name_of(e), "effect") for e in row.effects if not row.waits_for]
-    for name, mark in needed:
-        if name not in marked:
-            plain = hasattr(actor, name)
-            cure = f"mark it @{mark}" if plain else f"write it, and mark it @{mark}"
-            raise SpecError(f"{where}: {actor.__name__} has no {mark} {name}; {cure}")
-        if marked[name].__row_function__ != mark:
-            raise SpecError(f"{where}: {actor.__name__}.{name} is marked as {marked[name].__row_function__}, and used as {mark}")
-        for parameter in _parameters(actor, name):
-            if parameter == INPUTS:
-                _check_inputs(where, actor, name, inputs)
-            elif parameter not in names:
-                raise SpecError(
-                    f"{where}: {actor.__name__}.{name} takes {parameter}, which is not a part of the entity ({', '.join(names)})"
-                )
-
-
-def _check_inputs(where: str, actor: type, method: str, inputs: type | None) -> None:
-    """Raise SpecError for a row function whose inputs have another type than those of `fire`."""
-    wanted = get_type_hints(getattr(actor, method)).get(INPUTS)
-    if inputs is None or wanted is None or not issubclass(inputs, wanted):
-        given = "none" if inputs is None else inputs.__name__
-        wants = "of no type" if wanted is None else wanted.__name__
-        raise SpecError(f"{where}: {actor.__name__}.{method} takes inputs ({wants}); the machine is built for {given}")

@@ -345,6 +345,7 @@ def pair(server: ZooKeeperServer) -> Iterator[list[tuple[Session, Session]]]:
         yield [(ensemble.connect(), ensemble.connect()), (real.connect(), real.connect())]
 
 
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")  # threads of kazoo use it meanwhile
 @settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.integers(0, 1), STEPS), max_size=15))
 def test_both_adapters_agree(pair: list[tuple[Session, Session]], steps: list[tuple[int, tuple[str, Any]]]) -> None:

@@ -24,7 +24,8 @@ from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.responses import ControllerResponse
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run import wire
-from kafka_spec.impl.run.loopback import HOST, ClusterThread, LoopbackProcess, run_on_loopback
+from kafka_spec.impl.run.loopback import run_on_loopback
+from kafka_spec.impl.run.loopback_process import HOST, ClusterThread, LoopbackProcess
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.tasks import RemoteCall, Task
 from kafka_spec.impl.run.wire import Frame, Malformed, decode, encode

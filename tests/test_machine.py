@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_spec.impl.controller.state_change_lines import ControllerLines, state_name
-from kafka_spec.impl.machine import FireResult, Running, build, effect, guard
+from kafka_spec.impl.machine import FireResult, Running, build
 from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.row_functions import effect, guard
 from kafka_spec.spec.partition import PARTITION, PartitionState
 from kafka_spec.spec.replica import REPLICA, REPLICA_0_10, ReplicaState
 from kafka_spec.spec.table import Machine, Overlap, Row, SpecError, name_of

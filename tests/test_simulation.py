@@ -192,7 +192,7 @@ def test_names_of_faults() -> None:
     assert parse_faults("all") == tuple(FAULTS)
     assert parse_faults("delay, crash") == ("crash", "delay")
     assert parse_faults("usual,power") == tuple(FAULTS)
-    with pytest.raises(SpecError, match="fault 'earthquake' is unknown; there is crash, bounce"):
+    with pytest.raises(SpecError, match="fault 'earthquake' is unknown; known are crash, bounce"):
         parse_faults("crash,earthquake")
 
 

@@ -24,7 +24,7 @@ from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.client import Producer
 from kafka_spec.impl.run.history import ALL, History
-from kafka_spec.impl.run.loopback import LoopbackWorld
+from kafka_spec.impl.run.loopback_world import LoopbackWorld
 from kafka_spec.impl.run.options import TOPIC, Options
 from kafka_spec.impl.run.quiescence import unrest
 from kafka_spec.impl.run.verdict import Judge
@@ -183,4 +183,4 @@ def test_the_command(server: ZooKeeperServer, inside: Command) -> None:
         assert session.children("/taken") == ["brokers"]
 
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert "there is a cluster already (/brokers); name an empty place: " in refused.stderr
+    assert "it holds a cluster already (/brokers); name an empty path: " in refused.stderr

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kafka_spec.impl.controller.context import ControllerContext
 from kafka_spec.impl.controller.elections import StateZnode
-from kafka_spec.impl.machine import guard
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.row_functions import guard
 from kafka_spec.spec.gates import state_may_be_replaced
 
 

@@ -12,9 +12,9 @@ from kafka_spec.impl.controller.elections import Elected, ElectionInputs, elect
 from kafka_spec.impl.controller.leadership_guards import LeadershipGuards
 from kafka_spec.impl.controller.request_batch import RequestBatch
 from kafka_spec.impl.controller.zk_client import ControllerZkClient
-from kafka_spec.impl.machine import effect, guard
 from kafka_spec.impl.protocol.controller_requests import NO_LEADER
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.row_functions import effect, guard
 from kafka_spec.spec.election import first_leader_and_isr
 from kafka_spec.spec.table import Constants
 

@@ -14,9 +14,9 @@ from kafka_spec.impl.controller.elections import StateZnode
 from kafka_spec.impl.controller.leadership_guards import LeadershipGuards
 from kafka_spec.impl.controller.request_batch import RequestBatch
 from kafka_spec.impl.controller.zk_client import ControllerZkClient
-from kafka_spec.impl.machine import effect, guard
 from kafka_spec.impl.protocol.state_change_log import LogLevel
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.row_functions import effect, guard
 from kafka_spec.spec.election import leader_and_isr_without, recipients_of_removal
 from kafka_spec.spec.table import Constants
 
