@@ -49,7 +49,7 @@ class LastIsrMember(enum.IntEnum):
     KEPT = 0
     """It stays in the ISR, without a leader (1.1, KAFKA-5083)."""
     DROPPED_IF_UNCLEAN = 1
-    """It leaves where unclean election is enabled (up to 1.0)."""
+    """It leaves where unclean election is enabled (0.8.2 to 1.0)."""
     DROPPED = 2
     """It leaves, and is still named as the leader (up to 0.7, KAFKA-708)."""
 
@@ -67,18 +67,27 @@ class ShutdownRecipients(enum.IntEnum):
     """The recipients of LeaderAndIsr when a broker that shuts down has lost its leadership."""
 
     LIVE_OR_STOPPING = 0
-    """The live replicas and the one that shuts down (0.10; again since 2.1, KAFKA-7482)."""
+    """The live replicas and the one that shuts down (up to 1.0; again since 2.1, KAFKA-7482)."""
     LIVE = 1
     """The live replicas, of which the one that shuts down is none (1.1 to 2.0)."""
+
+
+class OfflineLeaders(enum.IntEnum):
+    """Which leaders a controller takes for lost when a broker fails, so that it elects another."""
+
+    NOT_ONLINE = 0
+    """Those that are dead, and those that shut down (1.0 to 3.9)."""
+    DEAD = 1
+    """Those that are dead (up to 0.11)."""
 
 
 class OfflineRecipients(enum.IntEnum):
     """The recipients of LeaderAndIsr when a partition whose leader was dead, or shuts down, has another."""
 
     LIVE_OR_STOPPING = 0
-    """The live replicas and those that shut down: no Kafka does it; the checker found that it is needed."""
+    """The live replicas and those that shut down: no version up to 3.9 does it; the checker found that it is needed."""
     LIVE = 1
-    """The live replicas: a leader that shuts down and is replaced by this election is none of them (every era)."""
+    """The live replicas: a leader that shuts down and is replaced by this election is none of them (0.8.2 to 3.9)."""
 
 
 class DeadReplicas(enum.IntEnum):

@@ -18,6 +18,7 @@ from kafka_spec.spec.decisions import (
     Checked,
     DeadReplicas,
     LastIsrMember,
+    OfflineLeaders,
     OfflineRecipients,
     ShrinkRecipients,
     ShutdownRecipients,
@@ -171,10 +172,20 @@ def election_is_due(partition: int, strategy: int) -> bool:
     return strategy != Strategy.OFFLINE or partition == PartitionState.NEW or partition == PartitionState.OFFLINE
 
 
+def leader_is_lost(leader: int, live: BrokerSet, stopping: BrokerSet, offline_leaders: int) -> bool:
+    """Whether a partition goes offline when a broker fails: nobody leads it, or who does is dead, or, since 1.0, shuts down.
+
+    Kafka 2.8: ControllerContext.partitionsWithOfflineLeader; 0.10: KafkaController.onBrokerFailure.
+    """
+    if offline_leaders == OfflineLeaders.DEAD:
+        return leader == NONE or contains(live | stopping, leader) == 0
+    return leader == NONE or contains(live, leader) == 0
+
+
 def election_is_due_after_removal(partition: int, isr: BrokerSet, live: BrokerSet, election_after_removal: int) -> bool:
     """Whether an election is tried once more after replicas have left: there is no leader, and the ISR has a live member now.
 
-    Somebody joined the ISR between the election and the removal. No Kafka does it.
+    Somebody joined the ISR between the election and the removal. No version up to 3.9 does it.
     """
     return election_after_removal == Checked.YES and partition == PartitionState.OFFLINE and isr & live != 0
 

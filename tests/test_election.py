@@ -11,6 +11,7 @@ from kafka_spec.spec.decisions import (
     Checked,
     DeadReplicas,
     LastIsrMember,
+    OfflineLeaders,
     OfflineRecipients,
     ShrinkRecipients,
     ShutdownRecipients,
@@ -30,6 +31,7 @@ from kafka_spec.spec.election import (
     first_of,
     is_isr_candidate,
     leader_and_isr_without,
+    leader_is_lost,
     members,
     part_in_shutdown,
     preferred_leader_leads,
@@ -270,6 +272,14 @@ def test_elections_are_due() -> None:
         stated = state == PartitionState.OFFLINE and any(member in live for member in isr)
         assert election_is_due_after_removal(state, isr, live, Checked.YES) == stated
         assert not election_is_due_after_removal(state, isr, live, Checked.NO)
+
+
+def test_leaders_are_lost() -> None:
+    """Up to 0.11 a leader is lost if it is dead, or nobody leads; since 1.0 also if it shuts down."""
+    live, stopping = only(0), only(1)
+
+    for rule, lost in ((OfflineLeaders.DEAD, {NONE, 2}), (OfflineLeaders.NOT_ONLINE, {NONE, 1, 2})):
+        assert {leader for leader in (NONE, *BROKERS) if leader_is_lost(leader, live, stopping, rule)} == lost
 
 
 def test_parts_in_a_controlled_shutdown() -> None:

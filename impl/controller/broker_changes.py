@@ -17,6 +17,7 @@ from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.state_change_log import LogLevel
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.domain import BrokerSet
+from kafka_spec.spec.election import leader_is_lost
 from kafka_spec.spec.gates import has_bounced
 from kafka_spec.spec.partition import PartitionState
 
@@ -88,7 +89,9 @@ def _replicas_gone(core: ControllerCore, replicas: Sequence[tuple[TopicPartition
     All brokers first receive an UpdateMetadata with the live brokers, as in the model. Kafka sends it with the LeaderAndIsr
     requests that follow, and in a request of its own, at the end, only if there was no partition to elect for.
     """
-    unled = [p for p in core.context.led_by_none() if core.partitions.state_of(p) != PartitionState.NON_EXISTENT]
+    context, rule = core.context, core.k.offline_leaders
+    lost = [p for p, held in context.leadership.items() if leader_is_lost(held.leader, context.online(p), context.stopping, rule)]
+    unled = [p for p in lost if core.partitions.state_of(p) != PartitionState.NON_EXISTENT]
     core.send_metadata(core.context.live, [])
     return [
         *change_partitions("offline_partition", unled),

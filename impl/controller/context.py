@@ -49,10 +49,6 @@ class ControllerContext:
         """Return the replicas on some brokers, broker after broker."""
         return [(p, broker) for broker in sorted(brokers) for p, replicas in self.assignments.items() if broker in replicas]
 
-    def led_by_none(self) -> list[TopicPartition]:
-        """Return the partitions whose cached leader cannot lead."""
-        return [p for p, held in self.leadership.items() if not self.is_online(held.leader, p)]
-
 
 def written(state: znodes.State, version: int) -> Leadership:
     """Return the leadership that a state znode of this version holds."""

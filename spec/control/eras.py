@@ -26,6 +26,7 @@ from kafka_spec.spec.decisions import (
     FollowerSkip,
     GivingUp,
     LastIsrMember,
+    OfflineLeaders,
     OfflineRecipients,
     ShrinkRecipients,
     ShutdownRecipients,
@@ -95,15 +96,24 @@ DECISIONS: tuple[Decision, ...] = (
     Decision("last_isr_member", LastIsrMember.KEPT, "what happens to the last member of an ISR"),
     Decision("shrink_recipients", ShrinkRecipients.ALL_REPLICAS, "the recipients when a dead replica has left the ISR"),
     Decision("shutdown_recipients", ShutdownRecipients.LIVE_OR_STOPPING, "the recipients of an election in a shutdown"),
+    Decision("offline_leaders", OfflineLeaders.NOT_ONLINE, "which leaders are lost when a broker fails"),
     Decision("offline_recipients", OfflineRecipients.LIVE_OR_STOPPING, "the recipients of an election for a dead leader"),
     Decision("stop_replica_epoch", StopReplicaEpoch.AT_LEAST, "which leader epochs of a StopReplica are accepted"),
     Decision("bad_version", BadVersionHandling.READ_BACK, "what a leader does when its ISR write finds another version"),
     Decision("isr_candidates_alive", Checked.YES, "a leader adds only live brokers to the ISR (3.3)"),
-    Decision("election_after_removal", Checked.YES, "an election is tried again after dead replicas have left the ISR"),
-    Decision("expired_sessions_read", Checked.NO, "a controller reads ZooKeeper after its session has expired"),
+    Decision(
+        "election_after_removal",
+        Checked.YES,
+        "an election is tried again after dead replicas have left the ISR (no version up to 3.9)",
+    ),
+    Decision(
+        "expired_sessions_read",
+        Checked.NO,
+        "the client library of an expired session opens another and repeats the request (up to 1.0)",
+    ),
     Decision("join_needs_epoch_start", Checked.YES, "joining the ISR needs the start of the epoch (2.0.1, KAFKA-7128)"),
     Decision("fetches_fenced", Checked.YES, "a leader compares the follower's leader epoch (2.1, KIP-320)"),
-    Decision("fetch_generation_checked", Checked.YES, "a leader compares the fetcher's broker epoch (KIP-903)"),
+    Decision("fetch_generation_checked", Checked.YES, "a leader compares the fetcher's broker epoch (KIP-903: 3.5, only in KRaft)"),
     Decision("truncation", Truncation.DIVERGENCE, "where a new follower truncates"),
     Decision("follower_skip", FollowerSkip.SAME_EPOCH, "when a follower keeps its log and its fetcher unchanged"),
     Decision("suffix_loss", SuffixLoss.OUTSIDE_ISR, "when a crash may lose the end of a log"),
@@ -283,7 +293,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "last-replica-standing",
-        "the last member of the ISR crashes, loses unflushed records, and leads again: in every Kafka version with ZooKeeper",
+        "the last member of the ISR crashes, loses unflushed records, and leads again: up to 3.9",
         None,
         "lone_lossy",
         {"suffix_loss": SuffixLoss.ANY},
@@ -297,7 +307,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "stopping-leader-not-told",
-        "a leader that shuts down is replaced when another broker fails or starts, and is not informed: in every Kafka version",
+        "a leader that shuts down is replaced when another broker fails or starts, and is not informed: 1.0 to 3.9",
         None,
         "leader_shuts_down",
         {"offline_recipients": OfflineRecipients.LIVE},
@@ -305,7 +315,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "no-election-after-removal",
         "a leader that is considered dead adds a live replica to the ISR after the election and before its own removal: "
-        "that replica is not elected; in every Kafka version",
+        "that replica is not elected; 0.8.2 to 3.9",
         None,
         "expired_leader",
         {"election_after_removal": Checked.NO},
@@ -421,21 +431,31 @@ IN_0_10 = (
     "KAFKA-14617",
     "KAFKA-3143",
     "isr-candidate-not-alive",
-    "stopping-leader-not-told",
     "no-election-after-removal",
     "expired-session-reads",
 )
 """The switches of 0.10.2. KIP-279 is a flaw of a later truncation; 0.10.2 drops everything above the high watermark."""
 
 
-def era(name: str, says: str, bugs: tuple[str, ...], machines: tuple[Machine, ...] = ()) -> Spec:
-    """Return `fixed` with the switches of an era."""
-    decisions = {name: value for bug in bugs for name, value in BUG[bug].decisions.items()}
+DIFFERENCES_OF_0_10: Mapping[str, enum.IntEnum] = {"offline_leaders": OfflineLeaders.DEAD}
+"""What 0.10.2 decides otherwise, and is no bug. Its elections for dead leaders never replace one that shuts down."""
+
+
+def era(
+    name: str,
+    says: str,
+    bugs: tuple[str, ...],
+    differences: Mapping[str, enum.IntEnum] | None = None,
+    machines: tuple[Machine, ...] = (),
+) -> Spec:
+    """Return `fixed` with the switches of an era, and what it decides otherwise besides."""
+    switched = {name: value for bug in bugs for name, value in BUG[bug].decisions.items()}
+    decisions = {**switched, **(differences or {})}
     return FIXED.replacing(name, says, decisions=decisions, machines=machines, unreachable_rules=unreachable(decisions))
 
 
 ERA_2_8 = era("control/era_2_8", "Kafka 2.8.2 at inter.broker.protocol 2.6", IN_2_8)
-ERA_0_10 = era("control/era_0_10", "Kafka 0.10.2", IN_0_10, machines=(bound_to(REPLICA_0_10),))
+ERA_0_10 = era("control/era_0_10", "Kafka 0.10.2", IN_0_10, DIFFERENCES_OF_0_10, (bound_to(REPLICA_0_10),))
 
 SPECS: tuple[Spec, ...] = (FIXED, REACHED, ERA_2_8, ERA_0_10, *(bug.on(FIXED) for bug in BUGS), OLD_LEADER_WITHOUT_SUCCESSOR)
 """All versions of the control plane."""

@@ -66,6 +66,11 @@ def read_state(s: World, controller: int) -> None:
     assign(s.controllers[controller].context.leadership, s.zookeeper.partition)
 
 
+def zookeeper_can_be_reached(s: World, k: Constants, broker: int) -> bool:
+    """The broker's session lives, or the era's client library opens a new one and repeats the request."""
+    return s.brokers[broker].has_session == 1 or k.expired_sessions_read == Checked.YES
+
+
 def isr_write_succeeds(s: World, leader: int) -> bool:
     """A leader's conditional write of the ISR finds the version that it expects; otherwise the leader logs the failure."""
     return s.zookeeper.partition.version == s.brokers[leader].replica.version

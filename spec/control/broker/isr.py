@@ -8,12 +8,17 @@ from __future__ import annotations
 from kafka_spec.spec.control.broker.fetching import LEADER_AND_FOLLOWER, follower_follows, leader_leads, log_matches
 from kafka_spec.spec.control.broker.requests import KAFKA
 from kafka_spec.spec.control.state import ISR_SHRINKS, LOST_REPLIES, Life, Role, World
-from kafka_spec.spec.control.zookeeper import isr_write_succeeds, write_isr
+from kafka_spec.spec.control.zookeeper import isr_write_succeeds, write_isr, zookeeper_can_be_reached
 from kafka_spec.spec.domain import contains, excluding, including
 from kafka_spec.spec.election import is_isr_candidate
 from kafka_spec.spec.gates import isr_write_took_effect
 from kafka_spec.spec.log import may_join_isr
 from kafka_spec.spec.table import Constants, Rule
+
+
+def leader_reaches_zookeeper(s: World, k: Constants, leader: int) -> bool:
+    """ZooKeeper takes the leader's write: without a session it refuses it."""
+    return zookeeper_can_be_reached(s, k, leader)
 
 
 def follower_is_in_isr(s: World, leader: int, follower: int) -> bool:
@@ -55,7 +60,7 @@ DROP_FROM_ISR = Rule(
     "DropFromIsr",
     actor="{leader}",
     params=LEADER_AND_FOLLOWER,
-    guards=(leader_leads, isr_write_succeeds, follower_is_in_isr, follower_has_stopped),
+    guards=(leader_leads, leader_reaches_zookeeper, isr_write_succeeds, follower_is_in_isr, follower_has_stopped),
     effects=(drop_from_isr,),
     says="{leader} receives no more fetches from {follower}, and removes it from the ISR by a conditional write",
     cites=f"{KAFKA} Partition.maybeShrinkIsr, shrinkIsrWithZk",
@@ -67,7 +72,7 @@ SHRINK_ISR = Rule(
     actor="{leader}",
     kind="fault",
     params=LEADER_AND_FOLLOWER,
-    guards=(leader_leads, isr_write_succeeds, follower_is_in_isr, follower_lags),
+    guards=(leader_leads, leader_reaches_zookeeper, isr_write_succeeds, follower_is_in_isr, follower_lags),
     at_most=ISR_SHRINKS,
     effects=(drop_from_isr,),
     says="{leader} finds {follower} slow, and removes it from the ISR by a conditional write",
@@ -103,6 +108,7 @@ EXPAND_ISR = Rule(
     params=LEADER_AND_FOLLOWER,
     guards=(
         leader_leads,
+        leader_reaches_zookeeper,
         isr_write_succeeds,
         follower_is_not_in_isr,
         follower_follows,
@@ -130,7 +136,7 @@ SHRINK_ISR_UNANSWERED = Rule(
     actor="{leader}",
     kind="fault",
     params=LEADER_AND_FOLLOWER,
-    guards=(leader_leads, isr_write_succeeds, follower_is_in_isr, follower_lags),
+    guards=(leader_leads, leader_reaches_zookeeper, isr_write_succeeds, follower_is_in_isr, follower_lags),
     at_most=(ISR_SHRINKS, LOST_REPLIES),
     effects=(shrink_isr_unanswered,),
     says="{leader} removes the slow {follower} from the ISR; ZooKeeper's answer is lost, and the repeated write gets BADVERSION",

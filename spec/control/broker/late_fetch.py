@@ -6,7 +6,13 @@ Source: Kafka 2.8 Partition.updateFollowerFetchState; KIP-903.
 from __future__ import annotations
 
 from kafka_spec.spec.control.broker.fetching import A_LEADER, LEADER_AND_FOLLOWER, follower_follows, leader_leads, log_matches
-from kafka_spec.spec.control.broker.isr import adopt_isr, end_is_far_enough, follower_is_alive_in_cache, follower_is_not_in_isr
+from kafka_spec.spec.control.broker.isr import (
+    adopt_isr,
+    end_is_far_enough,
+    follower_is_alive_in_cache,
+    follower_is_not_in_isr,
+    leader_reaches_zookeeper,
+)
 from kafka_spec.spec.control.broker.requests import KAFKA
 from kafka_spec.spec.control.state import LATE_FETCHES, World
 from kafka_spec.spec.control.zookeeper import isr_write_succeeds, write_isr
@@ -88,6 +94,7 @@ LATE_FETCH_EXPANDS_ISR = Rule(
         a_fetch_waits,
         fetch_is_of_this_generation,
         leader_leads,
+        leader_reaches_zookeeper,
         isr_write_succeeds,
         fetch_is_of_leaders_epoch,
         sender_could_join,

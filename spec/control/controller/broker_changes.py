@@ -9,15 +9,15 @@ from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, 
 from kafka_spec.spec.control.controller.stages import go_on, start_brokers
 from kafka_spec.spec.control.network import discard_channels
 from kafka_spec.spec.control.state import Step, World
-from kafka_spec.spec.decisions import Checked
+from kafka_spec.spec.control.zookeeper import zookeeper_can_be_reached
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, contains, including
 from kafka_spec.spec.gates import has_bounced
 from kafka_spec.spec.table import Constants, Rule
 
 
 def zookeeper_can_be_read(s: World, k: Constants, controller: int) -> bool:
-    """The broker's session lives, or the era's client library opens a new one and repeats the read."""
-    return s.brokers[controller].has_session == 1 or k.expired_sessions_read == Checked.YES
+    """The controller's read of ZooKeeper is answered."""
+    return zookeeper_can_be_reached(s, k, controller)
 
 
 def brokers_have_changed(s: World, k: Constants, controller: int) -> bool:

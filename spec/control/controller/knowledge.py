@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from kafka_spec.spec.control.state import ACTIVE, BROKERS, NO_EPOCH, Step, World
 from kafka_spec.spec.domain import NO_BROKERS, NONE, Broker, BrokerSet, contains
-from kafka_spec.spec.election import members
+from kafka_spec.spec.election import leader_is_lost, members
+from kafka_spec.spec.table import Constants
 
 KAFKA = "Kafka 2.8 KafkaController"
 
@@ -36,6 +37,12 @@ def cached_leader_is_live(s: World, controller: int) -> bool:
     """The cached leader is a live broker."""
     leader = s.controllers[controller].context.leadership.leader
     return leader != NONE and contains(live_brokers(s, controller), leader) == 1
+
+
+def cached_leader_is_lost(s: World, k: Constants, controller: int) -> bool:
+    """The cached leader is nobody, or dead, or, since 1.0, shuts down."""
+    context = s.controllers[controller].context
+    return leader_is_lost(context.leadership.leader, live_brokers(s, controller), context.stopping, k.offline_leaders)
 
 
 def is_handling_no_event(s: World, controller: int) -> bool:

@@ -7,7 +7,7 @@ Source: Kafka 2.8 KafkaController.scala.
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.controller.knowledge import assigned_replicas, cached_leader_is_live, leadership_is_known
+from kafka_spec.spec.control.controller.knowledge import assigned_replicas, cached_leader_is_lost, leadership_is_known
 from kafka_spec.spec.control.network import send_update_metadata
 from kafka_spec.spec.control.order import Stage
 from kafka_spec.spec.control.state import CONTROLLER, LOADING, Step, World
@@ -116,7 +116,7 @@ def fail_brokers(s: World, k: Constants, controller: int, brokers: BrokerSet) ->
     context.live = context.live & ~brokers
     context.stopping = context.stopping & ~brokers
     send_update_metadata(s, k, controller, context.live)
-    if leadership_is_known(s, controller) and not cached_leader_is_live(s, controller):
+    if leadership_is_known(s, controller) and cached_leader_is_lost(s, k, controller):
         fire(s, k, PARTITION, (controller,), "offline_partition")
     s.controllers[controller].context.leaving = brokers & assigned_replicas(s, controller)
     s.controllers[controller].step = Step.ELECT
