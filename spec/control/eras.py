@@ -104,12 +104,12 @@ DECISIONS: tuple[Decision, ...] = (
     Decision(
         "election_after_removal",
         Checked.YES,
-        "an election is tried again after dead replicas have left the ISR (no version up to 3.9)",
+        "an election is tried again after removals (no version up to 3.9)",
     ),
     Decision(
         "expired_sessions_read",
         Checked.NO,
-        "the client library of an expired session opens another and repeats the request (up to 1.0)",
+        "an expired session is replaced by another to repeat a request (up to 1.0)",
     ),
     Decision("join_needs_epoch_start", Checked.YES, "joining the ISR needs the start of the epoch (2.0.1, KAFKA-7128)"),
     Decision("fetches_fenced", Checked.YES, "a leader compares the follower's leader epoch (2.1, KIP-320)"),
