@@ -7,6 +7,7 @@
 # make long    the tests of which `make test` runs a sample, some twenty minutes on two cores
 # make fuzz    random specs on which all readings must agree: make fuzz SECONDS=600, and SEED=N to repeat one
 # make soak    kills drivers, executors and workers of the Spark engine, and lets runs race, some twenty minutes on two cores
+# make mutants breaks the checker in many ways and shows which test notices each; some ten minutes
 # make bench   side by side with Spin and Rumur (apt-get install spin rumur gcc), some five minutes
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
@@ -15,7 +16,7 @@ BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: check test long lint fmt golden gallery system fuzz bench soak clean
+.PHONY: check test long lint fmt golden gallery system fuzz mutants bench soak clean
 
 check: $(VENV)/.check
 	$(BIN)/kafka-spec check --traces
@@ -65,6 +66,9 @@ fuzz: $(VENV)/.test
 
 soak: $(VENV)/.test
 	$(BIN)/python tests/soak.py
+
+mutants: $(VENV)/.test
+	$(BIN)/python -m tests.mutants --write
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/replication.py

@@ -1,0 +1,403 @@
+"""The mutants: each breaks the checker in one way, by texts that stand in a file once and what stands there instead."""
+# ruff: noqa: E501  (the code's texts, as they stand)
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CHECK, COMPILE, EMBEDDED = "model_check/check.py", "model_check/compile.py", "model_check/embedded.py"
+EXPLORATION, FINGERPRINT, KERNEL = "model_check/exploration.py", "model_check/fingerprint.py", "model_check/kernel.py"
+LAYOUT, ORACLE, RECOVERY = "model_check/layout.py", "model_check/oracle.py", "model_check/recovery.py"
+COUNTEREXAMPLE, LOWERING = "model_check/counterexample.py", "model_check/lowering/"
+TOYS, WIDE, COMPARED = "tests/test_toys.py::", "tests/test_wide_levels.py::", "tests/test_check.py::"
+BACK, NATIVE, FUZZ = "tests/test_recovery.py::", "tests/test_lowering.py::", "tests/test_fuzz.py::"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One way to break the checker."""
+
+    name: str
+    breaks: str
+    """What is wrong with the checker then."""
+    edits: tuple[tuple[str, str, str], ...]
+    """File, text, and the text in its place."""
+    tests: tuple[str, ...]
+    """The tests that are expected to notice, the quickest first."""
+    survives: str = ""
+    """Why nothing can notice, where that is so."""
+
+
+def mutant(
+    name: str, breaks: str, file: str, text: str, instead: str, *tests: str, more: tuple[tuple[str, str, str], ...] = ()
+) -> Mutant:
+    """Return a mutant of one edit, or more."""
+    return Mutant(name, breaks, ((file, text, instead), *more), tests)
+
+
+COMPARISONS = (
+    mutant(
+        "verify-same-seed", "--verify searches again with the same seed", CHECK,
+        "search(first, VERIFY_SEED)", "search(first)", COMPARED + "test_verify_takes_another_seed",
+    ),
+    *(
+        mutant(
+            f"compare-without-{kind}", f"engines are compared without {kind}", CHECK,
+            *{"levels": ('kinds = ["levels", ', "kinds = ["), "findings": (', "findings"', "")}.get(kind, (f'"{kind}", ', "")), COMPARED + "test_the_other_engine_finds_the_same",
+        )
+        for kind in ("levels", "fired", "bounded", "new", "digest", "findings")
+    ),
+    mutant(
+        "compare-without-violated", "two results that are violated agree, whatever is violated", CHECK,
+        '"violated", ', "", BACK + "test_a_comparison_looks_at_every_verdict",
+    ),
+    mutant(
+        "both-is-one", "--engine both runs one engine", CHECK,
+        'if engine == "both" and not result.stopped:', 'if engine == "both" and result.stopped:', BACK + "test_verify_and_both",
+    ),
+    mutant(
+        "comparison-cut-short", "a comparison that was not finished is none the worse", CHECK,
+        "        result.complete, result.stopped = False, f", "        _ = f", COMPARED + "test_a_comparison_that_is_cut_short",
+    ),
+    mutant(
+        "expected-trace", "the length of an expected counterexample is not compared", CHECK,
+        "if length != states:", "if length == 0:", "tests/test_recovery.py::test_expectations", "tests/test_command.py::test_expectations",
+    ),
+    mutant(
+        "expected-count", "the expected number of states is not compared", CHECK,
+        "if expected is not None and expected != found:", "if expected == -1:", "tests/test_command.py::test_expectations",
+    ),
+    mutant(
+        "rules-that-never-fire", "all_rules_fire asks for nothing", CHECK,
+        "if self.all_rules_fire and result.dead_rules:", "if False:", COMPARED + "test_a_rule_that_never_fires_fails_a_check",
+    ),
+)  # fmt: skip
+
+VERDICTS = (
+    mutant(
+        "holds-incomplete", "an invariant of a search that was not finished holds", EXPLORATION,
+        'return "violated" if name in self.findings else "holds" if self.complete else "inconclusive"',
+        'return "violated" if name in self.findings else "holds"', TOYS + "test_invariant_breaks_after_three_steps",
+    ),
+    mutant(
+        "goal-incomplete", "a goal that a search had no time for is violated", EXPLORATION,
+        'else "violated" if self.complete else "inconclusive"', 'else "violated"', TOYS + "test_goal_is_inconclusive_before_the_end",
+    ),
+    mutant(
+        "all-holds-incomplete", "a search that was stopped holds", EXPLORATION,
+        'return "holds" if self.complete else "inconclusive"\n\n    @property\n    def dead_rules', 'return "holds"\n\n    @property\n    def dead_rules',
+        BACK + "test_an_interrupt_while_ways_are_looked_for",
+    ),
+    mutant(
+        "undecided-by-all", "steps of operators are told as what leaves ways back undecided", EXPLORATION,
+        'if rule.kind == "protocol" and self.bounded[rule.name]]', "if self.bounded[rule.name]]", BACK + "test_a_trap_is_found_at_its_first_state",
+    ),
+    mutant(
+        "complete-anyway", "a search whose ways back were not judged is complete", EMBEDDED,
+        "result.complete = not search.width and not result.stopped", "result.complete = not search.width",
+        BACK + "test_an_interrupt_while_ways_are_looked_for",
+    ),
+    mutant(
+        "budget-of-states", "the budget of states is not looked at", EXPLORATION,
+        "distinct >= self.max_states:", "distinct < 0:", COMPARED + "test_a_budget_of_states",
+    ),
+)  # fmt: skip
+
+LEVELS = (
+    mutant(
+        "last-state-not-judged", "the last state of a wide level is not judged", EMBEDDED,
+        "arguments = (address(states), len(states),", "arguments = (address(states), len(states) - (len(states) > 1024),",
+        WIDE + "test_the_one_state_of_a_wide_level",
+    ),
+    mutant(
+        "parents-of-16-bits", "the numbers of parents are cut to 16 bits", COMPILE,
+        "self.b.store(self.b.trunc(self.number, I32)", "self.b.store(self.b.and_(self.b.trunc(self.number, I32), I32(0xFFFF))",
+        WIDE + "test_the_one_state_of_a_wide_level",
+    ),
+    mutant(
+        "one-state-in-a-million", "one state in a million is dropped", KERNEL,
+        "own = own + (shift == 0 or fingerprints[i] >> shift == shard)",
+        "own = own + ((shift == 0 or fingerprints[i] >> shift == shard) and fingerprints[i] % 1000003 != 0)",
+        WIDE + "test_none_of_five_million_states_is_lost",
+    ),
+    mutant(
+        "loss-in-growth", "when the set grows, one fingerprint is lost", KERNEL,
+        "    for i in range(size):", "    for i in range(size - 1):", WIDE + "test_none_of_five_million_states_is_lost",
+        TOYS + "test_wide_levels_are_shared_by_threads",
+    ),
+    mutant(
+        "growth-overwrites", "when the set grows, a fingerprint takes the place of another", KERNEL,
+        "            while table[at] != 0:\n                at = (at + 1) & mask\n", "", TOYS + "test_wide_levels_are_shared_by_threads",
+    ),
+    mutant(
+        "slot-is-state", "a state whose place in the set is taken counts as known", KERNEL,
+        "while table[at] != 0 and table[at] != fingerprint:", "while table[at] == 1:", TOYS + "test_wide_levels_are_shared_by_threads",
+    ),
+    mutant(
+        "hashes-of-32-bits", "states are told apart by 32 bits", COMPILE,
+        'return b.select(b.icmp_signed("==", result, ZERO), ONE, result)',
+        'return b.select(b.icmp_signed("==", b.and_(result, I64(0xFFFFFFFF)), ZERO), ONE, b.and_(result, I64(0xFFFFFFFF)))',
+        WIDE + "test_none_of_five_million_states_is_lost", "tests/test_fingerprint.py::test_avalanche",
+        more=((FINGERPRINT, "return wyhash(record, seed) or 1", "return wyhash(record, seed) & 0xFFFFFFFF or 1"),),
+    ),
+    mutant(
+        "end-of-record", "the last bytes of a record are not hashed", COMPILE,
+        "first, last = read(at + left - 16), read(at + left - 8)", "first, last = read(at + left - 16), read(at + left - 16)",
+        "tests/test_fingerprint.py::test_compiled_hash_is_the_pythons",
+    ),
+    mutant(
+        "frontier-upside-down", "a level is in the order of fingerprints, the largest first", EMBEDDED,
+        "np.argsort(new.marks[: new.count]) if self.ordered", "np.argsort(new.marks[: new.count])[::-1] if self.ordered",
+        TOYS + "test_engines_find_the_same", TOYS + "test_levels_hold_the_states_that_the_oracle_finds",
+    ),
+    mutant(
+        "last-of-many-threads", "of what several threads find in a level the last is told", EMBEDDED,
+        "first = [min(found, default=-1) for found in hits]", "first = [max(found, default=-1) for found in hits]",
+        FUZZ + "test_random_specs",
+    ),
+    mutant(
+        "last-step-of-many-threads", "of the steps that several threads find the last is told", EMBEDDED,
+        "index, action = min(hits)", "index, action = max(hits)", FUZZ + "test_random_specs",
+    ),
+    mutant(
+        "one-thread-told", "what is found on the edges of other threads than the first is forgotten", EMBEDDED,
+        "for row in counters if row[place] >= 0]", "for row in counters[:1] if row[place] >= 0]", WIDE + "test_the_one_state_of_a_wide_level",
+    ),
+    mutant(
+        "one-thread-digest", "the digest is the first thread's", EMBEDDED,
+        "counters[:, compiled.DIGEST].astype(np.uint64).sum()", "counters[:1, compiled.DIGEST].astype(np.uint64).sum()",
+        TOYS + "test_wide_levels_are_shared_by_threads",
+    ),
+    mutant(
+        "new-from-the-start", "the initial states count as new by the first rule", EMBEDDED,
+        "if len(self.history) > 1:", "if self.history:", TOYS + "test_engines_find_the_same",
+    ),
+    mutant(
+        "no-deadlock", "a deadlock is not told", EMBEDDED,
+        "places = [(DEADLOCK, compiled.STUCK)] if result.deadlock else []", "places = []", TOYS + "test_engines_find_the_same",
+    ),
+    mutant(
+        "last-deadlock", "the last stuck state of a level is told", COMPILE,
+        "with self.b.if_then(self.b.and_(idle, first), likely=False):", "with self.b.if_then(idle, likely=False):",
+        TOYS + "test_engines_find_the_same[assigns-to the first-deadlock]",
+    ),
+    mutant(
+        "first-4096-states", "of many initial states 4,096 are taken", EMBEDDED,
+        "for begin in range(0, len(records), len(part.marks)):", "for begin in range(0, min(len(records), 1), len(part.marks)):",
+        "tests/test_agreement.py::test_many_initial_states",
+    ),
+)  # fmt: skip
+
+STEPS = (
+    mutant(
+        "last-value", "the last value of a later parameter with four or more values is left out", COMPILE,
+        "start, stop = I64(low), I64(high + 1)", "start, stop = I64(low), I64(high + 1 - (depth > 0 and high - low >= 3))",
+        TOYS + "test_all_values_of_all_parameters_are_tried",
+    ),
+    mutant(
+        "items-that-are-not-there", "a parameter runs over all places of a sequence, used or not", COMPILE,
+        "stop = self.length(Ref(", "self.length(Ref(", TOYS + "test_channel_is_first_in_first_out",
+    ),
+    mutant(
+        "steps-of-the-protocol", "step invariants are judged on protocol rules only", COMPILE,
+        "for number, claim in enumerate(self.program.steps):\n            self.judge_step",
+        'for number, claim in enumerate(self.program.steps if rule.kind == "protocol" else ()):\n            self.judge_step',
+        TOYS + "test_step_invariant_binds_operators_and_faults",
+    ),
+    mutant(
+        "within-ignored", "what a bound forbids is done", COMPILE,
+        "for limit in rule.within:", "for limit in ():", TOYS + "test_within_is_counted_as_bound",
+    ),
+    mutant(
+        "last-step-out-of-domain", "the last step out of a domain is told, not the first", COMPILE,
+        'with self.b.if_then(self.b.icmp_signed("<", self.b.load(self.counter(UNTYPED)), ZERO)):',
+        'with self.b.if_then(self.b.icmp_signed("<", ZERO, ONE)):', TOYS + "test_engines_find_the_same[assigns twice-to the first-]",
+    ),
+    mutant(
+        "domain-is-bound", "a step out of a domain counts as forbidden by a bound", LOWERING + "emit.py",
+        'with self.check(inside, "bound" if type_.bound else "domain", place, above):', 'with self.check(inside, "bound", place, above):',
+        TOYS + "test_leaving_a_domain_violates_the_type_invariant",
+    ),
+    mutant(
+        "edge-without-action", "the digest does not tell which rule leads along an edge", COMPILE,
+        "xor(action, _word(SECRET[1]))", "_word(SECRET[1])", TOYS + "test_engines_find_the_same",
+    ),
+    mutant(
+        "oracle-known-states", "the oracle judges steps to new states only", ORACLE,
+        'if claim.kind == "step invariant" and not world.judge_step',
+        'if claim.kind == "step invariant" and world.key(after) not in self.seen and not world.judge_step',
+        TOYS + "test_step_invariant_breaks_on_an_edge_to_a_known_state",
+    ),
+    mutant(
+        "oracle-steps-of-the-protocol", "the oracle judges step invariants on protocol rules only", ORACLE,
+        'if claim.kind == "step invariant" and not world.judge_step',
+        'if claim.kind == "step invariant" and rule.kind == "protocol" and not world.judge_step',
+        TOYS + "test_step_invariant_binds_operators_and_faults",
+    ),
+    mutant(
+        "oracle-first-item", "the oracle tries the first item of a sequence only", ORACLE,
+        "return range(len(getattr(s, parameter.field)))", "return range(min(1, len(getattr(s, parameter.field))))", TOYS + "test_every_item_is_tried",
+    ),
+    mutant(
+        "oracle-last-value", "the oracle leaves out the last value of a parameter", ORACLE,
+        "return range(type_.low, type_.high + 1)", "return range(type_.low, max(type_.low + 1, type_.high))",
+        TOYS + "test_all_values_of_all_parameters_are_tried",
+    ),
+    mutant(
+        "action-numbers", "two bindings of a rule have one number", LAYOUT,
+        "ordinal = ordinal * (high - low + 1) + value - low", "ordinal = ordinal * (high - low) + value - low",
+        "tests/test_domain.py::test_actions_are_numbered_without_gaps",
+    ),
+    mutant(
+        "one-byte-too-few", "numbers up to 256 are packed into one byte", LAYOUT,
+        "else (0, (1 << 8 * size) - 1)", "else (0, 1 << 8 * size)", "tests/test_domain.py::test_scalars_take_the_fewest_bytes",
+        TOYS + "test_counter_crosses_bytes",
+    ),
+    mutant(
+        "no-sign", "negative numbers are read without their sign", LOWERING + "emit.py",
+        "return self.b.sext(raw, I64) if packed.signed else self.b.zext(raw, I64)", "return self.b.zext(raw, I64)",
+        TOYS + "test_a_domain_that_fills_its_bytes_is_left",
+    ),
+)  # fmt: skip
+
+WAYS_BACK = (
+    mutant(
+        "one-step-in-a-million", "one recoverable step in a million is dropped", RECOVERY,
+        "kept = leads & matters[parents - np.uint32(begin)]",
+        "kept = leads & matters[parents - np.uint32(begin)] & (targets % np.uint64(1_000_003) != 0)",
+        WIDE + "test_none_of_four_million_steps_is_lost",
+    ),
+    mutant(
+        "undecided-is-lost", "a state from which a bound cuts a way off has none", RECOVERY,
+        "safe[undecided] = True", "pass", BACK + "test_a_bounded_step_leaves_it_undecided",
+    ),
+    mutant(
+        "first-piece-only", "ways are followed from the first 65,536 states only", RECOVERY,
+        "for begin in range(0, len(left), PIECE):", "for begin in range(0, min(len(left), PIECE), PIECE):",
+        BACK + "test_more_states_than_a_piece", BACK + "test_the_only_lost_state_of_many",
+    ),
+    mutant(
+        "last-lost-state", "the last state without a way back is told", RECOVERY,
+        "int(np.argmin(safe))", "len(safe) - 1 - int(np.argmin(safe[::-1]))", BACK + "test_the_first_of_several_in_a_level_is_told",
+    ),
+    mutant(
+        "safe-for-one-claim", "steps out of a state that meets one of two claims are dropped", RECOVERY,
+        "np.asarray(~safe.all(axis=1))", "np.asarray(~safe.any(axis=1))", BACK + "test_a_trap_is_found_at_its_first_state", BACK + "test_random_graphs",
+    ),
+    mutant(
+        "one-claim-for-all", "all claims are judged as the first", RECOVERY,
+        "[level[:, claim] for level in self.safe]", "[level[:, 0] for level in self.safe]", BACK + "test_a_trap_is_found_at_its_first_state", BACK + "test_random_graphs",
+    ),
+    mutant(
+        "operators-lead-back", "steps of operators count as ways back", EMBEDDED,
+        'kinds = [rule.kind == "protocol" for', 'kinds = [rule.kind != "fault" for', BACK + "test_a_trap_is_found_at_its_first_state",
+    ),
+    mutant(
+        "operators-undecided", "a step of an operator that a bound forbids leaves a state undecided", COMPILE,
+        'if self.program.recoverable and self.program.rules[index].kind == "protocol":', "if self.program.recoverable:",
+        BACK + "test_a_trap_is_found_at_its_first_state", BACK + "test_random_graphs",
+    ),
+    mutant(
+        "met-by-the-first", "which recoverable claims a state meets is noted for one of them", COMPILE,
+        "place = self.b.add(self.b.mul(now, I64(len(recoverable))), I64(index))", "place = self.b.mul(now, I64(len(recoverable)))",
+        BACK + "test_a_trap_is_found_at_its_first_state", BACK + "test_random_graphs",
+    ),
+    mutant(
+        "oracle-undecided-is-lost", "the oracle takes a state from which a bound cuts a way off for lost", ORACLE,
+        "for safe in self.safe.values() if recovers else ():", "for safe in ():", BACK + "test_a_bounded_step_leaves_it_undecided",
+    ),
+    mutant(
+        "wrong-level", "a lost state at the beginning of a level is looked for in the level before", EMBEDDED,
+        'np.searchsorted(starts, number, side="right")', 'np.searchsorted(starts, number, side="left")', BACK + "test_a_trap_is_found_at_its_first_state", BACK + "test_random_graphs",
+        FUZZ + "test_random_specs",
+    ),
+    mutant(
+        "replay-looks-away", "a counterexample is not confirmed at its end", COUNTEREXAMPLE,
+        "if not agreed:", "if False:", BACK + "test_a_wrong_finding_is_refused",
+    ),
+    mutant(
+        "replay-without-guards", "a counterexample is replayed without its guards", COUNTEREXAMPLE,
+        "if not self.world.holds((*rule.guards, *rule.within), rule, before, binding):", "if False:", COMPARED + "test_a_way_must_be_legal",
+    ),
+)  # fmt: skip
+
+LANGUAGE = (
+    mutant(
+        "limit-of-255", "a limit of 255 is not checked", LOWERING + "emit.py",
+        'inside = self.b.icmp_signed("<=", value, self.highest(type_))',
+        'inside = I1(1) if type_.high == 255 else self.b.icmp_signed("<=", value, self.highest(type_))',
+        TOYS + "test_a_domain_that_fills_its_bytes_is_left", TOYS + "test_a_bound_that_fills_a_byte_is_left",
+    ),
+    mutant(
+        "no-lowest", "a number below its domain is stored", LOWERING + "emit.py",
+        'with self.check(self.b.icmp_signed("<=", I64(type_.low), value), "domain", place, below):',
+        'with self.check(I1(1), "domain", place, below):', TOYS + "test_a_domain_that_fills_its_bytes_is_left",
+    ),
+    mutant(
+        "bound-without-plus", "what is added to a bound is forgotten", LOWERING + "emit.py",
+        "return self.b.add(bound, I64(type_.high - self.unit.constants[type_.bound]))", "return bound", FUZZ + "test_random_specs",
+    ),
+    mutant(
+        "last-fault", "of several faults the last is told", LOWERING + "emit.py",
+        'self.b.store(self.b.select(self.b.icmp_signed("==", first, ZERO), code, first), self.fault)', "self.b.store(code, self.fault)",
+        NATIVE + "test_the_first_fault_is_told",
+    ),
+    mutant(
+        "negative-index", "a negative index is taken", LOWERING + "emit.py",
+        'inside = self.b.icmp_unsigned("<", index, self.length(ref))', 'inside = self.b.icmp_signed("<", index, self.length(ref))',
+        NATIVE + "test_functions_of_the_state",
+    ),
+    mutant(
+        "pop-leaves-bytes", "the place of an item that moved up is not cleared", LOWERING + "writers.py",
+        "            self.clear(self.item(ref, left).pointer, size)\n", "", NATIVE + "test_functions_of_the_state", NATIVE + "test_effects_in_a_row",
+    ),
+    mutant(
+        "truncate-leaves-bytes", "the places of items that were dropped are not cleared", LOWERING + "writers.py",
+        "                self.clear(self.item(ref, to).pointer, self.b.mul(self.b.sub(length, to), size))\n", "",
+        NATIVE + "test_functions_of_the_state", NATIVE + "test_effects_in_a_row",
+    ),
+    mutant(
+        "twice-in-an-assignment", "the items of an assignment need not be distinct", LOWERING + "writers.py",
+        "if type_.distinct:", "if False:", TOYS + "test_assignment_orders_distinct_brokers", TOYS + "test_engines_find_the_same",
+    ),
+    mutant(
+        "meaningless-fields", "a field that means nothing in a message may be set", LOWERING + "writers.py",
+        "if type_.tags is not None:", "if False:", TOYS + "test_meaningless_field_violates_the_type_invariant",
+    ),
+    mutant(
+        "division-towards-zero", "division is rounded towards zero", LOWERING + "arithmetic.py",
+        "floor = self.b.and_(uneven, apart)", "floor = self.b.and_(uneven, self.b.not_(uneven))", NATIVE + "test_numbers",
+    ),
+    mutant(
+        "overflow", "a number that leaves 64 bits wraps", LOWERING + "arithmetic.py",
+        '        self.note(b.not_(b.extract_value(both, 1)), node, "a number leaves 64 bits")\n', "",
+        NATIVE + "test_numbers_beyond_64_bits_are_faults",
+    ),
+    mutant(
+        "at-least-is-more", ">= is >", LOWERING + "arithmetic.py", 'ast.GtE: ">="', 'ast.GtE: ">"', NATIVE + "test_numbers",
+    ),
+    mutant(
+        "rows-without-guards", "a row fires whatever its guards say", LOWERING + "firing.py",
+        "for guard in row.guards:", "for guard in row.guards[:0]:", TOYS + "test_engines_find_the_same",
+    ),
+    mutant(
+        "rows-whatever-they-forbid", "a row fires though a guard holds that it forbids", LOWERING + "firing.py",
+        "for guard in row.unless:", "for guard in row.unless[:0]:", "tests/test_agreement.py::test_a_row_does_not_fire_unless",
+        "tests/test_control.py::test_engines_agree", FUZZ + "test_random_specs",
+    ),
+    mutant(
+        "first-source", "a row leaves the first of its sources only", LOWERING + "firing.py",
+        "for source in row.sources:", "for source in row.sources[:1]:", FUZZ + "test_random_specs", "tests/test_control.py::test_engines_agree",
+    ),
+    mutant(
+        "overlapping-rows", "two rows that fit are no error", LOWERING + "firing.py",
+        'self.b.icmp_signed("<", picked, I64(2))', 'self.b.icmp_signed("<", picked, I64(3))', TOYS + "test_overlap_names_both_rows",
+    ),
+    mutant(
+        "target-before-effects", "a row enters its target before its effects run", LOWERING + "firing.py",
+        "        for effect in row.effects:\n", "        self.store(cell.packed, cell.pointer, I64(int(row.target)), self.where, '')\n        for effect in row.effects:\n",
+        "tests/test_agreement.py::test_effects_of_a_row_see_its_source",
+    ),
+)  # fmt: skip
+
+MUTANTS: tuple[Mutant, ...] = (*COMPARISONS, *VERDICTS, *LEVELS, *STEPS, *WAYS_BACK, *LANGUAGE)

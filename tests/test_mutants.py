@@ -1,0 +1,60 @@
+"""The tests of the checker are tested: mutants stand in the code, and a few are tried; `make mutants` tries all."""
+
+from __future__ import annotations
+
+import ast
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.run import ROOT, Stale, changed, copied, fate, unharmed
+from tests.mutants.table import MUTANTS, Mutant
+
+SAMPLE = 3
+
+
+def test_mutants_are_many_and_have_names() -> None:
+    """There are thirty ways and more, each with a name of its own, and with tests or a reason."""
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 30
+    assert all(mutant.tests for mutant in MUTANTS)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_stands_in_the_code(mutant: Mutant) -> None:
+    """The text of each mutant stands in its file once, what comes of it is Python, and its tests are there."""
+    for path, text in changed(mutant, ROOT).items():
+        assert ast.parse(text) and text != path.read_text(encoding="utf-8")
+    for test in mutant.tests:
+        file, _, name = test.partition("::")
+        assert f"def {name.partition('[')[0]}(" in (ROOT / file).read_text(encoding="utf-8")
+
+
+def test_a_mutant_that_stands_nowhere_is_an_error() -> None:
+    """When the code has moved on, a mutant fails loudly, and names its file."""
+    lost = Mutant("lost", "", (("model_check/check.py", "this stands nowhere", ""),), ())
+
+    with pytest.raises(Stale, match=r"mutant lost: its text stands 0 times in model_check/check\.py"):
+        changed(lost, ROOT)
+
+
+def test_the_table_is_complete() -> None:
+    """The table of the last whole run names every mutant, and none is alive in it."""
+    page = (ROOT / "tests" / "mutants" / "README.md").read_text(encoding="utf-8")
+
+    assert re.findall(r"^\| ([\w-]+) \|", page, re.MULTILINE)[1:] == [mutant.name for mutant in MUTANTS]
+    assert f"{len(MUTANTS)} mutants; none of them alive." in page
+
+
+@pytest.mark.slow
+def test_some_mutants_are_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A few mutants, other ones each time, are put into a copy of the repository, and the tests notice them."""
+    chosen = random.SystemRandom().sample(MUTANTS, SAMPLE)
+    copy = copied(tmp_path)
+    fates = [fate(mutant, copy) for mutant in chosen]
+    with capsys.disabled():
+        print("\nmutants: " + ", ".join(f"{one.mutant.name} ({one.noticed_by or 'alive'})" for one in fates))
+
+    assert [(one.mutant.name, one.trouble) for one in fates if not one.noticed_by and not one.mutant.survives] == []
+    assert unharmed(chosen, copy) == ""
