@@ -333,7 +333,7 @@ def main() -> int:
             "drivers": lambda: kill_drivers(folder / "a", random("drivers"), large, "large", wide(large, 1)[:10], 3000),
             "later-drivers": lambda: kill_drivers(folder / "b", random("later"), large, "large", wide(large, 1)[10:], 3000),
             "workers": lambda: kill_workers(
-                folder, random("workers"), medium, "medium", wide(medium, 3000), 3000, "local[2]", False
+                folder, random("workers"), medium, "medium", wide(medium, 3000), 3000, "local[2,4]", False
             ),
             "executors": executors,
             "races": lambda: race(folder, random("races"), small, "small", asked.races, 300),

@@ -130,6 +130,30 @@ def test_a_fault_is_told_beside_a_bound(explore: Explore) -> None:
         explore(Spec("faulty", "", Bag, rules), {"size": 0})
 
 
+def leave_domain(s: Bag) -> None:
+    """Append what no item may be."""
+    append(s.none, 10)
+
+
+@pytest.mark.parametrize("explore", ENGINES)
+@pytest.mark.parametrize(
+    ("effects", "bounded", "verdict"),
+    [
+        ((overflow, leave_domain), 1, "holds"),
+        ((leave_domain, overflow), 0, "violated"),
+        ((overflow, read_nothing), 1, "holds"),
+        ((leave_domain, read_nothing), 0, "violated"),
+    ],
+)
+def test_of_two_faults_in_a_step_the_first_counts(
+    effects: tuple[Callable[[Bag], None], ...], bounded: int, verdict: str, explore: Explore
+) -> None:
+    """A step ends at the first fault: what its later effects would do makes no difference."""
+    result = explore(Spec("faulty", "", Bag, (Rule("Twice", "w", "", "", effects),)), {"size": 0}, everything=True)
+
+    assert (result.bounded["Twice"], result.verdict) == (bounded, verdict)
+
+
 @pytest.mark.parametrize("explore", ENGINES)
 def test_a_step_invariant_that_faults_is_told(explore: Explore) -> None:
     """A step invariant that cannot be evaluated is named."""

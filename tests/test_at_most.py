@@ -187,6 +187,20 @@ def test_a_step_is_counted_after_its_effects() -> None:
         count_firing(twice, PUSHES)
 
 
+def push_further(s: Swing) -> None:
+    """Push the first swing, as far as it goes and further."""
+    s.place[0] += 1
+
+
+@ENGINES
+def test_a_limit_is_looked_at_before_the_step(explore: Explore) -> None:
+    """A step that is one too many is cut off by its bound, whatever its effects would do: here, leave a domain."""
+    rule = Rule("Push", "child", "", "", (push_further,), at_most=PUSHES)
+    found = explore(Spec("swing", "", Swing, (rule,), (ONE_LOW,)), {"pushes": 2}, everything=True)
+
+    assert (found.levels, found.verdict, found.bounded["Push"]) == ([1, 1, 1], "holds", 1)
+
+
 def test_a_state_may_say_where_the_counters_stand() -> None:
     """With a field of its own the counters stand there, else at the end, in the order of the bounds; the graph is the same."""
     placed = replace(SWINGS, state=PlacedSwing)

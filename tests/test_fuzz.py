@@ -33,6 +33,7 @@ WRITTEN = (
     "reset(", "assign(", "        for i1 in range(", "break", "continue", "fire(s, k, ",
     "if not fire(", "MACHINE1", "initialisation", "unless=", "when=", "invariant(", "step_invariant(", "reachable(", "recoverable(",
     '"protocol"', '"operator"', '"fault"', "start=", "limit_", "x, y = pair_", "judge_", "change_",
+    "at_most=", "at_most=(LIMIT, EXTRA", "holds(Counters())", "s.spent.", "after.spent.",
     "k.mode", "Mode.FAST", "contains(", " if ", "and", "<<",
 )  # fmt: skip
 """What random specs have to have in them."""

@@ -13,6 +13,9 @@ from tests.mutants.run import ROOT, Stale, changed, copied, fate, unharmed
 from tests.mutants.table import MUTANTS, Mutant
 
 SAMPLE = 3
+"""How many mutants are tried; each takes a few seconds."""
+SLOW = ("test_wide_levels", "test_control", "test_spark", "test_random_specs", "test_random_graphs", "test_no_false_verdict")
+"""Tests that take longer; the mutants that need them are left to `make mutants`."""
 
 
 def test_mutants_are_many_and_have_names() -> None:
@@ -40,17 +43,17 @@ def test_a_mutant_that_stands_nowhere_is_an_error() -> None:
 
 
 def test_the_table_is_complete() -> None:
-    """The table of the last whole run names every mutant, and none is alive in it."""
+    """The table names every mutant, in the order in which they are listed."""
     page = (ROOT / "tests" / "mutants" / "README.md").read_text(encoding="utf-8")
 
     assert re.findall(r"^\| ([\w-]+) \|", page, re.MULTILINE)[1:] == [mutant.name for mutant in MUTANTS]
-    assert f"{len(MUTANTS)} mutants; none of them alive." in page
 
 
 @pytest.mark.slow
 def test_some_mutants_are_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A few mutants, other ones each time, are put into a copy of the repository, and the tests notice them."""
-    chosen = random.SystemRandom().sample(MUTANTS, SAMPLE)
+    quick = [mutant for mutant in MUTANTS if not any(slow in test for test in mutant.tests for slow in SLOW)]
+    chosen = random.SystemRandom().sample(quick, SAMPLE)
     copy = copied(tmp_path)
     fates = [fate(mutant, copy) for mutant in chosen]
     with capsys.disabled():

@@ -95,6 +95,34 @@ def test_what_is_added_to_a_bound_is_not_forgotten() -> None:
     assert check(counter(0)).verdict == "holds"
 
 
+def is_small(s: Any) -> bool:
+    """The value is less than 300."""
+    return s.value < 300
+
+
+def test_other_claims_are_judged_by_other_code() -> None:
+    """Of two claims of one spec, one true and one false, each is judged by its own code, whichever comes first."""
+    small = invariant("Small", is_small, "the value is below 300", TOY)
+    spec = Spec("counts", "counts", toys.Count, (COUNT_UP,), (small, BELOW_FIVE), bound_sets=toys.FIVE)
+
+    for name, verdict in (("Small", "holds"), ("BelowFive", "violated"), ("Small", "holds")):
+        assert check(spec, properties=[name]).verdict == verdict
+
+
+def set_to(s: Any, value: int) -> None:
+    """Take any value."""
+    s.value = value
+
+
+def test_what_a_parameter_runs_over_is_not_forgotten() -> None:
+    """A parameter that a bound limits runs over all its values at each of several bounds in one process."""
+    rule = Rule("SetTo", "world", "it is set to {value}", TOY, (set_to,), {"value": Range(0, N)})
+    spec = Spec("is set", "takes any value", toys.Count, (rule,), (BELOW_FIVE,), more_bounds=(N,))
+
+    assert [check(spec, {"limit": 9, "n": n}, everything=True).levels for n in (3, 2, 7, 1)] == [[1, 3], [1, 2], [1, 7], [1, 1]]
+    assert [check(spec, {"limit": 9, "n": n}).verdict for n in (3, 7)] == ["holds", "violated"]
+
+
 @pytest.mark.parametrize(
     "specs",
     [

@@ -650,8 +650,9 @@ def gone(place: Path) -> None:
 def test_a_search_that_ends_before_spark_is_up(tmp_path: Path) -> None:
     """Where the search is at its end before the session is up, the start is given up, and no Java and no folder stays."""
     code = (
-        "from model_check.distributed import explore; from model_check.exploration import Distribution\n"
-        "from spec.models import MODELS\n"
+        "from kafka_spec.model_check.distributed import explore\n"
+        "from kafka_spec.model_check.exploration import Distribution\n"
+        "from kafka_spec.spec.models import MODELS\n"
         f"d = Distribution({str(tmp_path / 'states')!r}, 'local[1]', handover=300, latest=10**6)\n"
         f"r = explore(MODELS['replication/kip_320'], {SMALL}, d)\n"
         "print(r.verdict, r.distinct)\n"
@@ -689,9 +690,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     master = f"spark://127.0.0.1:{port}"
-    # another model_check stands where executors would find one that is installed; the one that is sent comes first
-    (folder / "installed" / "model_check").mkdir(parents=True)
-    (folder / "installed" / "model_check" / "__init__.py").write_text("raise ImportError('this one is installed')")
+    # another kafka_spec stands where executors would find one that is installed; the one that is sent comes first
+    (folder / "installed" / "kafka_spec").mkdir(parents=True)
+    (folder / "installed" / "kafka_spec" / "__init__.py").write_text("raise ImportError('this one is installed')")
     environment = {
         **os.environ,
         "PYTHONPATH": str(folder / "installed"),

@@ -115,15 +115,19 @@ class Independent:
         for rule in rules:
             for binding in itertools.product(*[self.values(parameter, s) for parameter in rule.params.values()]):
                 scope = {"k": self.k, **dict(zip(rule.params, binding, strict=True))}
-                assert not rule.limits, "this search knows no at_most"
                 if not all(self.call(rule.name, guard, s=s, **scope) for guard in rule.guards):
                     continue
                 after = twin(s)
                 try:
+                    for bound in rule.limits:
+                        if vars(s.spent)[bound.name] >= self.bounds[bound.name]:
+                            raise OutOfBound
                     if not all(self.call(rule.name, limit, s=s, **scope) for limit in rule.within):
                         raise OutOfBound
                     for effect in rule.effects:
                         self.call(rule.name, effect, s=after, **scope)
+                    for bound in rule.limits:
+                        vars(after.spent)[bound.name] += 1
                 except (OutOfBound, OutOfDomain) as error:
                     yield rule, binding, type(error)
                 else:

@@ -17,6 +17,8 @@ class Module(States):
 
     def __init__(self, chance: random.Random, about: str) -> None:
         super().__init__(chance, about)
+        self.whens: dict[tuple[str, ...], list[str]] = {}
+        """Antecedents, and predicates that may be some: by what they are of."""
         self.functions()
         self.write.k = ["nodes", "limit", "extra", "mode"]
         self.state = self.declare_state()
@@ -173,12 +175,34 @@ class Module(States):
                 body += self.write.statements(scope.block(), 2, 2)
             effects.append(self.function("effect", body, names))
         kind = self.pick("protocol", "protocol", "operator", "fault")
+        guards += [(0, self.function("guard", [self.count_read()], names)) for _ in range(self.rarely())]
+        within += [self.function("limit", [self.count_read()], names) for _ in range(self.rarely())]
         return (
             f'Rule("Rule{number}", "world", "", "", ({"".join(f"{e}, " for e in effects)}), '
             f"{{{', '.join(f'{name!r}: {domain}' for name, (domain, _) in parameters.items())}}}, "
             f"({''.join(f'{name}, ' for _, name in sorted(guards, key=lambda guard: guard[0]))}), "
-            f'({"".join(f"{name}, " for name in within)}), "{kind}")'
+            f'({"".join(f"{name}, " for name in within)}), "{kind}"{self.at_most(number)})'
         )
+
+    # how often rules fire
+
+    def rarely(self) -> int:
+        """Return 1 now and then, where firings are counted."""
+        return int(bool(self.counted) and self.other.random() < 0.1)
+
+    def at_most(self, number: int) -> str:
+        """Return what limits how often a rule fires, and may limit others too; each bound that is counted limits some rule."""
+        named = [self.counted[number]] if number < len(self.counted) else []
+        named += [bound for bound in self.counted if bound not in named and self.other.random() < 0.3]
+        if not named:
+            return ""
+        return f", at_most={named[0]}" if len(named) == 1 and self.other.random() < 0.5 else f", at_most=({', '.join(named)},)"
+
+    def count_read(self, *roots: str) -> str:
+        """Return a statement that compares counters with something."""
+        one, other = (f"{root}.spent.{self.other.choice(self.counted).lower()}" for root in roots or ("s", "s"))
+        right = self.other.choice(("1", "2", "k.limit", other, f"{other} + 1"))
+        return f"return {one} {self.other.choice(('<', '<=', '==', '!=', '>='))} {right}"
 
     def start(self) -> str:
         """Return the rule that starts, its effects being added; none of them leaves a domain."""
@@ -200,10 +224,18 @@ class Module(States):
             place = self.write.place(Scope({"before": self.state}), lambda one: isinstance(one, Number))
             if place is not None and not place[2]:
                 body = [f"return {place[0]} {self.pick('<=', '>=', '!=', '==')} {place[0].replace('before.', 'after.')}"]
+        if self.rarely():
+            body = [self.count_read(*(roots * 2)[:2])]
         name = self.function("claim", body, [*roots, "k"])
         if kind == "reachable" or self.often(0.6):
             return f'{kind}("Claim{number}", {name}, "", "")'
-        when = self.function("when", self.write.predicate(Scope(dict.fromkeys(roots, self.state))), [*roots, "k"])
+        body = self.write.predicate(Scope(dict.fromkeys(roots, self.state)))
+        if self.rarely():
+            body = [self.count_read(*(roots * 2)[:2])]
+        when = self.function("when", body, [*roots, "k"])
+        if (known := self.whens.setdefault(roots, [])) and self.other.random() < 0.4:
+            when = self.other.choice(known)
+        known += [when, *([name] if self.other.random() < 0.3 else [])]
         return f'{kind}("Claim{number}", {name}, "", "", when={when})'
 
     def spec(self) -> None:

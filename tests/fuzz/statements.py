@@ -41,6 +41,8 @@ class Writer(Expressions):
 
     strict = False
     """Whether nothing may leave its domain."""
+    counts = False
+    """Whether the state holds counters of firings, so that no effect may write it whole."""
 
     def store(self, scope: Scope, depth: int) -> list[str]:
         """Return a statement that stores a number."""
@@ -118,7 +120,7 @@ class Writer(Expressions):
     def records(self, scope: Scope, depth: int) -> list[str]:
         """Return a statement that resets a record or copies one."""
         place = self.place(scope, lambda kind: isinstance(kind, Struct) and not holds_machine(kind)) if scope.moves else None
-        if place is None or (place[0] in scope.roots and self.often(0.7)):
+        if place is None or (place[0] in scope.roots and (self.often(0.7) or self.counts)):
             return []
         path, kind, needs = place
         other = self.place(scope, lambda wanted: wanted is kind)

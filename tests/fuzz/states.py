@@ -13,7 +13,7 @@ import enum
 from dataclasses import dataclass
 
 from kafka_spec.spec.domain import (
-    Assignment, Bound, Bounded, Broker, BrokerOrNone, Each, Flag, OneOf, PerBroker, Queue, Range, SetOf, StateOf,
+    Assignment, Bound, Bounded, Broker, BrokerOrNone, Counters, Each, Flag, OneOf, PerBroker, Queue, Range, SetOf, StateOf,
     append, assign, contains, excluding, holds, including, pop_first, reset, tagged, truncate,
 )
 from kafka_spec.spec.table import (
@@ -67,6 +67,11 @@ class States:
     def __init__(self, chance: random.Random, about: str) -> None:
         self.chance = chance
         self.write = Writer(chance, careful=chance.random() < 0.95)
+        self.other = random.Random(about)
+        """What firings are limited, and which antecedents are shared: specs without either do not depend on it."""
+        self.counted = self.other.sample(("NODES", "LIMIT", "EXTRA"), self.other.choice((0, 0, 1, 1, 2)))
+        """The bounds on how often rules fire."""
+        self.write.counts = bool(self.counted)
         self.pick, self.often = self.write.pick, self.write.often
         self.text = [HEAD.format(about=about, base=chance.randint(-3, 5))]
         self.write.constants = ["BASE", "Mode.FAST"]
@@ -179,4 +184,9 @@ class States:
             self.places.append((f"m{number}", None if where == "field" else array))
         names = list(state)
         self.chance.shuffle(names)
-        return self.record("State", {name: state[name] for name in names})
+        declared = self.record("State", {name: state[name] for name in names})
+        if self.counted and self.other.random() < 0.5:
+            lines = self.text[-1].split("\n")
+            lines.insert(self.other.randint(4, len(lines)), "    spent: int = holds(Counters())")
+            self.text[-1] = "\n".join(lines)
+        return declared

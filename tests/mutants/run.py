@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent.parent
 LEFT_OUT = shutil.ignore_patterns(
     ".git", ".venv", "build", "dist", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis", "gallery", "benchmarks"
 )
-PATIENCE = 600
+PATIENCE = 120
 """Seconds after which a mutant counts as one that hangs, which is noticed too."""
 
 
@@ -86,12 +86,12 @@ def environment(copy: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(copy), **quick}
 
 
-def pytest(copy: Path, tests: Iterable[str]) -> tuple[int, str]:
+def pytest(copy: Path, tests: Iterable[str], patience: float = PATIENCE) -> tuple[int, str]:
     """Run some tests in the copy up to the first failure; return the exit code and what was printed."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", *tests]
     try:
         run = subprocess.run(
-            command, cwd=copy, env=environment(copy), capture_output=True, text=True, timeout=PATIENCE, check=False
+            command, cwd=copy, env=environment(copy), capture_output=True, text=True, timeout=patience, check=False
         )
     except subprocess.TimeoutExpired:
         return 1, "FAILED (the tests hang)"
@@ -113,12 +113,12 @@ def fate(mutant: Mutant, copy: Path) -> Fate:
     noticed = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", said, re.MULTILINE)
     if code == 1 and noticed:
         return Fate(mutant, noticed[1], seconds)
-    return Fate(mutant, "", seconds, "" if code == 0 else f"pytest ended with {code}: {said[-1500:]}")
+    return Fate(mutant, "", seconds, "" if code == 0 else f"pytest ended with {code}: {said[-1500:]}\n")
 
 
 def unharmed(mutants: Iterable[Mutant], copy: Path) -> str:
     """Return why the tests of the mutants do not pass on the code as it is, or ""."""
-    code, said = pytest(copy, dict.fromkeys(test for mutant in mutants for test in mutant.tests))
+    code, said = pytest(copy, dict.fromkeys(test for mutant in mutants for test in mutant.tests), patience=10 * PATIENCE)
     return "" if code == 0 else said[-3000:]
 
 
@@ -130,4 +130,4 @@ def row(one: Fate) -> str:
         if one.noticed_by
         else f"**{(one.trouble and 'unclear') or one.mutant.survives or 'nothing'}**"
     )
-    return f"| {one.mutant.name} | {one.mutant.breaks} | {file} | {end} | {one.seconds:.1f} |"
+    return f"| {one.mutant.name} | {one.mutant.breaks} | {file} | {end} |"

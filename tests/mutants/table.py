@@ -9,7 +9,9 @@ CHECK, COMPILE, EMBEDDED = "model_check/check.py", "model_check/compile.py", "mo
 EXPLORATION, FINGERPRINT, KERNEL = "model_check/exploration.py", "model_check/fingerprint.py", "model_check/kernel.py"
 LAYOUT, ORACLE, RECOVERY = "model_check/layout.py", "model_check/oracle.py", "model_check/recovery.py"
 COUNTEREXAMPLE, LOWERING = "model_check/counterexample.py", "model_check/lowering/"
+CODE_CACHE, INPUTS, ENTRANCE = "model_check/code_cache.py", "model_check/inputs.py", "model_check/entrance.py"
 TOYS, WIDE, COMPARED = "tests/test_toys.py::", "tests/test_wide_levels.py::", "tests/test_check.py::"
+FALSE, WHEN, AT_MOST = "tests/test_no_false_verdict.py::", "tests/test_antecedents.py::", "tests/test_at_most.py::"
 BACK, NATIVE, FUZZ = "tests/test_recovery.py::", "tests/test_lowering.py::", "tests/test_fuzz.py::"
 
 
@@ -38,14 +40,14 @@ def mutant(
 COMPARISONS = (
     mutant(
         "verify-same-seed", "--verify searches again with the same seed", CHECK,
-        "search(first, VERIFY_SEED)", "search(first)", COMPARED + "test_verify_takes_another_seed",
+        "first, VERIFY_SEED", "first, None", COMPARED + "test_verify_takes_another_seed",
     ),
     *(
         mutant(
             f"compare-without-{kind}", f"engines are compared without {kind}", CHECK,
-            *{"levels": ('kinds = ["levels", ', "kinds = ["), "findings": (', "findings"', "")}.get(kind, (f'"{kind}", ', "")), COMPARED + "test_the_other_engine_finds_the_same",
+            *{"levels": ('kinds = ["levels", ', "kinds = ["), "tested": (', "tested"', ""), "findings": (', "findings"', "")}.get(kind, (f'"{kind}", ', "")), COMPARED + "test_the_other_engine_finds_the_same",
         )
-        for kind in ("levels", "fired", "bounded", "new", "digest", "findings")
+        for kind in ("levels", "fired", "bounded", "tested", "new", "digest", "findings")
     ),
     mutant(
         "compare-without-violated", "two results that are violated agree, whatever is violated", CHECK,
@@ -70,6 +72,63 @@ COMPARISONS = (
     mutant(
         "rules-that-never-fire", "all_rules_fire asks for nothing", CHECK,
         "if self.all_rules_fire and result.dead_rules:", "if False:", COMPARED + "test_a_rule_that_never_fires_fails_a_check",
+    ),
+    mutant(
+        "properties-never-tested", "all_properties_tested asks for nothing", CHECK,
+        "if self.all_properties_tested and result.untested:", "if False:", WHEN + "test_manifest",
+    ),
+    mutant(
+        "unlisted-rules", "a rule that stands in no spec is left out in silence", CHECK,
+        "    refuse_unlisted(spec)\n", "", "tests/test_listing.py::test_an_unlisted_rule_is_named",
+    ),
+    mutant(
+        "sums-not-checked", "counts that do not add up give a verdict", EXPLORATION,
+        "    if wrong:\n", "    if False:\n", FALSE + "test_a_count_of_new_states_that_is_wrong_is_an_internal_error",
+        FALSE + "test_states_that_the_levels_do_not_have_are_an_internal_error",
+    ),
+)  # fmt: skip
+
+CACHES = (
+    mutant(
+        "key-without-ranges", "the key of compiled code ignores what parameters run over", INPUTS,
+        "actions.ranges, ", "", FALSE + "test_what_a_parameter_runs_over_is_not_forgotten",
+    ),
+    mutant(
+        "key-without-plus", "the key ignores what is added to a bound", INPUTS,
+        'Scalar: ("show", "high")', 'Scalar: ("show", "high", "plus")', FALSE + "test_what_is_added_to_a_bound_is_not_forgotten",
+    ),
+    mutant(
+        "key-without-names", "the key ignores what the global names of functions stand for", INPUTS,
+        "[{names}]", "", FALSE + "test_a_global_that_changes_is_read_anew", FALSE + "test_a_helper_that_changes_is_read_anew",
+    ),
+    mutant(
+        "key-without-claims", "the key ignores the properties", INPUTS,
+        ", tuple(claims))", ")", FALSE + "test_other_claims_are_judged_by_other_code",
+    ),
+    mutant(
+        "code-of-another", "a file of the cache is executed, whatever its code comes from", CODE_CACHE,
+        "if head.startswith(FORMAT) and head != origin.head:", "if False:", FALSE + "test_code_of_something_else_is_noticed",
+        more=((CODE_CACHE, "elif head != origin.head or checksum != origin.checksum(machine_code):", "elif checksum != hashlib.sha256(head + machine_code).digest():"),),
+    ),
+    mutant(
+        "damaged-code", "a file of the cache is executed, whatever its checksum says", CODE_CACHE,
+        "or checksum != origin.checksum(machine_code):", "or False:", "tests/test_command.py::test_corrupt_cache",
+    ),
+    mutant(
+        "code-of-others", "code that others could have put into the cache is executed", CODE_CACHE,
+        "(stat.S_IWGRP | stat.S_IWOTH) and not sticky:", "0:", FALSE + "test_what_others_can_write_to_is_not_executed",
+    ),
+    mutant(
+        "verify-with-kept-code", "--verify executes the code that the first search did", CHECK,
+        "VERIFY_SEED, anew=True", "VERIFY_SEED", FALSE + "test_verify_trusts_no_code_that_was_kept",
+    ),
+    mutant(
+        "not-read-anew", "a spec is checked when it is stated, and not again when its helpers have changed", ENTRANCE,
+        "        part.__post_init__()", "        pass", FALSE + "test_a_global_that_grows_too_large_is_refused", FALSE + "test_a_helper_that_begins_to_write_is_refused",
+    ),
+    mutant(
+        "flipped-byte", "--resume looks at the length of a file and not at its bytes", "model_check/state_dir.py",
+        'if digest_of(storage, name) != (told["bytes"], told["digest"]):', "if False:", "tests/test_spark.py::test_one_flipped_byte_of_a_finished_level",
     ),
 )  # fmt: skip
 
@@ -200,13 +259,49 @@ STEPS = (
     ),
     mutant(
         "steps-of-the-protocol", "step invariants are judged on protocol rules only", COMPILE,
-        "for number, claim in enumerate(self.program.steps):\n            self.judge_step",
-        'for number, claim in enumerate(self.program.steps if rule.kind == "protocol" else ()):\n            self.judge_step',
+        "self.judge_steps(after, action)", 'rule.kind == "protocol" and self.judge_steps(after, action)',
         TOYS + "test_step_invariant_binds_operators_and_faults",
     ),
     mutant(
         "within-ignored", "what a bound forbids is done", COMPILE,
         "for limit in rule.within:", "for limit in ():", TOYS + "test_within_is_counted_as_bound",
+    ),
+    mutant(
+        "one-firing-more", "a rule that says at_most fires once more", COMPILE,
+        'self.b.icmp_signed("<", count, self.highest(packed.type))', 'self.b.icmp_signed("<=", count, self.highest(packed.type))',
+        AT_MOST + "test_a_limit_is_looked_at_before_the_step",
+    ),
+    mutant(
+        "firings-not-counted", "the firings of a rule that says at_most are not counted", COMPILE,
+        'ONE), f"rule {rule.name}"', 'ZERO), f"rule {rule.name}"', AT_MOST + "test_it_is_what_one_would_write_by_hand",
+    ),
+    mutant(
+        "oracle-one-firing-more", "the oracle lets a rule that says at_most fire once more", ORACLE,
+        "< self.bounds[limit.name]", "<= self.bounds[limit.name]", AT_MOST + "test_a_limit_is_looked_at_before_the_step",
+    ),
+    mutant(
+        "oracle-firings-not-counted", "the oracle does not count the firings of a rule that says at_most", ORACLE,
+        "count_firing(after, limit)", "pass", AT_MOST + "test_it_is_what_one_would_write_by_hand", AT_MOST + "test_a_step_is_counted_after_its_effects",
+    ),
+    mutant(
+        "step-without-antecedent", "a step invariant is judged though its antecedent is not met", COMPILE,
+        "self.b.if_then(met[claim.when]) if", "contextlib.nullcontext() if", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent", WHEN + "test_random_graphs",
+    ),
+    mutant(
+        "no-step-after-an-antecedent", "a step invariant with an antecedent is not judged", COMPILE,
+        "self.b.if_then(met[claim.when]) if", "self.b.if_then(ir.Constant(ir.IntType(1), 0)) if", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent", WHEN + "test_random_graphs",
+    ),
+    mutant(
+        "state-without-antecedent", "an invariant is judged though its antecedent is not met", COMPILE,
+        "self.b.and_(open_, met[claim.when]) if", "open_ if", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent", WHEN + "test_random_graphs",
+    ),
+    mutant(
+        "tested-by-nothing", "how often an antecedent was met is not counted", EMBEDDED,
+        "self.result.tested[claim.name] += tests[claim.when]", "pass", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent",
+    ),
+    mutant(
+        "oracle-without-antecedent", "the oracle judges an invariant though its antecedent is not met", ORACLE,
+        "return not self.tests(claim, s=s) or", "return", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent",
     ),
     mutant(
         "last-step-out-of-domain", "the last step out of a domain is told, not the first", COMPILE,
@@ -224,14 +319,12 @@ STEPS = (
     ),
     mutant(
         "oracle-known-states", "the oracle judges steps to new states only", ORACLE,
-        'if claim.kind == "step invariant" and not world.judge_step',
-        'if claim.kind == "step invariant" and world.key(after) not in self.seen and not world.judge_step',
+        'claim.kind == "step invariant":', 'claim.kind == "step invariant" and world.key(after) not in self.seen:',
         TOYS + "test_step_invariant_breaks_on_an_edge_to_a_known_state",
     ),
     mutant(
         "oracle-steps-of-the-protocol", "the oracle judges step invariants on protocol rules only", ORACLE,
-        'if claim.kind == "step invariant" and not world.judge_step',
-        'if claim.kind == "step invariant" and rule.kind == "protocol" and not world.judge_step',
+        'claim.kind == "step invariant":', 'claim.kind == "step invariant" and rule.kind == "protocol":',
         TOYS + "test_step_invariant_binds_operators_and_faults",
     ),
     mutant(
@@ -268,6 +361,14 @@ WAYS_BACK = (
         WIDE + "test_none_of_four_million_steps_is_lost",
     ),
     mutant(
+        "everyone-owes", "a state owes a way back though the antecedent is not met", EMBEDDED,
+        "if at is None else meets[:, at]", "if True else at", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent", WHEN + "test_random_graphs",
+    ),
+    mutant(
+        "nobody-owes", "no state owes a way back where there is an antecedent", EMBEDDED,
+        "if at is None else meets[:, at]", "if at is None else np.zeros(self.width, np.bool_)", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent",
+    ),
+    mutant(
         "undecided-is-lost", "a state from which a bound cuts a way off has none", RECOVERY,
         "safe[undecided] = True", "pass", BACK + "test_a_bounded_step_leaves_it_undecided",
     ),
@@ -278,7 +379,7 @@ WAYS_BACK = (
     ),
     mutant(
         "last-lost-state", "the last state without a way back is told", RECOVERY,
-        "int(np.argmin(safe))", "len(safe) - 1 - int(np.argmin(safe[::-1]))", BACK + "test_the_first_of_several_in_a_level_is_told",
+        "int(np.argmax(lost))", "len(lost) - 1 - int(np.argmax(lost[::-1]))", BACK + "test_the_first_of_several_in_a_level_is_told",
     ),
     mutant(
         "safe-for-one-claim", "steps out of a state that meets one of two claims are dropped", RECOVERY,
@@ -299,7 +400,7 @@ WAYS_BACK = (
     ),
     mutant(
         "met-by-the-first", "which recoverable claims a state meets is noted for one of them", COMPILE,
-        "place = self.b.add(self.b.mul(now, I64(len(recoverable))), I64(index))", "place = self.b.mul(now, I64(len(recoverable)))",
+        "I64(len(self.program.ways))), I64(index))", "I64(len(self.program.ways))), I64(0))",
         BACK + "test_a_trap_is_found_at_its_first_state", BACK + "test_random_graphs",
     ),
     mutant(
@@ -317,7 +418,7 @@ WAYS_BACK = (
     ),
     mutant(
         "replay-without-guards", "a counterexample is replayed without its guards", COUNTEREXAMPLE,
-        "if not self.world.holds((*rule.guards, *rule.within), rule, before, binding):", "if False:", COMPARED + "test_a_way_must_be_legal",
+        "if not self.world.allows(rule, before, binding):", "if False:", COMPARED + "test_a_way_must_be_legal",
     ),
 )  # fmt: skip
 
@@ -335,12 +436,12 @@ LANGUAGE = (
     ),
     mutant(
         "bound-without-plus", "what is added to a bound is forgotten", LOWERING + "emit.py",
-        "return self.b.add(bound, I64(type_.high - self.unit.constants[type_.bound]))", "return bound", FUZZ + "test_random_specs",
+        "return self.b.add(bound, I64(type_.plus))", "return bound", FUZZ + "test_random_specs",
     ),
     mutant(
         "last-fault", "of several faults the last is told", LOWERING + "emit.py",
         'self.b.store(self.b.select(self.b.icmp_signed("==", first, ZERO), code, first), self.fault)', "self.b.store(code, self.fault)",
-        NATIVE + "test_the_first_fault_is_told",
+        "tests/test_agreement.py::test_of_two_faults_in_a_step_the_first_counts",
     ),
     mutant(
         "negative-index", "a negative index is taken", LOWERING + "emit.py",
@@ -400,4 +501,4 @@ LANGUAGE = (
     ),
 )  # fmt: skip
 
-MUTANTS: tuple[Mutant, ...] = (*COMPARISONS, *VERDICTS, *LEVELS, *STEPS, *WAYS_BACK, *LANGUAGE)
+MUTANTS: tuple[Mutant, ...] = (*COMPARISONS, *CACHES, *VERDICTS, *LEVELS, *STEPS, *WAYS_BACK, *LANGUAGE)
