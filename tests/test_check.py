@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kafka_spec.model_check import compile as compiled
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.check import Expectation, check, compare
 from kafka_spec.model_check.counterexample import trace_of
@@ -40,6 +41,22 @@ def test_verify_takes_another_seed(engine: Any, monkeypatch: pytest.MonkeyPatch)
 
     assert result.compared == ["another seed"]
     assert len(seeds) == len(set(seeds)) == len(set(digests)) == 2
+
+
+def test_verify_compiles_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second search of --verify executes neither code that this process has compiled before nor code from the cache."""
+    loaded: list[tuple[str, bool]] = []
+    load = compiled.load
+
+    def watched(text: str, anew: bool) -> Any:
+        loaded.append((text, anew))
+        return load(text, anew)
+
+    monkeypatch.setattr(compiled, "load", watched)
+    check(toys.GRID_TRAP, {"limit": 3}, verify=True)
+
+    assert [anew for _, anew in loaded] == [False, True]
+    assert loaded[0][0] == loaded[1][0] and loaded[0][0] is not loaded[1][0]
 
 
 def more_states(result: Exploration) -> None:

@@ -120,7 +120,7 @@ CACHES = (
     ),
     mutant(
         "verify-with-kept-code", "--verify executes the code that the first search did", CHECK,
-        "VERIFY_SEED, anew=True", "VERIFY_SEED", FALSE + "test_verify_trusts_no_code_that_was_kept",
+        "VERIFY_SEED, anew=True", "VERIFY_SEED", COMPARED + "test_verify_compiles_anew",
     ),
     mutant(
         "not-read-anew", "a spec is checked when it is stated, and not again when its helpers have changed", ENTRANCE,
@@ -362,11 +362,11 @@ WAYS_BACK = (
     ),
     mutant(
         "everyone-owes", "a state owes a way back though the antecedent is not met", EMBEDDED,
-        "if at is None else meets[:, at]", "if True else at", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent", WHEN + "test_random_graphs",
+        "else meets[:, ways.index(c.when)]", "else everywhere", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent", WHEN + "test_random_graphs",
     ),
     mutant(
         "nobody-owes", "no state owes a way back where there is an antecedent", EMBEDDED,
-        "if at is None else meets[:, at]", "if at is None else np.zeros(self.width, np.bool_)", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent",
+        "else meets[:, ways.index(c.when)]", "else ~everywhere", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent",
     ),
     mutant(
         "undecided-is-lost", "a state from which a bound cuts a way off has none", RECOVERY,
@@ -391,11 +391,11 @@ WAYS_BACK = (
     ),
     mutant(
         "operators-lead-back", "steps of operators count as ways back", EMBEDDED,
-        'kinds = [rule.kind == "protocol" for', 'kinds = [rule.kind != "fault" for', BACK + "test_a_trap_is_found_at_its_first_state",
+        '[rule.kind == "protocol"', '[rule.kind != "fault"', BACK + "test_a_trap_is_found_at_its_first_state",
     ),
     mutant(
         "operators-undecided", "a step of an operator that a bound forbids leaves a state undecided", COMPILE,
-        'if self.program.recoverable and self.program.rules[index].kind == "protocol":', "if self.program.recoverable:",
+        ' and self.program.rules[index].kind == "protocol":', ":",
         BACK + "test_a_trap_is_found_at_its_first_state", BACK + "test_random_graphs",
     ),
     mutant(
@@ -404,8 +404,8 @@ WAYS_BACK = (
         BACK + "test_a_trap_is_found_at_its_first_state", BACK + "test_random_graphs",
     ),
     mutant(
-        "oracle-undecided-is-lost", "the oracle takes a state from which a bound cuts a way off for lost", ORACLE,
-        "for safe in self.safe.values() if recovers else ():", "for safe in ():", BACK + "test_a_bounded_step_leaves_it_undecided",
+        "oracle-undecided-is-lost", "the oracle takes a state from which a bound cuts a way off for lost", "model_check/oracle_graph.py",
+        " | self.cut", "", BACK + "test_a_bounded_step_leaves_it_undecided",
     ),
     mutant(
         "wrong-level", "a lost state at the beginning of a level is looked for in the level before", EMBEDDED,
