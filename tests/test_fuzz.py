@@ -65,7 +65,7 @@ def test_independent_search(spec: Spec, everything: bool) -> None:
     world = ExecutableSpec(spec, {**toys.bounds_of(spec), **({"limit": 3} if spec in (toys.GRID, toys.GRID_TRAP) else {})})
     layout = Layout(world.space)
     plain = Independent(spec, world.bounds, lambda s: layout.fingerprint(layout.pack(s)), everything, 10**6, deadlock=False)
-    result = oracle.explore(spec, world.bounds, everything=everything)
+    result = oracle.explore(spec, world.bounds, properties=plain.claims, everything=everything)
 
     assert [(what, one) for what, one, _ in compared(world, result, plain)] == [
         (what, other) for what, _, other in compared(world, result, plain)

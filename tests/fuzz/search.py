@@ -1,7 +1,7 @@
 """An independent search of a spec: whole states, nothing packed, no line of model_check, slow and plain.
 
-It uses the objects of spec/ (rules, domains, states that check their stores) and judges properties by their definitions. `rank`
-orders the states of a level, so that first findings can be compared; it decides nothing else.
+It uses the objects of spec/ (rules, domains, states that check their stores) and judges properties by their definitions, all but
+*leads-to*. `rank` orders the states of a level, so that first findings can be compared; it decides nothing else.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ class Independent:
         self.deadlock = deadlock
         self.spec, self.bounds, self.rank = spec, bounds, rank
         self.space, self.k = spec.space(bounds), spec.constants(bounds)
+        self.claims = [claim for claim in spec.properties if claim.kind != "leads-to"]
         self.levels: list[int] = []
         self.fired, self.new, self.bounded = Counter[str](), Counter[str](), Counter[str]()
         self.tested = Counter[str]()
@@ -82,7 +83,7 @@ class Independent:
             else:
                 self.nodes.setdefault(whole(after), Node(after, (("Start", (len(self.nodes),)),)))
         frontier = self.judged(list(self.nodes.values()))
-        goals = {claim.name for claim in spec.properties if claim.kind == "reachable"}
+        goals = {claim.name for claim in self.claims if claim.kind == "reachable"}
         while frontier and sum(self.levels) < most and (everything or self.ways.keys() <= goals):
             frontier = self.judged([node for one in frontier for node in self.expanded(one)])
         self.complete = not frontier
@@ -144,7 +145,7 @@ class Independent:
             elif after is OutOfDomain:
                 self.ways.setdefault(table.TYPE_INVARIANT, way)
             else:
-                for claim in self.spec.properties:
+                for claim in self.claims:
                     scope = {"before": node.state, "after": after, "k": self.k}
                     if claim.kind == "step invariant" and self.applies(claim, **scope):
                         self.tested[claim.name] += claim.when is not None
@@ -165,7 +166,7 @@ class Independent:
         """Count and judge the states of a level, and return them in order."""
         self.levels += [len(level)] if level else []
         level = sorted(level, key=lambda node: self.rank(node.state))
-        for claim in self.spec.properties:
+        for claim in self.claims:
             for node in level if claim.kind != "step invariant" else ():
                 applies = self.applies(claim, s=node.state, k=self.k)
                 if not applies and claim.kind != "recoverable":
@@ -183,7 +184,7 @@ class Independent:
 
     def judge_recovery(self) -> None:
         """Find for each recoverable claim the first state from which protocol steps lead nowhere that meets it."""
-        for claim in self.spec.properties:
+        for claim in self.claims:
             if claim.kind == "recoverable":
                 safe = {key for key, node in self.nodes.items() if node.cut or claim.name in node.meets}
                 while more := {key for key, node in self.nodes.items() if key not in safe and safe.intersection(node.protocol)}:
