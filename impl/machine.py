@@ -1,4 +1,4 @@
-"""Executes a table: a machine of spec/table.py on the methods of an actor, through the library `transitions`.
+"""Executes a table: a machine of spec/table/ on the methods of an actor, through the library `transitions`.
 
 The model binds the names of guards and effects to functions on its state; here each name is bound to the method of that name
 on an actor (a controller, a broker), which does the real work; row_functions.py marks and checks these methods.

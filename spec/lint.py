@@ -26,7 +26,7 @@ Function = Callable[..., Any]
 WRITERS: dict[Any, str] = {
     function: function.__name__ for function in (domain.append, domain.truncate, domain.pop_first, domain.reset, domain.assign)
 }
-"""The functions of spec/domain.py that change a sequence or a record; engines have their own form of each."""
+"""The functions of spec/domain/operations.py that change a sequence or a record; engines have their own form of each."""
 
 BUILTINS = {len: "len", min: "min", max: "max"}
 

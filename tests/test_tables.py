@@ -21,11 +21,11 @@ from kafka_spec.spec.control.eras import ERA_0_10, FIXED
 from kafka_spec.spec.control.rows import EFFECTS, FUNCTIONS, GUARDS, bound_to
 from kafka_spec.spec.control.state import NO_EPOCH, Step
 from kafka_spec.spec.control.state import World as State
-from kafka_spec.spec.domain import NONE, Range, append, assign, excluding, show_path, truncate
+from kafka_spec.spec.domain import NONE, Bound, Range, append, assign, excluding, show_path, truncate
 from kafka_spec.spec.lint import source_of
 from kafka_spec.spec.partition import PARTITION, PartitionState
 from kafka_spec.spec.replica import REPLICA, REPLICA_0_10, ReplicaState
-from kafka_spec.spec.table import Bound, Constants, Machine, Row, Rule, Spec, SpecError, fire, name_of, reachable
+from kafka_spec.spec.table import Constants, Machine, Row, Rule, Spec, SpecError, fire, name_of, reachable
 
 Explore = Callable[..., Exploration]
 ENGINES = [oracle.explore, embedded.explore]

@@ -1,4 +1,4 @@
-"""What effects do to sequences and records, as machine code: the same as the functions of spec/domain.py do in Python.
+"""What effects do to sequences and records, as machine code: the same as the functions of spec/domain/operations.py do in Python.
 
 Knows packed sequences and records, no statements.
 """

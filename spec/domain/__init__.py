@@ -1,0 +1,53 @@
+"""What a field of a state may hold, declared once beside the field.
+
+This module knows no rule, no engine and no bytes; it knows values. A state is a tree of dataclasses whose fields
+carry a *domain* (`hw: int = holds(Range(0, LOG_SIZE))`). A domain may mention *bounds*, the named limits of an
+exploration. `Space(State, bounds)` fixes them and yields a tree of *types* (scalar, array, sequence, record) from which
+everything else is derived: fresh values, copies, equality, differences, printing, and in the engines dtype and bytes.
+
+Theory of operation. Rules run as ordinary Python on the values made here, and as compiled code elsewhere; both must agree.
+So a value refuses at once what compiled code could not do: a store outside its domain, an index outside its sequence (a
+negative one too), a copy by assignment. A limit written as a number is a claim: leaving it is an `OutOfDomain`, an
+error of the specification. A limit that comes from a `Bound` only says how far to explore: leaving it is an
+`OutOfBound`, and the engines drop that step, count it and name it.
+"""
+
+from kafka_spec.spec.domain.broker_set import (
+    NO_BROKERS,
+    NONE,
+    BrokerSet,
+    contains,
+    excluding,
+    first_brokers,
+    including,
+    only,
+    show_set,
+)
+from kafka_spec.spec.domain.limits import BadAccess, Bound, Limit, Number, OutOfBound, OutOfDomain, SpecError
+from kafka_spec.spec.domain.operations import append, assign, kept_inside, pop_first, reset, truncate
+from kafka_spec.spec.domain.records import SPENT, Counters, Spent, domain_of, holds, message, tagged
+from kafka_spec.spec.domain.scalars import Broker, BrokerOrNone, Domain, Flag, OneOf, Range, SetOf, StateOf
+from kafka_spec.spec.domain.sequences import Assignment, Bounded, Each, PerBroker, Queue
+from kafka_spec.spec.domain.space import (
+    Change,
+    Path,
+    Space,
+    machine_paths,
+    machine_range,
+    path_of,
+    plain_value,
+    show_path,
+    show_value,
+    type_at,
+    value_at,
+)
+from kafka_spec.spec.domain.types import Array, Items, Record, Scalar, Sequence, Type, as_fired, count_firing
+
+__all__ = [
+    "NONE", "NO_BROKERS", "SPENT", "Array", "Assignment", "BadAccess", "Bound", "Bounded", "Broker", "BrokerOrNone",
+    "BrokerSet", "Change", "Counters", "Domain", "Each", "Flag", "Items", "Limit", "Number", "OneOf", "OutOfBound",
+    "OutOfDomain", "Path", "PerBroker", "Queue", "Range", "Record", "Scalar", "Sequence", "SetOf", "Space", "SpecError",
+    "Spent", "StateOf", "Type", "append", "as_fired", "assign", "contains", "count_firing", "domain_of", "excluding",
+    "first_brokers", "holds", "including", "kept_inside", "machine_paths", "machine_range", "message", "only", "path_of",
+    "plain_value", "pop_first", "reset", "show_path", "show_set", "show_value", "tagged", "truncate", "type_at", "value_at",
+]  # fmt: skip

@@ -1,0 +1,99 @@
+"""What effects may do to sequences and records. Engines compile calls of these functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafka_spec.spec.domain.limits import BadAccess, OutOfBound, OutOfDomain
+from kafka_spec.spec.domain.types import Array, Record, Scalar, Sequence, Type, paths, type_of
+
+
+def append(sequence: Any, value: int | None = None, /, **fields: int) -> None:
+    """Append a number, or a record given by its fields (the others hold their initial value)."""
+    type_: Sequence = sequence.type
+    if len(sequence) >= type_.capacity:
+        if type_.bound is not None:
+            raise OutOfBound(type_.bound)
+        raise OutOfDomain(f"{type_.place}: append to a full sequence ({type_.capacity} items); take the place first")
+    if isinstance(type_.item, Record):
+        record = type_.item.fresh()
+        for name, content in fields.items():
+            setattr(record, name, content)
+        if type_.item.tags is not None:
+            _check_tag(type_, type_.item, record)
+        list.append(sequence, record)
+        return
+    assert isinstance(type_.item, Scalar)
+    type_.item.check(value, type_.place)
+    if type_.distinct and value in sequence:
+        raise OutOfDomain(f"{type_.place}: {value} stands there already, and the items are distinct")
+    list.append(sequence, value)
+
+
+def _check_tag(type_: Sequence, item: Record, record: Any) -> None:
+    assert item.tags is not None
+    tag, members = item.tags
+    for name, field in item.fields.items():
+        if name != tag and name not in members[getattr(record, tag)] and getattr(record, name) != field.fresh():
+            raise OutOfDomain(f"{type_.place}: {name} means nothing in this kind of {item.cls.__name__}")
+
+
+def truncate(sequence: Any, length: int) -> None:
+    """Drop the items from offset `length` on; nothing happens if there are none."""
+    if length < 0:
+        raise BadAccess(f"{sequence.type.place}: truncation to {length}; an offset is 0 or more")
+    del sequence[length:]
+
+
+def pop_first(sequence: Any) -> None:
+    """Drop the first item; the others move up."""
+    if not sequence:
+        raise BadAccess(f"{sequence.type.place}: nothing to take from an empty sequence")
+    del sequence[0:1]
+
+
+def reset(record: Any) -> None:
+    """Give every field of the record its initial value: what means nothing must not multiply states."""
+    type_ = type_of(record)
+    _refuse_kept(type_, "reset")
+    _overwrite(type_, record, type_.fresh())
+
+
+def assign(target: Any, source: Any) -> None:
+    """Copy the contents of one record to another of the same type (an assignment would make them one)."""
+    type_ = type_of(target)
+    if type_.cls is not type_of(source).cls:
+        raise BadAccess(f"assign(): {type(target).__name__} and {type(source).__name__} are different records")
+    _refuse_kept(type_, "assign")
+    _overwrite(type_, target, source)
+
+
+def _refuse_kept(type_: Record, what: str) -> None:
+    """Refuse to write a machine's state, or a counter, as part of a record."""
+    if kept := kept_inside(type_):
+        raise BadAccess(f"{what}(): {type_.cls.__name__} {kept}")
+
+
+def kept_inside(type_: Type) -> str:
+    """Why a value of the type may not be written as a whole, as the end of a sentence, or ""."""
+    if any(paths(type_, lambda t: isinstance(t, Scalar) and t.machine is not None)):
+        return "holds the state of a machine, which only fire() changes"
+    if any(paths(type_, lambda t: isinstance(t, Scalar) and t.counter)):
+        return "holds counters of firings, which only the rules that say at_most change"
+    return ""
+
+
+def _overwrite(type_: Type, target: Any, source: Any) -> None:
+    """Copy contents in place, so that names for the parts of the target stay true."""
+    if isinstance(type_, Record):
+        for name, field in type_.fields.items():
+            if isinstance(field, Scalar):
+                target.__dict__[name] = source.__dict__[name]
+            else:
+                _overwrite(field, getattr(target, name), getattr(source, name))
+    elif isinstance(type_, Array) and not isinstance(type_.item, Scalar):
+        for index in range(type_.length):
+            _overwrite(type_.item, target[index], source[index])
+    else:
+        assert isinstance(type_, Array | Sequence)
+        list.__init__(target, list(type_.copy(source)))

@@ -1,0 +1,127 @@
+"""Domains of single numbers: ranges, flags, brokers, members of an enumeration, states of a machine, sets of brokers."""
+
+from __future__ import annotations
+
+import abc
+import enum
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kafka_spec.spec.domain.broker_set import NONE, show_set
+from kafka_spec.spec.domain.limits import Bound, Limit, Number, SpecError, bound_of, value_at_bounds
+from kafka_spec.spec.domain.types import Scalar, Type
+from kafka_spec.spec.integers import unusable
+
+
+class Domain(abc.ABC):
+    """What a field or a parameter may hold. `at` fixes the bounds; `place` names the field in messages."""
+
+    @abc.abstractmethod
+    def at(self, bounds: Mapping[str, int], place: str) -> Type:
+        """Return the type at these bounds."""
+
+    def bounds(self) -> Iterator[Bound]:
+        """Yield every bound the domain mentions."""
+        for value in vars(self).values():
+            if isinstance(value, Domain):
+                yield from value.bounds()
+            elif (bound := bound_of(value)) is not None:
+                yield bound
+
+
+@dataclass(frozen=True)
+class Range(Domain):
+    """The integers low..high, both included. `initial` is the value that means nothing yet (default: `low`)."""
+
+    low: Number
+    high: Number
+    initial: Number | None = None
+
+    def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
+        """Return the type at these bounds."""
+        low, high = value_at_bounds(self.low, bounds, place), value_at_bounds(self.high, bounds, place)
+        initial = low if self.initial is None else value_at_bounds(self.initial, bounds, place)
+        if not low <= initial <= high:
+            raise SpecError(f"{place}: initially {initial}, which is outside {low}..{high}; mend the domain")
+        bound = bound_of(self.high)
+        plus = self.high.plus if isinstance(self.high, Limit) else 0
+        return Scalar(low, high, initial, bound.name if bound else None, self.show, plus=plus)
+
+    def show(self, value: int) -> str:
+        """Print a value."""
+        return str(value)
+
+
+class Flag(Range):
+    """True or false, held as 1 or 0."""
+
+    def __init__(self) -> None:
+        super().__init__(0, 1)
+
+    def show(self, value: int) -> str:
+        """Print a value."""
+        return "yes" if value else "no"
+
+
+class Broker(Range):
+    """One of `brokers` brokers, numbered from 0. Brokers are not interchangeable: assignments order them."""
+
+    def __init__(self, brokers: Number) -> None:
+        super().__init__(0, brokers - 1)
+
+    def show(self, value: int) -> str:
+        """Print a value."""
+        return f"broker {value}"
+
+
+class BrokerOrNone(Range):
+    """One of `brokers` brokers, or none (`NONE`, the initial value)."""
+
+    def __init__(self, brokers: Number) -> None:
+        super().__init__(NONE, brokers - 1)
+
+    def show(self, value: int) -> str:
+        """Print a value."""
+        return "none" if value == NONE else f"broker {value}"
+
+
+@dataclass(frozen=True)
+class OneOf(Domain):
+    """A member of an IntEnum; the initial value is its first member."""
+
+    members: type[enum.IntEnum]
+
+    def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
+        """Return the type at these bounds."""
+        for member in self.members:
+            if reason := unusable(member):
+                raise SpecError(f"{place}: {self.members.__name__}.{member.name} {reason}")
+        values = sorted(self.members)
+        if values != list(range(values[0], values[-1] + 1)):
+            raise SpecError(f"{place}: the values of {self.members.__name__} have gaps; number them without")
+        first = next(iter(self.members))
+        show = {int(member): member.name for member in self.members}.__getitem__
+        return Scalar(values[0], values[-1], int(first), None, show, getattr(self, "machine", None))
+
+
+@dataclass(frozen=True)
+class StateOf(OneOf):
+    """The state of the machine of this name. Only `fire` changes it."""
+
+    machine: str
+
+
+@dataclass(frozen=True)
+class SetOf(Domain):
+    """A set of brokers, held as a bit mask (see the helpers below) and printed as a set."""
+
+    brokers: Number
+    full: bool = False
+
+    def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
+        """Return the type at these bounds."""
+        brokers = value_at_bounds(self.brokers, bounds, place)
+        if not 0 <= brokers <= 62:
+            raise SpecError(f"{place}: a set of {brokers} brokers; there may be 0 to 62, one bit each")
+        everyone = (1 << brokers) - 1
+        return Scalar(0, everyone, everyone if self.full else 0, None, show_set)

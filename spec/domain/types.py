@@ -1,0 +1,214 @@
+"""Types: domains at given bounds. A type makes, copies, freezes and checks the values of a state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from kafka_spec.spec.domain.limits import BadAccess, Bound, OutOfBound, OutOfDomain
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """An integer in low..high.
+
+    `bound` names the bound behind `high`, if one is, and `plus` is what is added to it; `show` prints a value; `machine` names the
+    machine whose state it is; a `counter` counts firings of the rules that a bound limits.
+    """
+
+    low: int
+    high: int
+    initial: int
+    bound: str | None
+    show: Callable[[int], str]
+    machine: str | None = None
+    plus: int = 0
+    counter: bool = False
+
+    @property
+    def kept(self) -> str:
+        """Why effects may not set it, as the end of a sentence, or "" where they may."""
+        if self.machine is not None:
+            return "is the state of a machine; change it with fire()"
+        return "counts firings; only the rules that say at_most change it" if self.counter else ""
+
+    def fresh(self) -> int:
+        """Return the initial value."""
+        return self.initial
+
+    def copy(self, value: int) -> int:
+        """Return a copy that shares nothing."""
+        return value
+
+    def freeze(self, value: int) -> int:
+        """Return what two values are compared by."""
+        return int(value)
+
+    def check(self, value: object, place: str) -> None:
+        """Raise unless the value may stand here."""
+        if not isinstance(value, int):
+            raise BadAccess(f"{place}: {value!r} is no integer; fields hold integers, copy records with assign()")
+        if self.low <= value <= self.high:
+            return
+        if self.bound is not None and value > self.high:
+            raise OutOfBound(self.bound)
+        raise OutOfDomain(f"{place}: {value} is outside {self.low}..{self.high}")
+
+
+class Items(list[Any]):
+    """The value of an array or a sequence: a list that refuses what compiled code could not check or do."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, type_: Array | Sequence, values: Iterable[Any]) -> None:
+        super().__init__(values)
+        self.type = type_
+
+    def __getitem__(self, index: Any) -> Any:
+        if not 0 <= index < len(self):
+            raise BadAccess(f"{self.type.place}: index {index} of {len(self)} items")
+        return super().__getitem__(index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if not 0 <= index < len(self):
+            raise BadAccess(f"{self.type.place}: index {index} of {len(self)} items")
+        if not isinstance(self.type.item, Scalar):
+            raise BadAccess(f"{self.type.place}: an assignment would share a record; copy it with assign()")
+        if self.type.item.kept:
+            raise BadAccess(f"{self.type.place}[{index}] {self.type.item.kept}")
+        self.type.item.check(value, self.type.place)
+        super().__setitem__(index, int(value))
+
+
+@dataclass(frozen=True)
+class Array:
+    """A fixed number of items, one for each index; `label` names what an index stands for ("broker")."""
+
+    item: Type
+    length: int
+    label: str
+    place: str
+
+    def fresh(self) -> Items:
+        """Return the initial value."""
+        return Items(self, (self.item.fresh() for _ in range(self.length)))
+
+    def copy(self, value: Items) -> Items:
+        """Return a copy that shares nothing."""
+        return Items(self, value if isinstance(self.item, Scalar) else [self.item.copy(item) for item in value])
+
+    def freeze(self, value: Items) -> tuple[Any, ...]:
+        """Return what two values are compared by."""
+        return tuple([self.item.freeze(item) for item in value])
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """Up to `capacity` items in order. `bound` names the bound behind the capacity, if one is."""
+
+    item: Type
+    capacity: int
+    bound: str | None
+    label: str
+    distinct: bool
+    place: str
+
+    def fresh(self) -> Items:
+        """Return the initial value."""
+        return Items(self, ())
+
+    def copy(self, value: Items) -> Items:
+        """Return a copy that shares nothing."""
+        return Items(self, value if isinstance(self.item, Scalar) else [self.item.copy(item) for item in value])
+
+    def freeze(self, value: Items) -> tuple[Any, ...]:
+        """Return what two values are compared by."""
+        return tuple([self.item.freeze(item) for item in value])
+
+
+@dataclass(frozen=True)
+class Record:
+    """A dataclass with typed fields. `live` is the subclass of it whose instances check every store."""
+
+    cls: type
+    fields: Mapping[str, Type]
+    tags: tuple[str, Mapping[int, tuple[str, ...]]] | None
+    live: Any
+    holders: Mapping[str, str]
+
+    def fresh(self) -> Any:
+        """Return the initial value."""
+        value = self.live.__new__(self.live)
+        value.__dict__.update({name: type_.fresh() for name, type_ in self.fields.items()})
+        return value
+
+    def copy(self, value: Any) -> Any:
+        """Return a copy that shares nothing."""
+        twin = self.live.__new__(self.live)
+        source = value.__dict__
+        twin.__dict__.update({n: source[n] if isinstance(t, Scalar) else t.copy(source[n]) for n, t in self.fields.items()})
+        return twin
+
+    def freeze(self, value: Any) -> tuple[Any, ...]:
+        """Return what two values are compared by."""
+        source = value.__dict__
+        return tuple([type_.freeze(source[name]) for name, type_ in self.fields.items()])
+
+    def shown_fields(self, value: Any) -> Iterator[tuple[str, Type]]:
+        """The fields that mean something in this value: all, or in a tagged message those of its tag."""
+        names: Iterable[str] = self.fields
+        if self.tags is not None:
+            tag, members = self.tags
+            names = (tag, *members[getattr(value, tag)])
+        for name in names:
+            yield name, self.fields[name]
+
+
+Type: TypeAlias = Scalar | Array | Sequence | Record
+
+
+def typed_class(cls: type, fields: Mapping[str, Type]) -> type:
+    """Return a subclass of the dataclass whose instances refuse a store outside the field's type."""
+
+    def checked(self: Any, name: str, value: Any) -> None:
+        type_ = fields.get(name)
+        if not isinstance(type_, Scalar):
+            raise BadAccess(f"{cls.__name__}.{name}: an assignment would share it; copy with assign(), append(), ...")
+        if type_.kept:
+            raise BadAccess(f"{cls.__name__}.{name} {type_.kept}")
+        type_.check(value, f"{cls.__name__}.{name}")
+        self.__dict__[name] = int(value)
+
+    return type(cls.__name__, (cls,), {"__setattr__": checked, "__module__": cls.__module__})
+
+
+def as_fired(record: Any, name: str, value: int) -> None:
+    """Set a machine's state; for `fire` alone."""
+    record.__dict__[name] = value
+
+
+def count_firing(s: Any, bound: Bound) -> None:
+    """Count one more firing of a rule that the bound limits; for whoever executes rules."""
+    counts = s.spent
+    type_of(counts).fields[bound.name].check(counts.__dict__[bound.name] + 1, f"Spent.{bound.name}")  # type: ignore[union-attr]
+    counts.__dict__[bound.name] += 1
+
+
+def type_of(record: Any) -> Record:
+    """Return the type of a record of a state."""
+    type_ = getattr(type(record), "__type__", None)
+    if not isinstance(type_, Record):
+        raise BadAccess(f"{record!r} is no record of a state")
+    return type_
+
+
+def paths(type_: Type, wanted: Callable[[Type], bool], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield where the wanted types stand inside a type: field names, with "[]" for an index."""
+    if wanted(type_):
+        yield path
+    elif isinstance(type_, Record):
+        for name, field in type_.fields.items():
+            yield from paths(field, wanted, (*path, name))
+    elif isinstance(type_, Array):
+        yield from paths(type_.item, wanted, (*path, "[]"))

@@ -1,0 +1,41 @@
+"""What a version assumes: decisions, bound sets, and abstractions."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kafka_spec.spec.domain import SpecError
+from kafka_spec.spec.integers import unusable
+from kafka_spec.spec.table.functions import Name
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A named choice of a version or an era, read as `k.NAME`; `value` is one of the members of an IntEnum."""
+
+    name: Name
+    value: enum.IntEnum
+    meaning: str
+
+    def __post_init__(self) -> None:
+        if reason := unusable(self.value):
+            raise SpecError(f"decision {self.name}: {self.value!r} {reason}")
+
+
+@dataclass(frozen=True)
+class BoundSet:
+    """Named values for all bounds of a spec, and why anybody wants just these."""
+
+    name: Name
+    values: Mapping[str, int]
+    why: str
+
+
+@dataclass(frozen=True)
+class Abstraction:
+    """Something the model leaves out, and why its verdict still counts, or what the verdict then does not cover."""
+
+    what: str
+    why: str

@@ -1,0 +1,72 @@
+"""The functions that parts of a spec name: guards, effects and predicates, and what they may take, return and write."""
+
+from __future__ import annotations
+
+import string
+import sys
+from collections.abc import Mapping
+from types import FrameType
+from typing import Any, TypeAlias
+
+from kafka_spec.spec.domain import SpecError
+from kafka_spec.spec.lint import Function, parameters_of, source_of
+
+Name: TypeAlias = str
+
+
+def name_of(function: Function | Name) -> Name:
+    """Return the name of a guard or an effect, bound or not."""
+    return function if isinstance(function, str) else function.__name__
+
+
+def first_line(function: Function) -> str:
+    """Return what a guard says, as part of a sentence."""
+    says = function.__doc__ or ""
+    return says[:1].lower() + says.partition("\n")[0][1:].rstrip(".")
+
+
+def call(function: Function | Name, scope: Mapping[str, Any]) -> Any:
+    """Call a guard, an effect or a predicate with those values of the scope that its parameters name."""
+    if isinstance(function, str):
+        raise SpecError(f"{function} is a name without a function; bind it with Machine.bind({{name: function}})")
+    return function(*[scope[name] for name in parameters_of(function)])
+
+
+def module_of_caller() -> Name:
+    """Return the name of the module that states what is being made, as namedtuple and enum find it."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if module != "dataclasses" and not module.startswith(f"{__package__}."):
+            return module
+        frame = frame.f_back
+    return ""
+
+
+def check_template(template: str, params: Mapping[Name, Any], where: str) -> None:
+    """Refuse a sentence that names what the rule has not."""
+    try:
+        names = [name for _, name, _, _ in string.Formatter().parse(template) if name is not None]
+    except ValueError as error:
+        raise SpecError(f"{where}: {template!r}: {error}") from None
+    if unknown := [name for name in names if name.split(".")[0] not in params]:
+        raise SpecError(f"{where}: {template!r} names {unknown[0]!r}; it may name {', '.join(params) or 'no parameter'}")
+
+
+def check_function(function: Function, known: set[str], where: str) -> None:
+    """Refuse a function that takes something else than the known names."""
+    source = source_of(function)
+    if unknown := [name for name in source.parameters if name not in known]:
+        raise SpecError(
+            f"{source.place}: {function.__name__} takes {unknown[0]}, which {where} has not; it may take {', '.join(sorted(known))}"
+        )
+
+
+def check_pure(guard: Function | Name, where: str) -> None:
+    """Refuse a guard or a predicate that writes, or that does not return one value."""
+    if isinstance(guard, str):
+        return
+    if source_of(guard).results != 1:
+        raise SpecError(f"{source_of(guard).place}: {where}: guard {guard.__name__} must return one value, true or false")
+    if source_of(guard).writes:
+        raise SpecError(f"{source_of(guard).place}: {where}: guard {guard.__name__} writes; guards look, effects write")

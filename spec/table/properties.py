@@ -1,0 +1,87 @@
+"""Properties: claims about states, steps and paths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from kafka_spec.spec.domain import SpecError
+from kafka_spec.spec.lint import Function
+from kafka_spec.spec.table.functions import Name, check_function, check_pure
+
+PropertyKind: TypeAlias = Literal["invariant", "step invariant", "reachable", "recoverable", "leads-to"]
+
+
+@dataclass(frozen=True)
+class Property:
+    """A claim about states or steps: a predicate, a sentence, a source.
+
+    An *invariant* holds in every state; a *step invariant* takes `before` and `after` and holds on every edge, those to
+    known states included; a *reachable* is a goal that some state must meet; a *recoverable* is a goal to which rules of kind
+    protocol alone lead from every state; a *leads-to* claims that from where its antecedent is met its predicate is met at last,
+    whatever fair protocol steps do.
+
+    With an antecedent `when`, a function of the same parameters, the claim is made of those states or steps alone that meet
+    it. How many met it is reported: a property that was never tested has proved nothing.
+    """
+
+    name: Name
+    kind: PropertyKind
+    predicate: Function
+    says: str
+    cites: str
+    when: Function | None = None
+
+    def __post_init__(self) -> None:
+        if self.when is not None and self.kind == "reachable":
+            raise SpecError(f"property {self.name}: a goal has no antecedent; make {self.when.__name__} a part of its predicate")
+        if self.when is None and self.kind == "leads-to":
+            raise SpecError(f"property {self.name}: it must say what leads to {self.predicate.__name__}; give it an antecedent")
+        known = {"before", "after", "k"} if self.kind == "step invariant" else {"s", "k"}
+        for function in (self.predicate, *((self.when,) if self.when is not None else ())):
+            check_function(function, known, f"property {self.name}")
+            check_pure(function, f"property {self.name}")
+
+
+def invariant(name: Name, predicate: Function, says: str, cites: str, *, when: Function | None = None) -> Property:
+    """Claim that the predicate of (s, k) holds in every reachable state, or in those that meet the antecedent."""
+    return Property(name, "invariant", predicate, says, cites, when)
+
+
+def step_invariant(name: Name, predicate: Function, says: str, cites: str, *, when: Function | None = None) -> Property:
+    """Claim that the predicate of (before, after, k) holds on every step, or on those that meet the antecedent."""
+    return Property(name, "step invariant", predicate, says, cites, when)
+
+
+def reachable(name: Name, predicate: Function, says: str, cites: str) -> Property:
+    """Claim that some reachable state meets the predicate of (s, k): a goal, and a guard against empty proofs."""
+    return Property(name, "reachable", predicate, says, cites)
+
+
+def recoverable(name: Name, predicate: Function, says: str, cites: str, *, when: Function | None = None) -> Property:
+    """Claim that from every reachable state a way leads to one that meets the predicate of (s, k), by protocol rules alone.
+
+    Rules of kind operator or fault do not count. A state in which a bound forbids a protocol step is undecided and taken to
+    have a way, so that a violation is certain. With an antecedent only the states that meet it need a way. It is tested in
+    those that need one and do not meet the predicate themselves.
+    """
+    return Property(name, "recoverable", predicate, says, cites, when)
+
+
+def leads_to(name: Name, when: Function, predicate: Function, says: str, cites: str) -> Property:
+    """Claim that after each state that meets `when` one is met at last that meets the predicate; both take (s, k).
+
+    Rules of kind operator and fault happen finitely often; of protocol rules the fairness is assumed that they state. It is
+    violated by a way to where the predicate is not met and need never be: a circle of protocol steps that is fair, or a state
+    that may stay as it is. A firing that changes nothing is no step. A state in which a bound forbids a protocol step is
+    undecided, and taken to have a way out of each circle, so that a violation is certain. It is tested in those
+    states that meet the antecedent and not the predicate.
+    """
+    return Property(name, "leads-to", predicate, says, cites, when)
+
+
+TYPE_INVARIANT = "TypeInvariant"
+"""The property every spec has without stating it: each field stays in its domain."""
+
+DEADLOCK = "Deadlock"
+"""The property of the optional deadlock check: in every state some rule can fire, or only a bound forbids it."""

@@ -1,0 +1,106 @@
+"""Rules: the atomic actions of the world."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from kafka_spec.spec.domain import Bound, Domain, SpecError
+from kafka_spec.spec.lint import Function, source_of
+from kafka_spec.spec.table.functions import Name, check_function, check_pure, check_template, module_of_caller, name_of
+
+RuleKind: TypeAlias = Literal["protocol", "operator", "fault"]
+Fairness: TypeAlias = Literal["none", "weak", "strong"]
+
+
+@dataclass(frozen=True)
+class ItemOf:
+    """A parameter that runs over the items now in a sequence of the state, as their index; `field` is its name.
+
+    A rule with such a parameter reads that item: with `receives`, traces show it as received.
+    """
+
+    field: Name
+    receives: bool = True
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One atomic action of the world.
+
+    `actor` acts ("controller", "broker {follower}", a template over the parameters), `params` are what an instance
+    (*binding*) is chosen by, in order. It can fire if all `guards` hold; if then a predicate of `within` does not, it is only a
+    bound of the exploration that forbids the step, which is counted and named. `at_most` is a bound on how often the rule fires
+    (or several; rules may share one): counter, limit and counting follow from it. `effects` run in order on the new state.
+    All take some of `s`, `k` and the parameters, by name; the engine evaluates a guard as soon as its parameters have
+    values, so a guard that needs few of them is cheap. `says` is the step in Kafka's words, a template, in which
+    `{request.leader}` is a field of the item that an `ItemOf` names; `cites` the source. `receives` names the sequence whose first
+    message the rule reads, a path with parameters in braces: `channels[{broker}].requests`; traces show it as received.
+
+    `fairness` is what `leads_to` assumes of each instance of a protocol rule. Weak, the default: an instance that stays enabled
+    is taken at last. Strong: so is one that is enabled again and again. None: it may be left out forever. Rules of other kinds
+    have none; what they do, they do finitely often.
+    """
+
+    name: Name
+    actor: str
+    says: str
+    cites: str
+    effects: tuple[Function, ...]
+    params: Mapping[Name, Domain | ItemOf] = field(default_factory=dict)
+    guards: tuple[Function, ...] = ()
+    within: tuple[Function, ...] = ()
+    kind: RuleKind = "protocol"
+    fairness: Fairness | None = None
+    receives: str = ""
+    at_most: Bound | tuple[Bound, ...] = ()
+    declared_in: Name = field(init=False, compare=False, repr=False)
+    """The module that states it."""
+
+    @property
+    def limits(self) -> tuple[Bound, ...]:
+        """The bounds on how often the rule fires, each of which counts its firings."""
+        return self.at_most if isinstance(self.at_most, tuple) else (self.at_most,)
+
+    def __post_init__(self) -> None:
+        if not hasattr(self, "declared_in"):  # a check validates again what was declared long ago
+            object.__setattr__(self, "declared_in", module_of_caller())
+        where = f"rule {self.name}"
+        if wrong := [limit for limit in self.limits if not isinstance(limit, Bound)]:
+            raise SpecError(f"{where}: at_most is {wrong[0]!r}; name a Bound, whose value says how often the rule may fire")
+        if self.fairness is not None and self.kind != "protocol":
+            raise SpecError(f"{where}: a rule of kind {self.kind} happens finitely often and has no fairness; leave it out")
+        for part in ("effects", "guards", "within"):
+            if not isinstance(getattr(self, part), tuple):
+                raise SpecError(f"{where}: {part} is no tuple; write ({part}=(one,))")
+        if reserved := [name for name in self.params if name in ("s", "k")]:
+            raise SpecError(f"{where}: a parameter cannot be named {reserved[0]}: that is the state, or the constants")
+        for template in (self.actor, self.says, self.receives):
+            check_template(template, self.params, where)
+        for function in (*self.guards, *self.within, *self.effects):
+            check_function(function, {"s", "k", *self.params}, where)
+        for guard in (*self.guards, *self.within):
+            check_pure(guard, where)
+        depth = 0
+        for guard in self.guards:
+            needs = max((list(self.params).index(n) + 1 for n in source_of(guard).parameters if n in self.params), default=0)
+            if needs < depth:
+                raise SpecError(
+                    f"{where}: guard {guard.__name__} needs fewer parameters than the one before it; put it further ahead, "
+                    "where it is evaluated: guards run in their order, each as soon as its parameters have values"
+                )
+            depth = needs
+
+    @property
+    def assumed(self) -> Fairness:
+        """The fairness that is assumed of each instance of this rule."""
+        return self.fairness or ("weak" if self.kind == "protocol" else "none")
+
+    def without_guard(self, guard: Name) -> Rule:
+        """Return the rule weakened by one guard, to see which property notices."""
+        left = tuple(g for g in self.guards if name_of(g) != guard)
+        if len(left) == len(self.guards):
+            raise SpecError(f"rule {self.name} has no guard {guard}; it has {', '.join(map(name_of, self.guards))}")
+        return dataclasses.replace(self, guards=left)

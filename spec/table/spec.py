@@ -1,0 +1,172 @@
+"""Specs: a state, the rules that change it, the machines that they fire, and the properties that are claimed."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+from kafka_spec.spec.domain import Bound, Space, SpecError, domain_of
+from kafka_spec.spec.table.assumptions import Abstraction, BoundSet, Decision
+from kafka_spec.spec.table.firing import Attempt, Constants
+from kafka_spec.spec.table.functions import Name, module_of_caller
+from kafka_spec.spec.table.machines import Machine
+from kafka_spec.spec.table.properties import Property
+from kafka_spec.spec.table.rules import Rule
+from kafka_spec.spec.table.spec_checks import check_bound_sets, check_fired, check_machine, check_names, check_parameters
+
+Part = TypeVar("Part", Rule, Property, Machine)
+
+
+def _do_nothing(s: Any) -> None:
+    """Leave the state as its domains have it initially."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A protocol version: its state, rules, machines and properties, and what is left out.
+
+    `start` is a rule whose instances, applied to the fresh state, are the initial states. Bounds are collected from the
+    domains; `more_bounds` are those that only guards read. `unreachable_rules` are rules this version never fires.
+    """
+
+    name: Name
+    says: str
+    state: type
+    rules: tuple[Rule, ...]
+    properties: tuple[Property, ...] = ()
+    start: Rule = field(default_factory=lambda: Rule("Start", "world", "the initial state", "", (_do_nothing,)))
+    more_bounds: tuple[Bound, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    machines: tuple[Machine, ...] = ()
+    abstractions: tuple[Abstraction, ...] = ()
+    bound_sets: tuple[BoundSet, ...] = ()
+    unreachable_rules: tuple[Name, ...] = ()
+    cites: str = ""
+    base: Spec | None = field(default=None, compare=False, repr=False)
+    """What it is a version of."""
+    declared_in: Name = field(init=False, compare=False, repr=False)
+    """The module that states it."""
+
+    def __post_init__(self) -> None:
+        if not hasattr(self, "declared_in"):  # a check validates again what was declared long ago
+            object.__setattr__(self, "declared_in", module_of_caller())
+        _check_spec(self)
+
+    @cached_property
+    def bounds(self) -> Mapping[Name, Bound]:
+        """The bounds by name, in the order of the first bound set, or else as the state mentions them."""
+        return self._in_order((*domain_of(self.state).bounds(), *self.more_bounds, *self.counted))
+
+    @cached_property
+    def counted(self) -> tuple[Bound, ...]:
+        """The bounds on how often rules fire; the state has a counter for each, in this order."""
+        return tuple(self._in_order(limit for rule in self.rules for limit in rule.limits).values())
+
+    def _in_order(self, bounds: Iterable[Bound]) -> Mapping[Name, Bound]:
+        """Return bounds by name, in the order of the first bound set, or else as they come."""
+        found = {bound.name: bound for bound in bounds}
+        first = self.bound_sets[0].values if self.bound_sets else {}
+        return {**{name: found[name] for name in first if name in found}, **found}
+
+    def space(self, bounds: Mapping[str, int]) -> Space:
+        """Return all states at these bounds."""
+        return Space(self.state, bounds, self.counted)
+
+    def rule(self, name: Name) -> Rule:
+        """Return a rule by its name."""
+        found: Rule = by_name(self.rules, name, f"{self.name}: rule")
+        return found
+
+    def property(self, name: Name) -> Property:
+        """Return a property by its name."""
+        found: Property = by_name(self.properties, name, f"{self.name}: property")
+        return found
+
+    def bound_values(self, asked: Mapping[str, int]) -> dict[str, int]:
+        """Return values for all bounds: those asked for, the others from the first bound set.
+
+        Raises:
+            SpecError: an unknown bound, a value out of its range, or one left open.
+        """
+        values = dict(self.bound_sets[0].values) if self.bound_sets else {}
+        for name, value in asked.items():
+            bound = by_name(self.bounds.values(), name, f"{self.name}: bound")
+            if not bound.low <= value <= bound.high:
+                raise SpecError(f"{self.name}: bound {name}={value} is outside {bound.low}..{bound.high}")
+            values[name] = value
+        if missing := [name for name in self.bounds if name not in values]:
+            raise SpecError(f"{self.name}: bound {missing[0]} has no value; give it with --bound {missing[0]}=N")
+        return {name: values[name] for name in self.bounds}
+
+    def constants(self, bounds: Mapping[str, int], attempts: list[Attempt] | None = None) -> Constants:
+        """Return `k` at these bounds, with this spec's tables; what `fire` tries is added to `attempts`."""
+        decided = {decision.name: decision.value for decision in self.decisions}
+        return Constants({**bounds, **decided}, self.machines, attempts)
+
+    def replacing(
+        self,
+        name: Name,
+        says: str,
+        *,
+        rules: Iterable[Rule] = (),
+        without: Iterable[Name] = (),
+        properties: Iterable[Property] = (),
+        machines: Iterable[Machine] = (),
+        decisions: Mapping[Name, enum.IntEnum] | None = None,
+        **other: Any,
+    ) -> Spec:
+        """Return a version of this spec: a small diff.
+
+        Rules, properties and machines replace those of the same name in their place, or are added at the end; `without` takes
+        rules away; `decisions` sets named decisions. Further keywords replace fields of the spec.
+        """
+        for gone in without:
+            self.rule(gone)
+        for decision in decisions or {}:
+            by_name(self.decisions, decision, f"{self.name}: decision")
+        decided = tuple(dataclasses.replace(d, value=(decisions or {}).get(d.name, d.value)) for d in self.decisions)
+        left = tuple(rule for rule in _merged(self.rules, rules) if rule.name not in set(without))
+        counted = {limit for rule in left for limit in rule.limits}
+        idle = tuple(limit for limit in self.counted if limit not in counted and limit not in self.more_bounds)
+        return dataclasses.replace(
+            self,
+            name=name,
+            says=says,
+            rules=left,
+            properties=_merged(self.properties, properties),
+            machines=_merged(self.machines, machines),
+            decisions=decided,
+            **{"more_bounds": (*self.more_bounds, *idle), "base": self, **other},
+        )
+
+
+def _merged(old: Iterable[Part], new: Iterable[Part]) -> tuple[Part, ...]:
+    return tuple({**{part.name: part for part in old}, **{part.name: part for part in new}}.values())
+
+
+def by_name(parts: Iterable[Any], name: Name, what: str) -> Any:
+    """Return the part of this name."""
+    known = {part.name: part for part in parts}
+    if name not in known:
+        raise SpecError(f"{what} {name!r} is unknown; there is {', '.join(known) or 'none'}")
+    return known[name]
+
+
+def _check_spec(spec: Spec) -> None:
+    where = f"spec {spec.name}"
+    check_names(spec.rules, spec.properties, spec.machines, where)
+    if spec.start.limits:
+        raise SpecError(f"{where}: {spec.start.name} says at_most, and it makes the initial states; use within")
+    space = spec.space({bound.name: bound.low for bound in spec.bounds.values()})
+    for rule in (*spec.rules, spec.start):
+        check_parameters(rule, space, where)
+    check_fired((*spec.rules, spec.start), spec.machines, where)
+    for machine in spec.machines:
+        check_machine(machine, space, where)
+    check_bound_sets(spec.bound_sets, spec.bounds, where)
+    for name in spec.unreachable_rules:
+        spec.rule(name)

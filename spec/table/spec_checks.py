@@ -1,0 +1,115 @@
+"""Checks of a whole spec when it is declared: whether its parts fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kafka_spec.spec.domain import (
+    Bound,
+    Bounded,
+    Domain,
+    Sequence,
+    Space,
+    SpecError,
+    machine_paths,
+    machine_range,
+    path_of,
+    type_at,
+)
+from kafka_spec.spec.lint import source_of
+from kafka_spec.spec.table.assumptions import BoundSet
+from kafka_spec.spec.table.functions import Name
+from kafka_spec.spec.table.machines import Machine
+from kafka_spec.spec.table.properties import DEADLOCK, TYPE_INVARIANT, Property
+from kafka_spec.spec.table.rules import ItemOf, Rule
+
+
+def check_names(rules: tuple[Rule, ...], properties: tuple[Property, ...], machines: tuple[Machine, ...], where: str) -> None:
+    """Refuse names that stand twice, names of properties that are judged unasked, and a spec without rules."""
+    parts_of: dict[str, tuple[Rule | Property | Machine, ...]] = {"rule": rules, "property": properties, "machine": machines}
+    for what, parts in parts_of.items():
+        names = [part.name for part in parts]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise SpecError(f"{where}: {what} {twice[0]} is stated twice; replacing() is how a version changes one")
+    if reserved := [claim.name for claim in properties if claim.name in (TYPE_INVARIANT, DEADLOCK)]:
+        raise SpecError(f"{where}: {reserved[0]} is judged without being stated; give the property another name")
+    if not rules:
+        raise SpecError(f"{where}: it has no rules; state at least one")
+
+
+def check_parameters(rule: Rule, space: Space, where: str) -> None:
+    """Refuse a rule with a parameter that is not a number, or that reads what is not a sequence of the state."""
+    for name, parameter in rule.params.items():
+        _check_parameter(space, parameter, f"{where}, rule {rule.name}, parameter {name}")
+    if rule.receives and not isinstance(type_at(space.root, path_of(rule.receives, dict.fromkeys(rule.params, 0))), Sequence):
+        raise SpecError(f"{where}, rule {rule.name}: it receives from {rule.receives}, which is no sequence of the state")
+
+
+def check_fired(rules: tuple[Rule, ...], machines: tuple[Machine, ...], where: str) -> None:
+    """Refuse rules that fire a machine or a trigger that the spec does not list."""
+    effects = [effect for rule in rules for effect in rule.effects]
+    fired = dict.fromkeys(pair for effect in effects for pair in source_of(effect).fires)
+    tables = {machine.name: machine for machine in machines}
+    for machine, trigger in fired:
+        if machine.name not in tables:
+            raise SpecError(f"{where}: its rules fire machine {machine.name}; list it under machines")
+        if trigger not in tables[machine.name].triggers or tables[machine.name].entity != machine.entity:
+            raise SpecError(f"{where}: its rules fire {trigger} of machine {machine.name}, which has no such row here")
+    _check_fires(tables, where)
+
+
+def check_machine(machine: Machine, space: Space, where: str) -> None:
+    """Refuse a machine without its field in the state, or with names of functions that are not bound."""
+    paths = machine_paths(space.root, machine.name)
+    if len(paths) != 1 or paths[0].count("[]") != len(machine.entity):
+        raise SpecError(
+            f"{where}: the state of machine {machine.name} must stand in one field, declared StateOf(...), "
+            f"under one index for each of ({', '.join(machine.entity)})"
+        )
+    states = sorted(int(state) for state in machine.states)
+    if machine_range(space.root, paths[0]) != (states[0], states[-1], int(machine.initial)):
+        raise SpecError(
+            f"{where}: the field {'.'.join(paths[0])} must hold the states of machine {machine.name} and start in "
+            f"{machine.initial.name}, the first of its members; declare it StateOf({machine.states.__name__}, {machine.name!r})"
+        )
+    for row in machine.rows:
+        needed = row.looks if row.waits_for else (*row.looks, *row.effects)
+        if unbound := [name for name in needed if isinstance(name, str)]:
+            raise SpecError(f"{where}: machine {machine.name}: {unbound[0]} has no function; use Machine.bind")
+
+
+def check_bound_sets(bound_sets: tuple[BoundSet, ...], bounds: Mapping[Name, Bound], where: str) -> None:
+    """Refuse a bound set that leaves a bound open, or that has a value out of its range."""
+    for values in bound_sets:
+        if set(values.values) != set(bounds):
+            raise SpecError(f"{where}: bound set {values.name} must name exactly {', '.join(bounds)}")
+        for name, bound in bounds.items():
+            value = values.values[name]
+            if not bound.low <= value <= bound.high:
+                raise SpecError(f"{where}: bound set {values.name}: {name}={value} is outside {bound.low}..{bound.high}")
+
+
+def _check_fires(tables: Mapping[Name, Machine], where: str) -> None:
+    """Refuse rows whose effects fire machines that are not listed, or that come back to themselves."""
+
+    def visit(machine: Name, trigger: str, above: tuple[tuple[Name, str], ...]) -> None:
+        if (machine, trigger) in above:
+            raise SpecError(f"{where}: firing {trigger} of machine {machine} fires itself again; break the circle with a rule")
+        for row in tables[machine].rows_of(trigger):
+            for effect in row.effects:
+                for other, further in source_of(effect).fires if not isinstance(effect, str) else ():
+                    if other.name not in tables:
+                        raise SpecError(f"{where}: row {row.label!r} fires machine {other.name}; list it under machines")
+                    visit(other.name, further, (*above, (machine, trigger)))
+
+    for machine in tables.values():
+        for trigger in machine.triggers:
+            visit(machine.name, trigger, ())
+
+
+def _check_parameter(space: Space, parameter: Domain | ItemOf, where: str) -> None:
+    if isinstance(parameter, ItemOf):
+        if not isinstance(space.root.fields.get(parameter.field), Sequence):
+            raise SpecError(f"{where}: {parameter.field} is no sequence of the state")
+    elif isinstance(parameter, Bounded) or not isinstance(parameter, Domain):
+        raise SpecError(f"{where}: a parameter is a number; give a Range, a Broker, ... or ItemOf(a sequence)")
