@@ -25,12 +25,15 @@ if TYPE_CHECKING:
     from kafka_spec.model_check.exploration import Finding as Finding
     from kafka_spec.spec.control.state import CONTROLLER as CONTROLLER
     from kafka_spec.spec.control.state import ROLE as ROLE
+    from kafka_spec.spec.domain import NO_BROKERS as NO_BROKERS
     from kafka_spec.spec.domain import NONE as NONE
     from kafka_spec.spec.domain import Assignment as Assignment
     from kafka_spec.spec.domain import Bound as Bound
     from kafka_spec.spec.domain import Bounded as Bounded
     from kafka_spec.spec.domain import Broker as Broker
     from kafka_spec.spec.domain import BrokerOrNone as BrokerOrNone
+    from kafka_spec.spec.domain import BrokerSet as BrokerSet
+    from kafka_spec.spec.domain import Counters as Counters
     from kafka_spec.spec.domain import Domain as Domain
     from kafka_spec.spec.domain import Each as Each
     from kafka_spec.spec.domain import Flag as Flag
@@ -40,11 +43,13 @@ if TYPE_CHECKING:
     from kafka_spec.spec.domain import Range as Range
     from kafka_spec.spec.domain import SetOf as SetOf
     from kafka_spec.spec.domain import SpecError as SpecError
+    from kafka_spec.spec.domain import Spent as Spent
     from kafka_spec.spec.domain import StateOf as StateOf
     from kafka_spec.spec.domain import append as append
     from kafka_spec.spec.domain import assign as assign
     from kafka_spec.spec.domain import contains as contains
     from kafka_spec.spec.domain import excluding as excluding
+    from kafka_spec.spec.domain import first_brokers as first_brokers
     from kafka_spec.spec.domain import holds as holds
     from kafka_spec.spec.domain import including as including
     from kafka_spec.spec.domain import message as message
@@ -66,6 +71,7 @@ if TYPE_CHECKING:
     from kafka_spec.spec.table import Decision as Decision
     from kafka_spec.spec.table import ItemOf as ItemOf
     from kafka_spec.spec.table import Machine as Machine
+    from kafka_spec.spec.table import Overlap as Overlap
     from kafka_spec.spec.table import Property as Property
     from kafka_spec.spec.table import Row as Row
     from kafka_spec.spec.table import Rule as Rule
@@ -87,13 +93,14 @@ _PLACES = {
     "model_check.distributed": "states_of",
     "model_check.exploration": "Budget Distribution EngineError Exploration Finding",
     "spec.control.state": "CONTROLLER ROLE",
-    "spec.domain": "NONE Assignment Bound Bounded Broker BrokerOrNone Domain Each Flag OneOf PerBroker Queue Range SetOf SpecError "
-    "StateOf append assign contains excluding holds including message only pop_first reset tagged truncate",
+    "spec.domain": "NONE NO_BROKERS Assignment Bound Bounded Broker BrokerOrNone BrokerSet Counters Domain Each Flag OneOf "
+    "PerBroker Queue Range SetOf SpecError Spent StateOf append assign contains excluding first_brokers holds including message "
+    "only pop_first reset tagged truncate",
     "spec.exchange": "load_table table_text",
     "spec.models": "MACHINES MODELS",
     "spec.partition": "PARTITION",
     "spec.replica": "REPLICA REPLICA_0_10",
-    "spec.table": "Abstraction BoundSet Constants Decision ItemOf Machine Property Row Rule Spec fire invariant leads_to "
+    "spec.table": "Abstraction BoundSet Constants Decision ItemOf Machine Overlap Property Row Rule Spec fire invariant leads_to "
     "reachable recoverable step_invariant",
     "spec.trace": "Action FieldChange Step Trace",
 }
