@@ -1,0 +1,1 @@
+"""The state-change and controller logs of real Kafka clusters, held to the project's tables."""

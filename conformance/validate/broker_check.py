@@ -1,0 +1,116 @@
+"""What a broker logs about one partition, checked: the leader epochs it takes and refuses, and the metadata it is told.
+
+Knows no texts. Which epoch passes is decided by the gates of spec/gates.py. A broker that restarts forgets its epochs, and says
+so: its previous leader epoch is -1 then. A topic that was deleted and created again starts at leader epoch 0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafka_spec.conformance.validate.events import LeaderAndIsr, Sender
+from kafka_spec.conformance.validate.exchange import Exchange
+from kafka_spec.conformance.validate.findings import Violation
+from kafka_spec.spec.decisions import StopReplicaEpoch
+from kafka_spec.spec.gates import ErrorCode, answer_to_leader_and_isr, answer_to_stop_replica
+
+if TYPE_CHECKING:
+    from kafka_spec.conformance.validate.partitions import PartitionCheck
+
+
+class BrokerView:
+    """One partition on one broker."""
+
+    def __init__(self, broker: int, of: PartitionCheck) -> None:
+        self.broker = broker
+        self._of = of
+        self._current = -1
+        self._exchanges: dict[int, Exchange] = {}
+        self._cached: dict[int, tuple[int, int]] = {}
+        self._stop: tuple[int, str, int, bool] | None = None
+        """A StopReplica that has arrived and was not refused yet: place, time, leader epoch, whether to delete."""
+
+    def __repr__(self) -> str:
+        return f"broker {self.broker}"
+
+    def received(self, sender: Sender, now: LeaderAndIsr) -> None:
+        """Keep what arrives for the other side."""
+        if self._stop is not None:
+            self._stopped()
+        exchange = self._exchanges.get(sender.epoch)
+        if exchange is None:
+            exchange = self._exchanges[sender.epoch] = self._of.exchange(sender.epoch, self.broker)
+        exchange.receive(now[:3], sender.number, self._of.place, self._of.when)
+        self._of.leads(sender.epoch, now.epoch, now.leader)
+        if now.epoch == 0 and now.version <= 0:
+            self._current = -1
+
+    def begins(self, epoch: int, previous: int | None) -> None:
+        """Hold the leader epoch to the gate: against the one before as the line has it, and as the lines before have it."""
+        if self._stop is not None:
+            self._stopped()
+        if previous is not None and answer_to_leader_and_isr(epoch, previous, 1) != ErrorCode.NONE:
+            self._tell("stale-leader-epoch-accepted", f"leader epoch {epoch} starts after {previous}")
+        elif epoch < self._current:
+            self._tell("stale-leader-epoch-accepted", f"leader epoch {epoch} starts, and {self._current} had started before")
+        self._current = epoch
+
+    def ignored(self, epoch: int, current: int | None) -> None:
+        """Hold a refusal to the gate."""
+        if self._stop is not None:
+            self._stopped()
+        if current is not None and answer_to_leader_and_isr(epoch, current, 1) == ErrorCode.NONE:
+            self._tell("wrong-refusal", f"a LeaderAndIsr with leader epoch {epoch} is refused while the current one is {current}")
+
+    def stop_received(self, sender: Sender, epoch: int, delete: bool) -> None:
+        """Keep a StopReplica until it shows whether it is refused."""
+        if self._stop is not None:
+            self._stopped()
+        self._stop = (self._of.place, self._of.when, epoch, delete)
+
+    def stop_ignored(self, epoch: int, current: int | None) -> None:
+        """Hold a refusal to the strictest gate of Kafka, that of 2.6 to 3.4."""
+        self._stop = None
+        if current is not None and answer_to_stop_replica(epoch, current, StopReplicaEpoch.LARGER) == ErrorCode.NONE:
+            self._tell("wrong-refusal", f"a StopReplica with leader epoch {epoch} is refused while the current one is {current}")
+
+    def stop_skipped(self) -> None:
+        """Forget a StopReplica that is refused for its log directory."""
+        self._stop = None
+
+    def _stopped(self) -> None:
+        """Hold a StopReplica that took effect to the mildest gate, that of 3.5: an older leader epoch never passes."""
+        assert self._stop is not None
+        place, when, epoch, delete = self._stop
+        self._stop = None
+        if answer_to_stop_replica(epoch, self._current, StopReplicaEpoch.AT_LEAST) != ErrorCode.NONE:
+            says = f"a StopReplica with leader epoch {epoch} takes effect while the current one is {self._current}"
+            self._tell("stale-stop-accepted", says, place, when)
+        if delete:
+            self._current = -1
+
+    def cached(self, sender: Sender, now: LeaderAndIsr) -> None:
+        """Hold the metadata of one controller to the order of its writes."""
+        before = self._cached.get(sender.epoch)
+        if now.leader == -2:  # deleted
+            return
+        if before is not None and now.epoch > 0 and (now.epoch, now.version) < before:
+            says = f"controller {sender.controller} tells of {now} after leader epoch {before[0]}, version {before[1]}"
+            self._tell("metadata-back", says)
+        self._cached[sender.epoch] = (now.epoch, now.version)
+        self._of.leads(sender.epoch, now.epoch, now.leader)
+
+    def uncached(self, sender: Sender) -> None:
+        """Forget what is deleted."""
+        self._cached.pop(sender.epoch, None)
+        self._of.uncached.add(sender.epoch)
+
+    def finish(self) -> None:
+        """Judge what is still open."""
+        if self._stop is not None:
+            self._stopped()
+
+    def _tell(self, kind: str, says: str, place: int = -1, when: str = "") -> None:
+        of = self._of
+        place = of.place if place < 0 else place
+        of.violations.append(Violation(place, kind, when or of.when, of.name, repr(self), says))

@@ -1,0 +1,72 @@
+"""The lines of controller.log that say something to check: elections, start-ups, deletions.
+
+Knows Kafka's texts, no rule. Source: Kafka 0.10.2, 2.8.2 and 3.9.1: KafkaController, TopicDeletionManager, the two machines.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kafka_spec.conformance.validate.actors import Actors, ControllerLog
+from kafka_spec.conformance.validate.states import PARTITION_NUMBERS, REPLICA_NUMBERS
+
+ELECTED = re.compile(rb"\[Controller id=(\d+)\] \d+ successfully elected as the controller. Epoch incremented to (\d+) ")
+ELECTED_0_10 = re.compile(rb"\[Controller (\d+)\]: Controller \d+ incremented epoch to (\d+) ")
+STARTED = re.compile(rb"Started (?:partition|replica) state machine with initial state -> \w*\((.*)\) \(")
+OF_REPLICA = re.compile(rb"\[Topic=([^,\]]*),Partition=(\d+),Replica=(\d+)\] -> (\w+)")
+OF_PARTITION = re.compile(rb"(?:\[([^,\]]*),(\d+)\]|([^\s,(\[]+)) -> (\w+Partition)\b")
+DELETION = re.compile(rb"Deletion of topic (\S+) (\(re\)started|successfully completed) \(")
+
+
+class ControllerLogLines:
+    """Reads controller.log of one broker, in order."""
+
+    def __init__(self, actors: Actors) -> None:
+        self._actors = actors
+        self._elected: tuple[int, int] | None = None
+
+    def read(self, line: bytes) -> bool:
+        """Read a line; return whether it could be read, or says nothing that is checked."""
+        if b" with initial state -> " in line:
+            return self._started(line)
+        if b"Deletion of topic " in line:
+            return self._deletion(line)
+        match = None
+        if b" epoch " in line or b"Epoch " in line:
+            match = ELECTED.search(line, 26) or ELECTED_0_10.search(line, 26)
+        if match is not None:
+            controller, epoch = int(match[1]), int(match[2])
+            self._elected = controller, epoch
+            self._actors.claims.elections[epoch] = (controller, self._actors.cursor.when)
+            self._actors.name(controller, epoch, f"controller {controller}")
+        return True
+
+    def _deletion(self, line: bytes) -> bool:
+        match = DELETION.search(line, 26)
+        if match is not None:
+            topic = match[1].decode("utf-8", "replace")
+            cursor = self._actors.cursor
+            self._actors.claims.deletions[topic] = (match[2].startswith(b"succ"), cursor.when, cursor.place)
+        return True
+
+    def _started(self, line: bytes) -> bool:
+        match = STARTED.search(line, 26)
+        if match is None:
+            return False
+        if self._elected is None:
+            return True
+        log = self._log(*self._elected)
+        for topic, partition, replica, state in OF_REPLICA.findall(match[1]):
+            number = REPLICA_NUMBERS.get(state)
+            if number is not None:
+                log.view(topic + b"-" + partition).started(int(replica), number)
+        if b"Topic=" not in match[1]:
+            for topic, partition, name, state in OF_PARTITION.findall(match[1]):
+                number = PARTITION_NUMBERS.get(state)
+                if number is not None:
+                    log.view(name or topic + b"-" + partition).started(-1, number)
+        return True
+
+    def _log(self, controller: int, epoch: int) -> ControllerLog:
+        """Return the controller, who need not write this source."""
+        return ControllerLog(controller, epoch, False, self._actors)

@@ -1,0 +1,118 @@
+"""The engine in one process: reads all sources in turns, and checks each partition as its lines come.
+
+Memory grows with partitions, controller epochs and what is under way between brokers, not with the length of the logs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kafka_spec.conformance.validate.actors import Actors, Claims
+from kafka_spec.conformance.validate.broker_check import BrokerView
+from kafka_spec.conformance.validate.events import Cursor
+from kafka_spec.conformance.validate.exchange import Exchange
+from kafka_spec.conformance.validate.files import Source, in_turns
+from kafka_spec.conformance.validate.findings import Violation
+from kafka_spec.conformance.validate.lines import LineCounts, Parser
+from kafka_spec.conformance.validate.partition_check import ControllerView
+from kafka_spec.conformance.validate.partitions import Followed, PartitionCheck, PartitionResult, told_of_request
+
+
+@dataclass
+class SourceResult:
+    """What came of one source, apart from partitions."""
+
+    name: str
+    counts: LineCounts
+    claims: Claims
+
+
+@dataclass
+class ChannelResult:
+    """What came of the whole requests on one channel."""
+
+    followed: Followed
+    violations: list[Violation]
+
+
+@dataclass
+class Results:
+    """What came of all logs, before it is put together."""
+
+    sources: list[SourceResult]
+    partitions: list[PartitionResult]
+    channels: list[ChannelResult]
+
+
+class ChannelCheck:
+    """The UpdateMetadata requests on one channel, as wholes."""
+
+    def __init__(self, epoch: int, broker: int) -> None:
+        self._epoch, self._broker = epoch, broker
+        self._violations: list[Violation] = []
+        self.exchange = Exchange(self._told)
+
+    def _told(self, place: int, when: str, request: Any, lost: bool) -> None:
+        actor = f"broker {self._broker}"
+        kind, says, needs = told_of_request(f"an UpdateMetadata for {request} partitions", self._epoch, self._broker, lost)
+        self._violations.append(Violation(place, kind, when, actor, actor, says, "", self._epoch, needs))
+
+    def finish(self) -> ChannelResult:
+        """Judge what is still open."""
+        unfollowed = self.exchange.finish()
+        return ChannelResult(Followed(self._epoch, self._broker, self.exchange.arrived, unfollowed), sorted(self._violations))
+
+
+class Checks:
+    """All partitions and channels; makes the views of all sources."""
+
+    def __init__(self, cursor: Cursor, era: str | None, keeps_moments: bool) -> None:
+        self._cursor, self._era, self._keeps_moments = cursor, era, keeps_moments
+        self.partitions: dict[str, PartitionCheck] = {}
+        self.channels: dict[tuple[int, int], ChannelCheck] = {}
+
+    def partition(self, name: str) -> PartitionCheck:
+        """Return the check of a partition."""
+        check = self.partitions.get(name)
+        if check is None:
+            check = self.partitions[name] = PartitionCheck(name, self._cursor, self._era, self._keeps_moments)
+        return check
+
+    def of_controller(self, controller: int, epoch: int, plain: bool, name: str) -> ControllerView:
+        """Return who listens to a controller's lines about a partition."""
+        return self.partition(name).of_controller(controller, epoch, plain)
+
+    def of_broker(self, broker: int, name: str) -> BrokerView:
+        """Return who listens to a broker's lines about a partition."""
+        return self.partition(name).of_broker(broker)
+
+    def of_channel(self, epoch: int, broker: int) -> Exchange:
+        """Return who listens to the whole requests of one channel."""
+        check = self.channels.get((epoch, broker))
+        if check is None:
+            check = self.channels[epoch, broker] = ChannelCheck(epoch, broker)
+        return check.exchange
+
+    def finish(self) -> tuple[list[PartitionResult], list[ChannelResult]]:
+        """Judge what needs all lines."""
+        partitions = [self.partitions[name].finish() for name in sorted(self.partitions)]
+        return partitions, [self.channels[key].finish() for key in sorted(self.channels)]
+
+
+def run(sources: Sequence[Source], era: str | None, keeps_moments: bool, progress: Callable[[int], None]) -> Results:
+    """Read and check all sources; `progress` is told how many bytes were read more."""
+    cursor = Cursor()
+    checks = Checks(cursor, era, keeps_moments)
+    actors = [Actors(checks, cursor) for _ in sources]
+    parsers = [Parser(one, cursor) for one in actors]
+    for index, chunk in in_turns(sources):
+        before = parsers[index].counts.size
+        parsers[index].read(chunk)
+        progress(parsers[index].counts.size - before)
+    for one in actors:
+        one.finish()
+    partitions, channels = checks.finish()
+    found = [SourceResult(s.name, p.counts, a.claims) for s, p, a in zip(sources, parsers, actors, strict=True)]
+    return Results(found, partitions, channels)

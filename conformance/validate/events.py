@@ -1,0 +1,120 @@
+"""What a line of a log tells, with types: one method for each kind of line, for those who listen.
+
+Knows no text and no rule. The listeners of a controller's lines are made by controller epoch and partition, those of a broker's
+lines by broker and partition, so that logs can be divided by partition. A `Cursor` tells them which line is being read.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+FILE_BITS = 40
+"""A place is the number of a file, then the number of a line in this many bits."""
+
+
+def place_of(file: int, line: int) -> int:
+    """Return the place of a line."""
+    return file << FILE_BITS | line
+
+
+def file_and_line(place: int) -> tuple[int, int]:
+    """Return the number of the file, and of the line in it."""
+    return place >> FILE_BITS, place & ((1 << FILE_BITS) - 1)
+
+
+class Cursor:
+    """The line that is being read."""
+
+    __slots__ = ("line", "place")
+
+    def __init__(self) -> None:
+        self.place = 0
+        self.line = b""
+
+    @property
+    def when(self) -> str:
+        """The time that the line begins with."""
+        return self.line[1:24].decode("ascii", "replace")
+
+
+class LeaderAndIsr(NamedTuple):
+    """Leadership of a partition, as a line shows it; -1 and () where the line does not tell."""
+
+    leader: int
+    epoch: int
+    isr: tuple[int, ...]
+    version: int = -1
+    replicas: tuple[int, ...] = ()
+    moving: bool = False
+    """Replicas are being added or removed."""
+
+    def __str__(self) -> str:
+        version = f", version {self.version}" if self.version >= 0 else ""
+        return f"leader {self.leader}, epoch {self.epoch}, ISR {','.join(map(str, self.isr)) or 'empty'}{version}"
+
+
+class Sender(NamedTuple):
+    """Whom a broker's line names as the sender of a request: the controller, its epoch, and the request's number."""
+
+    controller: int
+    epoch: int
+    number: int
+
+
+class ControllerEvents(Protocol):
+    """What a controller logs about one partition in one controller epoch."""
+
+    def partition_changed(self, source: int, target: int, now: LeaderAndIsr | None, assigned: tuple[int, ...]) -> None:
+        """The partition enters a state; with the leadership, or with the assignment, where the line has it."""
+
+    def replica_changed(self, replica: int, source: int, target: int) -> None:
+        """A replica enters a state."""
+
+    def removed(self, replica: int, now: LeaderAndIsr) -> None:
+        """A replica has left the ISR, or was not in it."""
+
+    def told(self, broker: int, now: LeaderAndIsr) -> None:
+        """A LeaderAndIsr for the partition is sent to a broker."""
+
+    def stopped(self, broker: int, epoch: int, delete: bool) -> None:
+        """A StopReplica is sent to a broker."""
+
+    def moves(self, now: LeaderAndIsr) -> None:
+        """A LeaderAndIsr was sent for a reassignment, without a row."""
+
+    def refused(self, replica: int, source: int, target: int) -> None:
+        """A change failed; the replica is -1 where it is the partition's."""
+
+    def started(self, replica: int, state: int) -> None:
+        """At the end of its start a state machine has the partition, or a replica, in this state."""
+
+    def flushed(self, registered: frozenset[int] | None) -> None:
+        """All requests of a batch are sent; to all these registered brokers, where it tells."""
+
+
+class BrokerEvents(Protocol):
+    """What a broker logs about one partition."""
+
+    def received(self, sender: Sender, now: LeaderAndIsr) -> None:
+        """A LeaderAndIsr arrived."""
+
+    def begins(self, epoch: int, previous: int | None) -> None:
+        """The broker leads or follows in a leader epoch; `previous` is the one before, where it tells truly."""
+
+    def ignored(self, epoch: int, current: int | None) -> None:
+        """A LeaderAndIsr is refused for its leader epoch; it is smaller than the current one, or equal (None)."""
+
+    def stop_received(self, sender: Sender, epoch: int, delete: bool) -> None:
+        """A StopReplica arrived."""
+
+    def stop_ignored(self, epoch: int, current: int | None) -> None:
+        """A StopReplica is refused for its leader epoch."""
+
+    def stop_skipped(self) -> None:
+        """A StopReplica is refused for another reason."""
+
+    def cached(self, sender: Sender, now: LeaderAndIsr) -> None:
+        """An UpdateMetadata told of the partition."""
+
+    def uncached(self, sender: Sender) -> None:
+        """An UpdateMetadata told that the partition is deleted."""

@@ -1,0 +1,93 @@
+"""The two sides of the requests on one channel: what a controller sent to a broker in one epoch, and what arrived.
+
+A channel is in order and delivers at least once while it lives; what is sent again has a number of its own (RequestSendThread).
+Knows no texts. Both sides may be read in any order, so what has no counterpart yet waits; where the broker's log is missing, it is
+dropped and counted.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+MOST_WAITING = 1024
+LIFE_BITS = 32
+"""A number is that of the channel, among those of one controller epoch to one broker, and then Kafka's correlation id."""
+Told = Callable[[int, str, Any, bool], None]
+"""Takes place, time and request, and whether it was lost (or else never sent)."""
+
+
+class Exchange:
+    """One channel, for one partition or for whole requests."""
+
+    __slots__ = ("_last", "_number", "_overflowed", "_tell", "arrived", "dropped", "got", "sent")
+
+    def __init__(self, tell: Told) -> None:
+        self.sent: deque[tuple[Any, int, str]] = deque()
+        self.got: deque[tuple[Any, int, int, str]] = deque()
+        self.arrived = 0
+        self.dropped = 0
+        self._last: Any = None
+        self._number = 0
+        self._overflowed = False
+        self._tell = tell
+
+    def send(self, request: Any, place: int, when: str) -> None:
+        """The controller sends."""
+        self.sent.append((request, place, when))
+        if self.got:
+            self._advance()
+        elif len(self.sent) > MOST_WAITING:
+            self.sent.popleft()
+            self.dropped += 1
+            self._overflowed = True
+
+    def receive(self, request: Any, number: int, place: int, when: str) -> None:
+        """The broker receives, under a number that grows on a channel, and from channel to channel (`BrokerLog.number_of`)."""
+        self.arrived += 1
+        self.got.append((request, number, place, when))
+        if self.sent:
+            self._advance()
+
+    def _advance(self) -> None:
+        sent, got = self.sent, self.got
+        while got:
+            request, number, _, _ = got[0]
+            if sent and sent[0][0] == request:
+                sent.popleft()
+            elif not sent:
+                return
+            elif request == self._last:  # once more, since the answer was lost
+                got.popleft()
+                continue
+            elif not self._skip_to(request, number):
+                return
+            got.popleft()
+            self._last, self._number = request, number
+
+    def _skip_to(self, request: Any, number: int) -> bool:
+        """Pass over what was sent and did not arrive before this request; return whether it was sent at all."""
+        for index, (one, _, _) in enumerate(self.sent):
+            if one == request:
+                break
+        else:
+            return False
+        same_channel = self._last is not None and number >> LIFE_BITS == self._number >> LIFE_BITS
+        for _ in range(index):
+            lost, place, when = self.sent.popleft()
+            self.dropped += 1
+            if same_channel and not self._overflowed:
+                self._tell(place, when, lost, True)
+        self.sent.popleft()
+        return True
+
+    def finish(self) -> int:
+        """Judge what still waits; return how many requests could not be followed to the broker."""
+        while self.got:
+            self._advance()
+            if self.got:
+                request, _, place, when = self.got.popleft()
+                if not self._overflowed and request != self._last:
+                    self._tell(place, when, request, False)
+        return len(self.sent) + self.dropped

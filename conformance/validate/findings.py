@@ -1,0 +1,110 @@
+"""What can be wrong in a log: the kinds, what each breaks, the known bugs of Kafka that look like it, and single violations.
+
+Knows the names of bugs in spec/control/eras.py and of guards, effects and gates; a test holds them to what they name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of violation: what must hold instead, the statement of spec/ that it breaks, and bugs of Kafka that show like this."""
+
+    holds: str
+    breaks: str
+    bugs: tuple[str, ...] = ()
+
+
+KINDS = {
+    "illegal-transition": Kind("every transition is a row of its table", "the rows of the machine"),
+    "discontinuity": Kind("a transition leaves the state that the one before has entered", "fire: the source is the current state"),
+    "impossible-seed": Kind("what a controller has not moved yet is unknown or as a start-up seeds it", "the initialisation rows"),
+    "snapshot-differs": Kind("the machines start in states that their transitions led to", "the initialisation rows"),
+    "leader-outside-isr": Kind("a leader is in its ISR", "LeaderInIsr", ("KAFKA-708",)),
+    "empty-isr": Kind("an ISR is never empty", "IsrNeverEmpty", ("KAFKA-5083", "KAFKA-708")),
+    "wrong-creation": Kind(
+        "a partition starts at leader epoch 0 and version 0, led by its first live replica, with all live ones as ISR",
+        "create_state_znode, election.first_leader_and_isr",
+    ),
+    "leader-epoch-back": Kind(
+        "an election and a removal raise the leader epoch, and nothing lowers it",
+        "EpochsNeverGoBack",
+        ("KAFKA-6082-unfenced-writes",),
+    ),
+    "version-back": Kind(
+        "a write raises the version of the state znode, and nothing lowers it", "EpochsNeverGoBack", ("KAFKA-6082-unfenced-writes",)
+    ),
+    "wrong-removal": Kind(
+        "a replica that leaves the ISR is neither in it nor leads any more; a last member stays",
+        "election.leader_and_isr_without",
+        ("KAFKA-708",),
+    ),
+    "two-leaders": Kind("a leader epoch has one leader", "OneLeaderInEachEpoch", ("KAFKA-6082-unfenced-writes", "KAFKA-532")),
+    "two-controllers": Kind(
+        "a controller epoch has one controller", "OneControllerInEachEpoch", ("KAFKA-1096", "KAFKA-6082-two-step-election")
+    ),
+    "missing-request": Kind(
+        "what a row sends is sent in its batch, to all that are registered",
+        "the effects of the row",
+        ("KAFKA-1188", "KAFKA-7482", "stopping-leader-not-told"),
+    ),
+    "request-without-row": Kind("a LeaderAndIsr is sent by a row or a reassignment", "the effects of the rows"),
+    "request-lost": Kind("a channel delivers requests in order, and none between two that arrived is missing", "the channel: FIFO", ("KAFKA-1738",)),
+    "request-never-sent": Kind("a broker receives what the controller of that epoch has sent", "the channel: FIFO"),
+    "stale-controller-accepted": Kind(
+        "a broker refuses requests of a controller epoch older than one it has seen",
+        "gates.answer_to_request",
+        ("KAFKA-532", "expired-session-reads"),
+    ),
+    "stale-leader-epoch-accepted": Kind(
+        "a broker takes a LeaderAndIsr with a larger leader epoch only", "gates.answer_to_leader_and_isr", ("KAFKA-7235-former-incarnation",)
+    ),
+    "stale-stop-accepted": Kind(
+        "a broker refuses a StopReplica with an older leader epoch", "gates.answer_to_stop_replica", ("KAFKA-9539",)
+    ),
+    "wrong-refusal": Kind("a broker refuses only what a gate refuses", "the gates of spec/gates.py", ("KAFKA-13972",)),
+    "metadata-back": Kind(
+        "the metadata that one controller sends to a broker does not go back", "EpochsNeverGoBack", ("KAFKA-6082-unfenced-writes",)
+    ),
+}
+"""By name, in the order of a report."""
+
+TRACE, BEGUN, UNTIL = "trace", "begun", "until"
+"""What a violation needs in order to count: that the controller's log is at TRACE, begins before its epoch, and goes on for so long."""
+
+
+class Violation(NamedTuple):
+    """Something in a log that must not be."""
+
+    place: int
+    kind: str
+    when: str
+    subject: str
+    """The partition, or the broker, or the controller epoch."""
+    actor: str
+    says: str
+    row: str = ""
+    """The row that it breaks, where it is one."""
+    epoch: int = 0
+    """The controller epoch whose log must meet `needs`."""
+    needs: tuple[str, ...] = ()
+
+
+class Refusal(NamedTuple):
+    """A change that a controller attempted and refused itself, as it should."""
+
+    machine: str
+    source: int
+    target: int
+    legal: bool
+
+
+class Unfinished(NamedTuple):
+    """Something that the log does not show the end of."""
+
+    subject: str
+    says: str
+    place: int

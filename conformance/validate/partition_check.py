@@ -1,0 +1,277 @@
+"""What a controller logs about one partition in one epoch, checked: transitions, leadership, and what each batch has sent.
+
+Knows no texts. The rows come from the tables (states.py, rows.py). What can be judged only with TRACE lines, or only if the log
+shows the beginning of the epoch, is recorded as such, and judged where all logs are known (outcome.py).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from kafka_spec.conformance.validate.events import LeaderAndIsr
+from kafka_spec.conformance.validate.exchange import Exchange
+from kafka_spec.conformance.validate.findings import BEGUN, TRACE, Refusal, Unfinished, Violation
+from kafka_spec.conformance.validate.rows import Batch, Change, fitting, may_tell, unsent, wrong_creation
+from kafka_spec.conformance.validate.states import Known, Tables
+from kafka_spec.spec.partition import PartitionState
+from kafka_spec.spec.replica import ReplicaState
+from kafka_spec.spec.table import Row
+
+if TYPE_CHECKING:
+    from kafka_spec.conformance.validate.partitions import PartitionCheck
+
+MOST_MOMENTS = 2_000
+"""Moments of a timeline that are kept for one partition in one controller epoch."""
+Rows: TypeAlias = Sequence[tuple[int, Row]]
+DELETING = (ReplicaState.DELETION_STARTED, ReplicaState.DELETION_SUCCESSFUL)
+
+
+class ControllerView:
+    """One partition in one controller epoch."""
+
+    def __init__(self, controller: int, epoch: int, tables: Tables, of: PartitionCheck) -> None:
+        self.controller, self.epoch = controller, epoch
+        self.first: LeaderAndIsr | None = None
+        self.last: LeaderAndIsr | None = None
+        self.first_at = (0, "")
+        self.created = self.deleted = False
+        self.moments: list[tuple[str, int, str, LeaderAndIsr | None]] = []
+        self.moments_left_out = 0
+        self._tables = tables
+        self._of = of
+        self._partition: int | None = None
+        self._replicas: dict[int, int] = {}
+        self._visited: dict[int, set[int]] = {}
+        self._started: list[tuple[int, int, int, str]] = []
+        self._assigned: tuple[int, ...] = ()
+        self._removed: dict[int, tuple[LeaderAndIsr, LeaderAndIsr | None]] = {}
+        self._moving = False
+        self._batch = Batch()
+        self._exchanges: dict[int, Exchange] = {}
+        self._at = 0
+
+    def __repr__(self) -> str:
+        return f"controller {self.controller} in epoch {self.epoch}"
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Transitions
+
+    def partition_changed(self, source: int, target: int, now: LeaderAndIsr | None, assigned: tuple[int, ...]) -> None:
+        """Check the pair against the table, and the leadership against what it was."""
+        before, known = self.last, self._knows()
+        rows = self._step(self._tables.partition, -1, self._partition, source, target)
+        self._partition = target
+        if assigned:
+            self._assigned = assigned
+        if source == PartitionState.NON_EXISTENT:
+            self.created, before, known = True, None, False
+            self.last = None
+        if target == PartitionState.NON_EXISTENT:
+            self.deleted = True
+        if now is not None:
+            self._written(now, before, created=source == PartitionState.NEW)
+        self._moment(self._tables.partition.names[target], now)
+        self._keep(Change(-1, source, target, rows, self._of.place, self._of.when, known, before, now, self._assigned))
+
+    def replica_changed(self, replica: int, source: int, target: int) -> None:
+        """Check the pair against the table."""
+        rows = self._step(self._tables.replica, replica, self._replicas.get(replica), source, target)
+        self._replicas[replica] = target
+        now, before = (self._removed.pop(replica, None) if self._removed else None) or (None, self.last)
+        self._keep(Change(replica, source, target, rows, self._of.place, self._of.when, self._knows(), before, now, self._assigned))
+
+    def _step(self, known: Known, replica: int, current: int | None, source: int, target: int) -> Rows:
+        rows = known.rows.get((source, target), ())
+        entity = "the partition" if replica < 0 else f"replica {replica}"
+        names = known.names
+        if not rows:
+            legal = f"{names[target]} may be entered from {known.predecessors(target)}"
+            self._tell("illegal-transition", f"{entity} goes from {names[source]} to {names[target]}; {legal}")
+        if current is None:
+            if source not in known.seeds:
+                self._tell("impossible-seed", f"{entity} is first seen in {names[source]}", (TRACE, BEGUN))
+        elif source != current:
+            says = f"{entity} goes from {names[source]} to {names[target]}, and was in {names[current]}"
+            self._tell("discontinuity", says, (TRACE,) if source in known.unseen[current] else ())
+        self._visited.setdefault(replica, set()).update((source, target))
+        return rows
+
+    def _keep(self, change: Change) -> None:
+        self._batch.changes.append(change)
+
+    def _knows(self) -> bool | None:
+        """Whether the controller knows a leadership: None where the log does not tell."""
+        if self.last is not None:
+            return True
+        return False if self.created else None
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Leadership
+
+    def _written(self, now: LeaderAndIsr, before: LeaderAndIsr | None, created: bool) -> None:
+        """Judge a leadership that was just written by a row."""
+        self._sound(now)
+        if created:
+            if wrong := wrong_creation(now, self._assigned):
+                self._tell("wrong-creation", wrong)
+        elif before is not None:
+            if now.epoch <= before.epoch:
+                self._tell("leader-epoch-back", f"an election leads from {before} to {now}")
+            if 0 <= now.version <= before.version:
+                self._tell("version-back", f"an election leads from {before} to {now}")
+        self._learn(now)
+
+    def _sound(self, now: LeaderAndIsr) -> None:
+        if not now.isr:
+            self._tell("empty-isr", f"{now}")
+        elif now.leader >= 0 and now.leader not in now.isr:
+            self._tell("leader-outside-isr", f"{now}")
+
+    def _learn(self, now: LeaderAndIsr) -> None:
+        if self.first is None and not self.created:
+            self.first, self.first_at = now, (self._of.place, self._of.when)
+        self.last = now
+        self._of.leads(self.epoch, now.epoch, now.leader)
+
+    def removed(self, replica: int, now: LeaderAndIsr) -> None:
+        """Check what a removal left, against what was there."""
+        before = self.last
+        self._sound(now)
+        if replica in now.isr and len(now.isr) > 1:
+            self._tell("wrong-removal", f"replica {replica} is still in the ISR: {now}")
+        if now.leader == replica:
+            self._tell("wrong-removal", f"replica {replica} still leads: {now}")
+        if before is not None:
+            if now.epoch < before.epoch or (now.version >= 0 and now.version < before.version):
+                kind = "leader-epoch-back" if now.epoch < before.epoch else "version-back"
+                self._tell(kind, f"the removal of replica {replica} leads from {before} to {now}")
+            elif now.epoch > before.epoch and 0 <= now.version <= before.version:
+                self._tell("version-back", f"the removal of replica {replica} leads from {before} to {now}")
+        self._removed[replica] = (now, before)
+        self._learn(now)
+        self._moment(f"without replica {replica}", now)
+
+    def moves(self, now: LeaderAndIsr) -> None:
+        """Learn what a reassignment has written."""
+        self._batch.excused = True
+        self._sound(now)
+        self._not_back(now, "a reassignment")
+        self._learn(now)
+        self._moment("is being reassigned", now)
+
+    def _not_back(self, now: LeaderAndIsr, what: str) -> None:
+        before = self.last
+        if before is not None and now.epoch < before.epoch:
+            self._tell("leader-epoch-back", f"{what} has {now} after {before}")
+        elif before is not None and 0 <= now.version < before.version:
+            self._tell("version-back", f"{what} has {now} after {before}")
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Requests
+
+    def told(self, broker: int, now: LeaderAndIsr) -> None:
+        """Keep what is sent for the batch and for the other side."""
+        if now is not self.last:
+            self._sound(now)
+            self._not_back(now, f"the LeaderAndIsr to broker {broker}")
+            self._learn(now)
+            self._assigned = now.replicas or self._assigned
+        self._moving = now.moving
+        self._batch.told[broker] = now
+        self._at = self._of.place
+        exchange = self._exchanges.get(broker)
+        if exchange is None:
+            exchange = self._exchanges[broker] = self._of.exchange(self.epoch, broker)
+        exchange.send(now[:3], self._at, self._of.when)
+
+    def stopped(self, broker: int, epoch: int, delete: bool) -> None:
+        """Keep what is sent for the batch."""
+        self._batch.stopped[broker] = (epoch, delete)
+
+    def refused(self, replica: int, source: int, target: int) -> None:
+        """Count a change that failed, and hold its source to the state."""
+        known = self._tables.partition if replica < 0 else self._tables.replica
+        current = self._partition if replica < 0 else self._replicas.get(replica)
+        if current is not None and current != source:
+            says = f"a change from {known.names[source]} failed, and the state was {known.names[current]}"
+            self._tell("discontinuity", says, (TRACE,))
+        self._of.refusals[Refusal(known.machine.name, source, target, (source, target) in known.rows)] += 1
+
+    def started(self, replica: int, state: int) -> None:
+        """Keep what a machine says about itself when it has started."""
+        self._started.append((replica, state, self._of.place, self._of.when))
+
+    def flushed(self, registered: frozenset[int] | None) -> None:
+        """Judge the batch: each row that it fired, and what that must have sent."""
+        batch, self._batch = self._batch, Batch()
+        counts = self._of.rows
+        may = batch.excused
+        for change in batch.changes:
+            if change.known is None and batch.told:
+                change.known = True
+            rows = fitting(change) or change.rows
+            machine = "Partition" if change.replica < 0 else "Replica"
+            counts[machine, tuple(number for number, _ in rows)] += 1
+            may = may or any(may_tell(row) for _, row in rows)
+            missing = [unsent(row, change, batch, registered) for _, row in rows]
+            if missing and all(missing):
+                entity = "the partition" if change.replica < 0 else f"replica {change.replica}"
+                names = (self._tables.partition if change.replica < 0 else self._tables.replica).names
+                says = f"{entity} goes from {names[change.source]} to {names[change.target]}: {missing[0]}"
+                self._tell("missing-request", says, (TRACE,), change.place, change.when, rows[0][1].label)
+        if batch.told and not may and registered is not None:
+            brokers = ", ".join(map(str, sorted(batch.told)))
+            self._tell("request-without-row", f"a LeaderAndIsr goes to broker {brokers}", (TRACE,), self._at)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # The end
+
+    def finish(self) -> None:
+        """Compare the states in which the machines say to have started with those that the transitions show."""
+        for replica, state, place, when in self._started:
+            visited = self._visited.get(replica)
+            if visited is not None and state not in visited:
+                known = self._tables.partition if replica < 0 else self._tables.replica
+                entity = "the partition" if replica < 0 else f"replica {replica}"
+                says = f"{entity} is said to have started in {known.names[state]}, where no transition has seen it"
+                self._tell("snapshot-differs", says, (TRACE, BEGUN), place, when)
+
+    def unfinished(self) -> list[Unfinished]:
+        """Return what this epoch, if it is the last of the partition, leaves open."""
+        found = []
+        names = self._tables.replica.names
+        for replica, state in sorted(self._replicas.items()):
+            if state in DELETING:
+                found.append(Unfinished(self._of.name, f"replica {replica} is left in {names[state]}", self._of.last_place))
+        if self._moving:
+            found.append(Unfinished(self._of.name, "it is being reassigned", self._of.last_place))
+        return found
+
+    def _moment(self, says: str, now: LeaderAndIsr | None) -> None:
+        if not self._of.keeps_moments:
+            return
+        if len(self.moments) < MOST_MOMENTS:
+            self.moments.append((self._of.when, self._of.place, says, now))
+        else:
+            self.moments_left_out += 1
+
+    def _tell(
+        self, kind: str, says: str, needs: tuple[str, ...] = (), place: int = -1, when: str = "", row: str = ""
+    ) -> None:
+        of = self._of
+        place = of.place if place < 0 else place
+        of.violations.append(Violation(place, kind, when or of.when, of.name, repr(self), says, row, self.epoch, needs))
+
+
+def counted(counts: Counter[tuple[str, tuple[int, ...]]], machine: str) -> tuple[Counter[int], int]:
+    """Return how often each row of a machine was seen for certain, and how often one of several."""
+    sure: Counter[int] = Counter()
+    unsure = 0
+    for (name, rows), count in counts.items():
+        if name == machine and len(rows) == 1:
+            sure[rows[0]] += count
+        elif name == machine:
+            unsure += count
+    return sure, unsure

@@ -1,0 +1,187 @@
+"""Partitions, each checked by itself: its controllers' and brokers' views, the requests between them, and the order of epochs.
+
+Knows no texts. A `PartitionCheck` depends on the lines of its partition only, and not on how the sources interleave, so partitions
+can be checked in one process or in many.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from kafka_spec.conformance.validate.broker_check import BrokerView
+from kafka_spec.conformance.validate.events import Cursor, LeaderAndIsr
+from kafka_spec.conformance.validate.exchange import Exchange
+from kafka_spec.conformance.validate.findings import BEGUN, TRACE, UNTIL, Refusal, Unfinished, Violation
+from kafka_spec.conformance.validate.partition_check import ControllerView
+from kafka_spec.conformance.validate.states import TABLES, Tables
+
+RowCounts = Counter[tuple[str, tuple[int, ...]]]
+"""How often a row was seen: machine, and the numbers of the rows that it may have been."""
+
+
+class Moment(NamedTuple):
+    """A point on the timeline of a partition."""
+
+    when: str
+    place: int
+    controller: int
+    epoch: int
+    says: str
+    now: LeaderAndIsr | None
+
+
+class Followed(NamedTuple):
+    """What became of the requests on one channel: how many arrived, and how many were not seen to arrive."""
+
+    epoch: int
+    broker: int
+    arrived: int
+    open: int
+
+
+@dataclass
+class PartitionResult:
+    """What came of one partition."""
+
+    name: str
+    rows: RowCounts
+    refusals: Counter[Refusal]
+    violations: list[Violation]
+    followed: list[Followed]
+    unfinished: list[Unfinished]
+    moments: list[Moment]
+    moments_left_out: int = 0
+
+
+class PartitionCheck:
+    """Listens to all that is logged about one partition."""
+
+    def __init__(self, name: str, cursor: Cursor, era: str | None, keeps_moments: bool) -> None:
+        self.name = name
+        self.keeps_moments = keeps_moments
+        self.rows: RowCounts = Counter()
+        self.refusals: Counter[Refusal] = Counter()
+        self.violations: list[Violation] = []
+        self.uncached: set[int] = set()
+        """Controller epochs in which the partition was deleted, as brokers say."""
+        self.last_place = 0
+        self._cursor = cursor
+        self._era = era
+        self._views: dict[tuple[int, int], ControllerView] = {}
+        self._brokers: dict[int, BrokerView] = {}
+        self._exchanges: dict[tuple[int, int], Exchange] = {}
+        self._leaders: dict[tuple[int, int], dict[int, tuple[int, str]]] = {}
+
+    @property
+    def place(self) -> int:
+        """Where the line is that is being read."""
+        self.last_place = self._cursor.place
+        return self.last_place
+
+    @property
+    def when(self) -> str:
+        """When it was written."""
+        return self._cursor.when
+
+    def of_controller(self, controller: int, epoch: int, plain: bool) -> ControllerView:
+        """Return the view of a controller in an epoch."""
+        view = self._views.get((epoch, controller))
+        if view is None:
+            view = self._views[epoch, controller] = ControllerView(controller, epoch, self._tables(plain), self)
+        return view
+
+    def _tables(self, plain: bool) -> Tables:
+        return TABLES[self._era or ("0.10" if plain else "2.8")]
+
+    def of_broker(self, broker: int) -> BrokerView:
+        """Return the view of a broker."""
+        view = self._brokers.get(broker)
+        if view is None:
+            view = self._brokers[broker] = BrokerView(broker, self)
+        return view
+
+    def exchange(self, epoch: int, broker: int) -> Exchange:
+        """Return the LeaderAndIsr requests for this partition on one channel."""
+        found = self._exchanges.get((epoch, broker))
+        if found is None:
+            found = self._exchanges[epoch, broker] = Exchange(_Teller(self, epoch, broker))
+        return found
+
+    def leads(self, epoch: int, leader_epoch: int, leader: int) -> None:
+        """Somebody says under a controller epoch who leads in a leader epoch."""
+        leaders = self._leaders.get((epoch, leader_epoch))
+        if leaders is None:
+            self._leaders[epoch, leader_epoch] = {leader: (self.place, self.when)}
+        elif leader not in leaders or leaders[leader][0] > self._cursor.place:
+            leaders[leader] = (self.place, self.when)
+
+    def finish(self) -> PartitionResult:
+        """Judge what needs all lines, and return what came of it."""
+        for view in self._views.values():
+            view.finish()
+        for broker in self._brokers.values():
+            broker.finish()
+        followed = [Followed(*key, one.arrived, one.finish()) for key, one in sorted(self._exchanges.items())]
+        self._judge_leaders()
+        self._judge_order_of_epochs()
+        views = [self._views[key] for key in sorted(self._views)]
+        return PartitionResult(
+            self.name,
+            self.rows,
+            self.refusals,
+            sorted(self.violations),
+            followed,
+            views[-1].unfinished() if views else [],
+            [Moment(when, place, view.controller, view.epoch, says, now) for view in views for when, place, says, now in view.moments],
+            sum(view.moments_left_out for view in views),
+        )
+
+    def _judge_leaders(self) -> None:
+        again = {epoch for (epoch, _), view in self._views.items() if view.deleted} | self.uncached
+        for (epoch, leader_epoch), leaders in sorted(self._leaders.items()):
+            if len(leaders) > 1 and epoch not in again:
+                place, when = max(leaders.values())
+                says = f"brokers {', '.join(map(str, sorted(leaders)))} lead in leader epoch {leader_epoch}"
+                self._tell(place, "two-leaders", when, f"controller epoch {epoch}", says, epoch)
+
+    def _judge_order_of_epochs(self) -> None:
+        """Each controller goes on from where the one before stopped, unless the partition was deleted in between."""
+        before: ControllerView | None = None
+        for _, view in sorted(self._views.items()):
+            if before is not None and before.last is not None and view.first is not None and not (before.deleted or view.created):
+                old, new = before.last, view.first
+                place, when = view.first_at
+                says = f"the first leadership is {new}, and {before!r} had left {old}"
+                if new.epoch < old.epoch:
+                    self._tell(place, "leader-epoch-back", when, repr(view), says, view.epoch)
+                elif 0 <= new.version < old.version:
+                    self._tell(place, "version-back", when, repr(view), says, view.epoch)
+            if view.last is not None or view.deleted or view.created:
+                before = view
+
+    def _tell(self, place: int, kind: str, when: str, actor: str, says: str, epoch: int) -> None:
+        self.violations.append(Violation(place, kind, when, self.name, actor, says, "", epoch))
+
+
+class _Teller:
+    """Turns what an exchange finds into violations."""
+
+    def __init__(self, of: PartitionCheck, epoch: int, broker: int) -> None:
+        self._of, self._epoch, self._broker = of, epoch, broker
+
+    def __call__(self, place: int, when: str, request: Any, lost: bool) -> None:
+        now = LeaderAndIsr(*request)
+        actor = f"broker {self._broker}"
+        kind, says, needs = told_of_request(f"LeaderAndIsr with {now}", self._epoch, self._broker, lost)
+        self._of.violations.append(Violation(place, kind, when, self._of.name, actor, says, "", self._epoch, needs))
+
+
+def told_of_request(what: str, epoch: int, broker: int, lost: bool) -> tuple[str, str, tuple[str, ...]]:
+    """Return kind, words and needs for a request that was lost, or was never sent."""
+    if lost:
+        says = f"{what} was sent in epoch {epoch} and did not arrive at broker {broker}, and later ones did"
+        return "request-lost", says, (TRACE,)
+    says = f"{what} of epoch {epoch} arrived at broker {broker} and was not sent"
+    return "request-never-sent", says, (TRACE, BEGUN, UNTIL)

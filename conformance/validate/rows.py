@@ -1,0 +1,206 @@
+"""Which row of a table a logged transition was, and what that row must have sent: guards and effects, as a log shows them.
+
+A row's guards and effects are names in the tables. Here each name is given what a log says about it: a guard is known to hold,
+known not to, or open; an effect asks for requests, or for a change of the leadership. Which row has which is read from the table.
+A name that is missing here is an error when this module is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from kafka_spec.conformance.validate.events import LeaderAndIsr
+from kafka_spec.conformance.validate.states import TABLES
+from kafka_spec.spec.domain import BrokerSet
+from kafka_spec.spec.election import first_leader_and_isr
+from kafka_spec.spec.replica import ReplicaState
+from kafka_spec.spec.table import Row, name_of
+
+
+@dataclass(slots=True)
+class Change:
+    """A transition of the partition (replica -1) or of one replica, with what is known around it."""
+
+    replica: int
+    source: int
+    target: int
+    rows: Sequence[tuple[int, Row]]
+    place: int
+    when: str
+    known: bool | None
+    """Leadership was known before."""
+    before: LeaderAndIsr | None
+    """The leadership before, as far as the log tells."""
+    now: LeaderAndIsr | None
+    """The leadership that the change has written or read."""
+    assigned: tuple[int, ...] = ()
+
+
+@dataclass(slots=True)
+class Batch:
+    """What was sent for one partition in one batch."""
+
+    changes: list[Change] = field(default_factory=list)
+    told: dict[int, LeaderAndIsr] = field(default_factory=dict)
+    stopped: dict[int, tuple[int, bool]] = field(default_factory=dict)
+    excused: bool = False
+    """A LeaderAndIsr was sent for a reassignment, without a row."""
+
+
+Guard: TypeAlias = Callable[[Change], bool | None]
+Asks: TypeAlias = Callable[[Change, Batch, frozenset[int] | None], str]
+"""Returns what is missing or wrong, or an empty text."""
+
+
+def _open(change: Change) -> bool | None:
+    """Nothing in a log tells."""
+    return None
+
+
+def _was_in_isr(change: Change) -> bool | None:
+    """A removal that wrote raised the leader epoch; one that only read did not."""
+    if change.now is None or change.before is None:
+        return None
+    return change.now.epoch > change.before.epoch
+
+
+GUARDS: Mapping[str, Guard] = {
+    "leadership_is_known": lambda change: change.known,
+    "isr_contains_replica": _was_in_isr,
+    "an_assigned_replica_is_live": _open,
+    "state_znode_is_absent": _open,
+    "no_newer_controller_wrote": _open,
+    "a_leader_can_be_elected": _open,
+    "replica_is_cached_leader": lambda change: None if change.before is None else change.before.leader == change.replica,
+    "replica_is_assigned": lambda change: True if change.replica in change.assigned else None,
+    "replica_is_live": _open,
+    "cached_leader_is_live": _open,
+}
+
+
+def _told(batch: Batch, wanted: set[int], registered: frozenset[int] | None) -> str:
+    """Return which of the brokers were sent no LeaderAndIsr; those that are not registered are sent none."""
+    if registered is None:
+        return ""
+    missing = sorted((wanted & registered) - set(batch.told))
+    return f"no LeaderAndIsr to broker {', '.join(map(str, missing))}" if missing else ""
+
+
+def _first_isr(change: Change, batch: Batch, registered: frozenset[int] | None) -> str:
+    return _told(batch, set(change.now.isr), registered) if change.now else ""
+
+
+def _recipients(change: Change, batch: Batch, registered: frozenset[int] | None) -> str:
+    """Every strategy tells the new leader and the new ISR; a reassignment, which keeps the ISR, tells its targets only."""
+    now = change.now
+    if now is None:
+        return ""
+    dump = next(iter(batch.told.values()), None)
+    wanted = {now.leader, *(set(now.isr) & set(dump.replicas) if dump and dump.replicas else now.isr)}
+    return _told(batch, wanted, registered)
+
+
+def _to_replica(change: Change, batch: Batch, registered: frozenset[int] | None) -> str:
+    return _told(batch, {change.replica}, registered)
+
+
+def _to_others(change: Change, batch: Batch, registered: frozenset[int] | None) -> str:
+    """The other replicas are told, unless the topic is being deleted.
+
+    A StopReplica without leader epoch shows that, or that the replica was ineligible, and nobody is told.
+    """
+    if change.now is None or any(epoch < 0 for epoch, _ in batch.stopped.values()):
+        return ""
+    if change.source == ReplicaState.DELETION_INELIGIBLE and not batch.told:
+        return ""
+    dump = next(iter(batch.told.values()), None)
+    replicas = set(dump.replicas if dump and dump.replicas else change.assigned or change.now.isr)
+    removed = {one.replica for one in batch.changes if one.replica >= 0 and one.target == change.target}
+    if len(removed) > 1:  # each is told of the others' removal, or of none
+        return ""
+    return _told(batch, replicas - {change.replica}, registered)
+
+
+def _stop(change: Change, batch: Batch, registered: frozenset[int] | None) -> str:
+    if registered is None or change.replica not in registered or change.replica in batch.stopped:
+        return ""
+    return f"no StopReplica to broker {change.replica}"
+
+
+def _stop_with_delete(change: Change, batch: Batch, registered: frozenset[int] | None) -> str:
+    if missing := _stop(change, batch, registered):
+        return missing
+    sent = batch.stopped.get(change.replica)
+    return f"the StopReplica to broker {change.replica} does not delete" if sent is not None and not sent[1] else ""
+
+
+def _nothing(change: Change, batch: Batch, registered: frozenset[int] | None) -> str:
+    return ""
+
+
+EFFECTS: Mapping[str, Asks] = {
+    "send_leader_and_isr_to_first_isr": _first_isr,
+    "send_leader_and_isr_to_recipients": _recipients,
+    "send_leader_and_isr_to_replica": _to_replica,
+    "send_leader_and_isr_to_other_replicas": _to_others,
+    "send_stop_replica": _stop,
+    "send_stop_replica_with_delete": _stop_with_delete,
+    "create_state_znode": _nothing,
+    "write_elected_leader_and_isr": _nothing,
+    "write_isr_without_replica": _nothing,
+    "refresh_leadership": _nothing,
+    "append_replica_to_assignment": _nothing,
+    "remove_replica_from_assignment": _nothing,
+}
+"""Requests only; writes are judged where they are logged (`judge_write`)."""
+
+
+def _require_all_names() -> None:
+    for tables in TABLES.values():
+        for known in (tables.partition, tables.replica):
+            for row in known.machine.rows:
+                missing = {*map(name_of, row.looks)} - set(GUARDS) | {*map(name_of, row.effects)} - set(EFFECTS)
+                if missing:
+                    raise AssertionError(f"conformance/validate/rows.py does not say what a log shows of {', '.join(missing)}")
+
+
+_require_all_names()
+
+
+def fitting(change: Change) -> Sequence[tuple[int, Row]]:
+    """Return the rows of the pair that what is known does not rule out."""
+    if len(change.rows) == 1:
+        return change.rows
+    return [(number, row) for number, row in change.rows if _fits(row, change)]
+
+
+def _fits(row: Row, change: Change) -> bool:
+    return not any(GUARDS[name_of(guard)](change) is False for guard in row.guards) and not any(
+        GUARDS[name_of(guard)](change) is True for guard in row.unless
+    )
+
+
+def unsent(row: Row, change: Change, batch: Batch, registered: frozenset[int] | None) -> str:
+    """Return what the row must have sent and the batch has not, or an empty text."""
+    missing = (EFFECTS[name_of(effect)](change, batch, registered) for effect in row.effects)
+    return "; ".join(filter(None, missing))
+
+
+def may_tell(row: Row) -> bool:
+    """Whether the row sends a LeaderAndIsr."""
+    return any(name_of(effect).startswith("send_leader_and_isr") for effect in row.effects)
+
+
+def wrong_creation(now: LeaderAndIsr, assigned: tuple[int, ...]) -> str:
+    """Return what is wrong with the first leadership of a partition, or an empty text."""
+    if now.epoch != 0 or now.version > 0:
+        return f"it starts at leader epoch {now.epoch} and version {now.version}"
+    if not assigned:
+        return ""
+    live = BrokerSet(sum(1 << broker for broker in now.isr))
+    leader, _, _ = first_leader_and_isr(assigned, live)
+    if not set(now.isr) <= set(assigned):
+        return f"its ISR {','.join(map(str, now.isr))} is not among its replicas {','.join(map(str, assigned))}"
+    return "" if leader == now.leader else f"broker {now.leader} leads, the first live replica is {leader}"
