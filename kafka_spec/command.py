@@ -74,6 +74,12 @@ def _run(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
 
 
+def _validate(parser: argparse.ArgumentParser) -> None:
+    from kafka_spec.conformance.validate.command import add_validate
+
+    add_validate(parser)
+
+
 COMMANDS = {
     "check": Command("check models, or the manifest of the project", _check, "check"),
     "trace": Command("show how a property is violated or a goal is reached, step by step", _trace, "check"),
@@ -86,6 +92,7 @@ COMMANDS = {
         _run,
         "impl",
     ),
+    "validate": Command("check the state-change and controller logs of a real Kafka cluster against the tables", _validate),
 }
 
 

@@ -16,7 +16,6 @@ from kafka_spec.conformance.validate.findings import Violation
 from kafka_spec.spec.decisions import Checked
 from kafka_spec.spec.gates import ErrorCode, answer_to_request
 
-
 LAST_BITS = (1 << LIFE_BITS) - 1
 
 

@@ -23,7 +23,8 @@ class ControllerLogLines:
 
     def __init__(self, actors: Actors) -> None:
         self._actors = actors
-        self._elected: tuple[int, int] | None = None
+        self._elected: ControllerLog | None = None
+        """The controller, who need not write this source."""
 
     def read(self, line: bytes) -> bool:
         """Read a line; return whether it could be read, or says nothing that is checked."""
@@ -31,12 +32,13 @@ class ControllerLogLines:
             return self._started(line)
         if b"Deletion of topic " in line:
             return self._deletion(line)
-        match = None
-        if b" epoch " in line or b"Epoch " in line:
-            match = ELECTED.search(line, 26) or ELECTED_0_10.search(line, 26)
+        if b" incremented " not in line:
+            return True
+        new = ELECTED.search(line, 26)
+        match = new or ELECTED_0_10.search(line, 26)
         if match is not None:
             controller, epoch = int(match[1]), int(match[2])
-            self._elected = controller, epoch
+            self._elected = ControllerLog(controller, epoch, new is None, self._actors)
             self._actors.claims.elections[epoch] = (controller, self._actors.cursor.when)
             self._actors.name(controller, epoch, f"controller {controller}")
         return True
@@ -55,7 +57,7 @@ class ControllerLogLines:
             return False
         if self._elected is None:
             return True
-        log = self._log(*self._elected)
+        log = self._elected
         for topic, partition, replica, state in OF_REPLICA.findall(match[1]):
             number = REPLICA_NUMBERS.get(state)
             if number is not None:
@@ -66,7 +68,3 @@ class ControllerLogLines:
                 if number is not None:
                     log.view(name or topic + b"-" + partition).started(-1, number)
         return True
-
-    def _log(self, controller: int, epoch: int) -> ControllerLog:
-        """Return the controller, who need not write this source."""
-        return ControllerLog(controller, epoch, False, self._actors)

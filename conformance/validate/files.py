@@ -91,11 +91,10 @@ def _first_time(path: Path) -> bytes:
 
 def open_log(path: Path) -> BinaryIO:
     """Open a file, compressed or not, by what it begins with."""
-    file = path.open("rb", buffering=1 << 20)
-    if file.peek(2)[:2] == b"\x1f\x8b":
-        file.close()
-        return cast(BinaryIO, gzip.open(path, "rb"))
-    return file
+    file = path.open("rb")
+    compressed = file.read(2) == b"\x1f\x8b"
+    file.seek(0)
+    return cast(BinaryIO, gzip.GzipFile(fileobj=file)) if compressed else file
 
 
 @dataclass(frozen=True)

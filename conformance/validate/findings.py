@@ -52,7 +52,9 @@ KINDS = {
         ("KAFKA-1188", "KAFKA-7482", "stopping-leader-not-told"),
     ),
     "request-without-row": Kind("a LeaderAndIsr is sent by a row or a reassignment", "the effects of the rows"),
-    "request-lost": Kind("a channel delivers requests in order, and none between two that arrived is missing", "the channel: FIFO", ("KAFKA-1738",)),
+    "request-lost": Kind(
+        "a channel delivers requests in order, and none between two that arrived is missing", "the channel: FIFO", ("KAFKA-1738",)
+    ),
     "request-never-sent": Kind("a broker receives what the controller of that epoch has sent", "the channel: FIFO"),
     "stale-controller-accepted": Kind(
         "a broker refuses requests of a controller epoch older than one it has seen",
@@ -60,7 +62,9 @@ KINDS = {
         ("KAFKA-532", "expired-session-reads"),
     ),
     "stale-leader-epoch-accepted": Kind(
-        "a broker takes a LeaderAndIsr with a larger leader epoch only", "gates.answer_to_leader_and_isr", ("KAFKA-7235-former-incarnation",)
+        "a broker takes a LeaderAndIsr with a larger leader epoch only",
+        "gates.answer_to_leader_and_isr",
+        ("KAFKA-7235-former-incarnation",),
     ),
     "stale-stop-accepted": Kind(
         "a broker refuses a StopReplica with an older leader epoch", "gates.answer_to_stop_replica", ("KAFKA-9539",)

@@ -1,25 +1,21 @@
 """The parser: from the lines of one source to events, with a count of the lines that it cannot read.
 
-Knows Kafka's texts, no rule. Lines that tell nothing to check are recognised by their first bytes and left alone; broken,
-cut and interleaved lines are counted, and stack traces belong to the line before them.
-
-Source: Kafka 0.10.2, 2.8.2 and 3.9.1, the callers of `state.change.logger`: StateChangeLogger, (Zk)PartitionStateMachine,
-(Zk)ReplicaStateMachine, ControllerChannelManager, ReplicaManager, Partition, MetadataCache.
+Knows how a line begins and ends; messages.py knows what stands in between. Lines that tell nothing to check are recognised by
+their first bytes and left alone; broken, cut and interleaved lines are counted, and stack traces belong to the line before them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kafka_spec.conformance.validate.actors import Actors, BrokerLog, ControllerLog
 from kafka_spec.conformance.validate.controller_lines import ControllerLogLines
-from kafka_spec.conformance.validate.dumps import Dumps, brokers_in
+from kafka_spec.conformance.validate.dumps import Dumps
 from kafka_spec.conformance.validate.events import Cursor, place_of
 from kafka_spec.conformance.validate.files import Chunk
-from kafka_spec.conformance.validate.states import PARTITION_NUMBERS, REPLICA_NUMBERS
+from kafka_spec.conformance.validate.messages import BrokerMessages, ControllerMessages
 
 SUFFIX = b" (state.change.logger)"
 BRACKET = re.compile(rb"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) \[(Controller|Broker) id=(\d+)(?: epoch=(\d+))?$")
@@ -28,28 +24,6 @@ FRAME = re.compile(rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (?:TRACE|DEBUG|IN
 LOGGER = re.compile(rb" \([\w.$]+\)$")
 CONTINUED = re.compile(rb"\s*$|\tat |\t?Caused by: |\t?Suppressed: |\t\.\.\. \d+ (more|common)|[\w.$]+(Exception|Error)\b")
 """How the lines of a stack trace begin."""
-
-REPLICA_CHANGED = re.compile(rb".hanged state of replica (\d+) for partition (\S+) from (\w+) to (\w+) \(")
-PARTITION_CHANGED = re.compile(rb".hanged partition (\S+) state from (\w+) to (\w+)(?: with assigned replicas ([\d,]*))? \(")
-PARTITION_ONLINE = re.compile(rb".hanged partition (\S+) from (\w+) to (\w+) with (?:state (.*)|leader (-?\d+)) \(")
-REMOVED = re.compile(rb"Partition (\S+) state changed to (\(.*\)) after removing replica (\d+) from the ISR")
-TOLD = re.compile(rb".ending become-\w+ LeaderAndIsr request (.*) to broker (\d+) for partition (\S+) \(")
-STOPPED = re.compile(rb".ending StopReplica request \w+\(.*leaderEpoch=(-?\d+), deletePartition=(\w+)\) to broker (\d+) for partition (\S+) \(")
-FLUSHED = re.compile(rb".ending UpdateMetadata request to brokers \w+\(([\d, ]*)\) for (\d+) partitions")
-FLUSHED_ONE = re.compile(rb".ending UpdateMetadata request .* to brokers \w+\(([\d, ]*)\) for partition ")
-MOVES = re.compile(rb"Sent LeaderAndIsr request (\(.*?\)) with new replica assignment (.*) to leader -?\d+ for partition being reassigned (\S+) \(")
-REFUSED = re.compile(rb"(?:Controller \d+ epoch \d+ )?(?:failed to change state|initiated state change of replica (\d+)) for partition (\S+) from (\w+) to (\w+)")
-
-RECEIVED = re.compile(rb".eceived LeaderAndIsr request (.*) correlation id (\d+) from controller (\d+) epoch (\d+)(?: for partition (\S+))? \(")
-CACHED = re.compile(rb".ached leader info (.*) for partition (\S+) in response to UpdateMetadata request sent by controller (\d+) epoch (\d+) with correlation id (\d+) \(")
-UNCACHED = re.compile(rb".eleted partition (\S+) from metadata cache in response to UpdateMetadata request sent by controller (\d+) epoch (\d+) with correlation id (\d+)")
-ADDED = re.compile(rb"Add (\d+) partitions and deleted (\d+) partitions from metadata cache in response to UpdateMetadata request sent by controller (\d+) epoch (\d+) with correlation id (\d+)")
-BEGINS = re.compile(rb"(Leader|Follower) (\S+) (?:with topic id \S+ )?starts at leader epoch (\d+) from offset .*revious leader epoch was (-?\d+)\.")
-HANDLED = re.compile(rb".andling LeaderAndIsr request correlationId (\d+) from controller (\d+)")
-OLD = re.compile(rb".gnoring (?:LeaderAndIsr|StopReplica) request from controller (\d+) with correlation id (\d+) since its controller epoch (\d+) is old. Latest known controller epoch is (\d+)")
-OLD_METADATA = re.compile(rb".eceived update metadata request with correlation id (\d+) from an old controller (\d+) with epoch (\d+). Latest known controller epoch is (\d+)")
-IGNORED = re.compile(rb".gnoring (LeaderAndIsr|StopReplica) request .*for partition (\S+) (?:since its associated leader epoch (-?\d+) (?:(?:is smaller than|is not higher than) the current leader epoch (-?\d+)|(matches)))?")
-STOP_RECEIVED = re.compile(rb".eceived StopReplica request \w+\(.*leaderEpoch=(-?\d+), deletePartition=(\w+)\) correlation id (\d+) from controller (\d+) epoch (\d+) for partition (\S+) \(")  # fmt: skip
 
 
 class Origin(NamedTuple):
@@ -75,8 +49,6 @@ class LineCounts:
 
 
 EXAMPLES = 10
-ControllerHandler = Callable[[bytes, int, ControllerLog], bool]
-BrokerHandler = Callable[[bytes, int, BrokerLog], bool]
 
 
 class Parser:
@@ -87,41 +59,15 @@ class Parser:
         self._actors = actors
         self._cursor = cursor
         self._origins: dict[bytes, Origin | None] = {}
-        self._dumps = Dumps()
         self._controller_log = ControllerLogLines(actors)
-        self._of_controller: Mapping[bytes, ControllerHandler | None] = {
-            b"hanged st": self._replica_changed,
-            b"hanged pa": self._partition_changed,
-            b"artition ": self._removed,
-            b"ending be": self._told,
-            b"ending St": self._stopped,
-            b"ending Up": self._flushed,
-            b"ent Leade": self._moves,
-            b"ontroller": self._refused,
-            b"nitiated ": self._refused,
-            b"ending Le": None,
-            b"eceived r": None,
-        }
-        self._of_broker: Mapping[bytes, BrokerHandler | None] = {
-            b"eceived L": self._received,
-            b"ached lea": self._cached,
-            b"eleted pa": self._uncached,
-            b"andling L": self._handled,
-            b"eceived S": self._stop_received,
-            b"eceived u": self._old_metadata,
-            b"gnoring L": self._ignored,
-            b"gnoring S": self._ignored,
-            b"ompleted ": None,
-            b"inished L": None,
-            b"topped fe": None,
-            b"kipped th": None,
-            b"andling S": None,
-        }
+        dumps = Dumps()
+        self._of_controller = ControllerMessages(dumps)
+        self._of_broker = BrokerMessages(dumps)
 
     def read(self, chunk: Chunk) -> None:
         """Read some lines; what they tell goes to the actors."""
-        counts, cursor, origins = self.counts, self._cursor, self._origins
-        of_controller, of_broker = self._of_controller, self._of_broker
+        cursor, origins = self._cursor, self._origins
+        of_controller, of_broker, rarer = self._of_controller.handlers, self._of_broker.handlers, self._of_broker.rarer
         place = place_of(chunk.file, chunk.first) - 1
         for line in chunk.lines:
             place += 1
@@ -148,7 +94,7 @@ class Parser:
                     self._broken(place)
             elif origin.broker is not None:
                 word = line[start + 1 : start + 10]
-                reader = of_broker[word] if word in of_broker else self._rarer(line, start)
+                reader = of_broker[word] if word in of_broker else rarer(line, start)
                 if reader is not None and not reader(line, start, origin.broker):
                     self._broken(place)
         self._count(chunk)
@@ -197,7 +143,7 @@ class Parser:
         prefix = line[26:end]
         match = BRACKET.match(prefix) if end >= 0 else None
         if match is not None:
-            self._origins[prefix] = origin = self._actor(*match.groups(), plain=False)
+            self._origins[prefix] = origin = self._actor(match, plain=False)
             return origin, end + 2
         match = PLAIN.match(line, 26)
         if match is None:
@@ -205,207 +151,13 @@ class Parser:
         key = match[0]
         known = self._origins.get(key)
         if known is None:
-            self._origins[key] = known = self._actor(*match.groups(), plain=True)
+            self._origins[key] = known = self._actor(match, plain=True)
         return known, match.end()
 
-    def _actor(self, level: bytes, role: bytes, number: bytes, epoch: bytes | None, plain: bool) -> Origin:
+    def _actor(self, match: re.Match[bytes], plain: bool) -> Origin:
+        level, role, number, epoch = match.groups()
         if level == b"TRACE":
             self.counts.trace = True
         if role == b"Broker":
             return Origin(None, self._actors.broker(int(number)))
         return Origin(None if epoch is None else self._actors.controller(int(number), int(epoch), plain), None)
-
-    # -----------------------------------------------------------------------------------------------------------------
-    # Lines of a controller
-
-    def _replica_changed(self, line: bytes, start: int, log: ControllerLog) -> bool:
-        match = REPLICA_CHANGED.match(line, start)
-        if match is None:
-            return False
-        replica, name, source, target = match.groups()
-        before, after = REPLICA_NUMBERS.get(source), REPLICA_NUMBERS.get(target)
-        if before is None or after is None:
-            return False
-        log.changing(name).replica_changed(int(replica), before, after)
-        return True
-
-    def _partition_changed(self, line: bytes, start: int, log: ControllerLog) -> bool:
-        now, assigned = None, b""
-        if (match := PARTITION_CHANGED.match(line, start)) is not None:
-            name, source, target, assigned = match.groups()
-        elif (match := PARTITION_ONLINE.match(line, start)) is not None:
-            name, source, target, dump, leader = match.groups()
-            if dump is not None and (now := self._dumps.read(dump)[0]) is None:
-                return False
-        else:
-            return False
-        before, after = PARTITION_NUMBERS.get(source), PARTITION_NUMBERS.get(target)
-        if before is None or after is None:
-            return False
-        log.changing(name).partition_changed(before, after, now, brokers_in(assigned or b""))
-        return True
-
-    def _removed(self, line: bytes, start: int, log: ControllerLog) -> bool:
-        match = REMOVED.match(line, start)
-        if match is None or (now := self._dumps.read(match[2])[0]) is None:
-            return False
-        log.changing(match[1]).removed(int(match[3]), now)
-        return True
-
-    def _told(self, line: bytes, start: int, log: ControllerLog) -> bool:
-        match = TOLD.match(line, start)
-        if match is None:
-            return False
-        dump, broker, name = match.groups()
-        now = self._dumps.read(dump)[0]
-        if now is None:
-            return False
-        log.sending(name).told(int(broker), now)
-        return True
-
-    def _stopped(self, line: bytes, start: int, log: ControllerLog) -> bool:
-        match = STOPPED.match(line, start)
-        if match is None:
-            return line.startswith((b"Sending StopReplica request for ", b"Sending StopReplica request (delete"), start)
-        epoch, delete, broker, name = match.groups()
-        log.stopping(name).stopped(int(broker), int(epoch), delete == b"true")
-        return True
-
-    def _flushed(self, line: bytes, start: int, log: ControllerLog) -> bool:
-        match = FLUSHED.match(line, start)
-        if match is not None:
-            log.flush(brokers_in(match[1]), int(match[2]))
-            return True
-        match = FLUSHED_ONE.match(line, start)
-        if match is None:
-            return False
-        log.flush_one(brokers_in(match[1]))
-        return True
-
-    def _moves(self, line: bytes, start: int, log: ControllerLog) -> bool:
-        match = MOVES.match(line, start)
-        if match is None or (now := self._dumps.read(match[1])[0]) is None:
-            return False
-        log.telling(match[3]).moves(now)
-        return True
-
-    def _refused(self, line: bytes, start: int, log: ControllerLog) -> bool:
-        match = REFUSED.match(line, start)
-        if match is None:
-            return True
-        replica, name, source, target = match.groups()
-        numbers = PARTITION_NUMBERS if replica is None else REPLICA_NUMBERS
-        before, after = numbers.get(source), numbers.get(target)
-        if before is None or after is None:
-            return False
-        log.telling(name).refused(-1 if replica is None else int(replica), before, after)
-        return True
-
-    # -----------------------------------------------------------------------------------------------------------------
-    # Lines of a broker
-
-    def _received(self, line: bytes, start: int, log: BrokerLog) -> bool:
-        if line.startswith(b"eceived LeaderAndIsrR", start + 1):
-            return True  # a leader that is not available
-        match = RECEIVED.match(line, start)
-        if match is None:
-            return False
-        dump, correlation, controller, epoch, name = match.groups()
-        now, named = self._dumps.read(dump)
-        sender = log.arrives(int(controller), int(epoch), int(correlation))
-        name = name or named
-        if name is None:
-            return False
-        if now is not None:
-            log.view(name).received(sender, now)
-        return True
-
-    def _cached(self, line: bytes, start: int, log: BrokerLog) -> bool:
-        match = CACHED.match(line, start)
-        if match is None:
-            return False
-        dump, name, controller, epoch, correlation = match.groups()
-        now = self._dumps.read(dump)[0]
-        sender = log.takes(int(controller), int(epoch), int(correlation))
-        if now is not None:
-            log.view(name).cached(sender, now)
-        return True
-
-    def _uncached(self, line: bytes, start: int, log: BrokerLog) -> bool:
-        match = UNCACHED.match(line, start)
-        if match is None:
-            return False
-        name, controller, epoch, correlation = match.groups()
-        sender = log.takes(int(controller), int(epoch), int(correlation))
-        log.view(name).uncached(sender)
-        return True
-
-    def _handled(self, line: bytes, start: int, log: BrokerLog) -> bool:
-        if not log.stale:
-            return True
-        match = HANDLED.match(line, start)
-        if match is not None and b" starting the become-" in line:
-            log.acts(int(match[2]), int(match[1]))
-        return match is not None
-
-    def _stop_received(self, line: bytes, start: int, log: BrokerLog) -> bool:
-        match = STOP_RECEIVED.match(line, start)
-        if match is None:
-            return False
-        leader_epoch, delete, correlation, controller, epoch, name = match.groups()
-        sender = log.arrives(int(controller), int(epoch), int(correlation))
-        log.view(name).stop_received(sender, int(leader_epoch), delete == b"true")
-        return True
-
-    def _old_metadata(self, line: bytes, start: int, log: BrokerLog) -> bool:
-        match = OLD_METADATA.match(line, start)
-        if match is None:
-            return False
-        correlation, controller, epoch, latest = map(int, match.groups())
-        log.refuses(controller, epoch, correlation, latest)
-        return True
-
-    def _ignored(self, line: bytes, start: int, log: BrokerLog) -> bool:
-        match = OLD.match(line, start)
-        if match is not None:
-            controller, correlation, epoch, latest = map(int, match.groups())
-            log.refuses(controller, epoch, correlation, latest)
-            return True
-        match = IGNORED.match(line, start)
-        if match is None:
-            return False
-        request, name, leader_epoch, current, _ = match.groups()
-        view = log.view(name)
-        if request == b"StopReplica":
-            if leader_epoch is None:
-                view.stop_skipped()
-            else:
-                view.stop_ignored(int(leader_epoch), None if current is None else int(current))
-        elif leader_epoch is not None:
-            view.ignored(int(leader_epoch), None if current is None else int(current))
-        return True
-
-    def _rarer(self, line: bytes, start: int) -> BrokerHandler | None:
-        """Return who reads a line that begins with a word of its own."""
-        if line.startswith(b"Add ", start):
-            return self._added
-        if line.startswith((b"Leader ", b"Follower "), start):
-            return self._begins
-        return None
-
-    def _added(self, line: bytes, start: int, log: BrokerLog) -> bool:
-        match = ADDED.match(line, start)
-        if match is None:
-            return False
-        added, deleted, controller, epoch, correlation = map(int, match.groups())
-        log.takes_all(log.takes(controller, epoch, correlation), added + deleted)
-        return True
-
-    def _begins(self, line: bytes, start: int, log: BrokerLog) -> bool:
-        match = BEGINS.match(line, start)
-        if match is None:
-            return False
-        role, name, epoch, previous = match.groups()
-        untrue = role == b"Follower" and line.find(b"Previous leader ", start) >= 0 and b"Previous leader epoch" not in line
-        log.view(name).begins(int(epoch), None if untrue else int(previous))
-        return True

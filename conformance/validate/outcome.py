@@ -98,8 +98,9 @@ def put_together(results: Results, files: Sequence[str], era: str | None, level:
     violations = [*_two_controllers(results)]
     for source in results.sources:
         violations += source.claims.violations
-    for part in (*results.partitions, *results.channels):
-        violations += [one for one in part.violations if _counts(one, by_number)]
+    found = [one for partition in results.partitions for one in partition.violations]
+    found += [one for channel in results.channels for one in channel.violations]
+    violations += [one for one in found if _counts(one, by_number)]
     followed = [one for part in results.partitions for one in part.followed] + [one.followed for one in results.channels]
     brokers = {number for source in results.sources for number in source.claims.brokers}
     plain = [one.plain for source in results.sources for one in source.claims.epochs.values()]
@@ -192,7 +193,9 @@ def _unfinished(results: Results, epochs: Sequence[EpochOutcome]) -> list[Unfini
     for source in results.sources:
         for topic, (finished, when, place) in source.claims.deletions.items():
             told[topic] = max(told.get(topic, ("", True, 0)), (when, finished, place))
-    found += [Unfinished(topic, "its deletion was started and not completed", at) for topic, (_, done, at) in told.items() if not done]
+    found += [
+        Unfinished(topic, "its deletion was started and not completed", at) for topic, (_, done, at) in told.items() if not done
+    ]
     return sorted(found)
 
 

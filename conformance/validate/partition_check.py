@@ -257,9 +257,7 @@ class ControllerView:
         else:
             self.moments_left_out += 1
 
-    def _tell(
-        self, kind: str, says: str, needs: tuple[str, ...] = (), place: int = -1, when: str = "", row: str = ""
-    ) -> None:
+    def _tell(self, kind: str, says: str, needs: tuple[str, ...] = (), place: int = -1, when: str = "", row: str = "") -> None:
         of = self._of
         place = of.place if place < 0 else place
         of.violations.append(Violation(place, kind, when or of.when, of.name, repr(self), says, row, self.epoch, needs))

@@ -134,7 +134,11 @@ class PartitionCheck:
             sorted(self.violations),
             followed,
             views[-1].unfinished() if views else [],
-            [Moment(when, place, view.controller, view.epoch, says, now) for view in views for when, place, says, now in view.moments],
+            [
+                Moment(when, place, view.controller, view.epoch, says, now)
+                for view in views
+                for when, place, says, now in view.moments
+            ],
             sum(view.moments_left_out for view in views),
         )
 

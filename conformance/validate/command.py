@@ -1,0 +1,94 @@
+"""The subcommand `validate`: the logs of a real cluster, held to the tables.
+
+Knows options and files. Exit codes are those of the other subcommands: 0 nothing is wrong and all was seen, 1 a violation, 2 misuse,
+3 nothing is wrong in what was seen, and not all was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from kafka_spec.conformance.validate.files import find_sources
+from kafka_spec.conformance.validate.outcome import Outcome, put_together
+from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, add_output_options, outputs, write
+
+EXIT = {"holds": AS_EXPECTED, "violated": VIOLATED, "inconclusive": INCONCLUSIVE}
+FORMATS = ("text", "json", "junit", "html")
+ERAS = {"0.10": "0.10", "2.8": "2.8", "3.9": "2.8"}
+EVERY = 0.5
+"""Seconds between two lines of progress."""
+
+
+def add_validate(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `validate`."""
+    parser.description = (
+        "Reads the state-change logs of all brokers, and their controller logs, rotated and compressed ones too, of Kafka 0.10 to "
+        "3.9 with ZooKeeper, and checks each transition, each leadership and each request against the tables."
+    )
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="log files, or folders that hold some")
+    parser.add_argument(
+        "--era", choices=tuple(ERAS), help="whose table (default: 0.10 for its lines, else 2.8; 3.9 has that of 2.8)"
+    )
+    parser.add_argument(
+        "--level", choices=("auto", "info"), default="auto", help="info: accept that little is seen in logs at INFO"
+    )
+    add_output_options(parser, FORMATS)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Validate, and tell what came of it."""
+    from kafka_spec.conformance.validate.embedded import run as validate
+
+    wanted = outputs(options)
+    sources, files = find_sources(options.paths)
+    era = ERAS[options.era] if options.era else None
+    sizes = sum(path.stat().st_size for source in sources for _, path in source.files)
+    results = validate(sources, era, any(form == "html" for form, _ in wanted), _progress(sizes, options.quiet))
+    outcome = put_together(results, files, era, options.level)
+    for form, file in wanted:
+        write(_as(form, outcome), file)
+    return EXIT[outcome.verdict]
+
+
+def _as(form: str, outcome: Outcome) -> str:
+    if form == "json":
+        from kafka_spec.conformance.validate.report import plain_of
+
+        return json.dumps(plain_of(outcome), indent=1)
+    if form == "junit":
+        from kafka_spec.conformance.validate.junit import junit_of
+
+        return junit_of(outcome)
+    if form == "html":
+        from kafka_spec.conformance.validate.page import page_of
+
+        return page_of(outcome)
+    from kafka_spec.conformance.validate.report import text_of
+
+    return text_of(outcome)
+
+
+def _progress(size: int, quiet: bool) -> Callable[[int], None]:
+    """Return what shows on a terminal how much was read."""
+    if quiet or not sys.stderr.isatty():
+        return lambda _: None
+    started = shown = time.monotonic()
+    read = 0
+
+    def show(more: int) -> None:
+        nonlocal read, shown
+        read += more
+        now = time.monotonic()
+        if now - shown > EVERY:
+            shown = now
+            sys.stderr.write(
+                f"\r{read / 1e6:,.0f} MB of lines read, {read / 1e6 / (now - started):,.0f} MB/s, files hold {size / 1e6:,.0f} MB "
+            )
+
+    return show

@@ -1,0 +1,42 @@
+"""An outcome as JUnit XML: one case for each kind of violation, so that CI names what broke. Knows outcomes, no lines."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from kafka_spec.conformance.validate.findings import KINDS
+from kafka_spec.conformance.validate.outcome import Outcome
+from kafka_spec.conformance.validate.report import MOST_SHOWN
+
+
+def junit_of(outcome: Outcome) -> str:
+    """Return the outcome as JUnit XML; a verdict that is open is an error."""
+    by_kind = {kind: [one for one in outcome.violations if one.kind == kind] for kind in KINDS}
+    open_reasons = outcome.open_reasons
+    counts = {
+        "tests": str(len(KINDS) + 1),
+        "failures": str(sum(bool(found) for found in by_kind.values())),
+        "errors": str(int(bool(open_reasons))),
+        "skipped": "0",
+        "time": "0",
+    }
+    root = ElementTree.Element("testsuites", {"name": "kafka-spec validate", **counts})
+    suite = ElementTree.SubElement(root, "testsuite", {"name": "kafka-spec validate", **counts})
+    for kind, found in by_kind.items():
+        case = ElementTree.SubElement(suite, "testcase", {"classname": "validate", "name": kind, "time": "0"})
+        if found:
+            lines = [f"{outcome.at(one.place)}: {one.subject}, {one.actor}: {one.says}" for one in found[:MOST_SHOWN]]
+            failure = {"message": f"{len(found)} times: {KINDS[kind].holds}", "type": "violated"}
+            ElementTree.SubElement(case, "failure", failure).text = _printable("\n".join(lines))
+    case = ElementTree.SubElement(suite, "testcase", {"classname": "validate", "name": "all is seen and finished", "time": "0"})
+    if open_reasons:
+        ElementTree.SubElement(case, "error", {"message": "; ".join(open_reasons), "type": "inconclusive"}).text = _printable(
+            "\n".join([*outcome.unseen, *(f"{one.subject}: {one.says}" for one in outcome.unfinished)])
+        )
+    ElementTree.indent(root, " ")
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _printable(text: str) -> str:
+    """Return a text without what XML cannot hold."""
+    return "".join(sign if sign in "\n\t" or sign.isprintable() else "\ufffd" for sign in text)

@@ -1,0 +1,219 @@
+"""An outcome as text and as JSON: what was read, which rows were seen, what was wrong, what could not be seen.
+
+Knows outcomes, no lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kafka_spec.conformance.validate.findings import KINDS, Violation
+from kafka_spec.conformance.validate.outcome import Outcome
+from kafka_spec.conformance.validate.partitions import PartitionResult, RowCounts
+from kafka_spec.conformance.validate.states import Known
+
+MOST_SHOWN = 20
+"""Violations of one kind, and partitions, that a text shows; JSON has all."""
+
+
+def text_of(outcome: Outcome) -> str:
+    """Return the outcome as text."""
+    return "\n".join(_text(outcome)) + "\n"
+
+
+def _text(outcome: Outcome) -> Iterator[str]:
+    yield headline(outcome)
+    yield f"  read: {outcome.lines:,} lines, {outcome.size / 1e6:,.1f} MB, from {len(outcome.files)} files of {outcome.sources} logs"
+    yield f"  lines that could not be read: {outcome.broken:,}{_where(outcome)}; of stack traces: {outcome.continued:,}"
+    for file in outcome.broke_off:
+        yield f"  {outcome.files[file]} is damaged, and was read up to there"
+    for epoch in outcome.epochs:
+        who = " and ".join(f"controller {number}" for number in epoch.controllers)
+        level = "its log is not here" if not epoch.seen else f"from {epoch.began}, at {'TRACE' if epoch.trace else 'INFO'}"
+        yield f"  controller epoch {epoch.epoch}: {who}, {level}"
+    yield f"  requests followed from controller to broker: {outcome.followed:,}; not seen to arrive: {outcome.unfollowed:,}"
+    for known in (outcome.tables.partition, outcome.tables.replica):
+        yield ""
+        yield from _rows(known, outcome.rows)
+    yield from _refusals(outcome)
+    yield from _partitions(outcome)
+    yield from _violations(outcome)
+    if outcome.unfinished:
+        yield "\nnot finished where the log ends"
+        for open_one in outcome.unfinished[:MOST_SHOWN]:
+            yield f"  {open_one.subject}: {open_one.says}"
+        yield from _more(len(outcome.unfinished))
+    if outcome.unseen:
+        yield "\nnot seen, and not checked"
+        yield from (f"  {text}" for text in outcome.unseen)
+
+
+def headline(outcome: Outcome) -> str:
+    """Return the verdict in a line."""
+    what = f"{outcome.transitions:,} transitions of {len(outcome.partitions):,} partitions"
+    if outcome.verdict == "violated":
+        return f"VIOLATED: {what}, {len(outcome.violations):,} violations"
+    if outcome.verdict == "holds":
+        return f"HOLDS: {what}, each a row of its table, and nothing else is wrong"
+    return f"INCONCLUSIVE: {what}, no violation; " + "; ".join(outcome.open_reasons)
+
+
+def _where(outcome: Outcome) -> str:
+    return f" (the first at {outcome.at(outcome.broken_at[0])})" if outcome.broken_at else ""
+
+
+def row_counts(known: Known, rows: RowCounts) -> list[tuple[int, int]]:
+    """Return for each transition row how often it was seen for certain, and how often it may have been."""
+    found = []
+    for number, row in enumerate(known.machine.rows):
+        if row.kind == "transition":
+            mine = [(key[1], count) for key, count in rows.items() if key[0] == known.machine.name and number in key[1]]
+            sure = sum(count for numbers, count in mine if len(numbers) == 1)
+            found.append((sure, sum(count for numbers, count in mine if len(numbers) > 1)))
+        else:
+            found.append((0, 0))
+    return found
+
+
+def _rows(known: Known, rows: RowCounts) -> Iterator[str]:
+    counts = row_counts(known, rows)
+    pairs = known.machine.legal_pairs
+    yield f"rows of {known.machine.name}, the table of {known.machine.era} ({len(pairs)} legal pairs)"
+    for (sure, perhaps), row in zip(counts, known.machine.rows, strict=True):
+        if row.kind == "transition":
+            names = " or ".join(known.names[int(state)] for state in row.sources)
+            seen = f"{sure:,}" if sure or not perhaps else f"0 to {perhaps:,}"
+            yield f"  {seen if sure or perhaps else 'never':>8}  {names} to {known.names[int(row.target)]}: {row.label}"
+
+
+def _refusals(outcome: Outcome) -> Iterator[str]:
+    if outcome.refusals:
+        yield "\nattempts that the controller refused or gave up"
+    for refusal, count in sorted(outcome.refusals.items()):
+        known = outcome.tables.partition if refusal.machine == "Partition" else outcome.tables.replica
+        why = "a guard did not hold" if refusal.legal else "no row allows it"
+        yield f"  {count:>8,}  {known.names[refusal.source]} to {known.names[refusal.target]}: {why}"
+
+
+def _partitions(outcome: Outcome) -> Iterator[str]:
+    yield "\npartitions: transitions, controller epochs, requests that arrived"
+    for partition in outcome.partitions[:MOST_SHOWN]:
+        arrived = sum(one.arrived for one in partition.followed)
+        epochs = {one.epoch for one in partition.followed} | {moment.epoch for moment in partition.moments}
+        yield f"  {partition.name}: {sum(partition.rows.values()):,}, {len(epochs):,}, {arrived:,}"
+    yield from _more(len(outcome.partitions))
+
+
+def _more(count: int) -> Iterator[str]:
+    if count > MOST_SHOWN:
+        yield f"  ... and {count - MOST_SHOWN:,} more, see --format json"
+
+
+def _violations(outcome: Outcome) -> Iterator[str]:
+    for kind, about in KINDS.items():
+        found = [one for one in outcome.violations if one.kind == kind]
+        if found:
+            yield f"\n{kind}: {len(found):,}. {about.holds[:1].upper()}{about.holds[1:]} ({about.breaks})."
+            yield from (f"  known bug that shows like this: {bug}" for bug in nearest_bugs(kind)[:1])
+        for one in found[:MOST_SHOWN]:
+            yield f"  {outcome.at(one.place)}: {one.when[11:]} {one.subject}, {one.actor}: {one.says}"
+            if one.row:
+                yield f"      breaks the row {one.row}"
+        yield from _more(len(found))
+
+
+def nearest_bugs(kind: str) -> list[str]:
+    """Return the known bugs that show like this kind of violation, the nearest first, with what they do."""
+    from kafka_spec.spec.control.eras import BUGS  # builds all models: only when something is wrong
+
+    says = {bug.name: bug.says for bug in BUGS}
+    return [f"{name}, {says[name]}" for name in KINDS[kind].bugs]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# JSON
+
+
+def plain_of(outcome: Outcome) -> dict[str, Any]:
+    """Return the outcome as plain objects and lists."""
+    return {
+        "verdict": outcome.verdict,
+        "open": outcome.open_reasons,
+        "files": outcome.files,
+        "lines": {
+            "read": outcome.lines,
+            "bytes": outcome.size,
+            "of_stack_traces": outcome.continued,
+            "broken": outcome.broken,
+            "broken_at": [outcome.at(place) for place in outcome.broken_at],
+        },
+        "epochs": [
+            {
+                "epoch": one.epoch,
+                "controllers": list(one.controllers),
+                "level": ("TRACE" if one.trace else "INFO") if one.seen else None,
+                "begins_in_log": one.begun if one.seen else None,
+            }
+            for one in outcome.epochs
+        ],
+        "transitions": outcome.transitions,
+        "rows": [*_plain_rows(outcome.tables.partition, outcome.rows), *_plain_rows(outcome.tables.replica, outcome.rows)],
+        "refused": [
+            {
+                "machine": refusal.machine,
+                "source": known.names[refusal.source],
+                "target": known.names[refusal.target],
+                "legal": refusal.legal,
+                "count": count,
+            }
+            for refusal, count in sorted(outcome.refusals.items())
+            for known in [outcome.tables.partition if refusal.machine == "Partition" else outcome.tables.replica]
+        ],
+        "requests": {"arrived": outcome.followed, "not_seen_to_arrive": outcome.unfollowed},
+        "partitions": {one.name: _plain_partition(one, outcome) for one in outcome.partitions},
+        "violations": [_plain_violation(one, outcome) for one in outcome.violations],
+        "unfinished": [{"subject": one.subject, "says": one.says} for one in outcome.unfinished],
+        "not_checked": outcome.unseen,
+    }
+
+
+def _plain_rows(known: Known, rows: RowCounts) -> list[dict[str, Any]]:
+    return [
+        {
+            "machine": known.machine.name,
+            "row": row.label,
+            "sources": [known.names[int(state)] for state in row.sources],
+            "target": known.names[int(row.target)],
+            "seen": sure,
+            "perhaps": perhaps,
+        }
+        for (sure, perhaps), row in zip(row_counts(known, rows), known.machine.rows, strict=True)
+        if row.kind == "transition"
+    ]
+
+
+def _plain_partition(partition: PartitionResult, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "transitions": sum(partition.rows.values()),
+        "rows": [row for known in (outcome.tables.partition, outcome.tables.replica) for row in _seen(known, partition.rows)],
+        "arrived": sum(one.arrived for one in partition.followed),
+        "violations": sum(one.subject == partition.name for one in outcome.violations),
+    }
+
+
+def _seen(known: Known, rows: RowCounts) -> list[dict[str, Any]]:
+    return [row for row in _plain_rows(known, rows) if row["seen"] or row["perhaps"]]
+
+
+def _plain_violation(one: Violation, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "kind": one.kind,
+        "at": outcome.at(one.place),
+        "when": one.when,
+        "subject": one.subject,
+        "actor": one.actor,
+        "says": one.says,
+        "breaks": one.row or KINDS[one.kind].breaks,
+        "bugs": list(KINDS[one.kind].bugs),
+    }
