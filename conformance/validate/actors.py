@@ -79,7 +79,7 @@ def partition_name(raw: bytes) -> str:
 class ControllerLog:
     """The lines of a controller in one epoch: its batches."""
 
-    __slots__ = ("_actors", "_flushed", "_flushing", "_registered", "_touched", "_views", "epoch", "number", "plain")
+    __slots__ = ("_actors", "_alive", "_flushed", "_flushing", "_registered", "_touched", "_views", "epoch", "number", "plain")
 
     def __init__(self, number: int, epoch: int, plain: bool, actors: Actors) -> None:
         self.number, self.epoch, self.plain = number, epoch, plain
@@ -89,6 +89,7 @@ class ControllerLog:
         self._flushing = False
         self._flushed = False
         self._registered: frozenset[int] | None = None
+        self._alive: frozenset[int] | None = None
 
     def view(self, name: bytes) -> ControllerEvents:
         """Return who listens to the lines about a partition."""
@@ -129,6 +130,10 @@ class ControllerLog:
         if self._flushed:
             self.end_batch()
         self._flushing = self._flushed = True
+        if brokers:
+            told = frozenset(brokers)
+            newcomers = self._alive is not None and not told & self._alive
+            self._alive = told | self._alive if newcomers and self._alive else told
         if count:
             self._registered = frozenset(brokers)
             cursor = self._actors.cursor
@@ -145,7 +150,7 @@ class ControllerLog:
         """All requests of the batch are sent."""
         registered = self._registered if self._flushed else None
         for view in self._touched:
-            view.flushed(registered)
+            view.flushed(registered, self._alive)
         self._touched.clear()
         self._flushing = self._flushed = False
         self._registered = None

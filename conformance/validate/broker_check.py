@@ -27,6 +27,8 @@ class BrokerView:
         self._current = -1
         self._exchanges: dict[int, Exchange] = {}
         self._cached: dict[int, tuple[int, int]] = {}
+        self._sees_all = False
+        """The broker logs at TRACE, so that a deletion and a new creation would be seen."""
         self._stop: tuple[int, str, int, bool] | None = None
         """A StopReplica that has arrived and was not refused yet: place, time, leader epoch, whether to delete."""
 
@@ -37,6 +39,7 @@ class BrokerView:
         """Keep what arrives for the other side."""
         if self._stop is not None:
             self._stopped()
+        self._sees_all = True
         exchange = self._exchanges.get(sender.epoch)
         if exchange is None:
             exchange = self._exchanges[sender.epoch] = self._of.exchange(sender.epoch, self.broker)
@@ -51,7 +54,7 @@ class BrokerView:
             self._stopped()
         if previous is not None and answer_to_leader_and_isr(epoch, previous, 1) != ErrorCode.NONE:
             self._tell("stale-leader-epoch-accepted", f"leader epoch {epoch} starts after {previous}")
-        elif epoch < self._current:
+        elif epoch < self._current and self._sees_all:
             self._tell("stale-leader-epoch-accepted", f"leader epoch {epoch} starts, and {self._current} had started before")
         self._current = epoch
 

@@ -88,8 +88,8 @@ class ControllerEvents(Protocol):
     def started(self, replica: int, state: int) -> None:
         """At the end of its start a state machine has the partition, or a replica, in this state."""
 
-    def flushed(self, registered: frozenset[int] | None) -> None:
-        """All requests of a batch are sent; to all these registered brokers, where it tells."""
+    def flushed(self, registered: frozenset[int] | None, alive: frozenset[int] | None) -> None:
+        """All requests of a batch are sent; to all these registered brokers, where it tells; else those known from before."""
 
 
 class BrokerEvents(Protocol):

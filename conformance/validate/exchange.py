@@ -68,10 +68,8 @@ class Exchange:
 
     def _skip_to(self, request: Any, number: int) -> bool:
         """Pass over what was sent and did not arrive before this request; return whether it was sent at all."""
-        for index, (one, _, _) in enumerate(self.sent):
-            if one == request:
-                break
-        else:
+        index = next((at for at, (one, _, _) in enumerate(self.sent) if one == request), None)
+        if index is None:
             return False
         same_channel = self._last is not None and number >> LIFE_BITS == self._number >> LIFE_BITS
         for _ in range(index):

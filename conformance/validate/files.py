@@ -91,10 +91,9 @@ def _first_time(path: Path) -> bytes:
 
 def open_log(path: Path) -> BinaryIO:
     """Open a file, compressed or not, by what it begins with."""
-    file = path.open("rb")
-    compressed = file.read(2) == b"\x1f\x8b"
-    file.seek(0)
-    return cast(BinaryIO, gzip.GzipFile(fileobj=file)) if compressed else file
+    with path.open("rb") as file:
+        compressed = file.read(2) == b"\x1f\x8b"
+    return cast(BinaryIO, gzip.open(path, "rb")) if compressed else path.open("rb")
 
 
 @dataclass(frozen=True)

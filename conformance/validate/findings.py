@@ -77,7 +77,7 @@ KINDS = {
 """By name, in the order of a report."""
 
 TRACE, BEGUN, UNTIL = "trace", "begun", "until"
-"""What a violation needs in order to count: that the controller's log is at TRACE, begins before its epoch, and goes on for so long."""
+"""What a violation needs of the controller's log: that it is at TRACE, has the beginning of the epoch, and goes on for so long."""
 
 
 class Violation(NamedTuple):

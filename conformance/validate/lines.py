@@ -82,21 +82,25 @@ class Parser:
             start = end + 2
             cursor.line = line
             cursor.place = place
+            understood = True
             if origin is None:
                 found = self._origin(line, end)
                 if found is None:
                     self._broken(place)
                     continue
                 origin, start = found
-            if origin.controller is not None:
-                handle = of_controller.get(line[start + 1 : start + 10])
-                if handle is not None and not handle(line, start, origin.controller):
-                    self._broken(place)
-            elif origin.broker is not None:
-                word = line[start + 1 : start + 10]
-                reader = of_broker[word] if word in of_broker else rarer(line, start)
-                if reader is not None and not reader(line, start, origin.broker):
-                    self._broken(place)
+            word = line[start + 1 : start + 10]
+            try:
+                if origin.controller is not None:
+                    handle = of_controller.get(word)
+                    understood = handle is None or handle(line, start, origin.controller)
+                elif origin.broker is not None:
+                    read = of_broker[word] if word in of_broker else rarer(line, start)
+                    understood = read is None or read(line, start, origin.broker)
+            except ValueError:  # a number of more digits than Python reads
+                understood = False
+            if not understood:
+                self._broken(place)
         self._count(chunk)
 
     def _count(self, chunk: Chunk) -> None:

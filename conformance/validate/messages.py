@@ -17,7 +17,7 @@ from kafka_spec.conformance.validate.states import PARTITION_NUMBERS, REPLICA_NU
 
 REPLICA_CHANGED = re.compile(rb".hanged state of replica (\d+) for partition (\S+) from (\w+) to (\w+) \(")
 PARTITION_CHANGED = re.compile(rb".hanged partition (\S+) state from (\w+) to (\w+)(?: with assigned replicas ([\d,]*))? \(")
-PARTITION_ONLINE = re.compile(rb".hanged partition (\S+) from (\w+) to (\w+) with (?:state (.*)|leader (-?\d+)) \(")
+PARTITION_ONLINE = re.compile(rb".hanged partition (\S+) from (\w+) to (\w+) with (?:state (.*)|leader -?\d+) \(")
 REMOVED = re.compile(rb"Partition (\S+) state changed to (\(.*\)) after removing replica (\d+) from the ISR")
 TOLD = re.compile(rb".ending become-\w+ LeaderAndIsr request (.*) to broker (\d+) for partition (\S+) \(")
 STOPPED = re.compile(
@@ -110,7 +110,7 @@ class ControllerMessages:
         if (match := PARTITION_CHANGED.match(line, start)) is not None:
             name, source, target, assigned = match.groups()
         elif (match := PARTITION_ONLINE.match(line, start)) is not None:
-            name, source, target, dump, leader = match.groups()
+            name, source, target, dump = match.groups()
             if dump is not None and (now := self._dumps.read(dump)[0]) is None:
                 return False
         else:

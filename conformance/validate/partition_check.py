@@ -69,7 +69,7 @@ class ControllerView:
             self.created, before, known = True, None, False
             self.last = None
         if target == PartitionState.NON_EXISTENT:
-            self.deleted = True
+            self.deleted, self.last = True, None
         if now is not None:
             self._written(now, before, created=source == PartitionState.NEW)
         self._moment(self._tables.partition.names[target], now)
@@ -203,9 +203,10 @@ class ControllerView:
         """Keep what a machine says about itself when it has started."""
         self._started.append((replica, state, self._of.place, self._of.when))
 
-    def flushed(self, registered: frozenset[int] | None) -> None:
+    def flushed(self, registered: frozenset[int] | None, alive: frozenset[int] | None) -> None:
         """Judge the batch: each row that it fired, and what that must have sent."""
         batch, self._batch = self._batch, Batch()
+        batch.alive = alive
         counts = self._of.rows
         may = batch.excused
         for change in batch.changes:

@@ -52,7 +52,11 @@ class PartitionResult:
     followed: list[Followed]
     unfinished: list[Unfinished]
     moments: list[Moment]
-    moments_left_out: int = 0
+    moments_left_out: int
+    epochs: int
+    """Controller epochs in which it is met."""
+    last: LeaderAndIsr | None
+    """The last leadership that a controller has written or sent; None if the partition was deleted then."""
 
 
 class PartitionCheck:
@@ -72,7 +76,8 @@ class PartitionCheck:
         self._views: dict[tuple[int, int], ControllerView] = {}
         self._brokers: dict[int, BrokerView] = {}
         self._exchanges: dict[tuple[int, int], Exchange] = {}
-        self._leaders: dict[tuple[int, int], dict[int, tuple[int, str]]] = {}
+        self._leaders: dict[tuple[int, int], dict[int, list[Any]]] = {}
+        """By controller epoch and leader epoch: who is said to lead, how often, and where and when first."""
 
     @property
     def place(self) -> int:
@@ -113,9 +118,14 @@ class PartitionCheck:
         """Somebody says under a controller epoch who leads in a leader epoch."""
         leaders = self._leaders.get((epoch, leader_epoch))
         if leaders is None:
-            self._leaders[epoch, leader_epoch] = {leader: (self.place, self.when)}
-        elif leader not in leaders or leaders[leader][0] > self._cursor.place:
-            leaders[leader] = (self.place, self.when)
+            leaders = self._leaders[epoch, leader_epoch] = {}
+        claim = leaders.get(leader)
+        if claim is None:
+            leaders[leader] = [1, self.place, self.when]
+        else:
+            claim[0] += 1
+            if self._cursor.place < claim[1]:
+                claim[1:] = self.place, self.when
 
     def finish(self) -> PartitionResult:
         """Judge what needs all lines, and return what came of it."""
@@ -140,13 +150,15 @@ class PartitionCheck:
                 for when, place, says, now in view.moments
             ],
             sum(view.moments_left_out for view in views),
+            len(views),
+            next((view.last for view in reversed(views) if view.last is not None or view.deleted), None),
         )
 
     def _judge_leaders(self) -> None:
         again = {epoch for (epoch, _), view in self._views.items() if view.deleted} | self.uncached
         for (epoch, leader_epoch), leaders in sorted(self._leaders.items()):
             if len(leaders) > 1 and epoch not in again:
-                place, when = max(leaders.values())
+                _, place, when = min(leaders.values())
                 says = f"brokers {', '.join(map(str, sorted(leaders)))} lead in leader epoch {leader_epoch}"
                 self._tell(place, "two-leaders", when, f"controller epoch {epoch}", says, epoch)
 
@@ -186,6 +198,6 @@ def told_of_request(what: str, epoch: int, broker: int, lost: bool) -> tuple[str
     """Return kind, words and needs for a request that was lost, or was never sent."""
     if lost:
         says = f"{what} was sent in epoch {epoch} and did not arrive at broker {broker}, and later ones did"
-        return "request-lost", says, (TRACE,)
+        return "request-lost", says, (TRACE, BEGUN)
     says = f"{what} of epoch {epoch} arrived at broker {broker} and was not sent"
     return "request-never-sent", says, (TRACE, BEGUN, UNTIL)

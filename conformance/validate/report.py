@@ -24,7 +24,8 @@ def text_of(outcome: Outcome) -> str:
 
 def _text(outcome: Outcome) -> Iterator[str]:
     yield headline(outcome)
-    yield f"  read: {outcome.lines:,} lines, {outcome.size / 1e6:,.1f} MB, from {len(outcome.files)} files of {outcome.sources} logs"
+    size = f"{outcome.size / 1e6:,.1f} MB"
+    yield f"  read: {outcome.lines:,} lines, {size}, from {len(outcome.files)} files of {outcome.sources} logs"
     yield f"  lines that could not be read: {outcome.broken:,}{_where(outcome)}; of stack traces: {outcome.continued:,}"
     for file in outcome.broke_off:
         yield f"  {outcome.files[file]} is damaged, and was read up to there"
@@ -83,8 +84,10 @@ def _rows(known: Known, rows: RowCounts) -> Iterator[str]:
     for (sure, perhaps), row in zip(counts, known.machine.rows, strict=True):
         if row.kind == "transition":
             names = " or ".join(known.names[int(state)] for state in row.sources)
-            seen = f"{sure:,}" if sure or not perhaps else f"0 to {perhaps:,}"
-            yield f"  {seen if sure or perhaps else 'never':>8}  {names} to {known.names[int(row.target)]}: {row.label}"
+            seen = f"{sure:,}" if not perhaps else f"{sure:,} to {sure + perhaps:,}"
+            yield f"  {seen if sure or perhaps else 'never':>8}  {names} to {known.names[int(row.target)]}"
+            conditions = f" if {' and '.join(row.conditions)}" if row.conditions else ""
+            yield f"            {row.trigger}{conditions}"
 
 
 def _refusals(outcome: Outcome) -> Iterator[str]:
@@ -100,8 +103,8 @@ def _partitions(outcome: Outcome) -> Iterator[str]:
     yield "\npartitions: transitions, controller epochs, requests that arrived"
     for partition in outcome.partitions[:MOST_SHOWN]:
         arrived = sum(one.arrived for one in partition.followed)
-        epochs = {one.epoch for one in partition.followed} | {moment.epoch for moment in partition.moments}
-        yield f"  {partition.name}: {sum(partition.rows.values()):,}, {len(epochs):,}, {arrived:,}"
+        last = f"; at the end {partition.last}" if partition.last else ""
+        yield f"  {partition.name}: {sum(partition.rows.values()):,}, {partition.epochs:,}, {arrived:,}{last}"
     yield from _more(len(outcome.partitions))
 
 

@@ -45,6 +45,8 @@ class Batch:
     changes: list[Change] = field(default_factory=list)
     told: dict[int, LeaderAndIsr] = field(default_factory=dict)
     stopped: dict[int, tuple[int, bool]] = field(default_factory=dict)
+    alive: frozenset[int] | None = None
+    """The brokers that are registered, as far as the controller's last requests show."""
     excused: bool = False
     """A LeaderAndIsr was sent for a reassignment, without a row."""
 
@@ -130,7 +132,8 @@ def _stop(change: Change, batch: Batch, registered: frozenset[int] | None) -> st
 
 
 def _stop_with_delete(change: Change, batch: Batch, registered: frozenset[int] | None) -> str:
-    if missing := _stop(change, batch, registered):
+    """Who deletes is alive, so it counts also where the batch sends no metadata."""
+    if missing := _stop(change, batch, registered or batch.alive):
         return missing
     sent = batch.stopped.get(change.replica)
     return f"the StopReplica to broker {change.replica} does not delete" if sent is not None and not sent[1] else ""
