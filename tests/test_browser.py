@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from test_charts import doors, kip_279
 
 from kafka_spec import check, trace_of
+from kafka_spec.command import run as kafka_spec
 from kafka_spec.diagrams.dot import machine_dot, render
 from kafka_spec.diagrams.page import page_html
 from kafka_spec.spec.models import MACHINES
@@ -287,4 +288,20 @@ def test_a_trace_of_a_violation_in_the_initial_state(browser: Browser, tmp_path:
 
     assert text(opened.page, "#where") == "state 1 of 1"
     assert all(opened.page.locator(button).is_disabled() for button in ("#first", "#previous", "#next", "#last"))
+    opened.close()
+
+
+def test_timelines_of_a_validation(browser: Browser, tmp_path: Path) -> None:
+    """The page of a validation shows a lane for each partition, and its moments when one is opened."""
+    file = tmp_path / "page.html"
+    logs = Path(__file__).parent / "logs" / "2.8.2"
+    assert kafka_spec(["validate", str(logs), "-q", "--format", "html", "--output", str(file)]) == 0
+    opened = Opened(browser, file)
+    page = opened.page
+
+    assert page.locator("details svg").count() == 9
+    assert not page.locator("details table").first.is_visible()
+    page.locator("details summary b").first.click()
+    assert "ReplicaDeletion" not in text(page, "details table")
+    assert page.locator("details table").first.locator("tr").count() > 5
     opened.close()

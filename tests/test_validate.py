@@ -534,7 +534,7 @@ def test_the_pair_that_0_10_lacks(tmp_path: Path) -> None:
 WHOLE = Logs("2.8.2", Path("/")).files["broker-0-state-change.log"][:120]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_cut_and_interleaved_lines_are_counted(data: st.DataObject, tmp_path: Path) -> None:
     """However lines are cut and interleaved, nothing crashes, and each that was cut is counted as broken."""
@@ -560,7 +560,7 @@ def test_cut_and_interleaved_lines_are_counted(data: st.DataObject, tmp_path: Pa
     assert outcome.lines == len(lines)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.binary(max_size=400), line=st.integers(0, 119), cut=st.integers(0, 400))
 def test_bytes_of_any_kind_are_no_error(data: bytes, line: int, cut: int, tmp_path: Path) -> None:
     """Any bytes may stand in a log, alone and within a line."""
@@ -626,3 +626,19 @@ def test_json_and_junit(logs: Logs, tmp_path: Path, capsys: pytest.CaptureFixtur
     etree.XMLSchema(etree.parse(str(Path(__file__).parent / "schemas" / "junit.xsd"))).assertValid(root)
     (failure,) = [case for case in root.iter("testcase") if case.get("name") == "illegal-transition"]
     assert place in failure[0].text
+
+
+def test_page(logs: Logs, tmp_path: Path) -> None:
+    """The page has a lane for each partition and for the controllers, and each violation with its line."""
+    place = leader_outside_isr(logs)
+    logs.validated()
+    page = tmp_path / "page.html"
+
+    assert kafka_spec(["validate", str(tmp_path), "-q", "--format", "html", "--output", str(page)]) == 1
+    text = page.read_text()
+    assert text.count("<summary><b>") == 9
+    assert f"{place}</code>" in text
+    assert "leader-outside-isr" in text
+    assert "KAFKA-708" in text
+    assert "http" not in text
+    assert [epoch in text for epoch in ("broker 1, epoch 2", "broker 0, epoch 4")] == [True, True]

@@ -22,10 +22,10 @@ LAST_BITS = (1 << LIFE_BITS) - 1
 class ChannelEvents(Protocol):
     """What both sides log about whole UpdateMetadata requests on one channel."""
 
-    def send(self, request: int, place: int, when: str) -> None:
+    def send(self, request: int, place: int, when: bytes) -> None:
         """So many partitions are sent."""
 
-    def receive(self, request: int, number: int, place: int, when: str) -> None:
+    def receive(self, request: int, number: int, place: int, when: bytes) -> None:
         """So many partitions arrived."""
 
 
@@ -137,7 +137,7 @@ class ControllerLog:
         if count:
             self._registered = frozenset(brokers)
             cursor = self._actors.cursor
-            when = cursor.when
+            when = cursor.line[1:24]
             for broker in brokers:
                 self._actors.channel(self.epoch, broker).send(count, cursor.place, when)
 
@@ -208,7 +208,7 @@ class BrokerLog:
     def takes_all(self, sender: Sender, partitions: int) -> None:
         """The UpdateMetadata that was acted upon has so many partitions."""
         cursor = self._actors.cursor
-        self._actors.channel(sender.epoch, self.number).receive(partitions, sender.number, cursor.place, cursor.when)
+        self._actors.channel(sender.epoch, self.number).receive(partitions, sender.number, cursor.place, cursor.line[1:24])
 
     def _sender(self, controller: int, epoch: int, correlation: int) -> Sender:
         """Return the sender; numbers that begin again are those of a new channel."""

@@ -24,6 +24,8 @@ class BrokerView:
     def __init__(self, broker: int, of: PartitionCheck) -> None:
         self.broker = broker
         self._of = of
+        self._cursor = of.cursor
+        self._named: tuple[int, int, int] | None = None
         self._current = -1
         self._exchanges: dict[int, Exchange] = {}
         self._cached: dict[int, tuple[int, int]] = {}
@@ -43,8 +45,8 @@ class BrokerView:
         exchange = self._exchanges.get(sender.epoch)
         if exchange is None:
             exchange = self._exchanges[sender.epoch] = self._of.exchange(sender.epoch, self.broker)
-        exchange.receive(now[:3], sender.number, self._of.place, self._of.when)
-        self._of.leads(sender.epoch, now.epoch, now.leader)
+        exchange.receive(now[:3], sender.number, self._cursor.place, self._cursor.line[1:24])
+        self._leads(sender.epoch, now)
         if now.epoch == 0 and now.version <= 0:
             self._current = -1
 
@@ -69,7 +71,7 @@ class BrokerView:
         """Keep a StopReplica until it shows whether it is refused."""
         if self._stop is not None:
             self._stopped()
-        self._stop = (self._of.place, self._of.when, epoch, delete)
+        self._stop = (self._cursor.place, self._cursor.when, epoch, delete)
 
     def stop_ignored(self, epoch: int, current: int | None) -> None:
         """Hold a refusal to the strictest gate of Kafka, that of 2.6 to 3.4."""
@@ -101,7 +103,12 @@ class BrokerView:
             says = f"controller {sender.controller} tells of {now} after leader epoch {before[0]}, version {before[1]}"
             self._tell("metadata-back", says)
         self._cached[sender.epoch] = (now.epoch, now.version)
-        self._of.leads(sender.epoch, now.epoch, now.leader)
+        self._leads(sender.epoch, now)
+
+    def _leads(self, epoch: int, now: LeaderAndIsr) -> None:
+        if (named := (epoch, now.epoch, now.leader)) != self._named:
+            self._named = named
+            self._of.leads(*named)
 
     def uncached(self, sender: Sender) -> None:
         """Forget what is deleted."""
@@ -115,5 +122,5 @@ class BrokerView:
 
     def _tell(self, kind: str, says: str, place: int = -1, when: str = "") -> None:
         of = self._of
-        place = of.place if place < 0 else place
-        of.violations.append(Violation(place, kind, when or of.when, of.name, repr(self), says))
+        place = of.cursor.place if place < 0 else place
+        of.violations.append(Violation(place, kind, when or of.cursor.when, of.name, repr(self), says))

@@ -18,7 +18,7 @@ from kafka_spec.conformance.validate.outcome import Outcome, put_together
 from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, add_output_options, outputs, write
 
 EXIT = {"holds": AS_EXPECTED, "violated": VIOLATED, "inconclusive": INCONCLUSIVE}
-FORMATS = ("text", "json", "junit")
+FORMATS = ("text", "json", "junit", "html")
 ERAS = {"0.10": "0.10", "2.8": "2.8", "3.9": "2.8"}
 EVERY = 0.5
 """Seconds between two lines of progress."""
@@ -65,6 +65,10 @@ def _as(form: str, outcome: Outcome) -> str:
         from kafka_spec.conformance.validate.junit import junit_of
 
         return junit_of(outcome)
+    if form == "html":
+        from kafka_spec.conformance.validate.page import page_of
+
+        return page_of(outcome)
     from kafka_spec.conformance.validate.report import text_of
 
     return text_of(outcome)

@@ -10,15 +10,14 @@ import re
 from kafka_spec.conformance.validate.events import LeaderAndIsr
 
 NAMED = re.compile(
-    rb"leader=(-?\d+), leaderEpoch=(-?\d+), isr(?:WithBrokerEpoch)?=(.*?), (?:leaderRecoveryState=\w+, )?"
-    rb"(?:zkVersion|partitionEpoch)=(-?\d+)(?:, replicas=(\[[\d, ]*\]|[\d,]*))?"
-    rb"(?:, addingReplicas=\[([\d, ]*)\], removingReplicas=\[([\d, ]*)\])?"
+    rb"\w+\((?:topicName='([^']*)', partitionIndex=(\d+), )?(?:controllerEpoch=\d+, )?leader=(-?\d+), leaderEpoch=(-?\d+), "
+    rb"isr(?:WithBrokerEpoch)?=(.*?), (?:leaderRecoveryState=\w+, )?(?:zkVersion|partitionEpoch)=(-?\d+)"
+    rb"(?:, replicas=(\[[\d, ]*\]|[\d,]*))?(?:, addingReplicas=\[([\d, ]*)\], removingReplicas=\[([\d, ]*)\])?"
 )
 COLONS = re.compile(
     rb"Leader:(-?\d+),ISR:([\d,]*),(?:LeaderRecoveryState:\w+,)?LeaderEpoch:(-?\d+),(?:ZkVersion:(-?\d+),)?ControllerEpoch:-?\d+"
     rb"(?:.*AllReplicas:([\d,]*))?"
 )
-TOPIC = re.compile(rb"topicName='([^']*)', partitionIndex=(\d+)")
 NUMBER = re.compile(rb"\d+")
 BROKER_ID = re.compile(rb"brokerId=(\d+)")
 MOST = 20_000
@@ -28,9 +27,18 @@ Read = tuple[LeaderAndIsr | None, bytes | None]
 NOTHING: Read = (None, None)
 
 
+_lists: dict[bytes, tuple[int, ...]] = {}
+
+
 def brokers_in(text: bytes) -> tuple[int, ...]:
-    """Return the numbers in a text, in their order."""
-    return tuple(map(int, NUMBER.findall(text)))
+    """Return the numbers in a list, or the brokers of an ISR with broker epochs, in their order; lists are met again and again."""
+    known = _lists.get(text)
+    if known is None:
+        if len(_lists) >= MOST:
+            _lists.clear()
+        found = BROKER_ID.findall(text) if b"brokerId" in text else NUMBER.findall(text)
+        known = _lists[text] = tuple(map(int, found))
+    return known
 
 
 class Dumps:
@@ -53,24 +61,14 @@ class Dumps:
 
 
 def _read(dump: bytes) -> Read:
-    topic = TOPIC.search(dump)
-    name = None if topic is None else topic[1] + b"-" + topic[2]
-    match = NAMED.search(dump)
+    match = NAMED.match(dump)
     if match is not None:
-        leader, epoch, isr, version, replicas, adding, removing = match.groups()
-        members = BROKER_ID.findall(isr) if b"brokerId" in isr else NUMBER.findall(isr)
-        state = LeaderAndIsr(
-            int(leader),
-            int(epoch),
-            tuple(map(int, members)),
-            int(version),
-            brokers_in(replicas or b""),
-            bool(adding or removing),
-        )
-        return state, name
+        topic, number, leader, epoch, isr, version, replicas, adding, removing = match.groups()
+        name = None if topic is None else topic + b"-" + number
+        moving = bool(adding or removing)
+        return LeaderAndIsr(int(leader), int(epoch), brokers_in(isr), int(version), brokers_in(replicas or b""), moving), name
     match = COLONS.search(dump)
     if match is None:
-        return None, name
+        return NOTHING
     leader, isr, epoch, version, replicas = match.groups()
-    state = LeaderAndIsr(int(leader), int(epoch), brokers_in(isr), int(version or -1), brokers_in(replicas or b""))
-    return state, name
+    return LeaderAndIsr(int(leader), int(epoch), brokers_in(isr), int(version or -1), brokers_in(replicas or b"")), None

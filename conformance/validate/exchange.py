@@ -24,8 +24,8 @@ class Exchange:
     __slots__ = ("_last", "_number", "_overflowed", "_tell", "arrived", "dropped", "got", "sent")
 
     def __init__(self, tell: Told) -> None:
-        self.sent: deque[tuple[Any, int, str]] = deque()
-        self.got: deque[tuple[Any, int, int, str]] = deque()
+        self.sent: deque[tuple[Any, int, bytes]] = deque()
+        self.got: deque[tuple[Any, int, int, bytes]] = deque()
         self.arrived = 0
         self.dropped = 0
         self._last: Any = None
@@ -33,7 +33,7 @@ class Exchange:
         self._overflowed = False
         self._tell = tell
 
-    def send(self, request: Any, place: int, when: str) -> None:
+    def send(self, request: Any, place: int, when: bytes) -> None:
         """The controller sends."""
         self.sent.append((request, place, when))
         if self.got:
@@ -43,7 +43,7 @@ class Exchange:
             self.dropped += 1
             self._overflowed = True
 
-    def receive(self, request: Any, number: int, place: int, when: str) -> None:
+    def receive(self, request: Any, number: int, place: int, when: bytes) -> None:
         """The broker receives, under a number that grows on a channel, and from channel to channel (`BrokerLog.number_of`)."""
         self.arrived += 1
         self.got.append((request, number, place, when))
@@ -76,7 +76,7 @@ class Exchange:
             lost, place, when = self.sent.popleft()
             self.dropped += 1
             if same_channel and not self._overflowed:
-                self._tell(place, when, lost, True)
+                self._tell(place, when.decode(), lost, True)
         self.sent.popleft()
         return True
 
@@ -87,5 +87,5 @@ class Exchange:
             if self.got:
                 request, _, place, when = self.got.popleft()
                 if not self._overflowed and request != self._last:
-                    self._tell(place, when, request, False)
+                    self._tell(place, when.decode(), request, False)
         return len(self.sent) + self.dropped

@@ -6,25 +6,21 @@ shows the beginning of the epoch, is recorded as such, and judged where all logs
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from kafka_spec.conformance.validate.events import LeaderAndIsr
 from kafka_spec.conformance.validate.exchange import Exchange
 from kafka_spec.conformance.validate.findings import BEGUN, TRACE, Refusal, Unfinished, Violation
-from kafka_spec.conformance.validate.rows import Batch, Change, fitting, may_tell, unsent, wrong_creation
+from kafka_spec.conformance.validate.rows import ROWS, Batch, Change, LoggedRow, fitting, unsent, wrong_creation
 from kafka_spec.conformance.validate.states import Known, Tables
 from kafka_spec.spec.partition import PartitionState
 from kafka_spec.spec.replica import ReplicaState
-from kafka_spec.spec.table import Row
 
 if TYPE_CHECKING:
     from kafka_spec.conformance.validate.partitions import PartitionCheck
 
 MOST_MOMENTS = 2_000
 """Moments of a timeline that are kept for one partition in one controller epoch."""
-Rows: TypeAlias = Sequence[tuple[int, Row]]
 DELETING = (ReplicaState.DELETION_STARTED, ReplicaState.DELETION_SUCCESSFUL)
 
 
@@ -41,9 +37,12 @@ class ControllerView:
         self.moments_left_out = 0
         self._tables = tables
         self._of = of
+        self._cursor = of.cursor
+        self._named: tuple[int, int] | None = None
         self._partition: int | None = None
         self._replicas: dict[int, int] = {}
-        self._visited: dict[int, set[int]] = {}
+        self._visited: dict[int, int] = {}
+        """The states that transitions have shown, as bits."""
         self._started: list[tuple[int, int, int, str]] = []
         self._assigned: tuple[int, ...] = ()
         self._removed: dict[int, tuple[LeaderAndIsr, LeaderAndIsr | None]] = {}
@@ -73,17 +72,26 @@ class ControllerView:
         if now is not None:
             self._written(now, before, created=source == PartitionState.NEW)
         self._moment(self._tables.partition.names[target], now)
-        self._keep(Change(-1, source, target, rows, self._of.place, self._of.when, known, before, now, self._assigned))
+        self._keep(
+            Change(-1, source, target, rows, self._cursor.place, self._cursor.line[1:24], known, before, now, self._assigned)
+        )
 
     def replica_changed(self, replica: int, source: int, target: int) -> None:
         """Check the pair against the table."""
         rows = self._step(self._tables.replica, replica, self._replicas.get(replica), source, target)
         self._replicas[replica] = target
         now, before = (self._removed.pop(replica, None) if self._removed else None) or (None, self.last)
-        self._keep(Change(replica, source, target, rows, self._of.place, self._of.when, self._knows(), before, now, self._assigned))
+        cursor = self._cursor
+        self._at = cursor.place
+        when = cursor.line[1:24]
+        self._keep(Change(replica, source, target, rows, cursor.place, when, self._knows(), before, now, self._assigned))
 
-    def _step(self, known: Known, replica: int, current: int | None, source: int, target: int) -> Rows:
-        rows = known.rows.get((source, target), ())
+    def _step(self, known: Known, replica: int, current: int | None, source: int, target: int) -> tuple[LoggedRow, ...]:
+        rows = ROWS[id(known)].get((source, target), ())
+        if rows and source == current:
+            self._visited[replica] = self._visited.get(replica, 0) | 1 << target
+            return rows
+        self._visited[replica] = self._visited.get(replica, 0) | 1 << source | 1 << target
         entity = "the partition" if replica < 0 else f"replica {replica}"
         names = known.names
         if not rows:
@@ -95,7 +103,6 @@ class ControllerView:
         elif source != current:
             says = f"{entity} goes from {names[source]} to {names[target]}, and was in {names[current]}"
             self._tell("discontinuity", says, (TRACE,) if source in known.unseen[current] else ())
-        self._visited.setdefault(replica, set()).update((source, target))
         return rows
 
     def _keep(self, change: Change) -> None:
@@ -131,9 +138,11 @@ class ControllerView:
 
     def _learn(self, now: LeaderAndIsr) -> None:
         if self.first is None and not self.created:
-            self.first, self.first_at = now, (self._of.place, self._of.when)
+            self.first, self.first_at = now, (self._cursor.place, self._cursor.when)
         self.last = now
-        self._of.leads(self.epoch, now.epoch, now.leader)
+        if (named := (now.epoch, now.leader)) != self._named:
+            self._named = named
+            self._of.leads(self.epoch, *named)
 
     def removed(self, replica: int, now: LeaderAndIsr) -> None:
         """Check what a removal left, against what was there."""
@@ -180,11 +189,12 @@ class ControllerView:
             self._assigned = now.replicas or self._assigned
         self._moving = now.moving
         self._batch.told[broker] = now
-        self._at = self._of.place
+        cursor = self._cursor
+        self._at = cursor.place
         exchange = self._exchanges.get(broker)
         if exchange is None:
             exchange = self._exchanges[broker] = self._of.exchange(self.epoch, broker)
-        exchange.send(now[:3], self._at, self._of.when)
+        exchange.send(now[:3], self._at, cursor.line[1:24])
 
     def stopped(self, broker: int, epoch: int, delete: bool) -> None:
         """Keep what is sent for the batch."""
@@ -201,7 +211,7 @@ class ControllerView:
 
     def started(self, replica: int, state: int) -> None:
         """Keep what a machine says about itself when it has started."""
-        self._started.append((replica, state, self._of.place, self._of.when))
+        self._started.append((replica, state, self._cursor.place, self._cursor.when))
 
     def flushed(self, registered: frozenset[int] | None, alive: frozenset[int] | None) -> None:
         """Judge the batch: each row that it fired, and what that must have sent."""
@@ -212,16 +222,17 @@ class ControllerView:
         for change in batch.changes:
             if change.known is None and batch.told:
                 change.known = True
-            rows = fitting(change) or change.rows
-            machine = "Partition" if change.replica < 0 else "Replica"
-            counts[machine, tuple(number for number, _ in rows)] += 1
-            may = may or any(may_tell(row) for _, row in rows)
-            missing = [unsent(row, change, batch, registered) for _, row in rows]
+            rows = fitting(change)
+            counts[_key(rows, change)] += 1
+            missing = []
+            for row in rows:
+                may = may or row.tells
+                missing.append(unsent(row, change, batch, registered))
             if missing and all(missing):
                 entity = "the partition" if change.replica < 0 else f"replica {change.replica}"
                 names = (self._tables.partition if change.replica < 0 else self._tables.replica).names
                 says = f"{entity} goes from {names[change.source]} to {names[change.target]}: {missing[0]}"
-                self._tell("missing-request", says, (TRACE,), change.place, change.when, rows[0][1].label)
+                self._tell("missing-request", says, (TRACE,), change.place, change.when.decode(), rows[0].row.label)
         if batch.told and not may and registered is not None:
             brokers = ", ".join(map(str, sorted(batch.told)))
             self._tell("request-without-row", f"a LeaderAndIsr goes to broker {brokers}", (TRACE,), self._at)
@@ -233,7 +244,7 @@ class ControllerView:
         """Compare the states in which the machines say to have started with those that the transitions show."""
         for replica, state, place, when in self._started:
             visited = self._visited.get(replica)
-            if visited is not None and state not in visited:
+            if visited is not None and not visited >> state & 1:
                 known = self._tables.partition if replica < 0 else self._tables.replica
                 entity = "the partition" if replica < 0 else f"replica {replica}"
                 says = f"{entity} is said to have started in {known.names[state]}, where no transition has seen it"
@@ -245,32 +256,27 @@ class ControllerView:
         names = self._tables.replica.names
         for replica, state in sorted(self._replicas.items()):
             if state in DELETING:
-                found.append(Unfinished(self._of.name, f"replica {replica} is left in {names[state]}", self._of.last_place))
+                found.append(Unfinished(self._of.name, f"replica {replica} is left in {names[state]}", self._at))
         if self._moving:
-            found.append(Unfinished(self._of.name, "it is being reassigned", self._of.last_place))
+            found.append(Unfinished(self._of.name, "it is being reassigned", self._at))
         return found
 
     def _moment(self, says: str, now: LeaderAndIsr | None) -> None:
         if not self._of.keeps_moments:
             return
         if len(self.moments) < MOST_MOMENTS:
-            self.moments.append((self._of.when, self._of.place, says, now))
+            self.moments.append((self._cursor.when, self._cursor.place, says, now))
         else:
             self.moments_left_out += 1
 
     def _tell(self, kind: str, says: str, needs: tuple[str, ...] = (), place: int = -1, when: str = "", row: str = "") -> None:
         of = self._of
-        place = of.place if place < 0 else place
-        of.violations.append(Violation(place, kind, when or of.when, of.name, repr(self), says, row, self.epoch, needs))
+        place = of.cursor.place if place < 0 else place
+        of.violations.append(Violation(place, kind, when or of.cursor.when, of.name, repr(self), says, row, self.epoch, needs))
 
 
-def counted(counts: Counter[tuple[str, tuple[int, ...]]], machine: str) -> tuple[Counter[int], int]:
-    """Return how often each row of a machine was seen for certain, and how often one of several."""
-    sure: Counter[int] = Counter()
-    unsure = 0
-    for (name, rows), count in counts.items():
-        if name == machine and len(rows) == 1:
-            sure[rows[0]] += count
-        elif name == machine:
-            unsure += count
-    return sure, unsure
+def _key(rows: tuple[LoggedRow, ...], change: Change) -> tuple[str, tuple[int, ...]]:
+    """Return under what a transition is counted: the rows that it may have been, none if it is illegal."""
+    if len(rows) == 1:
+        return rows[0].key
+    return "Partition" if change.replica < 0 else "Replica", tuple(row.key[1][0] for row in rows)

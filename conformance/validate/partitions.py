@@ -70,25 +70,13 @@ class PartitionCheck:
         self.violations: list[Violation] = []
         self.uncached: set[int] = set()
         """Controller epochs in which the partition was deleted, as brokers say."""
-        self.last_place = 0
-        self._cursor = cursor
+        self.cursor = cursor
         self._era = era
         self._views: dict[tuple[int, int], ControllerView] = {}
         self._brokers: dict[int, BrokerView] = {}
         self._exchanges: dict[tuple[int, int], Exchange] = {}
         self._leaders: dict[tuple[int, int], dict[int, list[Any]]] = {}
         """By controller epoch and leader epoch: who is said to lead, how often, and where and when first."""
-
-    @property
-    def place(self) -> int:
-        """Where the line is that is being read."""
-        self.last_place = self._cursor.place
-        return self.last_place
-
-    @property
-    def when(self) -> str:
-        """When it was written."""
-        return self._cursor.when
 
     def of_controller(self, controller: int, epoch: int, plain: bool) -> ControllerView:
         """Return the view of a controller in an epoch."""
@@ -121,11 +109,11 @@ class PartitionCheck:
             leaders = self._leaders[epoch, leader_epoch] = {}
         claim = leaders.get(leader)
         if claim is None:
-            leaders[leader] = [1, self.place, self.when]
+            leaders[leader] = [1, self.cursor.place, self.cursor.when]
         else:
             claim[0] += 1
-            if self._cursor.place < claim[1]:
-                claim[1:] = self.place, self.when
+            if self.cursor.place < claim[1]:
+                claim[1:] = self.cursor.place, self.cursor.when
 
     def finish(self) -> PartitionResult:
         """Judge what needs all lines, and return what came of it."""

@@ -7,16 +7,30 @@ A name that is missing here is an error when this module is imported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from kafka_spec.conformance.validate.events import LeaderAndIsr
-from kafka_spec.conformance.validate.states import TABLES
+from kafka_spec.conformance.validate.states import TABLES, Known
 from kafka_spec.spec.domain import BrokerSet
 from kafka_spec.spec.election import first_leader_and_isr
 from kafka_spec.spec.replica import ReplicaState
 from kafka_spec.spec.table import Row, name_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoggedRow:
+    """A row of a table, with what a log shows of its guards and effects."""
+
+    key: tuple[str, tuple[int, ...]]
+    """Under which it is counted: the machine, and its number in the table."""
+    row: Row
+    must: tuple[Guard, ...]
+    must_not: tuple[Guard, ...]
+    asks: tuple[Asks, ...]
+    tells: bool
+    """It sends a LeaderAndIsr."""
 
 
 @dataclass(slots=True)
@@ -26,9 +40,9 @@ class Change:
     replica: int
     source: int
     target: int
-    rows: Sequence[tuple[int, Row]]
+    rows: tuple[LoggedRow, ...]
     place: int
-    when: str
+    when: bytes
     known: bool | None
     """Leadership was known before."""
     before: LeaderAndIsr | None
@@ -160,40 +174,56 @@ EFFECTS: Mapping[str, Asks] = {
 """Requests only; writes are judged where they are logged (`judge_write`)."""
 
 
-def _require_all_names() -> None:
-    for tables in TABLES.values():
-        for known in (tables.partition, tables.replica):
-            for row in known.machine.rows:
-                missing = {*map(name_of, row.looks)} - set(GUARDS) | {*map(name_of, row.effects)} - set(EFFECTS)
-                if missing:
-                    raise AssertionError(f"conformance/validate/rows.py does not say what a log shows of {', '.join(missing)}")
+def logged_rows(known: Known) -> Mapping[tuple[int, int], tuple[LoggedRow, ...]]:
+    """Return the rows of each legal pair.
+
+    Raises:
+        KeyError: a guard or an effect of the table is missing above.
+    """
+    return {pair: tuple(_logged(known, number, row) for number, row in rows) for pair, rows in known.rows.items()}
 
 
-_require_all_names()
-
-
-def fitting(change: Change) -> Sequence[tuple[int, Row]]:
-    """Return the rows of the pair that what is known does not rule out."""
-    if len(change.rows) == 1:
-        return change.rows
-    return [(number, row) for number, row in change.rows if _fits(row, change)]
-
-
-def _fits(row: Row, change: Change) -> bool:
-    return not any(GUARDS[name_of(guard)](change) is False for guard in row.guards) and not any(
-        GUARDS[name_of(guard)](change) is True for guard in row.unless
+def _logged(known: Known, number: int, row: Row) -> LoggedRow:
+    effects = [name_of(effect) for effect in row.effects]
+    return LoggedRow(
+        (known.machine.name, (number,)),
+        row,
+        tuple(GUARDS[name_of(guard)] for guard in row.guards),
+        tuple(GUARDS[name_of(guard)] for guard in row.unless),
+        tuple(EFFECTS[name] for name in effects if EFFECTS[name] is not _nothing),
+        any(name.startswith("send_leader_and_isr") for name in effects),
     )
 
 
-def unsent(row: Row, change: Change, batch: Batch, registered: frozenset[int] | None) -> str:
+ROWS = {id(known): logged_rows(known) for tables in TABLES.values() for known in (tables.partition, tables.replica)}
+"""The rows of each table, by the identity of the table, since they are looked up for every line."""
+
+
+def fitting(change: Change) -> tuple[LoggedRow, ...]:
+    """Return the rows of the pair that what is known does not rule out."""
+    rows = change.rows
+    if len(rows) < 2:
+        return rows
+    return tuple(row for row in rows if _fits(row, change)) or rows
+
+
+def _fits(row: LoggedRow, change: Change) -> bool:
+    for guard in row.must:
+        if guard(change) is False:
+            return False
+    for guard in row.must_not:
+        if guard(change) is True:
+            return False
+    return True
+
+
+def unsent(row: LoggedRow, change: Change, batch: Batch, registered: frozenset[int] | None) -> str:
     """Return what the row must have sent and the batch has not, or an empty text."""
-    missing = (EFFECTS[name_of(effect)](change, batch, registered) for effect in row.effects)
-    return "; ".join(filter(None, missing))
-
-
-def may_tell(row: Row) -> bool:
-    """Whether the row sends a LeaderAndIsr."""
-    return any(name_of(effect).startswith("send_leader_and_isr") for effect in row.effects)
+    missing = ""
+    for asks in row.asks:
+        if wrong := asks(change, batch, registered):
+            missing = f"{missing}; {wrong}" if missing else wrong
+    return missing
 
 
 def wrong_creation(now: LeaderAndIsr, assigned: tuple[int, ...]) -> str:
