@@ -74,6 +74,11 @@ def more_bounded(result: Exploration) -> None:
     result.bounded["RaiseCell"] += 1
 
 
+def more_tests(result: Exploration) -> None:
+    """Meet an antecedent once more."""
+    result.tested["Empties"] += 1
+
+
 def no_violation(result: Exploration) -> None:
     """Forget what was found."""
     result.findings.clear()
@@ -95,7 +100,7 @@ def first_by_another(result: Exploration) -> None:
     result.new["LowerCell"] += 1
 
 
-ALWAYS = {"levels": more_states, "fired": more_firings, "bounded": more_bounded, "verdict": no_violation}
+ALWAYS = {"levels": more_states, "fired": more_firings, "bounded": more_bounded, "tested": more_tests, "verdict": no_violation}
 EXACT = {"findings": other_way, "digest": other_edge, "new": first_by_another}
 
 

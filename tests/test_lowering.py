@@ -732,7 +732,7 @@ def test_effects_in_a_row(native: Native, steps: list[tuple[Function, int, int, 
 
 @pytest.mark.parametrize("function", EFFECTS, ids=lambda function: function.__name__)
 def test_each_effect_can_succeed(native: Native, function: Function) -> None:
-    """Each of the effects does something on a state that is full of things, so that rows of them test what they seem to."""
+    """On a state that is full of things each effect does something, and the same as in Python."""
     state = LAYOUT.space.fresh()
     for fill, *arguments in (
         (append_entry, 0, 4, 2), (append_entry, 0, 5, 1), (append_entry, 1, 1, 1), (append_number, 0, 3), (append_broker, 0, 2),
@@ -741,7 +741,11 @@ def test_each_effect_can_succeed(native: Native, function: Function) -> None:
         assert in_python(fill, arguments, state)[1] == ""
     record, changed = LAYOUT.pack(state), 0
     for arguments in itertools.product((0, 1, 2), repeat=3):
+        after = LAYOUT.space.root.copy(state)
+        kind = in_python(function, arguments, after)[1]
         _, written, fault = native(function, arguments, record)
+        assert (fault.kind if fault else "") == kind, arguments
+        assert kind or written == LAYOUT.pack(after), arguments
         changed += fault is None and written != record
     assert changed
 

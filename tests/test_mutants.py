@@ -14,7 +14,8 @@ from tests.mutants.table import MUTANTS, Mutant
 
 SAMPLE = 3
 """How many mutants are tried; each takes a few seconds."""
-SLOW = ("test_wide_levels", "test_control", "test_spark", "test_random_specs", "test_random_graphs", "test_no_false_verdict")
+SLOW = ("test_wide_levels", "test_control", "test_spark", "test_random_specs", "test_random_graphs", "test_no_false_verdict",
+        "test_effects_in_a_row", "test_command", "test_engines_find_the_same")  # fmt: skip
 """Tests that take longer; the mutants that need them are left to `make mutants`."""
 
 

@@ -22,7 +22,7 @@ LEFT_OUT = shutil.ignore_patterns(
     ".git", ".venv", "build", "dist", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis", "gallery", "benchmarks"
 )
 PATIENCE = 120
-"""Seconds after which a mutant counts as one that hangs, which is noticed too."""
+"""Seconds after which a mutant counts as one that hangs, of which nothing can be said."""
 
 
 class Stale(Exception):  # noqa: N818 - says what happened
@@ -94,7 +94,7 @@ def pytest(copy: Path, tests: Iterable[str], patience: float = PATIENCE) -> tupl
             command, cwd=copy, env=environment(copy), capture_output=True, text=True, timeout=patience, check=False
         )
     except subprocess.TimeoutExpired:
-        return 1, "FAILED (the tests hang)"
+        return -1, "the tests hang"
     return run.returncode, run.stdout + run.stderr
 
 

@@ -450,12 +450,12 @@ LANGUAGE = (
     ),
     mutant(
         "pop-leaves-bytes", "the place of an item that moved up is not cleared", LOWERING + "writers.py",
-        "            self.clear(self.item(ref, left).pointer, size)\n", "", NATIVE + "test_functions_of_the_state", NATIVE + "test_effects_in_a_row",
+        "            self.clear(self.item(ref, left).pointer, size)\n", "", TOYS + "test_engines_find_the_same",
     ),
     mutant(
         "truncate-leaves-bytes", "the places of items that were dropped are not cleared", LOWERING + "writers.py",
         "                self.clear(self.item(ref, to).pointer, self.b.mul(self.b.sub(length, to), size))\n", "",
-        NATIVE + "test_functions_of_the_state", NATIVE + "test_effects_in_a_row",
+        NATIVE + "test_each_effect_can_succeed",
     ),
     mutant(
         "twice-in-an-assignment", "the items of an assignment need not be distinct", LOWERING + "writers.py",
