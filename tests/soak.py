@@ -65,6 +65,11 @@ HEAD = _line("killed, or racing", "at levels", "kills", "resumed", "refused", "r
 HEAD += "\n|" + "|".join("-" * (width + 2) for width in WIDTHS) + "|"
 
 
+def say(what: str) -> None:
+    """Tell on stderr how far the soak is."""
+    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {what}\n")
+
+
 class Differs(Exception):  # noqa: N818 - says what happened
     """A run ended otherwise than it may."""
 
@@ -167,6 +172,7 @@ def kill_drivers(folder: Path, random: Random, truth: Exploration, bounds: str, 
             before = summaries(place)
             process.kill()
             row.killed += 1
+            say(f"driver killed at level {level}")
             process.communicate()
             if any(summaries(place)[name] != content for name, content in before.items()):
                 raise Differs("a summary changed")
@@ -200,7 +206,7 @@ def kill_workers(
             if victims:
                 os.kill(random.choice(victims), signal.SIGKILL)
                 row.killed += 1
-                left.pop(0)
+                say(f"{what}: one of {len(victims)} at level {left.pop(0)}")
             elif (place / f"level-{left[0]:05d}.json").exists():
                 left.pop(0)
         output, errors = process.communicate(timeout=600)
@@ -208,6 +214,7 @@ def kill_workers(
             break
         if process.returncode != 3 or "--resume goes on" not in output + errors:
             raise Differs(f"a run ended with {process.returncode}: {errors.strip() or output[-500:]}")
+        say(f"{what}: Spark gave up; resuming")
         resume = ["--resume"]
         row.resumed += 1
     check(output, errors, process.returncode, truth)
@@ -260,6 +267,7 @@ def race(folder: Path, random: Random, truth: Exploration, bounds: str, races: i
             if code != 2 or not any(text in errors for text in REFUSALS) or len(errors.strip().splitlines()) != 1:
                 raise Differs(f"a run was refused with {code} and {errors.strip()!r}")
             row.refused += 1
+        say(f"race {number + 1} of {races}: {len(good)} of two came to the end")
     row.same, row.seconds = True, time.monotonic() - began
     return row
 
@@ -310,8 +318,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=int(time.time()), help="what chance is drawn from (default: the time)")
     parser.add_argument("--races", type=int, default=10, help="how often two runs race (default: 10)")
+    parser.add_argument("--kills", type=int, default=100, help="kills in each part at most (default: one at each wide level)")
     parser.add_argument("--only", choices=("drivers", "later-drivers", "workers", "executors", "races"), help="one part alone")
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what it started ends with it
     large, medium, small = (embedded.explore(MODEL, bounds_of(name)) for name in ("large", "medium", "small"))
     print(f"seed {asked.seed}; {MODEL.name} at large ({large.distinct:,} states) for drivers, medium ({medium.distinct:,}) for "
           f"workers, small ({small.distinct:,}) for races\n\n{HEAD}", flush=True)  # fmt: skip
@@ -319,21 +329,22 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="kafka-spec-soak-") as name:
         folder = Path(name)
 
-        levels = wide(medium, 1)
-
         def executors() -> Row:
             (folder / "cluster").mkdir()
             with cluster(folder / "cluster") as master:
-                return kill_workers(folder, random("executors"), medium, "medium", levels, 3000, master, True)
+                return kill_workers(folder, random("executors"), medium, "medium", some(wide(medium, 1)), 3000, master, True)
+
+        def some(levels: list[int]) -> list[int]:
+            return levels[:: -(-len(levels) // asked.kills)]
 
         def random(part: str) -> Random:
             return Random(f"{asked.seed} {part}")
 
         parts: dict[str, Callable[[], Row]] = {
-            "drivers": lambda: kill_drivers(folder / "a", random("drivers"), large, "large", wide(large, 1)[:10], 3000),
-            "later-drivers": lambda: kill_drivers(folder / "b", random("later"), large, "large", wide(large, 1)[10:], 3000),
+            "drivers": lambda: kill_drivers(folder / "a", random("drivers"), large, "large", some(wide(large, 1)[:10]), 3000),
+            "later-drivers": lambda: kill_drivers(folder / "b", random("later"), large, "large", some(wide(large, 1)[10:]), 3000),
             "workers": lambda: kill_workers(
-                folder, random("workers"), medium, "medium", wide(medium, 3000), 3000, "local[2,4]", False
+                folder, random("workers"), medium, "medium", some(wide(medium, 3000)), 3000, "local[2,4]", False
             ),
             "executors": executors,
             "races": lambda: race(folder, random("races"), small, "small", asked.races, 300),

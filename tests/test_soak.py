@@ -24,11 +24,11 @@ def small() -> Exploration:
 
 @pytest.mark.slow
 def test_some_drivers_are_killed(tmp_path: Path) -> None:
-    """The driver killed inside two wide levels beyond the tenth, and resumed: the same digest."""
+    """The driver killed inside a wide level beyond the tenth, and resumed: the same digest."""
     medium = embedded.explore(soak.MODEL, soak.bounds_of("medium"))
-    row = soak.kill_drivers(tmp_path, Random("sample"), medium, "medium", [12, 18], 3000)
+    row = soak.kill_drivers(tmp_path, Random("sample"), medium, "medium", [14], 3000)
     assert row.same
-    assert row.killed == 2
+    assert row.killed == 1
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ EXPLORATION, FINGERPRINT, KERNEL = "model_check/exploration.py", "model_check/fi
 LAYOUT, ORACLE, RECOVERY = "model_check/layout.py", "model_check/oracle.py", "model_check/recovery.py"
 COUNTEREXAMPLE, LOWERING = "model_check/counterexample.py", "model_check/lowering/"
 CODE_CACHE, INPUTS, ENTRANCE = "model_check/code_cache.py", "model_check/inputs.py", "model_check/entrance.py"
+LEADS = "tests/test_leads_to.py::"
 TOYS, WIDE, COMPARED = "tests/test_toys.py::", "tests/test_wide_levels.py::", "tests/test_check.py::"
 FALSE, WHEN, AT_MOST = "tests/test_no_false_verdict.py::", "tests/test_antecedents.py::", "tests/test_at_most.py::"
 BACK, NATIVE, FUZZ = "tests/test_recovery.py::", "tests/test_lowering.py::", "tests/test_fuzz.py::"
@@ -422,6 +423,37 @@ WAYS_BACK = (
     ),
 )  # fmt: skip
 
+LIVENESS = (
+    mutant(
+        "nothing-is-weakly-fair", "leads-to is judged without weak fairness", "model_check/liveness.py",
+        'for which in ("weak", "strong")', 'for which in ("no", "strong")', LEADS + "test_a_lock",
+    ),
+    mutant(
+        "nothing-is-strongly-fair", "strong fairness counts as none", "model_check/liveness.py",
+        'for which in ("weak", "strong")', 'for which in ("weak", "no")', LEADS + "test_a_lock",
+    ),
+    mutant(
+        "weak-is-strong", "weak fairness counts as strong", "model_check/liveness.py",
+        "[(vain & self.strong[action])[places]]", "[vain[places]]", LEADS + "test_a_lock",
+    ),
+    mutant(
+        "undecided-parts", "a part that a bound cuts off may last for ever", "model_check/liveness.py",
+        "open_ & ~cut", "open_", LEADS + "test_a_bounded_step_leaves_it_undecided",
+    ),
+    mutant(
+        "all-may-last", "steps of operators and faults may go on for ever", "model_check/liveness.py",
+        "self.protocol[graph.actions] & left[graph.sources]", "left[graph.sources]", LEADS + "test_a_lock", LEADS + "test_random_graphs",
+    ),
+    mutant(
+        "only-from-parts", "a violation is looked for in the fair parts only, not on the way there", "model_check/liveness.py",
+        "if reason := spread(never,", "if reason := spread(never.copy(),", LEADS + "test_a_lock", LEADS + "test_random_graphs",
+    ),
+    mutant(
+        "lasso-not-replayed", "the circle of a counterexample is not confirmed", COUNTEREXAMPLE,
+        "        if wrong:", "        if False:", LEADS + "test_a_wrong_lasso_is_refused",
+    ),
+)  # fmt: skip
+
 LANGUAGE = (
     mutant(
         "limit-of-255", "a limit of 255 is not checked", LOWERING + "emit.py",
@@ -501,4 +533,4 @@ LANGUAGE = (
     ),
 )  # fmt: skip
 
-MUTANTS: tuple[Mutant, ...] = (*COMPARISONS, *CACHES, *VERDICTS, *LEVELS, *STEPS, *WAYS_BACK, *LANGUAGE)
+MUTANTS: tuple[Mutant, ...] = (*COMPARISONS, *CACHES, *VERDICTS, *LEVELS, *STEPS, *WAYS_BACK, *LIVENESS, *LANGUAGE)
