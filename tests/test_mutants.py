@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutants.run import ROOT, Stale, changed, copied, fate, unharmed
-from tests.mutants.table import MUTANTS, Mutant
+from tests.mutants.table import GROUPS, MUTANTS, Mutant
 
 SAMPLE = 3
 """How many mutants are tried; each takes a few seconds."""
@@ -44,10 +44,19 @@ def test_a_mutant_that_stands_nowhere_is_an_error() -> None:
 
 
 def test_the_table_is_complete() -> None:
-    """The table names every mutant, in the order in which they are listed."""
+    """The table names every mutant, in the order in which they are listed, and none is alive in it."""
     page = (ROOT / "tests" / "mutants" / "README.md").read_text(encoding="utf-8")
 
     assert re.findall(r"^\| ([\w-]+) \|", page, re.MULTILINE)[1:] == [mutant.name for mutant in MUTANTS]
+    assert f"{len(MUTANTS)} mutants; none of them alive." in page
+
+
+def test_contributing_counts_the_mutants() -> None:
+    """The short table in CONTRIBUTING.md has the number of mutants of each group."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    told = re.findall(r"^\| [^|]+ \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
+
+    assert told == [(str(len(group)), str(len(group))) for group in (*GROUPS, MUTANTS)]
 
 
 @pytest.mark.slow
