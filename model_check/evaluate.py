@@ -9,12 +9,16 @@ from __future__ import annotations
 import ast
 import contextlib
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from kafka_spec.spec import domain, lint
+from kafka_spec.spec.domain import BrokerSet, Scalar, show_set
 from kafka_spec.spec.lint import Function, Source, source_of
+
+Show = Callable[[int], str]
+"""How a number is printed, as a person reads it."""
 
 _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
@@ -62,6 +66,8 @@ class Call:
 
     source: Source
     names: dict[str, Any]
+    shows: dict[str, Show] = field(default_factory=dict)
+    """How the value of a name is printed, where it came from a field of the state or is a set of brokers."""
     answer: Any = None
     end: ast.Return | None = None
     tests: tuple[ast.expr, ...] = ()
@@ -73,10 +79,14 @@ class Call:
         return _Evaluator(Call(self.source, self.names)).value(node)
 
 
-def evaluate(function: Function, arguments: tuple[Any, ...]) -> Call:
-    """Call a function of the language that changes nothing; return what happened in the call."""
+def evaluate(function: Function, arguments: tuple[Any, ...], shows: Sequence[Show | None] = ()) -> Call:
+    """Call a function of the language that changes nothing; return what happened in the call.
+
+    `shows` tells of the arguments how each is printed, where that is known.
+    """
     source = source_of(function)
-    call = Call(source, dict(zip(source.parameters, arguments, strict=True)))
+    known = {name: show for name, show in zip(source.parameters, shows, strict=False) if show is not None}
+    call = Call(source, dict(zip(source.parameters, arguments, strict=True)), known)
     _Evaluator(call).run()
     return call
 
@@ -101,10 +111,10 @@ class _Evaluator:
 
     def statement(self, node: ast.stmt) -> None:
         match node:
-            case ast.Assign(targets=[target], value=value):
+            case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
                 self.assign(target, self.value(value))
-            case ast.AnnAssign(target=target, value=ast.expr() as value):
-                self.assign(target, self.value(value))
+                if isinstance(target, ast.Name):
+                    self.note_show(target.id, value)
             case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
                 self.names[name] = _OPERATORS[type(op)](self.names[name], self.value(value))
             case ast.If(test=test, body=body, orelse=orelse):
@@ -152,6 +162,28 @@ class _Evaluator:
             case _:
                 raise TypeError(f"{ast.unparse(target)} is assigned to in a predicate")
 
+    # how values are printed
+
+    def note_show(self, name: str, node: ast.expr) -> None:
+        """Note how a name is printed that has just got the value of an expression."""
+        self.call.shows.pop(name, None)
+        if show := show_set if isinstance(self.names[name], BrokerSet) else self.show_of(node):
+            self.call.shows[name] = show
+
+    def show_of(self, node: ast.expr) -> Show | None:
+        """Return how the value of an expression is printed: as its field is, a set made of sets as they are."""
+        type_: object = None
+        match node:
+            case ast.Name(id=name):
+                return self.call.shows.get(name)
+            case ast.BinOp(left=left, op=ast.BitAnd() | ast.BitOr() | ast.BitXor(), right=right):
+                return self.show_of(left) or self.show_of(right)
+            case ast.Attribute(value=of, attr=attr):
+                type_ = getattr(getattr(self.value(of), "__type__", None), "fields", {}).get(attr)
+            case ast.Subscript(value=of):
+                type_ = getattr(getattr(self.value(of), "type", None), "item", None)
+        return type_.show if isinstance(type_, Scalar) else None
+
     # expressions
 
     def value(self, node: ast.expr) -> Any:
@@ -178,7 +210,7 @@ class _Evaluator:
                 return tuple(self.value(part) for part in parts)
             case ast.Call(func=ast.Name(id=name), args=arguments):
                 callee = lint.resolve(self.call.source.function, name)
-                return self.called(callee, tuple(self.value(argument) for argument in arguments))
+                return self.called(callee, arguments)
         raise TypeError(f"{ast.unparse(node)} is no part of a predicate")
 
     def decide(self, every: bool, values: list[ast.expr]) -> Any:
@@ -198,10 +230,11 @@ class _Evaluator:
             left = right
         return True
 
-    def called(self, callee: Function, arguments: tuple[Any, ...]) -> Any:
+    def called(self, callee: Function, nodes: list[ast.expr]) -> Any:
         """Call a function; the helpers of the vocabulary and what is built in explain nothing, and are not noted."""
+        arguments = tuple(self.value(node) for node in nodes)
         if callee in lint.BUILTINS or callee.__module__.startswith(f"{domain.__name__}."):
             return callee(*arguments)
-        made = evaluate(callee, arguments)
+        made = evaluate(callee, arguments, [self.show_of(node) for node in nodes])
         self.call.calls.append(made)
         return made.answer

@@ -24,17 +24,21 @@ from kafka_spec.spec.trace import Trace
 
 @dataclass(frozen=True)
 class Reason:
-    """A function that answered no: what it claims, the condition that decided, and the numbers it decided on."""
+    """A function that answered no: what it claims, the condition that decided, and the printed values it saw."""
 
     function: str
     says: str
     place: str
     because: str
-    values: tuple[tuple[str, int], ...]
+    values: tuple[tuple[str, str], ...]
+
+    @property
+    def seen(self) -> str:
+        """The values, as the continuation of a sentence, or ""."""
+        return f" with {', '.join(f'{name} = {value}' for name, value in self.values)}" if self.values else ""
 
     def __str__(self) -> str:
-        values = ", ".join(f"{name} = {value}" for name, value in self.values)
-        return f"{self.function} is false{f' with {values}' if values else ''}: {self.because} ({self.place})"
+        return f"{self.function} is false{self.seen}: {self.because} ({self.place})"
 
 
 def reasons(trace: Trace, spec: Spec) -> tuple[Reason, ...]:
@@ -89,8 +93,15 @@ def _reason(made: Call) -> Reason:
         says=(function.__doc__ or "").strip().partition("\n")[0],
         place=f"{function.__module__.replace('.', '/')}.py:{line}",
         because=_decided(made),
-        values=tuple((name, int(made.names[name])) for name in order if isinstance(made.names[name], int)),
+        values=tuple(
+            (name, made.shows.get(name, _number)(made.names[name])) for name in order if isinstance(made.names[name], int)
+        ),
     )
+
+
+def _number(value: int) -> str:
+    """Print a number of which nothing more is known."""
+    return str(int(value))
 
 
 def _decided(made: Call) -> str:

@@ -93,11 +93,8 @@ class Missing(pytest.Item):
 
 def unexpected_text(outcome: Outcome) -> str:
     """Return what is not as expected, and the counterexamples where none was."""
-    from kafka_spec.model_check.explain import reasons
-
     lines = [f"{outcome.name}: {problem}" for problem in outcome.unmet]
     if outcome.expected.verdict != "violated":
         for trace in outcome.violations.values():
             lines += ["", trace_text(trace, outcome.result.spec)]
-            lines += ["", *(f"  {reason}" for reason in reasons(trace, outcome.result.spec))]
     return "\n".join(lines)

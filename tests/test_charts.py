@@ -133,8 +133,8 @@ def test_reasons_lead_from_the_property_to_the_logs() -> None:
     found = reasons(trace, spec)
 
     assert [reason.function for reason in found] == ["strong_isr", "members_hold_committed", "holds_same_prefix"]
-    assert dict(found[0].values) == {"leader": 2}
-    assert dict(found[1].values) == {"leader": 2, "isr": 7, "end": 1, "member": 0}
+    assert dict(found[0].values) == {"leader": "2"}
+    assert dict(found[1].values) == {"leader": "2", "isr": "{0, 1, 2}", "end": "1", "member": "0"}
     assert found[2].because == "end > len(other)"
     assert found[0].place.startswith("kafka_spec/spec/replication/properties.py:")
 

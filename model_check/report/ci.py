@@ -171,16 +171,12 @@ def _counterexample(trace: Trace, spec: Spec, draw: Draw | None) -> list[str]:
     claim = {claim.name: claim for claim in spec.properties}.get(trace.shows)
     says = f": {markdown_cell(claim.says)}" if claim else ""
     lines = ["", f"**{markdown_cell(trace.shows)}** is violated{says}. {ending_note(trace, claim)}".rstrip(), ""]
-    lines += [f"* {reason.function}: `{reason.because}`{_seen(reason.values)}" for reason in reasons(trace, spec)]
+    lines += [f"* {reason.function}: `{reason.because}`{reason.seen}" for reason in reasons(trace, spec)]
     steps = [f"{number}. {markdown_cell(step.says)}" for number, step in enumerate((trace.start, *trace.steps), 1)]
     lines += ["", "<details open><summary>A shortest way there</summary>", "", *steps, "", "</details>"]
     if draw is not None:
         lines += ["", "```mermaid", draw(trace, spec).rstrip(), "```"]
     return lines
-
-
-def _seen(values: tuple[tuple[str, int], ...]) -> str:
-    return f" with {', '.join(f'{name} = {value}' for name, value in values)}" if values else ""
 
 
 def markdown_cell(text: str) -> str:

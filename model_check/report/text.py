@@ -123,7 +123,16 @@ def trace_text(trace: Trace, spec: Spec, full: bool = False, reached: bool = Fal
     lines += [f"     -- {mark}" for mark in marks(trace, len(trace.steps))]
     if end := ending_note(trace, claim):
         lines += ["", f"  {end}"]
+    elif claim is not None and not reaches:
+        lines += ["", *_reason_lines(trace, spec)]
     return "\n".join(lines)
+
+
+def _reason_lines(trace: Trace, spec: Spec) -> list[str]:
+    """Return which condition makes the property false at the end of a trace, and the values it sees."""
+    from kafka_spec.model_check.explain import reasons  # needs an engine; who has no counterexample has perhaps none
+
+    return [f"     {reason.function} is false{reason.seen}: {reason.because}" for reason in reasons(trace, spec)]
 
 
 def story_text(trace: Trace, spec: Spec) -> str:
