@@ -8,7 +8,7 @@ was made last and answered *no* is the reason of the one around it. Nothing is k
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,8 +107,21 @@ def _number(value: int) -> str:
 def _decided(made: Call) -> str:
     """Return the condition that made a call answer no: of its return, or of the `if` around it."""
     if made.end is not None and made.end.value is not None and not isinstance(made.end.value, ast.Constant):
-        return ast.unparse(ast.UnaryOp(ast.Not(), _deciding(made, made.end.value, False)))
+        return ast.unparse(_negated(_deciding(made, made.end.value, False)))
     return ast.unparse(_deciding(made, made.tests[-1], True)) if made.tests else "nothing in it made it true"
+
+
+_OPPOSITES: Mapping[type[ast.cmpop], ast.cmpop] = {
+    ast.Eq: ast.NotEq(), ast.NotEq: ast.Eq(), ast.Lt: ast.GtE(), ast.GtE: ast.Lt(), ast.Gt: ast.LtE(), ast.LtE: ast.Gt(),
+}  # fmt: skip
+
+
+def _negated(test: ast.expr) -> ast.expr:
+    """Return the opposite of a test."""
+    match test:
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            return ast.Compare(left, [_OPPOSITES[type(op)]], [right])
+    return ast.UnaryOp(ast.Not(), test)
 
 
 def _deciding(made: Call, test: ast.expr, answer: bool) -> ast.expr:
