@@ -242,7 +242,8 @@ COMMANDS = {
 
 NOT_RUN = {
     "kafka-spec run --brokers 3 --seed 7 --zookeeper start",
-    "kafka-spec check control/fixed --bounds three_everyday --without Recovers --engine spark --state-dir control",
+    "kafka-spec check control/fixed --bounds three_everyday --without recoverable --without leads-to "
+    "--engine spark --state-dir control",
     "kafka-spec states states --where \"level = 12 and quorum_leader = 'broker 1' and replicas_0_high_watermark > 0\"",
     "kafka-spec states states --path 0e9a846a45eab880",
 }

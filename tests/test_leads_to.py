@@ -453,6 +453,9 @@ def test_command_line(kafka_spec: Command, tmp_path: Path) -> None:
     traced = kafka_spec("trace", "tests.toys:WEAK_LOCK", "--property", "Granted", "--format", "json")
     spark = kafka_spec("check", "tests.toys:WEAK_LOCK", "--engine", "spark", "--state-dir", str(tmp_path / "states"))
 
+    without = kafka_spec("check", "tests.toys:WEAK_LOCK", "--without", "leads-to")
+
+    assert (without.returncode, "16 distinct" in without.stdout) == (0, True), "a kind is left out as a whole"
     assert checked.returncode == 1, checked.stderr
     assert "VIOLATED: Granted" in checked.stdout and "compared    with another seed and the oracle: equal" in checked.stdout
     assert traced.returncode == 0 and json.loads(traced.stdout)[0]["lasso"]["met"] == 1

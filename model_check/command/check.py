@@ -64,7 +64,13 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_bound_options(parser)
     add("--property", action="append", dest="properties", metavar="NAME", help="judge only this; may be repeated")
-    add("--without", action="append", default=[], metavar="NAME", help="judge all properties but this; may be repeated")
+    add(
+        "--without",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="judge all properties but this, or those of this kind; may be repeated",
+    )
     add(
         "--engine",
         choices=ENGINES,
@@ -226,8 +232,9 @@ def _unnamed(options: argparse.Namespace, spec: Spec) -> NamedCheck:
     if options.without:
         if properties:
             raise SpecError("--property says what to judge, --without what not to; take one of them")
-        left_out = [spec.property(name) for name in options.without]
-        properties = tuple(claim.name for claim in spec.properties if claim not in left_out)
+        kinds = {claim.kind for claim in spec.properties}
+        left_out = [spec.property(name) for name in options.without if name not in kinds]
+        properties = tuple(claim.name for claim in spec.properties if claim not in left_out and claim.kind not in options.without)
     values = asked_bounds(options, spec)
     return NamedCheck(spec.name, spec, values, expected, properties, "embedded", False, False, None, None)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from kafka_spec.spec.bounds import CONTROL
 from kafka_spec.spec.control import broker, controller, environment
+from kafka_spec.spec.control.progress import PROGRESS
 from kafka_spec.spec.control.properties import GOALS, OLD_LEADERS_STOP, RECOVERS, SAFETY
 from kafka_spec.spec.control.rows import bound_to
 from kafka_spec.spec.control.state import CONTROLLER, REPLICAS, ROLE, SETTLED, UNCLEAN, World
@@ -142,7 +143,7 @@ FIXED = Spec(
     "Kafka 2.8 with the ISR in ZooKeeper, and the fix of every known bug",
     World,
     rules=(*controller.RULES, *broker.RULES, *environment.RULES),
-    properties=(*SAFETY, RECOVERS),
+    properties=(*SAFETY, RECOVERS, *PROGRESS),
     start=environment.START,
     more_bounds=(REPLICAS, UNCLEAN, SETTLED),
     decisions=DECISIONS,

@@ -1,0 +1,80 @@
+"""What must happen after the last fault: a leader is elected, every replica learns the newest state, the ISR grows back.
+
+Leads-to properties, under weak fairness of each protocol rule. Each antecedent tells the states that must not last, the predicate
+all others.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.control.properties import (
+    leader_is_registered_or_none_can_be,
+    replicas_know_the_epoch,
+    settled_members,
+    there_is_a_leader,
+    topic_exists,
+)
+from kafka_spec.spec.control.state import Life, World
+from kafka_spec.spec.domain import NONE
+from kafka_spec.spec.table import Constants, Property, leads_to
+
+
+def a_leader_is_missing(s: World, k: Constants) -> bool:
+    """The topic exists, its leader is not registered, and a replica that could lead is up."""
+    return topic_exists(s) and settled_members(s, k) != 0 and not leader_is_registered_or_none_can_be(s, k)
+
+
+def no_leader_is_missing(s: World, k: Constants) -> bool:
+    """The leader is registered, or no replica that could lead is up."""
+    return not a_leader_is_missing(s, k)
+
+
+def a_replica_does_not_know_the_epoch(s: World, k: Constants) -> bool:
+    """There is a leader, and a replica that is up has not applied the newest leader epoch, or does not fetch."""
+    return there_is_a_leader(s) and not replicas_know_the_epoch(s, k)
+
+
+def all_replicas_know_the_epoch(s: World, k: Constants) -> bool:
+    """Every replica that is up has applied the newest leader epoch, and fetches or leads; or there is no leader."""
+    return not a_replica_does_not_know_the_epoch(s, k)
+
+
+def leader_is_up(s: World) -> bool:
+    """There is a leader, and it is up."""
+    leader = s.zookeeper.partition.leader
+    return leader != NONE and s.brokers[leader].life == Life.UP
+
+
+def a_replica_is_outside_the_isr(s: World, k: Constants) -> bool:
+    """The leader is up, and a replica that is up is not in the ISR."""
+    return leader_is_up(s) and settled_members(s, k) & ~s.zookeeper.partition.isr != 0
+
+
+def no_replica_is_outside_the_isr(s: World, k: Constants) -> bool:
+    """Every replica that is up is in the ISR; or the leader is not up."""
+    return not a_replica_is_outside_the_isr(s, k)
+
+
+PROGRESS: tuple[Property, ...] = (
+    leads_to(
+        "LeaderIsElected",
+        a_leader_is_missing,
+        no_leader_is_missing,
+        "when the leader has failed and a replica that could lead is up, a leader is elected, unless that replica fails too",
+        "CONVERGE: KAFKA-3143, KAFKA-7235",
+    ),
+    leads_to(
+        "ReplicasLearn",
+        a_replica_does_not_know_the_epoch,
+        all_replicas_know_the_epoch,
+        "when there is a leader, every replica that is up comes to apply the newest leader epoch, and its fetcher runs",
+        "CONVERGE: KAFKA-1188, KAFKA-7235",
+    ),
+    leads_to(
+        "IsrGrowsBack",
+        a_replica_is_outside_the_isr,
+        no_replica_is_outside_the_isr,
+        "when the leader is up, every replica that is up comes back into the ISR",
+        "CONVERGE: KAFKA-1382, KAFKA-1188",
+    ),
+)
+"""What fair protocol steps lead to once operators and faults have stopped."""
