@@ -1,0 +1,1 @@
+"""A whole spec as a module of TLA+."""

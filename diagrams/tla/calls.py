@@ -1,0 +1,241 @@
+"""Calls as terms: functions of the spec, `fire`, the built-in ones, and what changes sequences and records.
+
+Knows whom a name calls. A function that changes one of its parameters returns what that parameter is afterwards.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from kafka_spec.diagrams.tla.expressions import CONSTANTS, Expressions
+from kafka_spec.diagrams.tla.frames import Frame, overlap
+from kafka_spec.diagrams.tla.sorts import BOOL, INT, SET, Array, Record, Sequence, Sort, plus_number
+from kafka_spec.diagrams.tla.terms import RANGE, SETS, TRUE, Access, Apply, Atom, Except, Fields, Infix, Term, number
+from kafka_spec.diagrams.tla.values import Place, Value, singleton
+from kafka_spec.spec import domain
+from kafka_spec.spec.lint import BUILTINS, WRITERS, resolve, source_of
+
+
+class Calls(Expressions):
+    """What a call means."""
+
+    def __init__(self, unit: Any, source: Any, sorts: tuple[Sort, ...]) -> None:
+        super().__init__(unit, source, sorts)
+        self.written: set[str] = set()
+        """The parameters that the function changes."""
+
+    def call(self, frame: Frame, node: ast.Call, whole: bool) -> list[Value]:
+        """Return the values of a call."""
+        assert isinstance(node.func, ast.Name)
+        callee = resolve(self.source.function, node.func.id)
+        if callee in WRITERS:
+            getattr(self, f"{WRITERS[callee]}_")(frame, node)
+            return []
+        if callee in BUILTINS:
+            return [self.builtin(frame, node, BUILTINS[callee])]
+        if getattr(callee, "__fires__", False):
+            return [self.fire(frame, node, whole)]
+        arguments = [self.argument(frame, part) for part in node.args]
+        if (known := self.set_helper(callee, arguments)) is not None:
+            return [known]
+        return self.operator(frame, node, callee, arguments, whole)
+
+    def argument(self, frame: Frame, node: ast.expr) -> Value:
+        """Return an argument of a call."""
+        return self.value(frame, node)
+
+    def operator(self, frame: Frame, node: ast.Call, callee: Any, arguments: list[Value], whole: bool) -> list[Value]:
+        """Apply the operator of a function of the spec."""
+        source = source_of(callee)
+        for index, name in enumerate(source.parameters):
+            if annotation_of(source.tree, name) == "BrokerSet" and arguments[index].sort != SET:
+                arguments[index] = self.values.as_sort(arguments[index], SET)
+        operator = self.unit.operator(callee, tuple(argument.sort for argument in arguments))
+        given = tuple(argument.term for argument in arguments if argument.sort != CONSTANTS)
+        applied = Apply(operator.name, given) if given else Atom(operator.name)
+        if not operator.written:
+            return self.parts(frame, applied, operator.results, node)
+        if not whole:
+            self.refuse(node, f"{ast.unparse(node)} changes the state inside an expression; give it a line of its own")
+        records = [
+            (index, argument) for index, argument in enumerate(arguments) if isinstance(argument.sort, Record | Array | Sequence)
+        ]
+        places = [(argument.place, index in operator.written) for index, argument in records if argument.place is not None]
+        written = [place for place, changes in places if changes]
+        for i, (one, changes) in enumerate(places):
+            for other, _ in places[i + 1 :]:
+                if one.root == other.root and overlap(one.steps, other.steps) and (changes or other in written):
+                    self.refuse(node, f"{ast.unparse(node)} is given two names of one record, and changes it")
+        return self.effect(frame, applied, operator, written, node)
+
+    def effect(self, frame: Frame, applied: Term, operator: Any, written: list[Place], node: ast.AST) -> list[Value]:
+        """Take over what an operator says of the parameters that it changes."""
+        count = len(written) + len(operator.results)
+        if count == 1:
+            self.write(frame, written[0], applied)
+            return []
+        name = self.fresh("done")
+        frame.bindings.append((name, applied))
+        parts = [Access(Atom(name), number(index + 1)) for index in range(count)]
+        for place, part in zip(written, parts, strict=False):
+            self.write(frame, place, part)
+        return [Value(part, sort) for part, sort in zip(parts[len(written) :], operator.results, strict=True)]
+
+    def parts(self, frame: Frame, applied: Term, sorts: tuple[Sort, ...], node: ast.AST) -> list[Value]:
+        """Return the values of a function that changes nothing."""
+        if len(sorts) <= 1:
+            return [Value(applied, sort) for sort in sorts]
+        name = self.fresh("pair" if len(sorts) == 2 else "results")
+        frame.bindings.append((name, applied))
+        return [Value(Access(Atom(name), number(index + 1)), sort) for index, sort in enumerate(sorts)]
+
+    # changes
+
+    def write(self, frame: Frame, place: Place, term: Term) -> None:
+        """Change what stands at a place."""
+        self.written.add(place.root)
+        if not place.steps:
+            frame.put(place.root, term)
+            if not isinstance(term, Atom):
+                self.name_root(frame, place.root)
+            return
+        frame.roots[place.root].pending.append((place.steps, replaced(term, self.term_now(frame, place), Atom("@"))))
+
+    def name_root(self, frame: Frame, root: str) -> None:
+        """Give the new version of a parameter a name."""
+        frame.settle(root, self.fresh(self.parameters[root]))
+
+    def term_now(self, frame: Frame, place: Place) -> Term:
+        """Return the term by which a right side reads the place that it is written to."""
+        return self.term_at(frame, place)
+
+    def sequence(self, frame: Frame, node: ast.Call) -> tuple[Place, Sequence]:
+        """Return the sequence that a writer is called with."""
+        place = self.place(frame, node.args[0])
+        sort = self.sort_at(place)
+        if not isinstance(sort, Sequence):
+            self.refuse(node, f"{ast.unparse(node.args[0])} is no sequence")
+        return place, sort
+
+    def append_(self, frame: Frame, node: ast.Call) -> None:
+        """Append a number or a record."""
+        place, sort = self.sequence(frame, node)
+        if isinstance(sort.item, Record):
+            fields = self.unit.shapes.domains(sort.item.cls)
+            given = {}
+            for keyword in node.keywords:
+                if keyword.arg is None or keyword.arg not in fields:
+                    self.refuse(node, f"{sort.item.cls.__name__} has no field {keyword.arg}")
+                value = self.value(frame, keyword.value)
+                given[keyword.arg] = self.values.as_sort(value, self.unit.shapes.field(sort.item.cls, keyword.arg)).term
+            if len(given) == len(fields):
+                item: Term = Fields(tuple((name, given[name]) for name in fields))
+            else:
+                fresh = self.unit.types.fresh_of(sort.item)
+                item = Except(fresh, tuple((f".{name}", term) for name, term in given.items())) if given else fresh
+        else:
+            item = self.values.as_sort(self.value(frame, node.args[1]), sort.item).term
+        self.change(frame, place, lambda old: Apply("Append", (old, item)))
+
+    def truncate_(self, frame: Frame, node: ast.Call) -> None:
+        """Drop the items from an offset on."""
+        place, _ = self.sequence(frame, node)
+        to = self.value(frame, node.args[1])
+        if to.known == 0:
+            self.change(frame, place, lambda _: Atom("<<>>"))
+        else:
+            self.change(frame, place, lambda old: self.values.apply("Truncate", old, self.values.integer(to)))
+
+    def pop_first_(self, frame: Frame, node: ast.Call) -> None:
+        """Drop the first item."""
+        place, _ = self.sequence(frame, node)
+        self.change(frame, place, lambda old: Apply("Tail", (old,)))
+
+    def reset_(self, frame: Frame, node: ast.Call) -> None:
+        """Give every field of a record its initial value."""
+        place = self.place(frame, node.args[0])
+        fresh = self.unit.types.fresh_of(self.sort_at(place))
+        self.change(frame, place, lambda _: fresh)
+
+    def assign_(self, frame: Frame, node: ast.Call) -> None:
+        """Copy the contents of a record to another."""
+        place, source = self.place(frame, node.args[0]), self.value(frame, node.args[1])
+        self.change(frame, place, lambda _: source.term)
+
+    def change(self, frame: Frame, place: Place, make: Any) -> None:
+        """Change a sequence or a record by what it was."""
+        if place.steps:
+            self.written.add(place.root)
+            frame.roots[place.root].pending.append((place.steps, make(Atom("@"))))
+        else:
+            self.write(frame, place, make(frame.roots[place.root].now()))
+
+    def store(self, frame: Frame, place: Place, value: Value, node: ast.AST) -> None:
+        """Assign a number to a field or an item."""
+        sort = self.sort_at(place)
+        self.write(frame, place, self.values.as_sort(value, sort).term)
+
+    # machines and built-in functions
+
+    def fire(self, frame: Frame, node: ast.Call, whole: bool, asked: bool = True) -> Value:
+        """Fire a trigger of a machine; return whether a row was found, if that is `asked`."""
+        state, _, machine, entity, trigger = node.args
+        assert isinstance(machine, ast.Name) and isinstance(entity, ast.Tuple) and isinstance(trigger, ast.Constant)
+        if not whole:
+            self.refuse(node, "fire() inside an expression has no form in TLA+ here; give it a line of its own")
+        place = self.place(frame, state)
+        if place.steps:
+            self.refuse(node, "fire() takes the whole state")
+        arguments = tuple(self.values.integer(self.value(frame, part)) for part in entity.elts)
+        before = self.read(frame, place)
+        table = resolve(self.source.function, machine.id)
+        trigger_name = str(trigger.value)
+        fits = Apply(self.unit.fits(table, trigger_name), (before.term, *arguments)) if asked else TRUE
+        self.write(frame, place, Apply(self.unit.fire(table, trigger_name), (before.term, *arguments)))
+        return Value(fits, BOOL)
+
+    def builtin(self, frame: Frame, node: ast.Call, name: str) -> Value:
+        """Return what len(), min() or max() gives."""
+        if name == "len":
+            value = self.value(frame, node.args[0])
+            if isinstance(value.sort, Array):
+                return Value(value.sort.length, INT)
+            return Value(Apply("Len", (value.term,)), INT)
+        result, *others = (self.values.integer(self.value(frame, part)) for part in node.args)
+        for other in others:
+            result = self.values.apply("Min" if name == "min" else "Max", result, other)
+        return Value(result, INT)
+
+    def set_helper(self, callee: Any, arguments: list[Value]) -> Value | None:
+        """Return what the helpers of spec/domain.py for sets of brokers are in TLA+."""
+        values = self.values
+        if callee is domain.contains:
+            return Value(Infix("\\in", values.integer(arguments[1]), values.set(arguments[0]), 5), BOOL)
+        if callee is domain.only:
+            return Value(singleton(values.integer(arguments[0])), SET)
+        if callee in (domain.including, domain.excluding):
+            one = singleton(values.integer(arguments[1]))
+            return Value(Infix("\\cup" if callee is domain.including else "\\", values.set(arguments[0]), one, SETS), SET)
+        if callee is domain.first_brokers:
+            return Value(Infix("..", number(0), plus_number(values.integer(arguments[0]), -1), RANGE), SET)
+        return None
+
+
+def annotation_of(tree: ast.FunctionDef, name: str) -> str:
+    """Return the annotation of a parameter as text."""
+    for argument in tree.args.args:
+        if argument.arg == name and argument.annotation is not None:
+            return ast.unparse(argument.annotation)
+    return ""
+
+
+def replaced(term: Term, old: Term, new: Term) -> Term:
+    """Return a term with all that equals `old` replaced; inside of another EXCEPT `@` would mean something else."""
+    if term == old:
+        return new
+    if isinstance(term, Infix):
+        return Infix(term.symbol, replaced(term.left, old, new), replaced(term.right, old, new), term.at)
+    if isinstance(term, Apply):
+        return Apply(term.name, tuple(replaced(argument, old, new) for argument in term.arguments))
+    return term

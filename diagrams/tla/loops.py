@@ -1,0 +1,221 @@
+"""Loops as terms: a search is a quantifier or the lowest index, everything else a Fold over the range.
+
+Knows loops over ranges. What a loop carries from one turn to the next are the local names that it assigns and that have a value
+before it, and the parameters that it changes.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from kafka_spec.diagrams.tla.frames import Frame
+from kafka_spec.diagrams.tla.sorts import BOOL, INT, SET, Sort, plus_number
+from kafka_spec.diagrams.tla.statements import NOWHERE, Ends, Statements
+from kafka_spec.diagrams.tla.terms import (
+    COMPARE,
+    EMPTY,
+    FALSE,
+    IMPLIES,
+    RANGE,
+    TRUE,
+    Access,
+    Atom,
+    Bind,
+    If,
+    Infix,
+    Junction,
+    Let,
+    Term,
+    Tuple,
+    both,
+    choice,
+    either,
+    let,
+    negated,
+    number,
+)
+from kafka_spec.diagrams.tla.values import Value
+
+GOES_ON, LEFT, RETURNED = number(0), number(1), number(2)
+
+
+class Body(Statements):
+    """The body of a function, loops included."""
+
+    def range(self, frame: Frame, node: ast.For) -> tuple[Term, Term]:
+        """Return the first and the last index of a loop."""
+        assert isinstance(node.iter, ast.Call)
+        limits = [self.values.integer(self.value(frame, bound)) for bound in node.iter.args]
+        low, stop = (number(0), limits[0]) if len(limits) == 1 else limits
+        return low, plus_number(stop, -1)
+
+    def turn(self, frame: Frame, node: ast.For) -> tuple[Frame, str]:
+        """Return a turn of the loop, and the name of its index."""
+        assert isinstance(node.target, ast.Name)
+        if node.target.id in frame.locals:
+            self.refuse(node, f"{node.target.id} has a value before the loop; give the index a name of its own")
+        inside, index = frame.fork(), self.fresh(node.target.id)
+        inside.locals[node.target.id] = Value(Atom(index), INT)
+        return inside, index
+
+    def carried(self, frame: Frame, node: ast.For) -> tuple[list[str], list[str]]:
+        """Return the local names and the parameters that a loop carries."""
+        stored = {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+        names = [name for name in frame.locals if name in stored]
+        if aliases := [name for name in names if frame.locals[name].place is not None]:
+            self.refuse(node, f"{aliases[0]} is given to another record in a loop; use two names")
+        before, used = set(self.written), set(self.used)
+        self.written = set()
+        inside, _ = self.turn(frame, node)
+        ends = Ends(lambda _: TRUE, lambda *_: TRUE, lambda _: TRUE, lambda _: TRUE)
+        self.run(inside, node.body, ends)
+        roots = [name for name in frame.roots if name in self.written]
+        self.written, self.used = before | self.written, used
+        return names, roots
+
+    # loops that only go on
+
+    def loop(self, frame: Frame, node: ast.For) -> None:
+        """Take a loop that does not return."""
+        self.fold(frame, node, [])
+
+    def loop_out(self, frame: Frame, node: ast.For, rest: list[ast.stmt], ends: Ends) -> Term:
+        """Return the term of a loop that may return, and of what follows."""
+        names, roots = self.carried(frame, node)
+        leaves = any(isinstance(part, ast.Break) for part in ast.walk(node))
+        if not names and not roots and not leaves:
+            return self.search(frame, node, rest, ends)
+        outcome = self.fold(frame, node, self.result_sorts())
+        assert outcome is not None
+        status, values = outcome
+        after = self.run(frame.fork(), rest, ends)
+        if not any(isinstance(part, ast.Return) for part in ast.walk(node)):
+            return after
+        there = frame.fork()
+        back = self.closed(there, ends.back(there, values))
+        return choice(Infix("=", status, RETURNED, COMPARE), back, after, ends.truth)
+
+    def result_sorts(self) -> list[Sort]:
+        """Return the sorts of what the function returns, as far as they are known."""
+        raise NotImplementedError
+
+    # searches
+
+    def search(self, frame: Frame, node: ast.For, rest: list[ast.stmt], ends: Ends) -> Term:
+        """Return the term of a loop that changes nothing and may return, and of what follows."""
+        low, high = self.range(frame, node)
+        inside, index = self.turn(frame, node)
+        outcomes: list[Term] = []
+
+        def found(way: Frame, result: list[Value]) -> Term:
+            outcomes.append(ends.back(way, result))
+            return TRUE
+
+        test = self.run(inside, node.body, Ends(lambda _: FALSE, found, None, lambda _: FALSE, truth=True))
+        after = self.run(frame.fork(), rest, ends)
+        domain = f"{index} \\in {Infix('..', low, high, RANGE).flat()}"
+        if ends.truth and all(outcome == TRUE for outcome in outcomes):
+            return either(Bind(f"\\E {domain} :", test), after)
+        if ends.truth and all(outcome == FALSE for outcome in outcomes):
+            return both(Bind(f"\\A {domain} :", never(test)), after)
+        there = self.fresh("found")
+        inside = frame.fork()
+        at = self.fresh(index)
+        assert isinstance(node.target, ast.Name)
+        inside.locals[node.target.id] = Value(Atom(at), INT)
+        back = self.run(inside, node.body, Ends(lambda _: NOWHERE, ends.back, None, lambda _: NOWHERE, truth=ends.truth))
+        lowest = let([(at, self.values.apply("Lowest", Atom(there)))], back)
+        some = Infix("#", Atom(there), EMPTY, COMPARE)
+        return Let(((there, Bind(f"{{{domain} :", test, "}")),), If(some, lowest, after))
+
+    # folds
+
+    def fold(self, frame: Frame, node: ast.For, results: list[Sort]) -> tuple[Term, list[Value]] | None:
+        """Take a loop as a Fold; return the term that says how it ended, and what it returned, if it may leave early."""
+        names, roots = self.carried(frame, node)
+        early = any(isinstance(part, ast.Return | ast.Break) for part in ast.walk(node))
+        low, high = self.range(frame, node)
+        sorts = [SET if self.gathers(frame, node, name) else frame.locals[name].sort for name in names]
+        while True:  # until what a turn leaves is of the sorts that it found
+            used = set(self.used)
+            turn, ended = self.one_turn(frame, node, names, roots, sorts, results if early else None)
+            self.used = used
+            if ended == sorts:
+                break
+            sorts = ended
+        first = [*[self.values.as_sort(frame.locals[name], sort).term for name, sort in zip(names, sorts, strict=True)]]
+        first += [frame.roots[root].now() for root in roots]
+        if early:
+            first = [GOES_ON, *map(default, results), *first]
+        start = first[0] if len(first) == 1 else Tuple(tuple(first))
+        term = self.values.apply("Fold", turn, start, low, high)
+        parts = self.unpack(frame, "after", term, len(first)) if len(first) > 1 else [term]
+        offset = 1 + len(results) if early else 0
+        for name, part, sort in zip(names, parts[offset:], sorts, strict=False):
+            frame.locals[name] = self.bound(frame, name, Value(part, sort))
+        for root, part in zip(roots, parts[offset + len(names) :], strict=True):
+            frame.put(root, part)
+            self.name_root(frame, root)
+        if not early:
+            return None
+        return parts[0], [Value(part, sort) for part, sort in zip(parts[1:], results, strict=False)]
+
+    def gathers(self, frame: Frame, node: ast.For, name: str) -> bool:
+        """Whether a loop gathers a set in a name, from the empty set on, by operators of bits."""
+        unions = [
+            part.value if isinstance(part, ast.Assign) else part.op
+            for part in ast.walk(node)
+            if (isinstance(part, ast.Assign) and ast.unparse(part.targets[0]) == name)
+            or (isinstance(part, ast.AugAssign) and ast.unparse(part.target) == name)
+        ]
+        of_bits = [isinstance(one, ast.BitOr) or (isinstance(one, ast.BinOp) and isinstance(one.op, ast.BitOr)) for one in unions]
+        return frame.locals[name].known == 0 and bool(of_bits) and all(of_bits)
+
+    def one_turn(
+        self, frame: Frame, node: ast.For, names: list[str], roots: list[str], sorts: list[Sort], results: list[Sort] | None
+    ) -> tuple[Term, list[Sort]]:
+        """Return the LAMBDA of a turn, and the sorts that it leaves."""
+        count = len(names) + len(roots) + (0 if results is None else 1 + len(results))
+        single = self.fresh(names[0] if names else self.parameters[roots[0]]) if count == 1 else self.fresh("now")
+        inside, index = self.turn(frame, node)
+        parts: list[Term] = [Atom(single)] if count == 1 else [Access(Atom(single), number(i + 1)) for i in range(count)]
+        offset = count - len(names) - len(roots)
+        for name, part, sort in zip(names, parts[offset:], sorts, strict=False):
+            inside.locals[name] = Value(part, sort) if count == 1 else self.bound(inside, name, Value(part, sort))
+        for root, part in zip(roots, parts[offset + len(names) :], strict=True):
+            inside.put(root, part)
+            if count > 1:
+                self.name_root(inside, root)
+        left: list[Sort] = list(sorts)
+
+        def end(status: Term, values: list[Value] | None = None) -> object:
+            def make(way: Frame, returned: list[Value] | None = None) -> Term:
+                terms: list[Term] = []
+                if results is not None:
+                    given = [self.values.as_sort(v, sort).term for v, sort in zip(returned or [], results, strict=False)]
+                    terms = [status, *(given or map(default, results))]
+                for i, name in enumerate(names):
+                    left[i] = self.values.joined(left[i], way.locals[name].sort)
+                    terms.append(self.values.as_sort(way.locals[name], left[i]).term)
+                terms += [way.roots[root].now() for root in roots]
+                return terms[0] if len(terms) == 1 else Tuple(tuple(terms))
+
+            return make
+
+        goes_on, leaves, returns = end(GOES_ON), end(LEFT), end(RETURNED)
+        body = self.run(inside, node.body, Ends(goes_on, returns, leaves, goes_on))  # type: ignore[arg-type]
+        if results is not None:
+            body = choice(Infix("#", parts[0], GOES_ON, COMPARE), Atom(single), body)
+        return Bind(f"LAMBDA {single}, {index} :", body), left
+
+
+def default(sort: Sort) -> Term:
+    """Return what stands for a result that there is not yet."""
+    return FALSE if sort == BOOL else EMPTY if sort == SET else number(0)
+
+
+def never(test: Term) -> Term:
+    """Return that a test does not hold, as an implication where it is a conjunction."""
+    if isinstance(test, Junction) and test.symbol == "/\\":
+        return Infix("=>", both(*test.parts[:-1]), negated(test.parts[-1]), IMPLIES)
+    return negated(test)

@@ -1,0 +1,242 @@
+"""The module of a spec, and the configurations of TLC at its bounds.
+
+Knows specs as wholes. What a reader, or TLC, must know about the translation stands in the module's head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kafka_spec.diagrams.tla.operators import Operators
+from kafka_spec.diagrams.tla.sorts import constant_name, limit, plus_number
+from kafka_spec.diagrams.tla.terms import (
+    COMPARE,
+    IMPLIES,
+    RANGE,
+    TRUE,
+    Access,
+    Apply,
+    Atom,
+    Bind,
+    Except,
+    Infix,
+    Term,
+    both,
+    either,
+    negated,
+    number,
+)
+from kafka_spec.diagrams.tla.text import comment
+from kafka_spec.spec.table import ItemOf, Property, Rule, Spec, SpecError
+
+HEAD = """\
+{says}
+
+Written by `kafka-spec export --format tla`; change the spec, not this file. {cites}
+
+The state is one record. A function of the spec is an operator of the same name: a guard or a property says whether it holds in s, an effect
+is the state after it. A rule is an action of the same name; its guards stand first, and Step takes the state after its effects.
+Brokers, indices and truth values kept in fields are numbers, arrays are functions from 0, sequences are tuples (so the item at offset 0
+is item 1), sets of brokers are sets, members of an enumeration are numbers with names.
+
+A bound is a constant. A step that would leave one is no step (Step, and the comments `within the bounds`). A limit that the spec states as
+a fact is part of TypeInvariant; a step that leaves both kinds of limit violates it. Two rows of a table that fit at once, and whatever cannot be
+evaluated, are errors of the spec there; here the first row is taken, or TLC stops. TLC judges an action property on every step that changes something.
+"""
+
+
+class Module:
+    """Writes one spec."""
+
+    def __init__(self, spec: Spec, name: str) -> None:
+        self.spec = spec
+        self.name = name
+        self.operators = Operators(spec)
+        self.text = self.operators.text
+        self.state: dict[str, Term] = {"s": Atom("state")}
+
+    def write(self) -> str:
+        """Return the whole module."""
+        self.text.heading("The state")
+        root = self.operators.types.name(self.spec.state)
+        self.bounded = self.operators.types.has_fits[self.spec.state]
+        self.step(root)
+        names = [self.rule(rule) for rule in self.spec.rules]
+        self.text.heading("The behaviours")
+        self.start(root)
+        self.text.define("Next", (), either(*names) if len(names) > 1 else names[0])
+        self.text.definitions.append("Spec == Init /\\ [][Next]_state")
+        self.text.heading("What is claimed")
+        says = "Each field stays in its domain."
+        self.text.define("TypeInvariant", (), Infix("\\in", Atom("state"), Atom(f"{root}Type"), COMPARE), says)
+        for claim in self.spec.properties:
+            self.claim(claim)
+        return "\n".join([*self.head(), *("\n" + part for part in [*self.text.top(), *self.text.definitions]), "", "=" * 110, ""])
+
+    def head(self) -> list[str]:
+        """Return the module's first lines, its bounds and its decisions."""
+        says = HEAD.format(
+            says=f"{self.spec.name}: {self.spec.says}", cites=f"Source: {self.spec.cites}" if self.spec.cites else ""
+        )
+        left = [f"Not modelled: {abstraction.what}: {abstraction.why}" for abstraction in self.spec.abstractions]
+        lines = [f"---- MODULE {self.name} ----", *comment("\n\n".join([says, *left])), ""]
+        lines += ["EXTENDS Integers, Sequences, FiniteSets, TLC", ""]
+        if self.spec.bounds:
+            lines.append("CONSTANTS")
+            bounds = list(self.spec.bounds.values())
+            for bound in bounds:
+                comma = "," if bound is not bounds[-1] else ""
+                lines += [*(f"  {line}" for line in comment(bound.meaning)), f"  {constant_name(bound.name)}{comma}"]
+            lines.append("")
+        lines.append("VARIABLE state")
+        for decision in self.spec.decisions:
+            member = self.text.member(decision.value).flat()
+            self.text.definitions.insert(0, "\n".join([*comment(decision.meaning), f"{constant_name(decision.name)} == {member}"]))
+        return lines
+
+    # rules
+
+    def step(self, root: str) -> None:
+        """Write which states a step may lead to."""
+        taken = Infix("=", Atom("state'"), Atom("t"), COMPARE)
+        if not self.bounded:
+            self.text.define("Step", ("t",), taken, "The step to the state t.")
+            return
+        outside = negated(Infix("\\in", Atom("t"), Atom(f"{root}Type"), COMPARE))
+        fits = self.guard(either(Apply(f"{root}Fits", (Atom("t"),)), outside))
+        says = "The step to the state t, unless that is outside the bounds; where it is no state at all, TypeInvariant tells."
+        self.text.define("Step", ("t",), both(fits, taken), says)
+
+    def rule(self, rule: Rule) -> Term:
+        """Write the action of a rule; return it for any values of its parameters."""
+        self.text.heading(f"{rule.name}: {rule.says}\n\nSource: {rule.cites}" if rule.cites else f"{rule.name}: {rule.says}")
+        parameters = self.parameters(rule)
+        arguments: dict[str, Term] = {name: Atom(as_name) for name, as_name in parameters.items()}
+        guards = [self.guard(self.operators.predicate(guard, self.state, arguments)) for guard in rule.guards]
+        within = [self.guard(self.operators.predicate(guard, self.state, arguments)) for guard in rule.within]
+        within += [self.unspent(limit_.name) for limit_ in rule.limits]
+        after = self.operators.after(rule.effects, Atom("state"), arguments)
+        counted = tuple((f".spent.{limit_.name}", Infix("+", Atom("@"), number(1), 10)) for limit_ in rule.limits)
+        after = Except(after, counted) if counted else after
+        self.define_action(rule.name, list(parameters.values()), guards, within, Apply("Step", (after,)))
+        action = Apply(rule.name, tuple(Atom(name) for name in parameters.values()))
+        return self.chosen(rule, parameters, action)
+
+    def guard(self, term: Term) -> Term:
+        """Return a guard as it stands in an action."""
+        return self.operators.values.apply("Holds", term) if self.text.chooses(term) else term
+
+    def define_action(self, name: str, parameters: Sequence[str], guards: list[Term], within: list[Term], step: Term) -> None:
+        """Write an action: guards, what only bounds forbid, and the step."""
+        head = f"{name}({', '.join(parameters)}) ==" if parameters else f"{name} =="
+        lines = [head]
+        for part in guards:
+            lines += _bullet(part)
+        if within:
+            lines.append("  \\* within the bounds:")
+        for part in within:
+            lines += _bullet(part)
+        self.text.definitions.append("\n".join([*lines, *_bullet(step)]))
+
+    def unspent(self, bound: str) -> Term:
+        """Return whether a rule that a bound counts may fire once more."""
+        return Infix("<", Access(Access(Atom("state"), "spent"), bound), Atom(constant_name(bound)), COMPARE)
+
+    def parameters(self, rule: Rule) -> dict[str, str]:
+        """Return names for the parameters of a rule."""
+        return {name: name if name[0].islower() and name not in self.text.taken else f"a_{name}" for name in rule.params}
+
+    def chosen(self, rule: Rule, parameters: Mapping[str, str], body: Term) -> Term:
+        """Return that a formula holds for some values of a rule's parameters."""
+        for name, parameter in reversed(rule.params.items()):
+            if isinstance(parameter, ItemOf):
+                last = plus_number(Apply("Len", (Access(Atom("state"), parameter.field),)), -1)
+                domain: Term = Infix("..", number(0), last, RANGE)
+            else:
+                domain = self.values_of(parameter, rule)
+            body = Bind(f"\\E {parameters[name]} \\in {domain.flat()} :", body)
+        return body
+
+    def values_of(self, parameter: object, rule: Rule) -> Term:
+        """Return the values of a parameter."""
+        low, high = getattr(parameter, "low", None), getattr(parameter, "high", None)
+        if low is not None and high is not None:
+            return Infix("..", limit(low), limit(high), RANGE)
+        members = getattr(parameter, "members", None)
+        if members is not None:
+            values = sorted(int(member) for member in members)
+            return Infix("..", number(values[0]), number(values[-1]), RANGE)
+        brokers = getattr(parameter, "brokers", None)
+        if brokers is not None:
+            return Infix("..", number(0), Infix("-", Infix("^", number(2), limit(brokers), 14), number(1), 10), RANGE)
+        raise SpecError(f"rule {rule.name}: a parameter from {type(parameter).__name__} has no form in TLA+ yet")
+
+    def start(self, root: str) -> None:
+        """Write the initial states."""
+        rule = self.spec.start
+        parameters = self.parameters(rule)
+        arguments: dict[str, Term] = {name: Atom(as_name) for name, as_name in parameters.items()}
+        fresh = {"s": Atom(f"Fresh{root}")}
+        guards = [self.guard(self.operators.predicate(guard, fresh, arguments)) for guard in (*rule.guards, *rule.within)]
+        after = self.operators.after(rule.effects, fresh["s"], arguments)
+        body = both(*guards, Infix("=", Atom("state"), after, COMPARE))
+        self.text.define("Init", (), self.chosen(rule, parameters, body), rule.says)
+
+    # properties
+
+    def claim(self, claim: Property) -> None:
+        """Write a property, or say why it is left out."""
+        says = f"{claim.says[:1].upper()}{claim.says[1:]}.\n\nSource: {claim.cites}"
+        if claim.kind == "recoverable":
+            lines = comment(f"{claim.name} is left out: that a way back always exists is no formula of TLA+ (AG EF). {says}")
+            self.text.definitions.append("\n".join(lines))
+            return
+        if claim.kind == "step invariant":
+            states: dict[str, Term] = {"before": Atom("state"), "after": Atom("state'")}
+            formula = self.judged(claim, states)
+            self.text.define(claim.name, (), Bind("[][", formula, "]_state"), says)
+            return
+        if claim.kind == "reachable":
+            goal = self.operators.predicate(claim.predicate, self.state, {})
+            hint = f"A goal: TLC reaches it where it finds that Never{claim.name} is violated. {says}"
+            self.text.define(f"Never{claim.name}", (), negated(goal), hint)
+            return
+        if claim.kind != "invariant":
+            self.text.definitions.append("\n".join(comment(f"{claim.name} is left out: a {claim.kind} property. {says}")))
+            return
+        self.text.define(claim.name, (), self.judged(claim, self.state), says)
+
+    def judged(self, claim: Property, states: dict[str, Term]) -> Term:
+        """Return what a claim says, where its antecedent holds."""
+        when = TRUE if claim.when is None else self.operators.predicate(claim.when, states, {})
+        predicate = self.operators.predicate(claim.predicate, states, {})
+        return predicate if when == TRUE else Infix("=>", when, predicate, IMPLIES)
+
+
+def _bullet(term: Term) -> list[str]:
+    first, *rest = term.lines(105)
+    return [f"  /\\ {first}", *(f"     {line}" for line in rest)]
+
+
+def spec_tla(spec: Spec, name: str) -> str:
+    """Return the module of a spec.
+
+    Raises:
+        SpecError: something of the spec has no form in TLA+ here; the message names the function and what it is.
+    """
+    return Module(spec, name).write()
+
+
+def configuration(spec: Spec, bounds: Mapping[str, int], says: str = "", goals: Sequence[str] = ()) -> str:
+    """Return a configuration of TLC: the spec at these bounds, and what is claimed; goals are asked for by name."""
+    invariants = ["TypeInvariant", *(claim.name for claim in spec.properties if claim.kind == "invariant")]
+    steps = [claim.name for claim in spec.properties if claim.kind == "step invariant"]
+    names = [claim.name for claim in spec.properties if claim.kind == "reachable"]
+    lines = [*comment(says), "\\* Run TLC with -deadlock: a state without a step is no error.", "SPECIFICATION Spec"]
+    if bounds:
+        lines += ["CONSTANTS", *(f"  {constant_name(name)} = {bounds[name]}" for name in spec.bounds)]
+    lines += ["INVARIANTS", *(f"  {name}" for name in (*invariants, *(f"Never{goal}" for goal in goals)))]
+    lines += ["PROPERTIES", *(f"  {name}" for name in steps)] if steps else []
+    if left := [name for name in names if name not in goals]:
+        lines += comment("Goals, each reached where TLC finds it violated: INVARIANTS " + " ".join(f"Never{name}" for name in left))
+    return "\n".join([*lines, ""])

@@ -1,0 +1,264 @@
+"""The operators of a module: one for each function of the spec and each trigger that is fired, each written after those it uses.
+
+Knows functions, tables and names. A function is written once for each way its arguments are written (a set of brokers may come as a number);
+where that gives the same text, it is the same operator.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kafka_spec.diagrams.tla.calls import annotation_of
+from kafka_spec.diagrams.tla.expressions import CONSTANTS
+from kafka_spec.diagrams.tla.frames import Frame
+from kafka_spec.diagrams.tla.loops import Body
+from kafka_spec.diagrams.tla.sorts import BOOL, INT, OUTSIDE, SET, Record, Shapes, Sort, constant_name
+from kafka_spec.diagrams.tla.statements import Ends
+from kafka_spec.diagrams.tla.terms import (
+    COMPARE,
+    TRUE,
+    Access,
+    Apply,
+    Atom,
+    Infix,
+    Term,
+    Tuple,
+    both,
+    choice,
+    either,
+    let,
+    negated,
+    with_changes,
+)
+from kafka_spec.diagrams.tla.text import Text
+from kafka_spec.diagrams.tla.types import Types
+from kafka_spec.diagrams.tla.values import Impossible, Value, Values
+from kafka_spec.spec.domain import machine_paths
+from kafka_spec.spec.lint import Source, source_of
+from kafka_spec.spec.table import Machine, Row, Spec, SpecError, name_of
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A function as an operator: `written` are the positions of the parameters that it changes, `results` the sorts of its values."""
+
+    name: str
+    written: tuple[int, ...]
+    results: tuple[Sort, ...]
+
+
+class FunctionBody(Body):
+    """The body of one function: run once to learn what it returns and changes, and once more to write that."""
+
+    targets: tuple[Sort, ...] = ()
+
+    def result_sorts(self) -> list[Sort]:
+        """Return the sorts of what the function returns, as far as they are known."""
+        return list(self.targets) or [INT] * self.source.results
+
+    def translate(self) -> tuple[Term, tuple[Sort, ...]]:
+        """Return the term of the function, and the sorts of its values."""
+        returned: list[list[Value]] = []
+
+        def note(_: Frame, values: list[Value]) -> Term:
+            returned.append(values)
+            return TRUE
+
+        self.run(self.begin(), self.source.tree.body, Ends(lambda _: TRUE, note))
+        self.targets = tuple(self.common(column) for column in zip(*returned, strict=True)) if returned else ()
+        if self.source.results == 0:
+            self.targets = ()
+        self.used = set(self.parameters.values())
+        written = [name for name in self.parameters if name in self.written]
+
+        def back(frame: Frame, values: list[Value]) -> Term:
+            try:
+                terms = [self.values.as_sort(value, sort).term for value, sort in zip(values, self.targets, strict=True)]
+            except Impossible as error:
+                self.refuse(self.source.tree, f"it returns what has no form in TLA+: {error}")
+            parts = [*(frame.roots[name].now() for name in written), *terms]
+            return TRUE if not parts else parts[0] if len(parts) == 1 else Tuple(tuple(parts))
+
+        truth = not written and self.targets == (BOOL,)
+        term = self.run(self.begin(), self.source.tree.body, Ends(lambda frame: back(frame, []), back, truth=truth))
+        return term, self.targets
+
+    def common(self, values: tuple[Value, ...]) -> Sort:
+        """Return the sort that all of several values are written as."""
+        sort = values[0].sort
+        try:
+            for value in values[1:]:
+                sort = self.values.joined(sort, value.sort)
+        except Impossible as error:
+            self.refuse(self.source.tree, f"it returns what has no common form: {error}")
+        if sort == OUTSIDE:
+            self.refuse(self.source.tree, "it returns the complement of a set; return what that leaves of a set")
+        return sort
+
+
+class Operators:
+    """Writes operators as they are asked for."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self.shapes = Shapes(spec)
+        self.known = {name: constant_name(name) for name in (*spec.bounds, *(decision.name for decision in spec.decisions))}
+        rules = [rule.name for rule in (*spec.rules, spec.start)]
+        self.text = Text([*self.known.values(), *rules, *(claim.name for claim in spec.properties)])
+        self.values = Values(self.text)
+        self.types = Types(self.shapes, self.text)
+        self.tables = {machine.name: machine for machine in spec.machines}
+        self.done: dict[tuple[Any, ...], Operator] = {}
+        self.texts: dict[tuple[Any, str], Operator] = {}
+        self.fired: dict[tuple[str, str, str], str] = {}
+        self.root = Record(spec.state)
+
+    def constant(self, name: str) -> Value:
+        """Return a bound or a decision."""
+        if name not in self.known:
+            raise SpecError(f"k.{name} is neither a bound nor a decision of this spec; it has {', '.join(self.known)}")
+        return Value(Atom(self.known[name]), INT)
+
+    def operator(self, function: Callable[..., Any], sorts: tuple[Sort, ...]) -> Operator:
+        """Return the operator of a function for arguments of these sorts, and write it if it is not yet."""
+        key = (function, sorts)
+        if key in self.done:
+            return self.done[key]
+        source = source_of(function)
+        body = FunctionBody(self, source, sorts)
+        term, results = body.translate()
+        written = tuple(i for i, name in enumerate(source.parameters) if name in body.written)
+        same = (function, term.flat())
+        if same not in self.texts:
+            want = constant_name(function.__name__)
+            if want in self.text.taken:  # a rule or a property has the name
+                want += "Effect" if written else "Holds" if results == (BOOL,) else "Value"
+            name = self.text.global_name(want)
+            self.text.define(name, list(body.parameters.values()), term, documentation(source))
+            self.texts[same] = Operator(name, written, results)
+        self.done[key] = self.texts[same]
+        return self.done[key]
+
+    def called(self, function: Any, state: dict[str, Term], arguments: dict[str, Term]) -> tuple[Operator, Term]:
+        """Return a guard, an effect or a predicate with those values that its parameters name."""
+        if isinstance(function, str):
+            raise SpecError(f"{function} is a name without a function; bind it with Machine.bind({{name: function}})")
+        source = source_of(function)
+        sorts: list[Sort] = []
+        terms = []
+        for name in source.parameters:
+            if name in state:
+                sorts.append(self.root)
+                terms.append(state[name])
+            elif name == "k":
+                sorts.append(CONSTANTS)
+            elif annotation_of(source.tree, name) == "BrokerSet":
+                sorts.append(SET)
+                terms.append(self.values.apply("SetOfBits", arguments[name]))
+            else:
+                sorts.append(INT)
+                terms.append(arguments[name])
+        operator = self.operator(function, tuple(sorts))
+        return operator, Apply(operator.name, tuple(terms)) if terms else Atom(operator.name)
+
+    def predicate(self, function: Any, state: dict[str, Term], arguments: dict[str, Term]) -> Term:
+        """Return whether a guard or a predicate holds."""
+        operator, term = self.called(function, state, arguments)
+        return self.values.truth(Value(term, operator.results[0]))
+
+    def after(self, functions: tuple[Any, ...], term: Term, arguments: dict[str, Term]) -> Term:
+        """Return the state after effects, one after the other."""
+        names: list[tuple[str, Term]] = []
+        functions = tuple(function for function in functions if isinstance(function, str) or source_of(function).writes)
+        for index, function in enumerate(functions):
+            operator, changed = self.called(function, {"s": term}, arguments)
+            if operator.results:
+                changed = Access(changed, Atom("1"))
+            term = changed
+            if index < len(functions) - 1:
+                names.append((f"s{index + 1}", term))
+                term = Atom(f"s{index + 1}")
+        return let(names, term)
+
+    # machines
+
+    def fire(self, machine: Machine, trigger: str) -> str:
+        """Return the operator of a trigger: the state after it is fired."""
+        name, table, arguments = self.fired_name("Fire", machine, trigger)
+        if name not in self.text.taken:
+            rows = table.rows_of(trigger)
+            term: Term = Atom("s")
+            for row in reversed(rows):
+                term = choice(self.fit(table, row, arguments), self.outcome(table, row, arguments), term)
+            says = f"{table.name}: {trigger}, by the row that fits; nothing changes where none does."
+            comment = "\n\n".join([says, *(row_comment(row) for row in rows)])
+            self.text.define(self.text.global_name(name), ["s", *table.entity], term, comment)
+        return name
+
+    def fits(self, machine: Machine, trigger: str) -> str:
+        """Return the operator that says whether a trigger finds a row that fits."""
+        name, table, arguments = self.fired_name("Fits", machine, trigger)
+        if name not in self.text.taken:
+            term = either(*(self.fit(table, row, arguments) for row in table.rows_of(trigger)))
+            says = f"{table.name}: whether {trigger} finds a row that fits."
+            self.text.define(self.text.global_name(name), ["s", *table.entity], term, says)
+        return name
+
+    def fired_name(self, prefix: str, machine: Machine, trigger: str) -> tuple[str, Machine, dict[str, Term]]:
+        """Return the name of an operator of a trigger, with the table of this spec and its entity."""
+        table = self.tables[machine.name]
+        several = sum(trigger in other.triggers for other in self.tables.values()) > 1
+        key = prefix, table.name, trigger
+        if key not in self.fired:
+            name = constant_name(f"{prefix}_{table.name}_{trigger}" if several else f"{prefix}_{trigger}")
+            while name in self.text.taken:
+                name += "Row"
+            self.fired[key] = name
+        return self.fired[key], table, {part: Atom(part) for part in table.entity}
+
+    def cell(self, table: Machine, of: Term) -> tuple[str, Term]:
+        """Return where the state of a machine stands, as a path and as a term."""
+        root = self.spec.space({bound.name: bound.low for bound in self.spec.bounds.values()}).root
+        (path,) = machine_paths(root, table.name)
+        entity = iter(table.entity)
+        steps: list[str | Term] = [Atom(next(entity)) if part == "[]" else part for part in path]
+        text = "".join(f".{step}" if isinstance(step, str) else f"[{step.flat()}]" for step in steps)
+        for step in steps:
+            of = Access(of, step)
+        return text, of
+
+    def fit(self, table: Machine, row: Row, arguments: dict[str, Term]) -> Term:
+        """Return whether a row fits."""
+        _, state = self.cell(table, Atom("s"))
+        sources = ", ".join(self.text.member(source).flat() for source in row.sources)
+        guards = [self.predicate(guard, {"s": Atom("s")}, arguments) for guard in row.guards]
+        unless = [negated(self.predicate(guard, {"s": Atom("s")}, arguments)) for guard in row.unless]
+        inside = Infix("\\in", state, Atom(f"{{{sources}}}"), COMPARE)
+        if len(row.sources) == 1:
+            inside = Infix("=", state, Atom(sources), COMPARE)
+        return both(inside, *guards, *unless)
+
+    def outcome(self, table: Machine, row: Row, arguments: dict[str, Term]) -> Term:
+        """Return the state after a row has fired."""
+        if row.waits_for:
+            return Apply("Assert", (Atom("FALSE"), Atom(f'"row {row.trigger} of {table.name} waits for {row.waits_for}"')))
+        path, _ = self.cell(table, Atom("s"))
+        after = self.after(row.effects, Atom("s"), arguments)
+        target = self.text.member(row.target)
+        return with_changes(after, ((path, target),))
+
+
+def row_comment(row: Row) -> str:
+    """Return a row in words."""
+    sources = ", ".join(source.name for source in row.sources)
+    effects = f" / {', '.join(map(name_of, row.effects))}" if row.effects else ""
+    conditions = f" [{' and '.join(row.conditions)}]" if row.conditions else ""
+    return f"{sources} -> {row.target.name}{conditions}{effects}"
+
+
+def documentation(source: Source) -> str:
+    """Return what a function says of itself."""
+    return ast.get_docstring(source.tree) or ""

@@ -1,0 +1,136 @@
+"""What a value of a spec is in TLA+: integers, truth values, sets, records, arrays (functions from 0..n-1) and sequences.
+
+Knows domains and their symbolic limits, no functions of a spec. A sort says how a value is written; what it may be, and which limits
+come from a bound, stands in the domain, from which the type invariant and `WithinBounds` are made (types.py).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from kafka_spec.diagrams.tla.terms import PLUS, Atom, Infix, Term, number
+from kafka_spec.spec.domain import (
+    SPENT,
+    Bound,
+    Bounded,
+    Counters,
+    Domain,
+    Each,
+    Limit,
+    Number,
+    OneOf,
+    Range,
+    SetOf,
+    Spent,
+    domain_of,
+)
+from kafka_spec.spec.table import Spec, SpecError
+
+
+@dataclass(frozen=True)
+class Simple:
+    """An integer, a truth value, or a set of integers; `outside` is the complement of a set, which no field can hold."""
+
+    name: str
+
+
+INT, BOOL, SET, OUTSIDE = Simple("int"), Simple("bool"), Simple("set"), Simple("outside")
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record of this dataclass."""
+
+    cls: type
+
+
+@dataclass(frozen=True)
+class Array:
+    """A function from 0 to below `length`."""
+
+    item: Sort
+    length: Term
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """A sequence, in TLA+ a tuple whose first index is 1."""
+
+    item: Sort
+
+
+Sort: TypeAlias = Simple | Record | Array | Sequence
+
+
+def constant_name(name: str) -> str:
+    """Return the name of a bound or a decision, or of an operator, as TLA+ has it: `max_records` is `MaxRecords`."""
+    words = [word for word in name.split("_") if word]
+    return "".join(word[:1].upper() + word[1:] for word in words) or "Unnamed"
+
+
+def limit(of: Number) -> Term:
+    """Return a limit: a number, or a bound plus a number."""
+    if isinstance(of, int):
+        return number(int(of))
+    bound, plus = (of.bound, of.plus) if isinstance(of, Limit) else (of, 0)
+    return plus_number(Atom(constant_name(bound.name)), plus)
+
+
+def plus_number(term: Term, plus: int) -> Term:
+    """Return a term plus a number, as short as it can be written."""
+    if isinstance(term, Infix) and term.symbol in ("+", "-") and isinstance(term.right, Atom) and term.right.text.isdecimal():
+        old = int(term.right.text) if term.symbol == "+" else -int(term.right.text)
+        return plus_number(term.left, old + plus)
+    if isinstance(term, Atom) and term.text.isdecimal():
+        return number(int(term.text) + plus)
+    if plus == 0:
+        return term
+    return Infix("+" if plus > 0 else "-", term, Atom(str(abs(plus))), PLUS)
+
+
+def is_bound(of: Number) -> bool:
+    """Whether a limit comes from a bound of the exploration."""
+    return isinstance(of, Bound | Limit)
+
+
+def class_of(domain: Any) -> type | None:
+    """Return the dataclass of a domain of records, or None."""
+    return getattr(domain, "cls", None)
+
+
+class Shapes:
+    """The sorts of a spec's state; knows which bounds it counts."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+
+    def sort(self, domain: Domain) -> Sort:
+        """Return how a value of the domain is written."""
+        if isinstance(domain, SetOf):
+            return SET
+        if isinstance(domain, Range | OneOf):
+            return INT
+        if isinstance(domain, Each):
+            return Array(self.sort(domain_of(domain.item)), limit(domain.length))
+        if isinstance(domain, Bounded):
+            return Sequence(self.sort(domain_of(domain.item)))
+        if isinstance(domain, Counters):
+            return Record(Spent)
+        if (cls := class_of(domain)) is not None:
+            return Record(cls)
+        raise SpecError(f"{type(domain).__name__} has no form in TLA+ yet; the domains are those of spec/domain.py")
+
+    def domains(self, cls: type) -> dict[str, Domain]:
+        """Return the domains of a record's fields, by name, in their order."""
+        if cls is Spent:
+            return {bound.name: Range(0, bound) for bound in self.spec.counted}
+        fields = {field.name: field.metadata["domain"] for field in dataclasses.fields(cls)}
+        if cls is self.spec.state and self.spec.counted and SPENT not in fields:
+            fields[SPENT] = Counters(self.spec.counted)
+        return fields
+
+    def field(self, cls: type, name: str) -> Sort:
+        """Return the sort of a field of a record."""
+        return self.sort(self.domains(cls)[name])

@@ -1,0 +1,165 @@
+"""What the state may be, as TLA+: fresh values, the type of each record, and which states lie within the bounds.
+
+A limit stated as a number is part of the type, so leaving it violates TypeInvariant. A limit that comes from a bound is no part of
+it: there the type has AtLeast(low) or Seq, and `Fits` says what is within. A step that leaves a bound is no step.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.diagrams.tla.sorts import Record, Shapes, Sort, is_bound, limit, plus_number
+from kafka_spec.diagrams.tla.terms import (
+    COMPARE,
+    RANGE,
+    TRUE,
+    Access,
+    Apply,
+    Atom,
+    Bind,
+    Fields,
+    Infix,
+    Term,
+    both,
+    either,
+    number,
+)
+from kafka_spec.diagrams.tla.text import Text
+from kafka_spec.spec.domain import NONE, Bounded, BrokerOrNone, Counters, Domain, Each, OneOf, Range, SetOf, domain_of
+from kafka_spec.spec.table import SpecError
+
+
+class Types:
+    """Writes the definitions of a state's records."""
+
+    def __init__(self, shapes: Shapes, text: Text) -> None:
+        self.shapes = shapes
+        self.text = text
+        self.names: dict[type, str] = {}
+        self.has_fits: dict[type, bool] = {}
+
+    def name(self, cls: type) -> str:
+        """Return the name of a record's type, which is written if it is not yet."""
+        if cls not in self.names:
+            domains = self.shapes.domains(cls)
+            for domain in domains.values():
+                self.visit(domain)
+            name = self.names[cls] = self.text.global_name(cls.__name__)
+            self.text.taken |= {f"{name}Type", f"Fresh{name}", f"{name}Fits"}
+            self._write(cls, name, domains)
+        return self.names[cls]
+
+    def visit(self, domain: Domain) -> None:
+        """Write the types of the records within a domain."""
+        if isinstance(domain, Each | Bounded):
+            self.visit(domain_of(domain.item))
+        elif isinstance(sort := self.shapes.sort(domain), Record):
+            self.name(sort.cls)
+
+    def fresh_name(self, cls: type) -> Term:
+        """Return the name of a fresh record."""
+        return Atom(f"Fresh{self.name(cls)}")
+
+    def _write(self, cls: type, name: str, domains: dict[str, Domain]) -> None:
+        says = cls.__doc__ or "" if not (cls.__doc__ or "").startswith(f"{cls.__name__}(") else ""
+        fields = Fields(tuple((field, self.type(domain)) for field, domain in domains.items()), ":")
+        self.text.define(f"{name}Type", (), self._tagged(cls, fields, domains), says)
+        fresh = Fields(tuple((field, self.fresh(domain)) for field, domain in domains.items()))
+        self.text.define(f"Fresh{name}", (), fresh)
+        within = both(*(self.within(domain, Access(Atom("it"), field)) for field, domain in domains.items()))
+        self.has_fits[cls] = within != TRUE
+        if within != TRUE:
+            self.text.define(f"{name}Fits", ("it",), within, "Whether it is within the bounds.")
+
+    def _tagged(self, cls: type, fields: Term, domains: dict[str, Domain]) -> Term:
+        """Of a tagged message the other fields than those of its tag hold their initial value."""
+        tags = getattr(cls, "__tags__", None)
+        if tags is None:
+            return fields
+        tag, members = tags
+        claims = []
+        for name, domain in domains.items():
+            kinds = [kind for kind, names in members.items() if name in names]
+            if name == tag or len(kinds) == len(members):
+                continue
+            own = domains[tag]
+            assert isinstance(own, OneOf)
+            named = [Infix("=", Access(Atom("it"), tag), self.text.member(own.members(kind)), COMPARE) for kind in kinds]
+            claims.append(either(*named, Infix("=", Access(Atom("it"), name), self.fresh(domain), COMPARE)))
+        return Bind(f"{{it \\in {fields.flat()} :", both(*claims), "}") if claims else fields
+
+    def type(self, domain: Domain) -> Term:
+        """Return the set of all values of a domain, bounds left out."""
+        if isinstance(domain, SetOf):
+            return Apply("SUBSET", (Infix("..", number(0), plus_number(limit(domain.brokers), -1), RANGE),))
+        if isinstance(domain, Counters):
+            return Atom(f"{self.name(_record(self.shapes.sort(domain)))}Type")
+        if isinstance(domain, OneOf):
+            values = sorted(int(member) for member in domain.members)
+            return Infix("..", number(values[0]), number(values[-1]), RANGE)
+        if isinstance(domain, Range):
+            if is_bound(domain.high):
+                self.text.helper("AtLeast")
+                return Apply("AtLeast", (limit(domain.low),))
+            return Infix("..", limit(domain.low), limit(domain.high), RANGE)
+        if isinstance(domain, Each):
+            return Bind(f"[0..{plus_number(limit(domain.length), -1).flat()} ->", self.type(domain_of(domain.item)), "]")
+        if isinstance(domain, Bounded):
+            items = Apply("Seq", (self.type(domain_of(domain.item)),))
+            claims = []
+            if not is_bound(domain.capacity):
+                claims.append(Infix("<=", Apply("Len", (Atom("it"),)), limit(domain.capacity), COMPARE))
+            if domain.distinct:
+                self.text.helper("Distinct")
+                claims.append(Apply("Distinct", (Atom("it"),)))
+            return Bind(f"{{it \\in {items.flat()} :", both(*claims), "}") if claims else items
+        return Atom(f"{self.name(_record(self.shapes.sort(domain)))}Type")
+
+    def fresh(self, domain: Domain, depth: int = 0) -> Term:
+        """Return the initial value of a domain."""
+        if isinstance(domain, SetOf):
+            return Infix("..", number(0), plus_number(limit(domain.brokers), -1), RANGE) if domain.full else Atom("{}")
+        if isinstance(domain, OneOf):
+            return self.text.member(next(iter(domain.members)))
+        if isinstance(domain, BrokerOrNone):
+            return self.text.constant("NONE", NONE)
+        if isinstance(domain, Range):
+            return limit(domain.low if domain.initial is None else domain.initial)
+        if isinstance(domain, Each):
+            index = f"{'ijklmn'[depth]} \\in 0..{plus_number(limit(domain.length), -1).flat()}"
+            return Bind(f"[{index} |->", self.fresh(domain_of(domain.item), depth + 1), "]")
+        if isinstance(domain, Bounded):
+            return Atom("<<>>")
+        return self.fresh_name(_record(self.shapes.sort(domain)))
+
+    def within(self, domain: Domain, at: Term) -> Term:
+        """Return whether a value is within the bounds."""
+        if isinstance(domain, Counters):
+            return TRUE  # a rule is guarded by its counter, so that it never passes its bound
+        if isinstance(domain, Range) and is_bound(domain.high):
+            return Infix("<=", at, limit(domain.high), COMPARE)
+        if isinstance(domain, Each):
+            inside = self.within(domain_of(domain.item), Access(at, Atom(index := self._index(at))))
+            length = plus_number(limit(domain.length), -1).flat()
+            return inside if inside == TRUE else Bind(f"\\A {index} \\in 0..{length} :", inside)
+        if isinstance(domain, Bounded):
+            inside = self.within(domain_of(domain.item), Access(at, Atom(index := self._index(at))))
+            items = inside if inside == TRUE else Bind(f"\\A {index} \\in DOMAIN {at.flat()} :", inside)
+            room = Infix("<=", Apply("Len", (at,)), limit(domain.capacity), COMPARE) if is_bound(domain.capacity) else TRUE
+            return both(room, items)
+        sort = self.shapes.sort(domain)
+        if isinstance(sort, Record):
+            name = self.name(sort.cls)
+            return Apply(f"{name}Fits", (at,)) if self.has_fits[sort.cls] else TRUE
+        return TRUE
+
+    def _index(self, at: Term) -> str:
+        return "ijklmn"[at.flat().count("[")]
+
+    def fresh_of(self, sort: Sort) -> Term:
+        """Return the initial value of a record."""
+        return self.fresh_name(_record(sort))
+
+
+def _record(sort: Sort) -> type:
+    if not isinstance(sort, Record):
+        raise SpecError(f"{sort} is no record")
+    return sort.cls
