@@ -65,12 +65,15 @@ def add_draw(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], mac
     parser.set_defaults(run=lambda options: run_draw(options, models, machines))
 
 
-def add_export(parser: argparse.ArgumentParser, machines: Mapping[str, Machine]) -> None:
+def add_export(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], machines: Mapping[str, Machine]) -> None:
     """Add the options of `export`."""
-    parser.add_argument("machines", nargs="*", metavar="MACHINE", help=f"{', '.join(machines)}, or module:MACHINE; none: all")
-    parser.add_argument("--folder", type=Path, metavar="FOLDER", help="write a file for each machine there")
+    models = Models(catalogue)
+    names = f"{', '.join(machines)}, or module:MACHINE; none: all. With --format tla also a model, or module:SPEC"
+    parser.add_argument("machines", nargs="*", metavar="MACHINE|MODEL", help=names)
+    parser.add_argument("--folder", type=Path, metavar="FOLDER", help="write files there; of a model also TLC's configurations")
+    add_bound_options(parser)
     add_output_options(parser, (*ENDINGS, "schema"))
-    parser.set_defaults(run=lambda options: run_export(options, machines))
+    parser.set_defaults(run=lambda options: run_export(options, models, machines))
 
 
 def find_machine(name: str, machines: Mapping[str, Machine]) -> Machine:
@@ -166,8 +169,12 @@ def run_gallery(options: argparse.Namespace, models: Models, machines: Mapping[s
 # export
 
 
-def run_export(options: argparse.Namespace, machines: Mapping[str, Machine]) -> int:
-    """Write tables in a format of others."""
+def run_export(options: argparse.Namespace, models: Models, machines: Mapping[str, Machine]) -> int:
+    """Write tables, or models, in a format of others."""
+    if any(name not in machines and (name in models.catalogue or (":" in name and _is_spec(name))) for name in options.machines):
+        return export_models(options, [models.find(name) for name in options.machines])
+    if options.bound or options.bounds:
+        raise SpecError("--bound and --bounds are of models; a machine has none")
     if options.format == "schema":
         text = (files("kafka_spec.spec") / SCHEMA).read_text(encoding="utf-8")
         for _, file in outputs(options):
@@ -188,6 +195,29 @@ def run_export(options: argparse.Namespace, machines: Mapping[str, Machine]) -> 
     ((name, machine),) = chosen.items()
     for form, file in outputs(options):
         write(exported(machine, form, file.stem if file else file_stem(name)), file)
+    return AS_EXPECTED
+
+
+def export_models(options: argparse.Namespace, specs: list[Spec]) -> int:
+    """Write models as modules of TLA+, and in a folder the configurations of TLC."""
+    from kafka_spec.diagrams.tla.files import module_name, write_spec
+    from kafka_spec.diagrams.tla.module import spec_tla
+
+    if options.format != "tla":
+        raise SpecError(f"a model is not exported as {options.format}; take --format tla")
+    if options.folder:
+        for spec in specs:
+            asked = asked_bounds(options, spec) if options.bound or options.bounds else None
+            print("\n".join(str(options.folder / name) for name in write_spec(spec, module_name(spec.name), options.folder, asked)))
+        return AS_EXPECTED
+    if options.bound or options.bounds:
+        raise SpecError("bounds are constants of the module; give --folder FOLDER for a configuration that sets them")
+    if len(specs) > 1:
+        raise SpecError(f"{len(specs)} models do not fit into one file; name one, or give --folder FOLDER")
+    for form, file in outputs(options):
+        if form != "tla":
+            raise SpecError(f"a model is not exported as {form}; take --format tla")
+        write(spec_tla(specs[0], module_name(file.stem if file else specs[0].name)), file)
     return AS_EXPECTED
 
 

@@ -63,9 +63,9 @@ def _draw(parser: argparse.ArgumentParser) -> None:
 
 def _export(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.diagrams.command import add_export
-    from kafka_spec.spec.models import MACHINES
+    from kafka_spec.spec.models import MACHINES, MODELS
 
-    add_export(parser, MACHINES)
+    add_export(parser, MODELS, MACHINES)
 
 
 def _run(parser: argparse.ArgumentParser) -> None:
@@ -86,7 +86,7 @@ COMMANDS = {
     "states": Command("look at the states that a Spark search left behind", _states, "spark"),
     "models": Command("what there is: models, bounds, rules, properties, abstractions", _models),
     "draw": Command("draw a machine, what two eras of it differ in, or all that a small model can do", _draw, "draw"),
-    "export": Command("write tables for others: JSON, a configuration of `transitions`, TLA+", _export),
+    "export": Command("write tables for others: JSON, a configuration of `transitions`, TLA+; a whole model as TLA+", _export),
     "run": Command(
         "run a cluster: controllers and brokers that execute the tables, in a simulation with faults or on real ZooKeeper",
         _run,

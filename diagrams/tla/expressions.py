@@ -84,7 +84,8 @@ class Expressions(abc.ABC):
             case ast.Name(id=name):
                 return self.named(name, resolve(self.source.function, name))
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if self.sorts.get(name) == CONSTANTS:
-                return self.unit.constant(attr)
+                bound: Value = self.unit.constant(attr)
+                return bound
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if name not in self.sorts and name not in frame.locals:
                 member = resolve(self.source.function, name)[attr]
                 return Value(self.unit.text.member(member), INT, int(member))

@@ -1,7 +1,7 @@
-"""What a function knows on its way: its parameters that are records with the changes made so far, its local names, its definitions.
+"""What a function knows on its way: its records with the changes made so far, its local names, its definitions.
 
-Knows places, no Python. A change of the state is pending until something reads what it may have changed; then the state after it gets a
-name. So a run of assignments becomes one EXCEPT, as a person writes it, and each name stands for one version of the state.
+Knows places, no Python. A change of the state is pending until something reads what it may have changed; then the state after
+it gets a name. So a run of assignments becomes one EXCEPT, as a person writes it, and each name is one version of the state.
 """
 
 from __future__ import annotations

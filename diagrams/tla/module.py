@@ -34,14 +34,16 @@ HEAD = """\
 
 Written by `kafka-spec export --format tla`; change the spec, not this file. {cites}
 
-The state is one record. A function of the spec is an operator of the same name: a guard or a property says whether it holds in s, an effect
-is the state after it. A rule is an action of the same name; its guards stand first, and Step takes the state after its effects.
-Brokers, indices and truth values kept in fields are numbers, arrays are functions from 0, sequences are tuples (so the item at offset 0
-is item 1), sets of brokers are sets, members of an enumeration are numbers with names.
+The state is one record. A function of the spec is an operator of the same name: a guard or a property says
+whether it holds in s, an effect is the state after it. A rule is an action of the same name; its guards stand
+first, and Step takes the state after its effects. Brokers, indices and truth values kept in fields are numbers,
+arrays are functions from 0, sequences are tuples (so the item at offset 0 is item 1), sets of brokers are sets,
+members of an enumeration are numbers with names.
 
-A bound is a constant. A step that would leave one is no step (Step, and the comments `within the bounds`). A limit that the spec states as
-a fact is part of TypeInvariant; a step that leaves both kinds of limit violates it. Two rows of a table that fit at once, and whatever cannot be
-evaluated, are errors of the spec there; here the first row is taken, or TLC stops. TLC judges an action property on every step that changes something.
+A bound is a constant. A step that would leave one is no step (Step, and the comments `within the bounds`). A
+limit that the spec states as a fact is part of TypeInvariant; a step that leaves limits of both kinds violates
+it. Two rows of a table that fit at once, and whatever cannot be evaluated, are errors of the spec there; here
+the first row is taken, or TLC stops. TLC judges an action property on every step that changes something.
 """
 
 
@@ -148,7 +150,7 @@ class Module:
 
     def chosen(self, rule: Rule, parameters: Mapping[str, str], body: Term) -> Term:
         """Return that a formula holds for some values of a rule's parameters."""
-        for name, parameter in reversed(rule.params.items()):
+        for name, parameter in reversed(list(rule.params.items())):
             if isinstance(parameter, ItemOf):
                 last = plus_number(Apply("Len", (Access(Atom("state"), parameter.field),)), -1)
                 domain: Term = Infix("..", number(0), last, RANGE)
@@ -176,7 +178,7 @@ class Module:
         rule = self.spec.start
         parameters = self.parameters(rule)
         arguments: dict[str, Term] = {name: Atom(as_name) for name, as_name in parameters.items()}
-        fresh = {"s": Atom(f"Fresh{root}")}
+        fresh: dict[str, Term] = {"s": Atom(f"Fresh{root}")}
         guards = [self.guard(self.operators.predicate(guard, fresh, arguments)) for guard in (*rule.guards, *rule.within)]
         after = self.operators.after(rule.effects, fresh["s"], arguments)
         body = both(*guards, Infix("=", Atom("state"), after, COMPARE))

@@ -1,7 +1,7 @@
-"""The operators of a module: one for each function of the spec and each trigger that is fired, each written after those it uses.
+"""The operators of a module: one for each function of the spec and each trigger that is fired, after those it uses.
 
-Knows functions, tables and names. A function is written once for each way its arguments are written (a set of brokers may come as a number);
-where that gives the same text, it is the same operator.
+Knows functions, tables and names. A function is written once for each way its arguments are written (a set of brokers may
+come as a number); where that gives the same text, it is the same operator.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ from kafka_spec.spec.table import Machine, Row, Spec, SpecError, name_of
 
 @dataclass(frozen=True)
 class Operator:
-    """A function as an operator: `written` are the positions of the parameters that it changes, `results` the sorts of its values."""
+    """A function as an operator.
+
+    `written` are the positions of the parameters that it changes, `results` the sorts of its values.
+    """
 
     name: str
     written: tuple[int, ...]

@@ -1,7 +1,7 @@
-"""What a value of a spec is in TLA+: integers, truth values, sets, records, arrays (functions from 0..n-1) and sequences.
+"""What a value of a spec is in TLA+: an integer, a truth value, a set, a record, an array (a function from 0) or a sequence.
 
-Knows domains and their symbolic limits, no functions of a spec. A sort says how a value is written; what it may be, and which limits
-come from a bound, stands in the domain, from which the type invariant and `WithinBounds` are made (types.py).
+Knows domains and their symbolic limits, no functions of a spec. A sort says how a value is written; what it may be, and which
+limits come from a bound, stands in the domain, from which types.py makes the type invariant and what is within the bounds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Bodies of functions as terms, by symbolic execution: each way through a function ends in a term, and an IF joins the ways.
 
-Knows control flow. `run` follows statements to where control leaves them (`Ends` says what is made of that); `step` takes a statement
-that surely goes on, and leaves its outcome in the frame. Loops are in loops.py.
+Knows control flow. `run` follows statements to where control leaves them (`Ends` says what is made of that); `step` takes a
+statement that surely goes on, and leaves its outcome in the frame. Loops are in loops.py.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NOWHERE = Atom("nowhere")
 
 @dataclass(frozen=True)
 class Ends:
-    """What is made of the ends of a way: control falls off the last statement, returns, leaves the loop, or goes on with it."""
+    """What is made of the end of a way: control falls off the last statement, returns, leaves the loop, or goes on with it."""
 
     fall: Callable[[Frame], Term]
     back: Callable[[Frame, list[Value]], Term]
@@ -35,7 +35,7 @@ class Ends:
 
 
 def jumps(statements: list[ast.stmt], own_loop: bool = True) -> bool:
-    """Whether control may leave statements otherwise than by their end; `own_loop`: break and continue are of a loop around them."""
+    """Whether control may leave statements otherwise than by their end; `own_loop`: break and continue leave them too."""
     for node in statements:
         if isinstance(node, ast.Return) or (own_loop and isinstance(node, ast.Break | ast.Continue)):
             return True
@@ -65,8 +65,8 @@ class Statements(Calls):
                     return self.closed(frame, ends.again(frame))
                 case ast.If(test=test, body=body, orelse=orelse) if jumps([node]):
                     condition = self.test(frame, test, whole=True)
-                    yes = self.scoped(lambda way: self.run(way, [*body, *rest], ends), frame)
-                    no = self.scoped(lambda way: self.run(way, [*orelse, *rest], ends), frame)
+                    yes = self.scoped(frame, [*body, *rest], ends)
+                    no = self.scoped(frame, [*orelse, *rest], ends)
                     return self.closed(
                         frame, no if yes == NOWHERE else yes if no == NOWHERE else choice(condition, yes, no, ends.truth)
                     )
@@ -147,10 +147,10 @@ class Statements(Calls):
             return
         self.store(frame, self.place(frame, target), value, target)
 
-    def scoped(self, follow: Callable[[Frame], Term], frame: Frame) -> Term:
+    def scoped(self, frame: Frame, statements: list[ast.stmt], ends: Ends) -> Term:
         """Follow a branch, whose names may be used again after it."""
         used = set(self.used)
-        term = follow(frame.fork())
+        term = self.run(frame.fork(), statements, ends)
         self.used = used
         return term
 
@@ -171,7 +171,7 @@ class Statements(Calls):
             parts += [way.roots[root].now() for root in roots]
             ends.append(self.closed(way, parts[0] if len(parts) == 1 else Tuple(tuple(parts))))
         single = len(names) + len(roots) == 1
-        joined = choice(test, *ends, single and sorts == [BOOL])
+        joined = choice(test, ends[0], ends[1], single and sorts == [BOOL])
         after = [joined] if single else self.unpack(frame, "joined", joined, len(names) + len(roots))
         for name, part, sort in zip(names, after, sorts, strict=False):
             frame.locals[name] = self.bound(frame, name, Value(part, sort))

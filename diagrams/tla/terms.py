@@ -1,7 +1,7 @@
 """Expressions of TLA+ as trees, and how they are written: on one line where they fit, else broken as a person breaks them.
 
-Knows the syntax of TLA+, nothing of specs. Operands are in parentheses wherever a reader, or SANY, could take them otherwise. Lists of
-/\\ and \\/ are bulleted where they are long, so what stands in a bullet must stay to the right of it: every layout hangs its lines.
+Knows the syntax of TLA+, nothing of specs. Operands are in parentheses wherever a reader, or SANY, could take them otherwise.
+Long conjunctions and disjunctions are bulleted, so what is in a bullet must stay to the right of it: every layout hangs lines.
 """
 
 from __future__ import annotations
@@ -310,7 +310,7 @@ class Tuple(Term):
 
 @dataclass(frozen=True)
 class Bind(Term):
-    """Something said of a name that runs over a set: \\E, \\A, CHOOSE, LAMBDA, or a set or function between brackets."""
+    """Something said of a name that runs over a set: a quantifier, LAMBDA, or a set or a function between brackets."""
 
     opening: str
     body: Term

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from kafka_spec.diagrams.tla.terms import WIDTH, Atom, Term, hung, number
 
 RESERVED = {
-    "Append", "Assert", "BOOLEAN", "Cardinality", "FALSE", "Fits", "Head", "Init", "Int", "IsFiniteSet", "Len", "Nat", "Next", "Permutations",
-    "Print", "PrintT", "RandomElement", "STRING", "SelectSeq", "Seq", "SortSeq", "Spec", "Step", "SubSeq", "TRUE", "TLCEval", "TLCGet",
-    "TLCSet", "Tail", "ToString", "TypeInvariant", "Any", "JavaTime", "state", "it", "acc",
+    "Any", "Append", "Assert", "BOOLEAN", "Cardinality", "FALSE", "Head", "Init", "Int", "IsFiniteSet", "JavaTime", "Len", "Nat",
+    "Next", "Permutations", "Print", "PrintT", "RandomElement", "STRING", "SelectSeq", "Seq", "SortSeq", "Spec", "Step", "SubSeq",
+    "TLCEval", "TLCGet", "TLCSet", "TRUE", "Tail", "ToString", "TypeInvariant", "it", "state",
 }  # fmt: skip
 
 HELPERS = {

@@ -104,7 +104,7 @@ class Types:
             return Bind(f"[0..{plus_number(limit(domain.length), -1).flat()} ->", self.type(domain_of(domain.item)), "]")
         if isinstance(domain, Bounded):
             items = Apply("Seq", (self.type(domain_of(domain.item)),))
-            claims = []
+            claims: list[Term] = []
             if not is_bound(domain.capacity):
                 claims.append(Infix("<=", Apply("Len", (Atom("it"),)), limit(domain.capacity), COMPARE))
             if domain.distinct:

@@ -45,7 +45,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Value:
-    """A term and its sort; of an integer also its number, if it is known, and the set whose bits it is, if it can be read as one."""
+    """A term and its sort; of an integer also its number, if it is known, and the set whose bits it is, if it is written as one."""
 
     term: Term
     sort: Sort
@@ -56,7 +56,7 @@ class Value:
     """Of a named place: the version of its root for which `term` holds."""
 
 
-class Impossible(Exception):
+class Impossible(Exception):  # noqa: N818 - says what is the matter
     """A value cannot be written as another sort."""
 
 
