@@ -54,12 +54,12 @@ def add_draw(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], mac
     """Add the options of `draw`."""
     models = Models(catalogue)
     parser.add_argument("what", nargs="?", metavar="MACHINE|MODEL", help=f"{', '.join(machines)}, module:MACHINE, or a model")
-    parser.add_argument("--against", metavar="MACHINE", help="draw what is different from this older era")
-    parser.add_argument("--by", action="append", default=[], metavar="FIELD", help="of a model: join states that agree in this")
+    parser.add_argument("--against", metavar="MACHINE", help="draw the differences from this older era")
+    parser.add_argument("--by", action="append", default=[], metavar="FIELD", help="for a model: merge states that agree in it")
     parser.add_argument("--gallery", action="store_true", help="write the gallery: all machines, eras, and counterexamples")
-    parser.add_argument("--check", action="store_true", help="tell which files of the gallery are stale, and fail if any is")
-    parser.add_argument("--folder", type=Path, default=FOLDER, metavar="FOLDER", help=f"where the gallery is (default: {FOLDER})")
-    parser.add_argument("--manifest", type=Path, default=MANIFEST, metavar="FILE", help="whose counterexamples the gallery shows")
+    parser.add_argument("--check", action="store_true", help="list the stale files of the gallery, and fail if there are any")
+    parser.add_argument("--folder", type=Path, default=FOLDER, metavar="FOLDER", help=f"the gallery's folder (default: {FOLDER})")
+    parser.add_argument("--manifest", type=Path, default=MANIFEST, metavar="FILE", help="the manifest of its counterexamples")
     add_bound_options(parser)
     add_output_options(parser, DRAW_FORMATS)
     parser.set_defaults(run=lambda options: run_draw(options, models, machines))
@@ -102,13 +102,13 @@ def run_draw(options: argparse.Namespace, models: Models, machines: Mapping[str,
         return draw_model(options, models.find(options.what))
     if options.what not in machines and ":" not in options.what:
         raise SpecError(
-            f"{options.what!r} is no machine and no model; there is {', '.join(machines)}, "
+            f"{options.what!r} is neither a machine nor a model; there is {', '.join(machines)}, "
             "or a model (`kafka-spec models` lists them), or module:NAME"
         )
     machine = find_machine(options.what, machines)
     older = find_machine(options.against, machines) if options.against else None
     if options.by or options.bound or options.bounds:
-        raise SpecError("--by, --bound and --bounds are of models; a machine has none")
+        raise SpecError("--by, --bound and --bounds apply to models only")
     for form, file in outputs(options):
         write(machine_picture(machine, older, form), file)
     return AS_EXPECTED
@@ -133,7 +133,7 @@ def machine_picture(machine: Machine, older: Machine | None, form: str) -> str |
 def draw_model(options: argparse.Namespace, spec: Spec) -> int:
     """Draw the explored graph of a model."""
     if options.against:
-        raise SpecError("--against compares machines; a model has no older era to be drawn with")
+        raise SpecError("--against compares machines, not models")
     with needing("draw"):
         from kafka_spec.diagrams.explored import explored_dot, explored_graph, explored_mermaid
     graph = explored_graph(spec, asked_bounds(options, spec), options.by)
@@ -160,7 +160,7 @@ def run_gallery(options: argparse.Namespace, models: Models, machines: Mapping[s
         return AS_EXPECTED
     problems = stale(options.folder, files_of)
     for problem in problems:
-        print(f"kafka-spec: {problem}; write it anew: kafka-spec draw --gallery", file=sys.stderr)
+        print(f"kafka-spec: {problem}; write it again: kafka-spec draw --gallery", file=sys.stderr)
     print(f"{options.folder}: {len(files_of)} files, {len(problems)} stale")
     return VIOLATED if problems else AS_EXPECTED
 
@@ -191,7 +191,7 @@ def run_export(options: argparse.Namespace, models: Models, machines: Mapping[st
             write(exported(machine, options.format, stem), options.folder / f"{stem}.{ENDINGS[options.format]}")
         return AS_EXPECTED
     if len(chosen) > 1:
-        raise SpecError(f"{len(chosen)} tables do not fit into one file; name one ({', '.join(machines)}), or give --folder FOLDER")
+        raise SpecError(f"{len(chosen)} tables do not fit in one file; name one ({', '.join(machines)}), or give --folder FOLDER")
     ((name, machine),) = chosen.items()
     for form, file in outputs(options):
         write(exported(machine, form, file.stem if file else file_stem(name)), file)

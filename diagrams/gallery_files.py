@@ -24,7 +24,7 @@ from kafka_spec.spec.table import Machine, SpecError
 from kafka_spec.spec.trace import Trace
 
 FOLDER = Path("diagrams/gallery")
-NOTE = "Written by `kafka-spec draw --gallery`; `kafka-spec draw --check` fails where a file is not what the tables say."
+NOTE = "Written by `kafka-spec draw --gallery`; `kafka-spec draw --check` fails where a file does not match the tables."
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def gallery(machines: Mapping[str, Machine], checks: Sequence[NamedCheck], threa
             files[f"{stem}.svg"] = Drawn(machine_dot(machines[base], compared(machine, machines[base])))
             files[f"{stem}.md"] = changes_markdown(machine, machines[base])
             index += [changes_markdown(machine, machines[base]).replace("## ", "### ", 1), f"![{stem}]({stem}.svg)", ""]
-    index += ["## Counterexamples", "", "What the checks of the manifest reject, each in its shortest way.", ""]
+    index += ["## Counterexamples", "", "What the checks of the manifest reject, each with a shortest counterexample.", ""]
     for named, traces in counterexamples(checks, threads):
         trace, *others = traces
         stem = re.sub(r"[^\w.-]+", "-", named.name)
@@ -122,10 +122,10 @@ def stale(folder: Path, files: Files) -> list[str]:
     """Return what is wrong with a folder that should hold just these files, as sentences."""
     there = {file.name for file in folder.iterdir()} if folder.is_dir() else set()
     problems = [f"{folder / name} is missing" for name in files if name not in there]
-    problems += [f"{folder / name} belongs to nothing any more" for name in sorted(there - set(files))]
+    problems += [f"{folder / name} does not belong to the gallery" for name in sorted(there - set(files))]
     for name, content in files.items():
         if name in there and not _is_current(folder / name, content):
-            problems.append(f"{folder / name} is not what the tables say")
+            problems.append(f"{folder / name} does not match the tables")
     return problems
 
 

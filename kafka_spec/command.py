@@ -83,10 +83,10 @@ def _validate(parser: argparse.ArgumentParser) -> None:
 COMMANDS = {
     "check": Command("check models, or the manifest of the project", _check, "check"),
     "trace": Command("show how a property is violated or a goal is reached, step by step", _trace, "check"),
-    "states": Command("look at the states that a Spark search left behind", _states, "spark"),
-    "models": Command("what there is: models, bounds, rules, properties, abstractions", _models),
-    "draw": Command("draw a machine, what two eras of it differ in, or all that a small model can do", _draw, "draw"),
-    "export": Command("write tables for others: JSON, a configuration of `transitions`, TLA+; a whole model as TLA+", _export),
+    "states": Command("query the states that a Spark search stored", _states, "spark"),
+    "models": Command("list models, bounds, rules, properties, abstractions", _models),
+    "draw": Command("draw a machine, the differences of two eras, or the state graph of a small model", _draw, "draw"),
+    "export": Command("export tables: JSON, a configuration of `transitions`, TLA+; a whole model as TLA+", _export),
     "run": Command(
         "run a cluster: controllers and brokers that execute the tables, in a simulation with faults or on real ZooKeeper",
         _run,
@@ -111,7 +111,7 @@ def parser_of(chosen: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="kafka-spec", description="Kafka's protocol, stated once: check it, trace it, look at it."
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="show the version, and end")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, command in COMMANDS.items():
         options = commands.add_parser(name, help=command.says)

@@ -109,8 +109,8 @@ def check(
         properties: names of the properties to judge; by default all.
         engine: "embedded", "oracle" (plain Python, slow, the judge), "both", which must agree, or "spark".
         threads: threads of the embedded engine; the result is the same for any number.
-        everything: go on to the end after a violation.
-        deadlock: also check that no state is without a step.
+        everything: continue to the end after a violation.
+        deadlock: also check for deadlocks, states without any step.
         verify: search again with another seed of the fingerprints and code that is compiled anew; the counts must be equal.
         budget: time, memory, states to spend.
         progress: called after each level.

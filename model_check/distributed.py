@@ -99,11 +99,11 @@ def explore(
     except Stopped as reason:
         result.stopped = str(reason)
     except JobFailed as error:
-        result.stopped = f"{error}; the {result.depth} finished levels are kept, --resume goes on"
+        result.stopped = f"{error}; the {result.depth} finished levels are kept; --resume continues"
     except Damaged as error:
-        raise SpecError(f"{error}; remove the folder and begin anew, or mend it from a copy") from None
+        raise SpecError(f"{error}; remove the folder and start again, or restore it from a copy") from None
     except OSError as error:
-        result.stopped = f"{distribution.state_dir}: {error.strerror or error}; make room or name another folder, --resume goes on"
+        result.stopped = f"{distribution.state_dir}: {error.strerror or error}; free space or name another; --resume continues"
     finally:
         run.close()
     result.search_seconds = time.perf_counter() - began
@@ -181,17 +181,17 @@ class Run:
         names = self.storage.names()  # first: a run that begins meanwhile is met by what follows
         told = store.unsealed(self.storage, "run.json")
         if told is None and (there := store.foreign(names)):
-            raise SpecError(f"--state-dir {place}: the folder holds {there[0]} and no run; name an empty one")
+            raise SpecError(f"--state-dir {place}: the folder contains {there[0]} and no run; name an empty one")
         if told is not None and not self.distribution.resume:
-            raise SpecError(f"--state-dir {place} holds a run already; --resume goes on with it, or name another folder")
+            raise SpecError(f"--state-dir {place} already contains a run; continue it with --resume, or name another folder")
         if told is None and self.distribution.resume:
-            raise SpecError(f"--resume: --state-dir {place} holds no run to go on with")
+            raise SpecError(f"--resume: --state-dir {place} contains no run to continue")
         try:
             self.lock = Lock(self.storage)
         except BlockingIOError:
-            raise SpecError(f"--state-dir {place}: another run is at work there; wait for it, or name another folder") from None
+            raise SpecError(f"--state-dir {place}: another run is using it; wait for it, or name another folder") from None
         if store.unsealed(self.storage, "run.json") != told:
-            raise SpecError(f"--state-dir {place}: another run has just begun there; name another folder")
+            raise SpecError(f"--state-dir {place}: another run has just started there; name another folder")
         if (left := self.storage.read("scratch")) is not None and self.storage.local is not None:
             # a driver that was killed could not remove its tables
             folder = Path(left.decode())
@@ -207,7 +207,7 @@ class Run:
             shown = (
                 f": {told.get(other[0])!r}, now {about[other[0]]!r}" if other[0] not in ("code", "columns", "first_actions") else ""
             )
-            raise SpecError(f"--state-dir {place} is of another run: its {other[0]} differs{shown}; name another folder")
+            raise SpecError(f"--state-dir {place} belongs to another run: its {other[0]} differs{shown}; name another folder")
         self.last = told
         return self.verified(store.finished_levels(self.storage))
 
@@ -482,7 +482,7 @@ def states_of(spark: SparkSession, place: str) -> DataFrame:
     base = str(storage.local) if storage.local is not None else place
     files = [f"{base}/{told['name']}" for content in store.finished_levels(storage) for told in content["files"]]
     if not files:
-        raise SpecError(f"{place} holds no finished level yet")
+        raise SpecError(f"{place} contains no finished level yet")
     frame = spark.read.option("basePath", f"{base}/levels").parquet(*files)
     plan = {"columns": about["columns"], "rules": about["rules"], "first": about["first_actions"]}
     named = ", ".join(f"`{c['name']}` {'string' if c['texts'] else 'bigint'}" for c in about["columns"])

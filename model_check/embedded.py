@@ -407,7 +407,7 @@ def explore(
         properties: the claims to judge; by default all of the spec's.
         threads: how many threads; any number gives the same result.
         everything: go on to the end; by default the search stops at the end of the level with the first violation.
-        deadlock: also check that no state is without a step.
+        deadlock: also check for deadlocks, states without any step.
         budget: time, memory or states to spend; on reaching one the verdict is inconclusive.
         progress: called after each level.
         seed: the seed of the fingerprints, to repeat a search with another.

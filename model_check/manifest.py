@@ -104,23 +104,23 @@ def read_manifest(path: Path, model: Callable[[str], Spec]) -> list[NamedCheck]:
 
 def _check(table: Any, where: str, model: Callable[[str], Spec]) -> NamedCheck:
     if not isinstance(table, dict):
-        raise SpecError(f"{where} is no table; write [[tool.kafka-spec.checks]]")
+        raise SpecError(f"{where} is not a table; write [[tool.kafka-spec.checks]]")
     where = f"{where} ({table.get('name', 'without a name')})"
     for key, value in table.items():
         if key not in KEYS:
             raise SpecError(f"{where}: {key!r} is unknown; there is {', '.join(KEYS)}")
         wrong_bool = isinstance(value, bool) and KEYS[key] is not bool
         if not isinstance(value, KEYS[key]) or wrong_bool:  # type: ignore[arg-type]
-            raise SpecError(f"{where}: {key} = {value!r} is of the wrong kind")
+            raise SpecError(f"{where}: {key} = {value!r} has the wrong type")
     for key in ("seconds", "memory_mib", "distinct", "depth"):
         if table.get(key, 0) < 0:
             raise SpecError(f"{where}: {key} = {table[key]} is less than 0")
     if wrong := [value for value in table.get("properties", []) if not isinstance(value, str)]:
         raise SpecError(f"{where}: property {wrong[0]!r} is no name")
     if "properties" in table and not table["properties"]:
-        raise SpecError(f"{where}: properties is empty; leave it out to judge all")
+        raise SpecError(f"{where}: properties is empty; omit it to judge all")
     if wrong := [name for name, states in table.get("traces", {}).items() if not isinstance(states, int)]:
-        raise SpecError(f"{where}: traces.{wrong[0]} is no number of states")
+        raise SpecError(f"{where}: traces.{wrong[0]} is not a number of states")
     for key in ("name", "model", "verdict"):
         if key not in table:
             raise SpecError(f"{where}: {key} is missing")
@@ -166,7 +166,7 @@ def named_bounds(spec: Spec, bounds: str | Mapping[str, Any]) -> Mapping[str, in
     """Return the values of a bound set by its name, or the values themselves."""
     if not isinstance(bounds, str):
         if wrong := [name for name, value in bounds.items() if not isinstance(value, int) or isinstance(value, bool)]:
-            raise SpecError(f"bound {wrong[0]} is no whole number")
+            raise SpecError(f"bound {wrong[0]} is not an integer")
         return bounds
     sets = {bound_set.name: bound_set.values for bound_set in spec.bound_sets}
     if bounds not in sets:

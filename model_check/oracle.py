@@ -117,12 +117,12 @@ class ExecutableSpec:
                 try:
                     state = self.apply(start, fresh, binding)
                 except (OutOfBound, OutOfDomain) as error:
-                    raise SpecError(f"{self.spec.name}: {start.name}{binding} is no initial state: {error}") from None
+                    raise SpecError(f"{self.spec.name}: {start.name}{binding} is not an initial state: {error}") from None
                 found.setdefault(self.key(state), state)
         if not found:
             needs = "; ".join(first_line(guard) for guard in start.guards)
             raise SpecError(
-                f"{self.spec.name}: there is no initial state: {start.name} needs that {needs}; mend the bounds, or the spec"
+                f"{self.spec.name}: there is no initial state: {start.name} needs that {needs}; correct the bounds, or the spec"
             )
         return list(found.values())
 

@@ -363,7 +363,7 @@ def run_of(storage: Storage) -> dict[str, Any]:
     """
     about = unsealed(storage, "run.json")
     if about is None:
-        raise SpecError(f"{storage.place} holds no run; name the --state-dir of one")
+        raise SpecError(f"{storage.place} contains no run; name the --state-dir of one")
     return about
 
 

@@ -145,38 +145,38 @@ def load_table(text: str, bind: Mapping[Name, Function] | None = None) -> Machin
 
 def _parsed(text: str) -> Any:
     if not isinstance(text, str):
-        raise SpecError(f"a table is a text, and this is {type(text).__name__}; read the file first")
+        raise SpecError(f"a table is a string, and this is {type(text).__name__}; read the file first")
     if len(text) > LONGEST:
-        raise SpecError(f"the text has {len(text):,} letters, and {LONGEST:,} is the most; this is no table")
+        raise SpecError(f"the text has {len(text):,} letters, and {LONGEST:,} is the most; this is not a table")
     try:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
     except RecursionError:
         raise SpecError("the text is nested too deeply; a table has five levels") from None
     except json.JSONDecodeError as error:
-        raise SpecError(f"line {error.lineno}, column {error.colno}: {error.msg}; give what `kafka-spec export` wrote") from None
+        raise SpecError(f"line {error.lineno}, column {error.colno}: {error.msg}; use what `kafka-spec export` wrote") from None
     except ValueError as error:
-        raise SpecError(f"the text has a number that cannot be read ({error}); give what `kafka-spec export` wrote") from None
+        raise SpecError(f"the text has a number that cannot be read ({error}); use what `kafka-spec export` wrote") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise SpecError(f"{_shown(name)} stands twice in one object; keep one")
+            raise SpecError(f"{_shown(name)} appears twice in one object; keep one")
         found[name] = value
     return found
 
 
 def _no_number(text: str) -> Any:
-    raise SpecError(f"{text} is no number of JSON; write a whole number")
+    raise SpecError(f"{text} is not a JSON number; write an integer")
 
 
 def _table(plain: Any) -> Machine:
     if not isinstance(plain, dict) or plain.get("format") != FORMAT:
-        raise SpecError(f'this is no table: "format" is not "{FORMAT}"; give what `kafka-spec export` wrote')
+        raise SpecError(f'this is not a table: "format" is not "{FORMAT}"; use what `kafka-spec export` wrote')
     version = plain.get("version")
     if version != VERSION or not isinstance(version, int) or isinstance(version, bool):
-        raise SpecError(f"version: {_shown(version)} is not {VERSION}, which is what can be read; export the table again")
+        raise SpecError(f"version: {_shown(version)} is not {VERSION}, the only version that can be read; export the table again")
     _keys(plain, TABLE, "the table")
     states = _states(plain["states"])
     says = {kind: _docs(plain[kind], kind) for kind in ("guards", "effects")}
@@ -193,7 +193,7 @@ def _table(plain: Any) -> Machine:
     used = {"guards": {g for row in machine.rows for g in row.looks}, "effects": {e for row in machine.rows for e in row.effects}}
     for kind, names in used.items():
         if idle := [name for name in says[kind] if name not in names]:
-            raise SpecError(f"{kind}: {idle[0]!r} stands in no row; take it out, or name it in a row")
+            raise SpecError(f"{kind}: {idle[0]!r} is in no row; remove it, or name it in a row")
     stated = [[source.name, target.name] for source, target in machine.legal_pairs]
     if plain["legal_pairs"] != stated:
         raise SpecError(
@@ -213,9 +213,9 @@ def _states(plain: Any) -> type[enum.IntEnum]:
         state = _matched(member["name"], STATE, f"{where}.name")
         value = member["value"]
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 255:
-            raise SpecError(f"{where}.value: {_shown(value)} is no whole number in 0..255")
+            raise SpecError(f"{where}.value: {_shown(value)} is not an integer in 0..255")
         if state in values or value in values.values():
-            raise SpecError(f"{where}: state {state}, or its value {value}, stands there twice; give each its own")
+            raise SpecError(f"{where}: state {state}, or its value {value}, appears twice; give each its own")
         values[state], says[state] = value, _text(member["says"], f"{where}.says")
     if not values:
         raise SpecError("states.members: it is empty; a machine has at least one state")
@@ -232,7 +232,7 @@ def _docs(plain: Any, where: str) -> dict[str, str]:
         _keys(named, NAMED, f"{where}[{number}]")
         name = _matched(named["name"], IDENTIFIER, f"{where}[{number}].name")
         if name in docs:
-            raise SpecError(f"{where}[{number}].name: {name!r} stands there twice; keep one")
+            raise SpecError(f"{where}[{number}].name: {name!r} appears twice; keep one")
         docs[name] = _text(named["says"], f"{where}[{number}].says")
     return docs
 
@@ -254,7 +254,7 @@ def _row(plain: Any, states: type[enum.IntEnum], says: Mapping[str, Mapping[str,
         raise SpecError(f"{where}.kind: {_shown(plain['kind'])} is unknown; write {' or '.join(KINDS)}")
     sources = [_state(name, states, f"{where}.sources") for name in _list(plain["sources"], f"{where}.sources", MOST_STATES)]
     if len(set(sources)) < len(sources):
-        raise SpecError(f"{where}.sources: a state stands there twice; keep one")
+        raise SpecError(f"{where}.sources: a state appears twice; keep one")
     return Row(
         trigger=_matched(plain["trigger"], IDENTIFIER, f"{where}.trigger"),
         sources=tuple(sources),
@@ -273,7 +273,7 @@ def _row(plain: Any, states: type[enum.IntEnum], says: Mapping[str, Mapping[str,
 
 def _keys(plain: Any, keys: tuple[str, ...], where: str) -> None:
     if not isinstance(plain, dict):
-        raise SpecError(f"{where}: {_shown(plain)} is no object; write {{{', '.join(keys)}}}")
+        raise SpecError(f"{where}: {_shown(plain)} is not an object; write {{{', '.join(keys)}}}")
     if missing := [key for key in keys if key not in plain]:
         raise SpecError(f"{where}: {missing[0]} is missing; add it")
     if unknown := [key for key in plain if key not in keys]:
@@ -282,7 +282,7 @@ def _keys(plain: Any, keys: tuple[str, ...], where: str) -> None:
 
 def _list(plain: Any, where: str, most: int) -> list[Any]:
     if not isinstance(plain, list):
-        raise SpecError(f"{where}: {_shown(plain)} is no list; write [...]")
+        raise SpecError(f"{where}: {_shown(plain)} is not a list; write [...]")
     if len(plain) > most:
         raise SpecError(f"{where}: it has {len(plain):,} entries, and {most:,} is the most")
     return plain
@@ -290,9 +290,9 @@ def _list(plain: Any, where: str, most: int) -> list[Any]:
 
 def _text(plain: Any, where: str) -> str:
     if not isinstance(plain, str):
-        raise SpecError(f"{where}: {_shown(plain)} is no text; write it in quotes")
+        raise SpecError(f"{where}: {_shown(plain)} is not a string; write it in quotes")
     if any("\ud800" <= letter <= "\udfff" for letter in plain):
-        raise SpecError(f"{where}: {_shown(plain)} holds half a letter; write it in UTF-8")
+        raise SpecError(f"{where}: {_shown(plain)} contains an unpaired surrogate; write it in UTF-8")
     return plain
 
 
@@ -301,7 +301,7 @@ def _matched(plain: Any, pattern: re.Pattern[str], where: str) -> str:
     if not pattern.fullmatch(text):
         capital = "capital letters" if pattern is STATE else "letters"
         raise SpecError(
-            f"{where}: {_shown(text)} is no name; a name has up to 100 {capital}, digits and _, and begins with a letter"
+            f"{where}: {_shown(text)} is not a valid name; a name has up to 100 {capital}, digits and _, and begins with a letter"
         )
     return text
 
@@ -309,7 +309,7 @@ def _matched(plain: Any, pattern: re.Pattern[str], where: str) -> str:
 def _names(plain: Any, where: str) -> list[str]:
     names = [_matched(name, IDENTIFIER, f"{where}[{number}]") for number, name in enumerate(_list(plain, where, MOST_STATES))]
     if len(set(names)) < len(names):
-        raise SpecError(f"{where}: a name stands there twice; keep one")
+        raise SpecError(f"{where}: a name appears twice; keep one")
     return names
 
 
@@ -317,7 +317,7 @@ def _state(plain: Any, states: type[enum.IntEnum], where: str) -> enum.IntEnum:
     known: Callable[[str], enum.IntEnum | None] = states.__members__.get
     state = known(plain) if isinstance(plain, str) else None
     if state is None:
-        raise SpecError(f"{where}: {_shown(plain)} is no state; there is {', '.join(states.__members__)}")
+        raise SpecError(f"{where}: {_shown(plain)} is not a state; there is {', '.join(states.__members__)}")
     return state
 
 

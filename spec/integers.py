@@ -42,7 +42,7 @@ _own: dict[type[int], str] = {}
 def unusable(value: object) -> str:
     """Return why a value cannot stand in a specification as an integer, or "" if it can."""
     if not isinstance(value, int):
-        return f"is {type(value).__name__}, no integer"
+        return f"is {type(value).__name__}, not an integer"
     if own := own_operator(type(value)):
         return f"is a {type(value).__name__}, an integer with its own {own}; use a plain int or IntEnum"
     if not -LARGEST <= value <= LARGEST:

@@ -120,7 +120,7 @@ def source_of(function: Function) -> Source:
     reader = _Reader(function)
     if function in _reading:
         through = ", ".join(dict.fromkeys(other.__name__ for other in _reading[_reading.index(function) + 1 :]))
-        reader.refuse(None, f"a function cannot call itself, through {through} neither")
+        reader.refuse(None, f"a function cannot call itself, not even through {through}")
     _reading.append(function)
     try:
         source = _sources[function] = reader.read()
@@ -162,7 +162,7 @@ class _Reader:
 
     def __init__(self, function: Function) -> None:
         if not is_function(function):
-            raise SpecError(f"{function!r} is no plain function; guards and effects are named functions")
+            raise SpecError(f"{function!r} is not a plain function; guards and effects are named functions")
         code = function.__code__
         self.function = function
         self.file = code.co_filename
@@ -316,7 +316,7 @@ class _Reader:
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if name not in self.locals:
                 members = self.constant(node, name)
                 if not (isinstance(members, type) and issubclass(members, enum.IntEnum) and attr in members.__members__):
-                    self.refuse(node, f"{name}.{attr} is no member of an IntEnum; read the state, k, or a constant")
+                    self.refuse(node, f"{name}.{attr} is not a member of an IntEnum; read the state, k, or a constant")
                 if reason := unusable(members[attr]):
                     self.refuse(node, f"{name}.{attr} {reason}")
             case ast.Attribute(value=value):
@@ -354,7 +354,7 @@ class _Reader:
     def name(self, node: ast.AST, name: str, known: set[str]) -> None:
         if name in self.locals:
             if name not in known:
-                self.refuse(node, f"{name} may have no value here; assign it on every way that leads here")
+                self.refuse(node, f"{name} may be unassigned here; assign it on every path that leads here")
             return
         if not isinstance(value := self.constant(node, name), int):
             self.refuse(node, f"{name} is {type(value).__name__}; outside the state only integers and IntEnums can be read")
@@ -388,7 +388,7 @@ class _Reader:
             self.refuse(node, f"{node.func.id}() takes {low if low == high or len(node.args) < low else high} arguments here")
         if callee in WRITERS:
             if not statement:
-                self.refuse(node, f"{node.func.id}() gives no value; write it on a line of its own")
+                self.refuse(node, f"{node.func.id}() returns no value; write it on a line of its own")
             self.writes = True
             self.moves = self.moves or callee in MOVERS
         elif callee in BUILTINS:
@@ -411,7 +411,7 @@ class _Reader:
                     self.value(part, known, record=True)
                 table = self.constant(node, machine)
                 if not hasattr(table, "triggers"):
-                    self.refuse(node, f"{machine} is no Machine; fire one")
+                    self.refuse(node, f"{machine} is not a Machine; fire one")
                 if trigger not in table.triggers:
                     self.refuse(node, f"{table.name} has no trigger {trigger!r}; it has {', '.join(table.triggers)}")
                 if len(entity) != len(table.entity):

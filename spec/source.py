@@ -42,7 +42,7 @@ def definition_of(function: Callable[..., Any]) -> Definition:
         Unreadable: there is none, or the function runs something else.
     """
     if hasattr(function, "__wrapped__"):
-        raise Unreadable(f"it passes for {_name_of(function.__wrapped__)} (__wrapped__); name the function itself")
+        raise Unreadable(f"it wraps {_name_of(function.__wrapped__)} (__wrapped__); name the function itself")
     code: CodeType = function.__code__
     known = _definitions.get(id(code))
     if known is None or known[0] is not code:
@@ -66,7 +66,7 @@ def _read(function: Callable[..., Any], code: CodeType) -> Definition:
     file = _file(code.co_filename, tuple(lines), code.co_flags & _FUTURES)
     found = file.statements.get(code.co_firstlineno)
     if found is None or not any(_same(code, other) for other in file.codes.get(code.co_firstlineno, ())):
-        raise Unreadable("its code is not what stands in its file; import the file as it is now, and set no code by hand")
+        raise Unreadable("its code differs from its file; import the current file, and do not replace code by hand")
     return Definition(found, textwrap.dedent("".join(lines[code.co_firstlineno - 1 : found.end_lineno])))
 
 

@@ -139,16 +139,16 @@ def from_json(text: str) -> Trace:
     try:
         plain = json.loads(text)
     except json.JSONDecodeError as error:
-        raise SpecError(f"this is no JSON: {error}; give the file that `--format json` or Trace.to_json wrote") from None
+        raise SpecError(f"this is not JSON: {error}; give the file that `--format json` or Trace.to_json wrote") from None
     return from_plain(plain)
 
 
 def from_plain(plain: Any) -> Trace:
     """Read a trace back from plain objects and lists; see `from_json`."""
     if not isinstance(plain, dict) or plain.get("format") != FORMAT:
-        raise SpecError(f"this is no trace: its format is not {FORMAT!r}")
+        raise SpecError(f"this is not a trace: its format is not {FORMAT!r}")
     if plain.get("version") != VERSION:
-        raise SpecError(f"this trace has version {plain.get('version')}, and version {VERSION} is what can be read")
+        raise SpecError(f"this trace has version {plain.get('version')}, and only version {VERSION} can be read")
     try:
         return Trace(
             spec=plain["spec"],

@@ -36,7 +36,12 @@ BEYOND = 10
 NEVER = 1 << 40
 """A hand-over that never comes: Spark is not started."""
 LOOK = 0.005
-REFUSALS = ("another run is at work there", "another run has just begun there", "holds a run already", "holds no run to go on with")
+REFUSALS = (
+    "another run is using it",
+    "another run has just started there",
+    "already contains a run",
+    "contains no run to continue",
+)
 
 
 @dataclasses.dataclass

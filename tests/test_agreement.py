@@ -352,7 +352,7 @@ def test_no_initial_state_is_refused(explore: Explore) -> None:
     """A start that never holds is a mistake, not a proof."""
     start = Rule("Start", "world", "", "", (fill,), guards=(never,))
 
-    with pytest.raises(SpecError, match="there is no initial state: Start needs that never hold; mend the bounds"):
+    with pytest.raises(SpecError, match="there is no initial state: Start needs that never hold; correct the bounds"):
         explore(Spec("empty", "", Line, HOUSE_LINE, start=start), {})
 
 
@@ -383,7 +383,7 @@ def test_sentences_and_names_of_rules_are_checked(change: dict[str, object], mes
 
 def test_built_in_properties_keep_their_names() -> None:
     """A property of one's own cannot take the name of a built-in one."""
-    with pytest.raises(SpecError, match="TypeInvariant is judged without being stated"):
+    with pytest.raises(SpecError, match="TypeInvariant is a built-in property"):
         Spec("clash", "", Line, HOUSE_LINE, (invariant("TypeInvariant", never, "", ""),))
 
 

@@ -213,10 +213,10 @@ def test_a_stale_gallery_is_noticed(tmp_path: Path) -> None:
     older = {**files, "partition.svg": Drawn("digraph { a }")}
     assert stale(tmp_path, older) == [
         f"{tmp_path}/partition.md is missing",
-        f"{tmp_path}/extra.svg belongs to nothing any more",
-        f"{tmp_path}/partition.svg is not what the tables say",
-        f"{tmp_path}/replica.svg is not what the tables say",
-        f"{tmp_path}/replica.md is not what the tables say",
+        f"{tmp_path}/extra.svg does not belong to the gallery",
+        f"{tmp_path}/partition.svg does not match the tables",
+        f"{tmp_path}/replica.svg does not match the tables",
+        f"{tmp_path}/replica.md does not match the tables",
     ]
     assert set(write_gallery(tmp_path, files)) == {"replica.md", "replica.svg", "partition.md", "extra.svg"}
     assert stale(tmp_path, files) == []
@@ -236,7 +236,7 @@ def test_the_gallery_shows_what_the_manifest_rejects(kafka_spec: Command, tmp_pa
     current = kafka_spec("draw", "--check", *where)
 
     assert missing.returncode == 1
-    assert "README.md is missing; write it anew: kafka-spec draw --gallery" in missing.stderr
+    assert "README.md is missing; write it again: kafka-spec draw --gallery" in missing.stderr
     assert (written.returncode, current.returncode) == (0, 0), current.stderr
     names = {file.name for file in (tmp_path / "pictures").iterdir()}
     assert "bad-one.svg" in names

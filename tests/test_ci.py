@@ -183,7 +183,7 @@ def test_wrong_outputs(kafka_spec: Command, tmp_path: Path) -> None:
 
     assert (nothing.returncode, nowhere.returncode) == (2, 2)
     assert "--output junit:: it names no file; write junit:FILE" in nothing.stderr
-    assert "--output bogus:x: bogus is no format of this command (text, json," in unknown.stderr
+    assert "--output bogus:x: bogus is not a format of this command (text, json," in unknown.stderr
     assert "write ./bogus:x for a file of that name" in unknown.stderr
     assert "name a file that can be written" in nowhere.stderr
 
@@ -201,7 +201,7 @@ def test_checks_are_items(pytester: pytest.Pytester) -> None:
     shown = result.stdout.str()
     assert "pyproject.toml::as-expected PASSED" in shown
     assert "a surprise: the verdict is violated (StrongIsr), expected holds" in shown
-    assert "StrongIsr is violated: a shortest way has 12 states" in shown
+    assert "StrongIsr is violated: a shortest trace has 12 states" in shown
     assert "holds_same_prefix is false with end = 1: end > len(other)" in shown
     assert "pytest_items.py" not in shown
 

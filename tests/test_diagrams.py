@@ -187,8 +187,8 @@ def test_wrong_requests(inside: Command) -> None:
     """What cannot be drawn is told with what can."""
     cases = {
         (): "name what to draw: partition, replica",
-        ("nobody",): "'nobody' is no machine and no model; there is partition",
-        ("replica", "--by", "x"): "--by, --bound and --bounds are of models",
+        ("nobody",): "'nobody' is neither a machine nor a model; there is partition",
+        ("replica", "--by", "x"): "--by, --bound and --bounds apply to models",
         ("replica", "--check"): "leave out the name",
         ("toys:DOORS", "--format", "markdown"): "a model is not drawn as markdown; take mermaid",
         ("toys:DOORS", "--against", "replica"): "--against compares machines",

@@ -131,47 +131,47 @@ def without(key: str) -> str:
 BAD = {
     "no JSON": ("{", "line 1, column 2: Expecting property name"),
     "nothing": ("", "line 1, column 1: Expecting value"),
-    "not a table": ("[]", 'this is no table: "format" is not "kafka-spec-table"'),
+    "not a table": ("[]", 'this is not a table: "format" is not "kafka-spec-table"'),
     "another version": (changed("version", to=2), "version: 2 is not 1"),
     "true as version": (changed("version", to=True), "version: True is not 1"),
     "a missing key": (without("rows"), "the table: rows is missing"),
     "an unknown key": (changed("color", to=1), "the table: 'color' is unknown; there is format"),
-    "twice the same key": ('{"format": 1, "format": 2}', "'format' stands twice in one object"),
-    "no number": ('{"format": NaN}', "NaN is no number of JSON"),
+    "twice the same key": ('{"format": 1, "format": 2}', "'format' appears twice in one object"),
+    "no number": ('{"format": NaN}', "NaN is not a JSON number"),
     "a huge number": ('{"version": ' + "9" * 5000 + "}", "the text has a number that cannot be read"),
     "a deep text": ("[" * 200_000, "nested too deeply"),
-    "a deep value": (changed("cites", to=json.loads("[" * 300 + "]" * 300)), "cites: .* is no text"),
+    "a deep value": (changed("cites", to=json.loads("[" * 300 + "]" * 300)), "cites: .* is not a string"),
     "deep objects": ('{"a":' * 100_000, "nested too deeply"),
     "a long text": (" " * 1_000_001, "1,000,001 letters, and 1,000,000 is the most"),
     "many states": (changed("states", "members", to=PLAIN["states"]["members"] * 11), "members: it has 44 entries, and 40 is"),
     "many rows": (changed("rows", to=PLAIN["rows"] * MOST_ROWS), "rows: it has .* entries, and 200 is the most"),
     "no states": (changed("states", "members", to=[]), "states.members: it is empty"),
-    "a state of small letters": (changed("states", "members", 0, "name", to="mro"), r"states.members\[0\].name: 'mro' is no name"),
-    "a state that is code": (changed("states", "members", 0, "name", to="__class__"), "'__class__' is no name"),
-    "a name that is code": (changed("rows", 1, "guards", to=["__import__('os')"]), r"rows\[1\].guards\[0\]: .* is no name"),
-    "a name with a line break": (changed("rows", 0, "trigger", to="a\n"), r"rows\[0\].trigger: 'a\\n' is no name"),
-    "an enum's own word": (changed("states", "name", to="__init__"), "states.name: '__init__' is no name"),
-    "twice a value": (changed("states", "members", 1, "value", to=0), "state NEW, or its value 0, stands there twice"),
-    "a value that is no number": (changed("states", "members", 1, "value", to="1"), "'1' is no whole number in 0..255"),
-    "a value that is true": (changed("states", "members", 1, "value", to=True), "True is no whole number"),
-    "half a letter": (json.dumps({**PLAIN, "cites": "\ud800"}), "cites: .* holds half a letter"),
-    "an unknown source": (changed("rows", 0, "sources", to=["ONLIN"]), r"rows\[0\].sources: 'ONLIN' is no state; there is NON"),
-    "a list as source": (changed("rows", 0, "sources", to=[["NEW"]]), r"rows\[0\].sources: \['NEW'\] is no state"),
-    "twice a source": (changed("rows", 0, "sources", to=["NEW", "NEW"]), "a state stands there twice"),
+    "a state of small letters": (changed("states", "members", 0, "name", to="mro"), r"states.members\[0\].name: 'mro' is not a"),
+    "a state that is code": (changed("states", "members", 0, "name", to="__class__"), "'__class__' is not a valid name"),
+    "a name that is code": (changed("rows", 1, "guards", to=["__import__('os')"]), r"rows\[1\].guards\[0\]: .* is not a"),
+    "a name with a line break": (changed("rows", 0, "trigger", to="a\n"), r"rows\[0\].trigger: 'a\\n' is not a valid name"),
+    "an enum's own word": (changed("states", "name", to="__init__"), "states.name: '__init__' is not a valid name"),
+    "twice a value": (changed("states", "members", 1, "value", to=0), "state NEW, or its value 0, appears twice"),
+    "a value that is no number": (changed("states", "members", 1, "value", to="1"), "'1' is not an integer in 0..255"),
+    "a value that is true": (changed("states", "members", 1, "value", to=True), "True is not an integer"),
+    "half a letter": (json.dumps({**PLAIN, "cites": "\ud800"}), "cites: .* contains an unpaired surrogate"),
+    "an unknown source": (changed("rows", 0, "sources", to=["ONLIN"]), r"rows\[0\].sources: 'ONLIN' is not a state; there is NON"),
+    "a list as source": (changed("rows", 0, "sources", to=[["NEW"]]), r"rows\[0\].sources: \['NEW'\] is not a state"),
+    "twice a source": (changed("rows", 0, "sources", to=["NEW", "NEW"]), "a state appears twice"),
     "no source": (changed("rows", 0, "sources", to=[]), "has no source"),
-    "an unknown target": (changed("rows", 0, "target", to=None), r"rows\[0\].target: None is no state"),
+    "an unknown target": (changed("rows", 0, "target", to=None), r"rows\[0\].target: None is not a state"),
     "an unknown kind": (changed("rows", 0, "kind", to="magic"), r"rows\[0\].kind: 'magic' is unknown; write transition or"),
     "a kind that is a list": (changed("rows", 0, "kind", to=[]), r"rows\[0\].kind: \[\] is unknown"),
     "a guard that is not listed": (changed("rows", 1, "guards", to=["anything"]), r"rows\[1\].guards: 'anything' is not listed"),
     "a negated guard that is not listed": (changed("rows", 1, "unless", to=["some"]), r"rows\[1\].unless: 'some' is not listed"),
-    "a guard and its negation": (changed("rows", 1, "unless", to=["state_znode_is_absent"]), "asks for state_znode_is_absent and"),
-    "an idle guard": (changed("guards", to=[*PLAIN["guards"], {"name": "idle", "says": ""}]), "'idle' stands in no row"),
-    "a row that is a text": (changed("rows", 0, to="new_partition"), r"rows\[0\]: 'new_partition' is no object"),
-    "rows that are an object": (changed("rows", to={}), "rows: {} is no list"),
+    "a guard and its negation": (changed("rows", 1, "unless", to=["state_znode_is_absent"]), "requires state_znode_is_absent and"),
+    "an idle guard": (changed("guards", to=[*PLAIN["guards"], {"name": "idle", "says": ""}]), "'idle' is in no row"),
+    "a row that is a text": (changed("rows", 0, to="new_partition"), r"rows\[0\]: 'new_partition' is not an object"),
+    "rows that are an object": (changed("rows", to={}), "rows: {} is not a list"),
     "wrong pairs": (changed("legal_pairs", to=[]), "legal_pairs: they are not the pairs of the rows"),
     "rows that overlap": (changed("rows", to=[PLAIN["rows"][0], *PLAIN["rows"]]), "both leave NON_EXISTENT on new_partition"),
     "a state nobody reaches": (changed("rows", to=PLAIN["rows"][:1]), "no rows lead from NON_EXISTENT to ONLINE, OFFLINE"),
-    "an entity that is a text": (changed("entity", to="controller"), "entity: 'controller' is no list"),
+    "an entity that is a text": (changed("entity", to="controller"), "entity: 'controller' is not a list"),
 }  # fmt: skip
 
 
@@ -189,7 +189,7 @@ def test_bad_texts_are_refused(case: str) -> None:
 def test_what_is_no_text_is_refused() -> None:
     """load_table takes the text, and no path, bytes or objects."""
     for wrong in (b"{}", {}, Path("x"), None):
-        with pytest.raises(SpecError, match="a table is a text"):
+        with pytest.raises(SpecError, match="a table is a string"):
             load_table(wrong)  # type: ignore[arg-type]
 
 
@@ -396,7 +396,7 @@ def test_export_of_several_needs_a_folder(inside: Command) -> None:
     unknown = inside("export", "nobody")
 
     assert (several.returncode, unknown.returncode) == (2, 2)
-    assert f"{len(MACHINES)} tables do not fit into one file" in several.stderr
+    assert f"{len(MACHINES)} tables do not fit in one file" in several.stderr
     assert "machine 'nobody' is unknown; there is partition, replica" in unknown.stderr
 
 

@@ -97,10 +97,10 @@ REFUSED: dict[str, tuple[str, str]] = {
     "raise": (body("raise ValueError"), "a step cannot raise; state what must hold as a guard"),
     "assert": (body("assert a > 1"), "state what must hold as a property"),
     "slice": (body("return len(s.log[1:])"), "slices do not compile; use truncate()"),
-    "attribute of a class": (body("return Holder.LIMIT"), "Holder.LIMIT is no member of an IntEnum; read the state"),
-    "member of a plain enum": (body("return Plain.RED"), "Plain.RED is no member of an IntEnum"),
-    "unknown member": (body("return Colour.BLUE"), "Colour.BLUE is no member of an IntEnum"),
-    "attribute of a module": (body("return enum.auto"), "enum.auto is no member of an IntEnum"),
+    "attribute of a class": (body("return Holder.LIMIT"), "Holder.LIMIT is not a member of an IntEnum; read the state"),
+    "member of a plain enum": (body("return Plain.RED"), "Plain.RED is not a member of an IntEnum"),
+    "unknown member": (body("return Colour.BLUE"), "Colour.BLUE is not a member of an IntEnum"),
+    "attribute of a module": (body("return enum.auto"), "enum.auto is not a member of an IntEnum"),
     "global text": (body("return NAME"), "NAME is str; outside the state only integers and IntEnums can be read"),
     "item of a global": (body("return TABLE[0]"), "TABLE is list; outside the state only integers"),
     "large global": (body("return LARGE"), "LARGE is too large; numbers have 64 bits"),
@@ -126,9 +126,9 @@ REFUSED: dict[str, tuple[str, str]] = {
     "recursion": (body("return f(s, k, a - 1)"), "a function cannot call itself"),
     "recursion of two": (
         '\n\ndef g(s):\n    """Call."""\n    return f(s, 1)\n\n\ndef f(s, a):\n    """Call."""\n    return g(s)\n',
-        "a function cannot call itself, through g neither",
+        "a function cannot call itself, not even through g",
     ),
-    "value of a writer": (body("x = append(s.log, 1)", "return x"), "append() gives no value; write it on a line of its own"),
+    "value of a writer": (body("x = append(s.log, 1)", "return x"), "append() returns no value; write it on a line of its own"),
     "no docstring": ("\n\ndef f(s):\n    return s.x\n", "it has no docstring; its name and first line"),
     "default": ('\n\ndef f(s, a=1):\n    """Do."""\n    return a\n', "parameters are plain names, without defaults or stars"),
     "stars": ('\n\ndef f(s, *a):\n    """Do."""\n    return 1\n', "parameters are plain names"),
@@ -138,12 +138,12 @@ REFUSED: dict[str, tuple[str, str]] = {
     "decorator": ('\n\n@same\ndef f(s):\n    """Do."""\n    return 1\n', "a plain `def` without decorators"),
     "coroutine": ('\n\nasync def f(s):\n    """Do."""\n    return 1\n', "a plain `def` without decorators"),
     "generator": (body("yield a"), "Expr is outside the language"),
-    "unassigned on one path": (body("if a:", "    x = 1", "return x"), "x may have no value here; assign it on every way"),
-    "unassigned in a branch": (body("if a:", "    x = 1", "else:", "    y = 1", "return x"), "x may have no value here"),
-    "unassigned after a loop": (body("for i in range(a):", "    x = i", "return x"), "x may have no value here"),
-    "loop variable after its loop": (body("for i in range(a):", "    pass", "return i"), "i may have no value here"),
-    "unassigned before": (body("y = x", "x = 1", "return y"), "x may have no value here"),
-    "unassigned and augmented": (body("x += 1", "return x"), "x may have no value here"),
+    "unassigned on one path": (body("if a:", "    x = 1", "return x"), "x may be unassigned here; assign it on every path"),
+    "unassigned in a branch": (body("if a:", "    x = 1", "else:", "    y = 1", "return x"), "x may be unassigned here"),
+    "unassigned after a loop": (body("for i in range(a):", "    x = i", "return x"), "x may be unassigned here"),
+    "loop variable after its loop": (body("for i in range(a):", "    pass", "return i"), "i may be unassigned here"),
+    "unassigned before": (body("y = x", "x = 1", "return y"), "x may be unassigned here"),
+    "unassigned and augmented": (body("x += 1", "return x"), "x may be unassigned here"),
     "in": (body("return a in s.log"), "write a helper over a set of brokers"),
     "not in": (body("return a not in s.log"), "write a helper over a set of brokers"),
     "is": (body("return a is k"), "compare with =="),
@@ -186,7 +186,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "fire without literal": (body("x = 1", "fire(s, k, DOOR, (a,), x)"), "the trigger as a literal"),
     "fire by keyword": (body('fire(s, k, DOOR, (a,), trigger="open")'), "write fire(s, k, MACHINE, (entity, ...), 'trigger')"),
     "fire of an expression": (body('fire(s, k, looks(s), (a,), "open")'), "write fire(s, k, MACHINE"),
-    "fire of no machine": (body('fire(s, k, LIMIT, (a,), "open")'), "LIMIT is no Machine; fire one"),
+    "fire of no machine": (body('fire(s, k, LIMIT, (a,), "open")'), "LIMIT is not a Machine; fire one"),
     "fire without a tuple": (body('fire(s, k, DOOR, a, "open")'), "write fire(s, k, MACHINE"),
     "unknown trigger": (body('fire(s, k, DOOR, (a,), "paint")'), "Door has no trigger 'paint'; it has open, shut, lock"),
     "wrong entity": (body('fire(s, k, DOOR, (a, a), "open")'), "Door is one machine for each (door); name those"),
@@ -235,7 +235,7 @@ def test_lambdas_closures_and_others_are_refused() -> None:
     with pytest.raises(SpecError, match=r"test_lint.py:\d+: in captures: it captures a variable of another function"):
         source_of(closure())
     for other in (toys.Count, len, "text".upper, 3):
-        with pytest.raises(SpecError, match="is no plain function; guards and effects are named functions"):
+        with pytest.raises(SpecError, match="is not a plain function; guards and effects are named functions"):
             source_of(other)  # type: ignore[arg-type]
     scope: dict[str, Any] = {}
     exec("def f(s):\n    'Do.'\n    return 1\n", scope)

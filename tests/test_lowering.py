@@ -998,7 +998,7 @@ REFUSED: dict[Function, str] = {
     read_missing_constant: "k.six is neither a bound nor a decision",
     index_record: "has no items",
     measure_record: "of a sequence or an array",
-    truncate_array: "is no sequence",
+    truncate_array: "is not a sequence",
     reset_sequence: "is no record",
     assign_other_record: "different records",
     append_two_ways: "append one number here",

@@ -538,7 +538,7 @@ def test_a_function_that_passes_for_another_is_refused() -> None:
         return bool(s.value == s.value)
 
     functools.update_wrapper(wrapper, honest)
-    with pytest.raises(SpecError, match=r"it passes for honest \(__wrapped__\)"):
+    with pytest.raises(SpecError, match=r"it wraps honest \(__wrapped__\)"):
         spec_of(toys.count_up, wrapper)
 
 

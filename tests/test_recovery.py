@@ -529,5 +529,5 @@ def test_command_line(kafka_spec: Command) -> None:
 
     assert checked.returncode == 1, checked.stderr
     assert "VIOLATED: Home" in checked.stdout and "compared    with another seed and the oracle: equal" in checked.stdout
-    assert "Home is violated: a shortest way has 3 states" in checked.stdout
+    assert "Home is violated: a shortest trace has 3 states" in checked.stdout
     assert traced.returncode == 0 and [trace["shows"] for trace in json.loads(traced.stdout)] == ["Home"]

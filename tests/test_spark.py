@@ -247,11 +247,11 @@ def test_foreign_state_dirs(finished: Path, tmp_path: Path) -> None:
         resume(finished, MODELS["replication/kip_279"])
     with pytest.raises(SpecError, match="its code differs"):
         resume(finished, KIP_320.replacing(KIP_320.name, "weaker", rules=[_weakened(KIP_320)]))
-    with pytest.raises(SpecError, match="holds a run already; --resume goes on with it"):
+    with pytest.raises(SpecError, match="already contains a run; continue it with --resume"):
         distributed.explore(KIP_320, SMALL, Distribution(str(finished)))
     with pytest.raises(SpecError, match="holds letter and no run"):
         distributed.explore(KIP_320, SMALL, Distribution(str(tmp_path / "papers")))
-    with pytest.raises(SpecError, match="holds no run to go on with"):
+    with pytest.raises(SpecError, match="contains no run to continue"):
         resume(tmp_path / "nothing")
 
 

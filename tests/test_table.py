@@ -92,8 +92,8 @@ def door(*rows: Row, **other: Any) -> Machine:
         ((SHUT, LOCK), "machine Door: no rows lead from SHUT to OPEN"),
         ((Row("lock", (Door.OPEN,), Door.LOCKED),), "no rows lead from SHUT to OPEN, LOCKED"),
         ((OPEN, LOCK, Row("burn", (), Door.SHUT)), "row 'burn' has no source; name the states it starts from"),
-        ((OPEN, LOCK, Row("burn", (9,), Door.SHUT)), "row 'burn' names 9, which is no Door"),
-        ((OPEN, LOCK, Row("burn", (Door.SHUT,), 7)), "row 'burn' names 7, which is no Door"),
+        ((OPEN, LOCK, Row("burn", (9,), Door.SHUT)), "row 'burn' names 9, which is not a Door"),
+        ((OPEN, LOCK, Row("burn", (Door.SHUT,), 7)), "row 'burn' names 7, which is not a Door"),
         (
             (OPEN, LOCK, Row("open", (Door.LOCKED, Door.SHUT), Door.LOCKED)),
             "rows 'open' and 'open' both leave SHUT on open, and wherever one fits the other does; name a guard in one of them",
@@ -117,16 +117,16 @@ def door(*rows: Row, **other: Any) -> Machine:
         ),
         (
             (LOCK, dataclasses.replace(OPEN, guards=(yes,), unless=(yes,))),
-            r"row 'open \[yes and not yes\]' asks for yes and forbids it, so it never fits",
+            r"row 'open \[yes and not yes\]' requires yes and forbids it, so it never fits",
         ),
         (
             (OPEN, dataclasses.replace(LOCK, unless=(wants_window,))),
-            "wants_window takes window, which machine Door, row .* has not",
+            "wants_window takes window, which machine Door, row .* does not have",
         ),
         ((OPEN, dataclasses.replace(LOCK, unless=(writes,))), "guard writes writes; guards look, effects write"),
         (
             (OPEN, dataclasses.replace(LOCK, guards=(wants_window,))),
-            "wants_window takes window, which machine Door, row .* has not; it may take door, k, s",
+            "wants_window takes window, which machine Door, row .* does not have; it may take door, k, s",
         ),
         ((OPEN, dataclasses.replace(LOCK, guards=(writes,))), "guard writes writes; guards look, effects write"),
         ((OPEN, dataclasses.replace(LOCK, guards=(nothing,))), "guard nothing must return one value"),
@@ -410,13 +410,13 @@ def test_only_fire_changes_a_machine(explore: Any, state: type, effect: Any, mac
 
 def test_wrong_rules_are_refused() -> None:
     """A rule whose parts are no tuples, or take what is not there, is refused."""
-    with pytest.raises(SpecError, match=r"rule Bad: effects is no tuple; write \(effects=\(one,\)\)"):
+    with pytest.raises(SpecError, match=r"rule Bad: effects is not a tuple; write \(effects=\(one,\)\)"):
         Rule("Bad", "world", "", "", nothing)  # type: ignore[arg-type]
-    with pytest.raises(SpecError, match="rule Bad: guards is no tuple"):
+    with pytest.raises(SpecError, match="rule Bad: guards is not a tuple"):
         Rule("Bad", "world", "", "", (nothing,), guards=[yes])  # type: ignore[arg-type]
-    with pytest.raises(SpecError, match="rule Bad: within is no tuple"):
+    with pytest.raises(SpecError, match="rule Bad: within is not a tuple"):
         Rule("Bad", "world", "", "", (nothing,), within=yes)  # type: ignore[arg-type]
-    message = r"test_table.py:\d+: wants_window takes window, which rule Bad has not; it may take door, k, s"
+    message = r"test_table.py:\d+: wants_window takes window, which rule Bad does not have; it may take door, k, s"
     with pytest.raises(SpecError, match=message):
         Rule("Bad", "world", "", "", (nothing,), params={"door": Broker(2)}, guards=(wants_window,))
     with pytest.raises(SpecError, match="rule Bad: guard writes writes"):
@@ -437,9 +437,9 @@ def test_properties_take_what_their_kind_has() -> None:
     makers = (invariant, reachable, recoverable)
     assert [make("P", yes, "", "").kind for make in makers] == ["invariant", "reachable", "recoverable"]
     assert step_invariant("P", toys.never_goes_down, "", "").kind == "step invariant"
-    with pytest.raises(SpecError, match="yes takes s, which property P has not; it may take after, before, k"):
+    with pytest.raises(SpecError, match="yes takes s, which property P does not have; it may take after, before, k"):
         step_invariant("P", yes, "", "")
-    with pytest.raises(SpecError, match="never_goes_down takes before, which property P has not; it may take k, s"):
+    with pytest.raises(SpecError, match="never_goes_down takes before, which property P does not have; it may take k, s"):
         invariant("P", toys.never_goes_down, "", "")
     with pytest.raises(SpecError, match="guard writes writes"):
         Property("P", "reachable", writes, "", "")
@@ -509,19 +509,19 @@ def bad(sequence: str, parameter: Any = SIZE_RANGE) -> dict[str, Any]:
     ("change", "message"),
     [
         ({"rules": ()}, "spec shelf: it has no rules"),
-        ({"rules": (PUT, TAKE, PUT)}, r"spec shelf: rule Put is stated twice; replacing\(\) is how"),
-        ({"properties": (SMALL, SMALL)}, "spec shelf: property Small is stated twice"),
-        ({"machines": (OUTSIDE,)}, "the state of machine Outside must stand in one field, declared StateOf"),
+        ({"rules": (PUT, TAKE, PUT)}, r"spec shelf: rule Put is declared twice; a version changes a part with replacing\(\)"),
+        ({"properties": (SMALL, SMALL)}, "spec shelf: property Small is declared twice"),
+        ({"machines": (OUTSIDE,)}, "the state of machine Outside must be in one field, declared StateOf"),
         ({"unreachable_rules": ("Burn",)}, "shelf: rule 'Burn' is unknown; there is Put, Take"),
         ({"bound_sets": (BoundSet("one", {"size": 1}, ""),)}, "bound set one must name exactly size, more"),
         ({"bound_sets": (BoundSet("one", {"size": 1, "more": 1, "x": 2}, ""),)}, "bound set one must name exactly size, more"),
         ({"bound_sets": (BoundSet("one", {"size": 5, "more": 0}, ""),)}, r"bound set one: size=5 is outside 1\.\.4"),
         (bad("things", 3), "rule Bad, parameter y: a parameter is a number; give a Range, a Broker"),
-        (bad("count"), "rule Bad, parameter x: count is no sequence of the state"),
-        (bad("none"), "rule Bad, parameter x: none is no sequence of the state"),
+        (bad("count"), "rule Bad, parameter x: count is not a sequence of the state"),
+        (bad("none"), "rule Bad, parameter x: none is not a sequence of the state"),
         (bad("queue", Assignment(2)), "rule Bad, parameter y: a parameter is a number"),
         ({"start": Rule("Bad", "", "", "", (put,), {"x": Queue(Flag(), 2)})}, "rule Bad, parameter x: a parameter is a number"),
-        ({"state": int}, "int is no dataclass"),
+        ({"state": int}, "int is not a dataclass"),
     ],
 )
 def test_wrong_specs_are_refused(change: dict[str, Any], message: str) -> None:
@@ -537,7 +537,7 @@ def test_specs_list_the_machines_they_fire() -> None:
     opens = Rule("Start", "world", "", "", (toys.open_clashing,), params=toys.ANY_DOOR)
     with pytest.raises(SpecError, match="its rules fire machine Door"):
         Spec("start", "", House, (toys.rule("FindKey", toys.find_key),), start=opens)
-    with pytest.raises(SpecError, match="machine Door must stand in one field"):
+    with pytest.raises(SpecError, match="machine Door must be in one field"):
         shelf(machines=(toys.DOOR,))
     flat = Machine("Door", Door, Door.SHUT, (OPEN, LOCK))
     with pytest.raises(SpecError, match=r"under one index for each of \(\)"):

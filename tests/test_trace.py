@@ -80,21 +80,21 @@ def test_states_and_actions_are_counted() -> None:
 @pytest.mark.parametrize("text", ["", "{", "[1, 2", TRACE.to_json()[:-1], "nothing"])
 def test_no_json_is_refused(text: str) -> None:
     """Text that is no JSON is refused, with what would be right."""
-    with pytest.raises(SpecError, match=r"this is no JSON: .*--format json"):
+    with pytest.raises(SpecError, match=r"this is not JSON: .*--format json"):
         from_json(text)
 
 
 @pytest.mark.parametrize("text", ["[]", "1", "null", "{}", '"trace"', '{"format": "tar"}', '{"version": 1}'])
 def test_other_json_is_refused(text: str) -> None:
     """JSON that is no trace is refused."""
-    with pytest.raises(SpecError, match=f"this is no trace: its format is not '{FORMAT}'"):
+    with pytest.raises(SpecError, match=f"this is not a trace: its format is not '{FORMAT}'"):
         from_json(text)
 
 
 @pytest.mark.parametrize("version", [0, VERSION + 1, None, "1"])
 def test_other_versions_are_refused(version: Any) -> None:
     """A trace of another version is refused, and the message names both."""
-    with pytest.raises(SpecError, match=f"has version {version}, and version {VERSION} is what can be read"):
+    with pytest.raises(SpecError, match=f"has version {version}, and only version {VERSION} can be read"):
         from_plain({**TRACE.to_plain(), "version": version})
 
 

@@ -69,7 +69,7 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="judge all properties but this, or those of this kind; may be repeated",
+        help="judge all properties except this, or those of this kind; may be repeated",
     )
     add(
         "--engine",
@@ -78,19 +78,19 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--master", metavar="URL", help="for spark: local[N], spark://HOST:PORT and the like (default: local[*])")
     add("--state-dir", metavar="DIR", help="for spark: keep the levels there, as Parquet")
-    add("--resume", action="store_true", help="for spark: go on with the search in --state-dir")
+    add("--resume", action="store_true", help="for spark: continue the search in --state-dir")
     add("--handover", type=positive, metavar="N", help="for spark: the states of a level at which Spark takes over")
-    add("--threads", type=threads, default=cores(), metavar="N", help="threads (default: one a core)")
-    add("--all", action="store_true", help="go on to the end after a violation")
-    add("--deadlock", action="store_true", help="also check that no state is without a step")
+    add("--threads", type=threads, default=cores(), metavar="N", help="threads (default: one per core)")
+    add("--all", action="store_true", help="continue to the end after a violation")
+    add("--deadlock", action="store_true", help="also check for deadlocks, states without any step")
     add("--all-rules-fire", action="store_true", help="a rule that never fires is a failure")
     add("--all-properties-tested", action="store_true", help="a property whose antecedent is never met is a failure")
     add("--verify", action="store_true", help="search again with another hash seed; the counts must be equal")
     add("--seconds", type=duration, metavar="S", help="stop after this time, inconclusive")
     add("--memory", type=positive, metavar="MIB", help="stop before using more memory, inconclusive")
     add("--max-states", type=positive, metavar="N", help="stop after the level that reaches so many states, inconclusive")
-    add("--manifest", type=Path, default=MANIFEST, metavar="FILE", help="where the named checks are")
-    add("--traces", action="store_true", help="for the manifest: tell the counterexample of each violated property")
+    add("--manifest", type=Path, default=MANIFEST, metavar="FILE", help="the file with the named checks")
+    add("--traces", action="store_true", help="for the manifest: print the counterexample of each violated property")
     add("--full", action="store_true", help="show whole states in traces, not only what changed")
     add("-v", "--verbose", action="store_true", help="for the manifest: every result in full")
 

@@ -21,18 +21,18 @@ Output = tuple[str, Path | None]
 def add_bound_options(parser: argparse.ArgumentParser) -> None:
     """Add --bound and --bounds; `asked_bounds` tells what they come to."""
     parser.add_argument("--bound", action="append", default=[], metavar="NAME=N", help="set one bound; may be repeated")
-    parser.add_argument("--bounds", metavar="SET", help="take a named set of bounds; --bound changes single ones")
+    parser.add_argument("--bounds", metavar="SET", help="use a named set of bounds; --bound changes single bounds")
 
 
 def add_output_options(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
     """Add --format, --output and -q; `outputs` tells what they come to."""
-    parser.add_argument("--format", choices=formats, default=formats[0], help="what is written to stdout, or to --output FILE")
+    parser.add_argument("--format", choices=formats, default=formats[0], help="the format of stdout, or of --output FILE")
     parser.add_argument(
         "--output",
         action="append",
         default=[],
         metavar="[FORMAT:]FILE",
-        help="write there instead of to stdout; with FORMAT: write that as well; may be repeated",
+        help="write to FILE instead of stdout; with FORMAT: write this format as well; may be repeated",
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
     parser.set_defaults(formats=tuple(formats))
@@ -55,7 +55,7 @@ def outputs(options: argparse.Namespace) -> list[Output]:
         elif colon and form.isalpha() and len(form) > 1:
             formats = ", ".join(options.formats)
             raise SpecError(
-                f"--output {text}: {form} is no format of this command ({formats}); write ./{text} for a file of that name"
+                f"--output {text}: {form} is not a format of this command ({formats}); write ./{text} for a file of that name"
             )
         else:
             plain.append((options.format, Path(text)))
@@ -66,7 +66,7 @@ def duration(text: str) -> float:
     """Read a number of seconds."""
     seconds = float(text)
     if not 0 <= seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is no time of 0 seconds or more")
+        raise argparse.ArgumentTypeError(f"{text} must be a non-negative number of seconds")
     return seconds
 
 
@@ -103,7 +103,7 @@ def _bound(text: str) -> tuple[str, int]:
     try:
         return name.strip(), int(value)
     except ValueError:
-        raise SpecError(f"--bound {text}: write NAME=N with a whole number N") from None
+        raise SpecError(f"--bound {text}: write NAME=N with an integer N") from None
 
 
 def write(text: str | bytes, file: Path | None) -> None:

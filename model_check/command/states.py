@@ -22,9 +22,9 @@ def add_states(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec]) -
     parser.add_argument(
         "--where", metavar="SQL", help="a condition on the columns, such as \"level = 3 and quorum_leader = 'broker 1'\""
     )
-    parser.add_argument("--limit", type=positive, default=10, metavar="N", help="show so many (default: 10)")
-    parser.add_argument("--path", metavar="FINGERPRINT", help="show a shortest way to the state with this fingerprint")
-    parser.add_argument("--model", metavar="MODEL", help="for --path: the model, where it is your own (module:SPEC)")
+    parser.add_argument("--limit", type=positive, default=10, metavar="N", help="number of states to show (default: 10)")
+    parser.add_argument("--path", metavar="FINGERPRINT", help="show a shortest path to the state with this fingerprint")
+    parser.add_argument("--model", metavar="MODEL", help="for --path: the model, if it is your own (module:SPEC)")
     parser.add_argument("--columns", action="store_true", help="list the columns")
     parser.add_argument("--master", default="local[*]", metavar="URL", help="the Spark master (default: local[*])")
     parser.add_argument("--full", action="store_true", help="show whole states on the way, not only what changed")

@@ -34,7 +34,7 @@ class Writers(Expressions):
         """Return the sequence that a writer is called with."""
         ref = self.value(node.args[0])
         if not isinstance(ref, Ref) or not isinstance(ref.packed.type, Sequence):
-            self.refuse(node, f"{ast.unparse(node.args[0])} is no sequence")
+            self.refuse(node, f"{ast.unparse(node.args[0])} is not a sequence")
         return ref
 
     def record(self, node: ast.expr) -> Ref:
@@ -69,7 +69,7 @@ class Writers(Expressions):
         """Note a fault if an item is this number."""
         item = self.item(ref, index)
         other = self.b.icmp_signed("!=", self.load(item.packed, item.pointer), number)
-        with self.check(other, "domain", place, "the number stands there already, and the items are distinct"):
+        with self.check(other, "domain", place, "the number is already in the sequence, and the items are distinct"):
             pass
 
     def append_record(self, node: ast.Call, item: Ref, fields: dict[str | None, ir.Value]) -> None:
@@ -88,7 +88,7 @@ class Writers(Expressions):
             self.check_tag(item, type_, place)
 
     def check_tag(self, item: Ref, type_: Record, place: str) -> None:
-        """Refuse a field that means nothing in this kind of message."""
+        """Refuse a field that has no meaning in this kind of message."""
         assert type_.tags is not None and item.packed.fields is not None
         tag, members = type_.tags
         offset, packed = item.packed.fields[tag]
@@ -101,7 +101,7 @@ class Writers(Expressions):
             for value, names in members.items():
                 if name in names:
                     ok = self.b.or_(ok, self.b.icmp_signed("==", kind, I64(value)))
-            with self.check(ok, "domain", place, f"{name} means nothing in this kind of {type_.cls.__name__}"):
+            with self.check(ok, "domain", place, f"{name} has no meaning in this kind of {type_.cls.__name__}"):
                 pass
 
     def truncate(self, node: ast.Call) -> None:

@@ -62,7 +62,7 @@ def _ways(result: Exploration) -> str:
 def verdict_text(result: Exploration) -> str:
     """Return the verdict in one line."""
     if result.verdict == "violated":
-        rest = "" if result.complete else "; the search stopped at the end of that level, --all goes on"
+        rest = "" if result.complete else "; the search stopped at the end of that level; --all continues"
         if result.stopped:
             rest = f"; not complete: {result.stopped}"
         return f"VIOLATED: {', '.join(result.violated)}{rest}"
@@ -154,8 +154,8 @@ def _claim(trace: Trace, spec: Spec) -> Property | None:
 def headline(trace: Trace, reached: bool = False) -> str:
     """Return what a trace shows, in one line."""
     if trace.lasso is None:
-        return f"{trace.shows} is {'reached' if reached else 'violated'}: a shortest way has {trace.states} states"
-    end = f"into a circle of {trace.circle} steps" if trace.circle else "to where nothing more need happen"
+        return f"{trace.shows} is {'reached' if reached else 'violated'}: a shortest trace has {trace.states} states"
+    end = f"into a cycle of {trace.circle} steps" if trace.circle else "to where nothing more need happen"
     return f"{trace.shows} is violated: a way of {trace.lasso.back + 1} states leads {end}"
 
 

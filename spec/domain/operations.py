@@ -26,7 +26,7 @@ def append(sequence: Any, value: int | None = None, /, **fields: int) -> None:
     assert isinstance(type_.item, Scalar)
     type_.item.check(value, type_.place)
     if type_.distinct and value in sequence:
-        raise OutOfDomain(f"{type_.place}: {value} stands there already, and the items are distinct")
+        raise OutOfDomain(f"{type_.place}: {value} is already in the sequence, and the items are distinct")
     list.append(sequence, value)
 
 
@@ -35,7 +35,7 @@ def _check_tag(type_: Sequence, item: Record, record: Any) -> None:
     tag, members = item.tags
     for name, field in item.fields.items():
         if name != tag and name not in members[getattr(record, tag)] and getattr(record, name) != field.fresh():
-            raise OutOfDomain(f"{type_.place}: {name} means nothing in this kind of {item.cls.__name__}")
+            raise OutOfDomain(f"{type_.place}: {name} has no meaning in this kind of {item.cls.__name__}")
 
 
 def truncate(sequence: Any, length: int) -> None:

@@ -79,8 +79,8 @@ class RecordDomain(Domain):
             spent = fields.setdefault(SPENT, self.counters.at(bounds, f"{self.cls.__name__}.{SPENT}"))
             if not isinstance(spent, Record) or spent.cls is not Spent:
                 raise SpecError(
-                    f"{self.cls.__name__}.{SPENT}: rules say at_most, and their counters stand in a field of that name; "
-                    f"name yours otherwise, or declare it {SPENT}: Spent = holds(Counters())"
+                    f"{self.cls.__name__}.{SPENT}: rules use at_most, and their counters are in a field of that name; "
+                    f"rename your field, or declare it {SPENT}: Spent = holds(Counters())"
                 )
         live = typed_class(self.cls, fields)
         type_ = Record(self.cls, fields, getattr(self.cls, "__tags__", None), live, holders)
@@ -89,7 +89,7 @@ class RecordDomain(Domain):
 
     def _counters(self, name: str) -> Counters:
         if self.counters is None or name != SPENT:
-            raise SpecError(f"{self.cls.__name__}.{name}: counters stand in a field {SPENT} of the whole state, and nowhere else")
+            raise SpecError(f"{self.cls.__name__}.{name}: counters must be in a field {SPENT} of the whole state")
         return self.counters
 
     def bounds(self) -> Iterator[Bound]:
@@ -104,7 +104,7 @@ SPENT = "spent"
 
 def _fields(cls: type) -> tuple[dataclasses.Field[Any], ...]:
     if not dataclasses.is_dataclass(cls):
-        raise SpecError(f"{cls.__name__} is no dataclass; states are dataclasses whose fields are declared with holds()")
+        raise SpecError(f"{cls.__name__} is not a dataclass; states are dataclasses whose fields are declared with holds()")
     for field in dataclasses.fields(cls):
         if "domain" not in field.metadata:
             raise SpecError(f"{cls.__name__}.{field.name} has no domain; declare it as {field.name}: ... = holds(DOMAIN)")
@@ -141,7 +141,7 @@ def tagged(tag: str, members: Mapping[enum.IntEnum, tuple[str, ...]]) -> Callabl
         known = {field.name for field in _fields(cls)}
         for kind, names in members.items():
             if unknown := sorted({*names, tag} - known):
-                raise SpecError(f"{cls.__name__}: tag {kind.name} names {unknown[0]}, which is no field of it")
+                raise SpecError(f"{cls.__name__}: tag {kind.name} names {unknown[0]}, which is not a field of it")
             if missing := [other.name for other in type(kind) if other not in members]:
                 raise SpecError(f"{cls.__name__}: tag {missing[0]} is not mentioned; say which fields it has, or ()")
         cls.__tags__ = (tag, {int(kind): names for kind, names in members.items()})  # type: ignore[attr-defined]

@@ -42,7 +42,7 @@ class Range(Domain):
         low, high = value_at_bounds(self.low, bounds, place), value_at_bounds(self.high, bounds, place)
         initial = low if self.initial is None else value_at_bounds(self.initial, bounds, place)
         if not low <= initial <= high:
-            raise SpecError(f"{place}: initially {initial}, which is outside {low}..{high}; mend the domain")
+            raise SpecError(f"{place}: initially {initial}, which is outside {low}..{high}; correct the domain")
         bound = bound_of(self.high)
         plus = self.high.plus if isinstance(self.high, Limit) else 0
         return Scalar(low, high, initial, bound.name if bound else None, self.show, plus=plus)

@@ -24,7 +24,7 @@ class Each(Domain):
         """Return the type at these bounds."""
         item, length = domain_of(self.item).at(bounds, place), value_at_bounds(self.length, bounds, place)
         if length < 0:
-            raise SpecError(f"{place}: an array of {length} items; mend its length, or the range of the bound behind it")
+            raise SpecError(f"{place}: an array of {length} items; correct its length, or the range of its bound")
         return Array(item, length, self.label, place)
 
     def bounds(self) -> Iterator[Bound]:
@@ -54,9 +54,7 @@ class Bounded(Domain):
         """Return the type at these bounds."""
         item, capacity = domain_of(self.item).at(bounds, place), value_at_bounds(self.capacity, bounds, place)
         if capacity < 0:
-            raise SpecError(
-                f"{place}: a sequence of at most {capacity} items; mend its capacity, or the range of the bound behind it"
-            )
+            raise SpecError(f"{place}: a sequence of at most {capacity} items; correct its capacity, or the range of its bound")
         bound = bound_of(self.capacity)
         return Sequence(item, capacity, bound.name if bound else None, self.label, self.distinct, place)
 

@@ -48,7 +48,7 @@ class Scalar:
     def check(self, value: object, place: str) -> None:
         """Raise unless the value may stand here."""
         if not isinstance(value, int):
-            raise BadAccess(f"{place}: {value!r} is no integer; fields hold integers, copy records with assign()")
+            raise BadAccess(f"{place}: {value!r} is not an integer; fields hold integers, copy records with assign()")
         if self.low <= value <= self.high:
             return
         if self.bound is not None and value > self.high:
@@ -199,7 +199,7 @@ def type_of(record: Any) -> Record:
     """Return the type of a record of a state."""
     type_ = getattr(type(record), "__type__", None)
     if not isinstance(type_, Record):
-        raise BadAccess(f"{record!r} is no record of a state")
+        raise BadAccess(f"{record!r} is not a record of a state")
     return type_
 
 

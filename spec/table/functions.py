@@ -58,7 +58,8 @@ def check_function(function: Function, known: set[str], where: str) -> None:
     source = source_of(function)
     if unknown := [name for name in source.parameters if name not in known]:
         raise SpecError(
-            f"{source.place}: {function.__name__} takes {unknown[0]}, which {where} has not; it may take {', '.join(sorted(known))}"
+            f"{source.place}: {function.__name__} takes {unknown[0]}, which {where} does not have; "
+            f"it may take {', '.join(sorted(known))}"
         )
 
 

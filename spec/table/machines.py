@@ -133,7 +133,7 @@ def _check_machine(machine: Machine) -> None:
     for row in machine.rows:
         for state in (*row.sources, row.target):
             if not isinstance(state, machine.states):
-                raise SpecError(f"{where}: row {row.label!r} names {state!r}, which is no {machine.states.__name__}")
+                raise SpecError(f"{where}: row {row.label!r} names {state!r}, which is not a {machine.states.__name__}")
         if not row.sources:
             raise SpecError(f"{where}: row {row.label!r} has no source; name the states it starts from")
     for _ in machine.rows:
@@ -142,7 +142,7 @@ def _check_machine(machine: Machine) -> None:
         raise SpecError(f"{where}: no rows lead from {machine.initial.name} to {', '.join(unreached)}; add or drop a row")
     for row in machine.rows:
         if both := [name_of(guard) for guard in row.guards if guard in row.unless]:
-            raise SpecError(f"{where}: row {row.label!r} asks for {both[0]} and forbids it, so it never fits; drop one of both")
+            raise SpecError(f"{where}: row {row.label!r} requires {both[0]} and forbids it, so it never fits; remove one of them")
         for function in (*row.looks, *row.effects):
             if not isinstance(function, str):
                 check_function(function, {"s", "k", *machine.entity}, f"{where}, row {row.label!r}")

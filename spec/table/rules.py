@@ -74,7 +74,7 @@ class Rule:
             raise SpecError(f"{where}: a rule of kind {self.kind} happens finitely often and has no fairness; leave it out")
         for part in ("effects", "guards", "within"):
             if not isinstance(getattr(self, part), tuple):
-                raise SpecError(f"{where}: {part} is no tuple; write ({part}=(one,))")
+                raise SpecError(f"{where}: {part} is not a tuple; write ({part}=(one,))")
         if reserved := [name for name in self.params if name in ("s", "k")]:
             raise SpecError(f"{where}: a parameter cannot be named {reserved[0]}: that is the state, or the constants")
         for template in (self.actor, self.says, self.receives):

@@ -30,9 +30,9 @@ def check_names(rules: tuple[Rule, ...], properties: tuple[Property, ...], machi
     for what, parts in parts_of.items():
         names = [part.name for part in parts]
         if twice := [name for name in names if names.count(name) > 1]:
-            raise SpecError(f"{where}: {what} {twice[0]} is stated twice; replacing() is how a version changes one")
+            raise SpecError(f"{where}: {what} {twice[0]} is declared twice; a version changes a part with replacing()")
     if reserved := [claim.name for claim in properties if claim.name in (TYPE_INVARIANT, DEADLOCK)]:
-        raise SpecError(f"{where}: {reserved[0]} is judged without being stated; give the property another name")
+        raise SpecError(f"{where}: {reserved[0]} is a built-in property; give the property another name")
     if not rules:
         raise SpecError(f"{where}: it has no rules; state at least one")
 
@@ -42,7 +42,7 @@ def check_parameters(rule: Rule, space: Space, where: str) -> None:
     for name, parameter in rule.params.items():
         _check_parameter(space, parameter, f"{where}, rule {rule.name}, parameter {name}")
     if rule.receives and not isinstance(type_at(space.root, path_of(rule.receives, dict.fromkeys(rule.params, 0))), Sequence):
-        raise SpecError(f"{where}, rule {rule.name}: it receives from {rule.receives}, which is no sequence of the state")
+        raise SpecError(f"{where}, rule {rule.name}: it receives from {rule.receives}, which is not a sequence of the state")
 
 
 def check_fired(rules: tuple[Rule, ...], machines: tuple[Machine, ...], where: str) -> None:
@@ -63,7 +63,7 @@ def check_machine(machine: Machine, space: Space, where: str) -> None:
     paths = machine_paths(space.root, machine.name)
     if len(paths) != 1 or paths[0].count("[]") != len(machine.entity):
         raise SpecError(
-            f"{where}: the state of machine {machine.name} must stand in one field, declared StateOf(...), "
+            f"{where}: the state of machine {machine.name} must be in one field, declared StateOf(...), "
             f"under one index for each of ({', '.join(machine.entity)})"
         )
     states = sorted(int(state) for state in machine.states)
@@ -110,6 +110,6 @@ def _check_fires(tables: Mapping[Name, Machine], where: str) -> None:
 def _check_parameter(space: Space, parameter: Domain | ItemOf, where: str) -> None:
     if isinstance(parameter, ItemOf):
         if not isinstance(space.root.fields.get(parameter.field), Sequence):
-            raise SpecError(f"{where}: {parameter.field} is no sequence of the state")
+            raise SpecError(f"{where}: {parameter.field} is not a sequence of the state")
     elif isinstance(parameter, Bounded) or not isinstance(parameter, Domain):
         raise SpecError(f"{where}: a parameter is a number; give a Range, a Broker, ... or ItemOf(a sequence)")
