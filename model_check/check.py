@@ -122,7 +122,7 @@ def check(
     """
     refuse_unlisted(spec)
     values = spec.bound_values(bounds or {})
-    claims = [spec.property(name) for name in properties] if properties is not None else None
+    claims = [spec.property(name) for name in dict.fromkeys(properties)] if properties is not None else None
     if engine not in ENGINES:
         raise SpecError(f"engine {engine!r} is unknown; there is {', '.join(ENGINES)}")
     budget = budget or Budget()

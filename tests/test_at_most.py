@@ -260,6 +260,8 @@ def test_wrong_limits_are_refused() -> None:
     """What is no bound, a start that is limited, a field of the counters' name or counters elsewhere are refused, with the cure."""
     with pytest.raises(SpecError, match="rule Push: at_most is 3; name a Bound"):
         replace(PUSH, at_most=3)
+    with pytest.raises(SpecError, match="rule Push: at_most names a bound twice"):
+        replace(PUSH, at_most=(PUSHES, PUSHES))
     with pytest.raises(SpecError, match="Start says at_most, and it makes the initial states"):
         replace(SWINGS, start=Rule("Start", "", "", "", (kick,), at_most=KICKS))
     with pytest.raises(SpecError, match=r"OtherSpent\.spent: rules say at_most, and their counters stand in a field of that name"):

@@ -14,6 +14,7 @@ from kafka_spec.model_check.check import Expectation, check, compare
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding
 from kafka_spec.model_check.fingerprint import DEFAULT_SEED
+from kafka_spec.spec.table import SpecError
 from tests import toys
 
 Change = Callable[[Exploration], None]
@@ -137,6 +138,20 @@ def test_another_seed_has_another_order(change: Change) -> None:
     compare(result, other, "another seed", exact=False)
 
     assert result.compared == ["another seed"]
+
+
+def test_a_property_that_is_named_twice_is_judged_once() -> None:
+    """What was tested is counted once by each engine, so that they agree."""
+    results = [check(toys.TESTED, properties=names, engine="both", everything=True) for names in (["OverIsUp"], ["OverIsUp"] * 2)]
+
+    assert results[0].tested == results[1].tested != {}
+
+
+@pytest.mark.parametrize("value", ["3", None, 3.0, 3.5])
+def test_a_bound_that_is_no_integer_is_refused(value: Any) -> None:
+    """A value of another type is refused by name, before anything is searched."""
+    with pytest.raises(SpecError, match=r"bound limit=.* is no integer"):
+        check(toys.GRID, {"limit": value})
 
 
 def test_a_comparison_that_is_cut_short() -> None:

@@ -70,6 +70,8 @@ class Rule:
         where = f"rule {self.name}"
         if wrong := [limit for limit in self.limits if not isinstance(limit, Bound)]:
             raise SpecError(f"{where}: at_most is {wrong[0]!r}; name a Bound, whose value says how often the rule may fire")
+        if len(set(self.limits)) < len(self.limits):
+            raise SpecError(f"{where}: at_most names a bound twice, so each firing would count twice; name it once")
         if self.fairness is not None and self.kind != "protocol":
             raise SpecError(f"{where}: a rule of kind {self.kind} happens finitely often and has no fairness; leave it out")
         for part in ("effects", "guards", "within"):

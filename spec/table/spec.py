@@ -95,6 +95,8 @@ class Spec:
         values = dict(self.bound_sets[0].values) if self.bound_sets else {}
         for name, value in asked.items():
             bound = by_name(self.bounds.values(), name, f"{self.name}: bound")
+            if not isinstance(value, int):
+                raise SpecError(f"{self.name}: bound {name}={value!r} is no integer")
             if not bound.low <= value <= bound.high:
                 raise SpecError(f"{self.name}: bound {name}={value} is outside {bound.low}..{bound.high}")
             values[name] = value
