@@ -9,10 +9,13 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from _pytest.mark import ParameterSet
+
+if TYPE_CHECKING:
+    from kafka_spec.impl.coordination.server import ZooKeeperServer
 
 ROOT = Path(__file__).parent.parent
 GOLDEN = Path(__file__).parent / "golden"
@@ -70,6 +73,15 @@ def compiled_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         del os.environ["KAFKA_SPEC_CACHE"]
     else:
         os.environ["KAFKA_SPEC_CACHE"] = before
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperServer]:
+    """Return a ZooKeeper server that all tests of this process share; each works below a path of its own."""
+    from kafka_spec.impl.coordination.server import ZooKeeperServer
+
+    with ZooKeeperServer(tmp_path_factory.mktemp("zookeeper")) as running:
+        yield running
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Command
 
+from kafka_spec.model_check.exploration import Budget
+
 TINY = ("--bound", "replicas=2", "--bound", "log_size=1", "--bound", "max_records=1", "--bound", "max_leader_epoch=1")
 THREE = ("--bound", "replicas=3", "--bound", "log_size=1", "--bound", "max_records=1", "--bound", "max_leader_epoch=1")
 HUGE = ("replication/kip_320", "--bounds", "huge", "--threads", "1")
@@ -217,19 +219,19 @@ WORKER ='''
 @pytest.mark.parametrize(
     ("budget", "reason"),
     [
-        (("--seconds", "3"), "the time budget of 3 s is spent"),
+        (("--seconds", "1"), "the time budget of 1 s is spent"),
         (("--max-states", "100000"), "the budget of 100,000 states is spent"),
         (("--memory", "200"), "the memory budget of 200 MiB is spent"),
     ],
 )
 def test_budgets(kafka_spec: Command, budget: tuple[str, ...], reason: str) -> None:
-    """A spent budget ends with 3, verdict inconclusive, and the levels that were done."""
+    """A spent budget ends with 3, verdict inconclusive, and the levels that were done, on a slow machine the first alone."""
     run = kafka_spec("check", *HUGE, *budget, "--format", "json")
     result = json.loads(run.stdout)
 
     assert run.returncode == 3
     assert (result["verdict"], result["complete"], result["stopped"]) == ("inconclusive", False, reason)
-    assert result["levels"][:3] == [1, 6, 30]
+    assert result["levels"][:3] == [1, 6, 30][: len(result["levels"])] != []
     assert result["graph_digest"] is None
 
 
@@ -450,15 +452,25 @@ def test_trace_goes_on_to_the_property_asked_for(kafka_spec: Command) -> None:
     assert "StrongIsr is violated: a shortest trace has 13 states" in run.stdout
 
 
-@pytest.mark.parametrize("comparison", [("--engine", "both"), ("--verify",)])
-def test_an_unfinished_comparison_is_inconclusive(kafka_spec: Command, comparison: tuple[str, ...]) -> None:
-    """A comparison that the budget stops is told, and is no green verdict."""
-    budget = ("--seconds", "0.6") if comparison == ("--verify",) else ("--seconds", "2")
-    bounds = ("--bounds", "large", "--threads", "1") if comparison == ("--verify",) else ("--bounds", "medium")
-    run = kafka_spec("check", "replication/kip_320", *bounds, *comparison, *budget)
+@pytest.mark.parametrize(("comparison", "other"), [(("--engine", "both"), "the oracle"), (("--verify",), "another seed")])
+def test_an_unfinished_comparison_is_inconclusive(
+    inside: Command, monkeypatch: pytest.MonkeyPatch, comparison: tuple[str, ...], other: str
+) -> None:
+    """A comparison that the budget stops is reported, and its verdict is inconclusive."""
+    exhausted, largest = Budget.exhausted, 0
+
+    def spent(budget: Budget, distinct: int = 0, planned_bytes: int = 0) -> str:
+        nonlocal largest
+        if 0 < distinct < largest:  # the count begins anew: this is the second search
+            budget.seconds = 0.0
+        largest = max(largest, distinct)
+        return exhausted(budget, distinct, planned_bytes)
+
+    monkeypatch.setattr(Budget, "exhausted", spent)
+    run = inside("check", "replication/kip_320", "--bounds", "tiny", *comparison)
 
     assert run.returncode == 3
-    assert "INCONCLUSIVE" in run.stdout
+    assert f"INCONCLUSIVE: the comparison with {other} was not finished: the time budget of 0 s is spent" in run.stdout
 
 
 def test_a_full_disk_is_told(kafka_spec: Command) -> None:

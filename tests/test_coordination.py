@@ -39,13 +39,6 @@ from kafka_spec.impl.coordination.server import NoServer, ZooKeeperServer
 from kafka_spec.impl.coordination.zookeeper import KazooSession, Servers
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperServer]:
-    """Return a server that runs as long as the tests of this file."""
-    with ZooKeeperServer(tmp_path_factory.mktemp("zookeeper")) as running:
-        yield running
-
-
 @pytest.fixture(params=["memory", "real"])
 def world(request: pytest.FixtureRequest) -> Iterator[Service]:
     """Return a world for each adapter."""

@@ -1,4 +1,4 @@
-"""A sample of the soak of the Spark engine (tests/soak.py, `make soak`): some kills and races, in the time that a test has."""
+"""Samples of the soak of the Spark engine (tests/soak.py, `make soak`): a race in `make test`, kills in `make long`."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ def small() -> Exploration:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_some_drivers_are_killed(tmp_path: Path) -> None:
     """The driver killed inside a wide level beyond the tenth, and resumed: the same digest."""
     medium = embedded.explore(soak.MODEL, soak.bounds_of("medium"))
@@ -32,9 +33,10 @@ def test_some_drivers_are_killed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_some_runs_race(tmp_path: Path, small: Exploration) -> None:
-    """Two runs that begin, and two that resume, in one folder at once: the same digest, or a refusal that says why."""
-    row = soak.race(tmp_path, Random("sample"), small, "small", 2, 300)
+@pytest.mark.parametrize("races", [1, pytest.param(2, marks=pytest.mark.long)])
+def test_some_runs_race(tmp_path: Path, small: Exploration, races: int) -> None:
+    """Two runs that begin, and in a second race two that resume, in one folder: the same digest, or a refusal with its reason."""
+    row = soak.race(tmp_path, Random("sample"), small, "small", races, 300)
     assert row.same
     assert row.refused > 0
 

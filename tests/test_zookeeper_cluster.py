@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
 from conftest import Command
 from test_log import MEMORY
 
@@ -32,13 +31,6 @@ from kafka_spec.spec.control.eras import FIXED
 from kafka_spec.spec.control.state import ControllerState
 
 PARTITIONS = [TopicPartition(TOPIC, number) for number in range(100)]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperServer]:
-    """Return a server that runs as long as the tests of this file."""
-    with ZooKeeperServer(tmp_path_factory.mktemp("zookeeper")) as running:
-        yield running
 
 
 async def until(world: LoopbackWorld, done: Callable[[], bool], what: object, every: float = 0.02) -> None:
