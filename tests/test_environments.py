@@ -250,6 +250,10 @@ NOT_RUN = {
 """README's commands that are left out: real ZooKeeper and a second Spark have tests of their own, the rest takes long."""
 
 
+SAMPLE = ("check", "impl")
+"""The extras of which `make test` makes environments; `make long` makes the others."""
+
+
 def readme_examples(language: str) -> list[str]:
     """Return README's examples in a language; "" is the shell."""
     examples: list[tuple[str, str]] = re.findall(r"^```(\w*)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
@@ -269,7 +273,7 @@ def test_every_command_of_the_readme_is_run() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("extra", ["", "check", "draw", "impl", "spark"])
+@pytest.mark.parametrize("extra", ["", *(pytest.param(one, marks=() if one in SAMPLE else pytest.mark.long) for one in EXTRAS)])
 def test_readme_in_a_fresh_environment(environments: Environments, project: Path, extra: str) -> None:
     """With one extra alone, beside folders of the same names, README's commands for it do what README says."""
     place = environments.of(extra)
@@ -316,6 +320,7 @@ def test_wheel(environments: Environments, project: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_beside_the_package_named_diagrams(environments: Environments, project: Path) -> None:
     """In one environment with the well-known package `diagrams`, that name is theirs, and ours draws."""
     place = environments.of("draw", "diagrams", constraints=ROOT / "tests" / "diagrams-constraints.txt")
@@ -332,7 +337,7 @@ def test_pytest_without_the_checker(environments: Environments, project: Path) -
     """Where the checker is not installed, the named checks are one failure of one line, and other tests run as ever."""
     place = environments.of("", "pytest")
     (project / "test_own.py").write_text("def test_own(): pass\n")
-    run = in_environment(place, "python -m pytest -q -p no:cacheprovider", project)
+    run = in_environment(place, "python -m pytest -q -p no:cacheprovider pyproject.toml test_own.py", project)
     lines = [line for line in run.stdout.splitlines() if "kafka-spec[check]" in line]
 
     assert run.returncode == 1
@@ -342,10 +347,11 @@ def test_pytest_without_the_checker(environments: Environments, project: Path) -
 
 
 @pytest.mark.slow
-def test_types_as_users_see_them(environments: Environments, tmp_path: Path) -> None:
-    """With --strict, mypy passes on README's Python examples and on the tutorial, against the installed wheel."""
-    place = environments.of("spark")
-    for number, example in enumerate(readme_examples("python")):
+@pytest.mark.parametrize("extra", ["check", pytest.param("spark", marks=pytest.mark.long)])
+def test_types_as_users_see_them(environments: Environments, tmp_path: Path, extra: str) -> None:
+    """With --strict, mypy passes on README's Python examples for an extra and on the tutorial, against the installed wheel."""
+    place = environments.of(extra)
+    for number, example in enumerate(one for one in readme_examples("python") if extra == "spark" or "pyspark" not in one):
         (tmp_path / f"example_{number}.py").write_text(example, encoding="utf-8")
     (tmp_path / "tutorial.py").write_text((ROOT / "examples" / "tutorial.py").read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / "wrong.py").write_text(
