@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import TextIO
 
 from kafka_spec.conformance.validate import embedded
-from kafka_spec.conformance.validate.files import find_sources
+from kafka_spec.conformance.validate.files import Source, find_sources
 from kafka_spec.conformance.validate.outcome import Outcome, put_together
+from kafka_spec.conformance.validate.report import plain_of
 
 BROKERS = (0, 1, 2)
 PER_BATCH = 20
@@ -272,6 +273,7 @@ def main() -> int:
     parser.add_argument("--partitions", type=int, default=1000)
     parser.add_argument("--violations", type=int, default=0)
     parser.add_argument("--engine", choices=("embedded", "both"), default="embedded")
+    parser.add_argument("--master", default="local[2]", help="for Spark (default: local[2])")
     parser.add_argument("--folder", type=Path, help="where the logs go, and stay (default: a temporary folder)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -290,7 +292,20 @@ def main() -> int:
             f"{wall:.1f} s; peak {peak:,.0f} MiB"
         )
         print(f"violations: {len(written)} written, {len(missed)} of them not found, {len(outcome.violations)} reported")
-        return 1 if missed or (not written and outcome.violations) else 0
+        same = options.engine != "both" or _spark_agrees(sources, files, outcome, options.master)
+        return 1 if missed or not same or (not written and outcome.violations) else 0
+
+
+def _spark_agrees(sources: list[Source], files: list[str], expected: Outcome, master: str) -> bool:
+    """Validate with Spark, and return whether all of the outcome is equal."""
+    from kafka_spec.conformance.validate import spark
+
+    wall = time.perf_counter()
+    outcome = put_together(spark.run(sources, None, False, master), files, None, "auto")
+    wall = time.perf_counter() - wall
+    same = plain_of(outcome) == plain_of(expected)
+    print(f"spark, {master}: {outcome.size / 1e6 / wall:.1f} MB/s, {wall:.1f} s; {'equal' if same else 'NOT EQUAL'}")
+    return same
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import re
@@ -13,12 +14,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
+from benchmarks.validate import generate, unfound
 from kafka_spec.command import run as kafka_spec
 from kafka_spec.conformance.validate.embedded import run
 from kafka_spec.conformance.validate.events import file_and_line
 from kafka_spec.conformance.validate.files import CHUNK, find_sources
 from kafka_spec.conformance.validate.findings import KINDS
 from kafka_spec.conformance.validate.outcome import Outcome, put_together
+from kafka_spec.conformance.validate.page import page_of
+from kafka_spec.conformance.validate.report import plain_of
 from kafka_spec.conformance.validate.rows import EFFECTS, GUARDS
 from kafka_spec.conformance.validate.states import TABLES, kafka_name
 from kafka_spec.spec.control.eras import BUGS
@@ -628,6 +632,14 @@ def test_json_and_junit(logs: Logs, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert place in failure[0].text
 
 
+def test_a_page_of_next_to_nothing(tmp_path: Path) -> None:
+    """A page can be made of logs without any leadership, and without any line."""
+    (tmp_path / "state-change.log").write_text("")
+
+    assert "INCONCLUSIVE" in page_of(validated(tmp_path))
+    assert "orders-3" in page_of(validated(LOGS / "0.10"))
+
+
 def test_page(logs: Logs, tmp_path: Path) -> None:
     """The page has a lane for each partition and for the controllers, and each violation with its line."""
     place = leader_outside_isr(logs)
@@ -642,3 +654,47 @@ def test_page(logs: Logs, tmp_path: Path) -> None:
     assert "KAFKA-708" in text
     assert "http" not in text
     assert [epoch in text for epoch in ("broker 1, epoch 2", "broker 0, epoch 4")] == [True, True]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Many lines
+
+
+def test_violations_in_a_synthetic_log_are_all_found(tmp_path: Path) -> None:
+    """Each violation that is written into the logs of a made-up cluster is found on its line, and nothing is found without."""
+    (tmp_path / "good").mkdir()
+    (tmp_path / "bad").mkdir()
+    generate(tmp_path / "good", 6_000, 60)
+    written = generate(tmp_path / "bad", 12_000, 60, violations=20)
+
+    assert validated(tmp_path / "good").verdict == "holds"
+    assert len(written) >= 19
+    assert unfound(written, validated(tmp_path / "bad")) == []
+
+
+@pytest.mark.slow
+def test_spark_agrees(tmp_path: Path) -> None:
+    """The engine on Spark comes to the same outcome, on real logs, with violations in them, and on synthetic ones."""
+    from kafka_spec.conformance.validate.spark import run as on_spark
+    from kafka_spec.model_check.spark_cluster import session
+
+    bad = tmp_path / "bad"
+    bad.mkdir()
+    logs = Logs("2.8.2", bad)
+    for _, write in WRITTEN:
+        with contextlib.suppress(AssertionError):  # a line that another has changed
+            write(logs)
+    assert len(logs.validated().violations) > 20
+    synthetic = tmp_path / "synthetic"
+    synthetic.mkdir()
+    generate(synthetic, 12_000, 60, violations=20)
+    spark = session("local[2]", tmp_path)
+    try:
+        for folder in (LOGS / "2.8.2", LOGS / "3.9.1", LOGS / "0.10", bad, synthetic):
+            sources, files = find_sources([folder])
+            outcome = put_together(on_spark(sources, None, True, "", spark), files, None, "auto")
+            expected = validated(folder)
+            assert plain_of(outcome) == plain_of(expected)
+            assert page_of(outcome) == page_of(expected)
+    finally:
+        spark.stop()

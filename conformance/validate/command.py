@@ -10,16 +10,20 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kafka_spec.conformance.validate.files import find_sources
+from kafka_spec.conformance.validate.embedded import Results
+from kafka_spec.conformance.validate.files import Source, find_sources
 from kafka_spec.conformance.validate.outcome import Outcome, put_together
 from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, add_output_options, outputs, write
+from kafka_spec.spec.extras import needing
+from kafka_spec.spec.table import SpecError
 
 EXIT = {"holds": AS_EXPECTED, "violated": VIOLATED, "inconclusive": INCONCLUSIVE}
 FORMATS = ("text", "json", "junit", "html")
 ERAS = {"0.10": "0.10", "2.8": "2.8", "3.9": "2.8"}
+ENGINES = ("embedded", "spark")
 EVERY = 0.5
 """Seconds between two lines of progress."""
 
@@ -37,23 +41,37 @@ def add_validate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--level", choices=("auto", "info"), default="auto", help="info: accept that little is seen in logs at INFO"
     )
+    parser.add_argument(
+        "--engine", choices=("embedded", "spark"), default="embedded", help="spark: for logs that outgrow a machine"
+    )
+    parser.add_argument("--master", metavar="URL", help="for spark: local[N], spark://HOST:PORT and the like (default: local[*])")
     add_output_options(parser, FORMATS)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Validate, and tell what came of it."""
-    from kafka_spec.conformance.validate.embedded import run as validate
-
     wanted = outputs(options)
     sources, files = find_sources(options.paths)
     era = ERAS[options.era] if options.era else None
-    sizes = sum(path.stat().st_size for source in sources for _, path in source.files)
-    results = validate(sources, era, any(form == "html" for form, _ in wanted), _progress(sizes, options.quiet))
+    results = _results(options, sources, era, any(form == "html" for form, _ in wanted))
     outcome = put_together(results, files, era, options.level)
     for form, file in wanted:
         write(_as(form, outcome), file)
     return EXIT[outcome.verdict]
+
+
+def _results(options: argparse.Namespace, sources: Sequence[Source], era: str | None, keeps_moments: bool) -> Results:
+    if options.engine == "spark":
+        with needing("spark"):
+            from kafka_spec.conformance.validate.spark import run as on_spark
+        return on_spark(sources, era, keeps_moments, options.master or "local[*]")
+    if options.master:
+        raise SpecError("--master is for --engine spark")
+    from kafka_spec.conformance.validate.embedded import run as embedded
+
+    sizes = sum(path.stat().st_size for source in sources for _, path in source.files)
+    return embedded(sources, era, keeps_moments, _progress(sizes, options.quiet))
 
 
 def _as(form: str, outcome: Outcome) -> str:

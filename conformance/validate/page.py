@@ -9,6 +9,7 @@ import html
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from importlib.resources import files
+from itertools import zip_longest
 
 from kafka_spec.conformance.validate.findings import KINDS, Violation
 from kafka_spec.conformance.validate.outcome import Outcome
@@ -100,7 +101,7 @@ def _colour(broker: int) -> str:
 def _controllers(outcome: Outcome, scale: Scale) -> str:
     seen = [one for one in outcome.epochs if one.seen]
     parts = []
-    for one, following in zip(seen, [*seen[1:], None], strict=True):
+    for one, following in zip_longest(seen, seen[1:]):
         start, end = scale.at(one.began), scale.at(following.began) if following else WIDTH
         who = "/".join(map(str, one.controllers))
         parts.append(
@@ -125,7 +126,7 @@ def _legend(outcome: Outcome) -> str:
 def _partition(partition: PartitionResult, outcome: Outcome, scale: Scale) -> str:
     written = _written(partition.moments)
     parts = []
-    for moment, following in zip(written, [*written[1:], None], strict=True):
+    for moment, following in zip_longest(written, written[1:]):
         if moment.now is None:
             continue
         start, end = scale.at(moment.when), scale.at(following.when) if following else WIDTH

@@ -50,6 +50,7 @@ class ControllerView:
         self._batch = Batch()
         self._exchanges: dict[int, Exchange] = {}
         self._at = 0
+        self._told_when = b""
 
     def __repr__(self) -> str:
         return f"controller {self.controller} in epoch {self.epoch}"
@@ -191,10 +192,11 @@ class ControllerView:
         self._batch.told[broker] = now
         cursor = self._cursor
         self._at = cursor.place
+        self._told_when = when = cursor.line[1:24]
         exchange = self._exchanges.get(broker)
         if exchange is None:
             exchange = self._exchanges[broker] = self._of.exchange(self.epoch, broker)
-        exchange.send(now[:3], self._at, cursor.line[1:24])
+        exchange.send(now[:3], self._at, when)
 
     def stopped(self, broker: int, epoch: int, delete: bool) -> None:
         """Keep what is sent for the batch."""
@@ -235,7 +237,9 @@ class ControllerView:
                 self._tell("missing-request", says, (TRACE,), change.place, change.when.decode(), rows[0].row.label)
         if batch.told and not may and registered is not None:
             brokers = ", ".join(map(str, sorted(batch.told)))
-            self._tell("request-without-row", f"a LeaderAndIsr goes to broker {brokers}", (TRACE,), self._at)
+            self._tell(
+                "request-without-row", f"a LeaderAndIsr goes to broker {brokers}", (TRACE,), self._at, self._told_when.decode()
+            )
 
     # -----------------------------------------------------------------------------------------------------------------
     # The end
