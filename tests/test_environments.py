@@ -197,6 +197,7 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "examples").mkdir()
     (tmp_path / "examples" / "tutorial.py").write_text(tutorial, encoding="utf-8")
     (tmp_path / "spec" / "lock.py").write_text(tutorial, encoding="utf-8")
+    shutil.copytree(ROOT / "tests" / "logs", tmp_path / "tests" / "logs")
     (tmp_path / "pyproject.toml").write_text(
         """
 [[tool.kafka-spec.checks]]
@@ -234,6 +235,8 @@ COMMANDS = {
     "kafka-spec run --brokers 3 --seed 7": ("impl", 0),
     "kafka-spec run --brokers 3 --seed 7 -q": ("impl", 0),
     "kafka-spec run --era KIP-101 --seed 35 -q": ("impl", 1),
+    "kafka-spec validate tests/logs/2.8.2 -q": ("", 0),
+    "kafka-spec validate tests/logs/2.8.2 --format html --output page.html": ("", 0),
     SPARK: ("spark", 0),
     f"{SPARK} --resume": ("spark", 0),
     "kafka-spec states states --columns": ("spark", 0),

@@ -105,6 +105,16 @@ def test_logs_of_real_kafka_hold(
     assert outcome.followed > 450
 
 
+def test_readme_shows_what_is_printed() -> None:
+    """The transcript in README is part of what the command prints."""
+    text = (LOGS.parent.parent / "README.md").read_text()
+    printed = (LOGS.parent / "golden" / "validate-2.8.2.txt").read_text().splitlines()
+    shown = text.partition("$ kafka-spec validate tests/logs/2.8.2 -q\n")[2].partition("```")[0].splitlines()
+
+    assert len(shown) > 15
+    assert {line for line in shown if line != "..."} <= set(printed)
+
+
 def test_every_name_in_the_tables_is_known() -> None:
     """No guard or effect of a table is without a statement of what a log shows of it, and none is stated that no table has."""
     rows = [row for tables in TABLES.values() for known in (tables.partition, tables.replica) for row in known.machine.rows]
