@@ -28,7 +28,7 @@ class Unsafe(OSError):  # noqa: N818 - says what is the matter
 
 
 @dataclass(frozen=True)
-class Origin:
+class CodeOrigin:
     """What machine code comes from: the digests of the text that was compiled, and of the compiler."""
 
     text: bytes
@@ -56,7 +56,7 @@ def folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafka-spec"
 
 
-def read(origin: Origin) -> bytes | None:
+def read(origin: CodeOrigin) -> bytes | None:
     """Return the machine code that was kept of an origin, or None where there is none that is surely that."""
     path = origin.path
     try:
@@ -80,7 +80,7 @@ def read(origin: Origin) -> bytes | None:
     return None
 
 
-def write(origin: Origin, machine_code: bytes) -> None:
+def write(origin: CodeOrigin, machine_code: bytes) -> None:
     """Keep machine code, whole or not at all."""
     path = origin.path
     try:

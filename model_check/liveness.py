@@ -30,7 +30,7 @@ STEP_BYTES, STATE_BYTES = 56, 64
 
 
 @dataclass(frozen=True)
-class Violation:
+class LeadsToViolation:
     """The number of a state that owes, the actions of a way on to a fair part, and those of a circle in it."""
 
     state: int
@@ -80,7 +80,7 @@ class Liveness:
         if kept.any():
             self.steps.append((parents[kept] + np.uint32(self.first), targets[kept], actions[kept]))
 
-    def judge(self, exhausted: Exhausted) -> tuple[str, list[Violation | None]]:
+    def judge(self, exhausted: Exhausted) -> tuple[str, list[LeadsToViolation | None]]:
         """Return for each claim how it is violated, or None; before it why the budget does not allow it, or "".
 
         What was recorded is used up.
@@ -92,7 +92,7 @@ class Liveness:
         if isinstance(graph, str):
             return graph, []
         cut = np.concatenate(self.cuts)
-        found: list[Violation | None] = []
+        found: list[LeadsToViolation | None] = []
         for claim in range(self.claims):
             open_ = ~np.concatenate([level[:, claim] for level in self.meets])
             owes = np.concatenate([level[:, claim] for level in self.owes])
@@ -168,11 +168,11 @@ class Liveness:
         unfair[part[vain & self.weak[action] & (counts == sizes[part])]] = True
         return unfair, sources[(vain & self.strong[action])[places]]
 
-    def violation(self, graph: _Graph, state: int, open_: Flags, parts: Numbers) -> Violation:
+    def violation(self, graph: _Graph, state: int, open_: Flags, parts: Numbers) -> LeadsToViolation:
         """Return how a behaviour goes on forever from a state that owes."""
         protocol = self.protocol.tolist()
         lead, circle = lasso(state, graph.steps, protocol, self.fairness, lambda n: bool(open_[n]), lambda n: int(parts[n]))
-        return Violation(state, lead, circle)
+        return LeadsToViolation(state, lead, circle)
 
 
 class _Graph:

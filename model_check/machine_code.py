@@ -13,7 +13,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from kafka_spec.model_check import code_cache
-from kafka_spec.model_check.code_cache import Origin
+from kafka_spec.model_check.code_cache import CodeOrigin
 
 
 @functools.cache
@@ -34,7 +34,7 @@ def load(code: str, anew: bool = False) -> tuple[llvm.ExecutionEngine, bool]:
     """Return the loaded machine code of a module, and whether it came from the cache; `anew` leaves the cache alone."""
     if anew:
         return _link(_generate(code)), False
-    origin = Origin(hashlib.sha256(code.encode()).digest(), hashlib.sha256(_compiler().encode()).digest())
+    origin = CodeOrigin(hashlib.sha256(code.encode()).digest(), hashlib.sha256(_compiler().encode()).digest())
     machine_code = code_cache.read(origin)
     if machine_code is not None:
         return _link(machine_code), True

@@ -8,22 +8,9 @@ Source: Kafka 2.8 KafkaApis.scala:241-365; ReplicaManager.scala:350-492, 1298-14
 
 from __future__ import annotations
 
-import enum
-
 from kafka_spec.spec.decisions import BadVersionHandling, Checked, EpochWatch, StopReplicaEpoch
 from kafka_spec.spec.domain import BrokerSet, contains
-
-
-class ErrorCode(enum.IntEnum):
-    """Kafka's error codes, those that a gate of a broker answers."""
-
-    NONE = 0
-    UNKNOWN_TOPIC_OR_PARTITION = 3
-    STALE_CONTROLLER_EPOCH = 11
-    FENCED_LEADER_EPOCH = 74
-    UNKNOWN_LEADER_EPOCH = 75
-    STALE_BROKER_EPOCH = 77
-
+from kafka_spec.spec.error_codes import ErrorCode
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Requests of controllers, at a broker

@@ -34,7 +34,7 @@ from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.eras import BUG, ERA_0_10, ERA_2_8, FIXED
 from kafka_spec.spec.control.state import ControllerState, Role
 from kafka_spec.spec.domain import BrokerSet
-from kafka_spec.spec.gates import ErrorCode
+from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.table import Spec, SpecError
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 from conftest import ROOT
@@ -45,6 +47,47 @@ def test_libraries_of_the_implementation_are_imported_once() -> None:
         pattern = re.compile(rf"^\s*(import|from) {library}\b", re.MULTILINE)
         files = [file for package in PARTS for file in (ROOT / package).rglob("*.py")]
         assert [file for file in files if pattern.search(file.read_text(encoding="utf-8"))] == [ROOT / place]
+
+
+TWO_MODELS = "the same thing in the replication model and in the control plane, with the fields and domains of each"
+TWO_COMPILERS = "the same part of two compilers: to LLVM and to TLA+"
+TWO_FORMS = "the same type as a domain at given bounds and as a sort of TLA+"
+AS_LOGGED = "the same thing in the replay, and as validation reads it in a log"
+SHARED_NAMES = {
+    "Array": TWO_FORMS,
+    "Batch": "records in a log file; requests that a controller's log shows together",
+    "Body": TWO_COMPILERS,
+    "BrokerView": AS_LOGGED,
+    "Calls": TWO_COMPILERS,
+    "Change": "a field that a step changed; a transition that a log shows",
+    "ControllerView": AS_LOGGED,
+    "Expressions": TWO_COMPILERS,
+    "Frame": "a message on a connection, as networks call it; a way through a function, as compilers call it",
+    "Kind": "of requests in the model; of violations in a log",
+    "LeaderAndIsr": "the request in the replication model, and as a log shows it",
+    "LogEntry": TWO_MODELS,
+    "Outcome": "of a named check; of a validation",
+    "Record": TWO_FORMS,
+    "Replica": TWO_MODELS,
+    "Sequence": TWO_FORMS,
+    "Source": "of a function; one log of one broker",
+}
+"""Names of public classes that stand twice, and why each may."""
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    """No public class has the name of another one, of any part, but for a few that are listed with a reason."""
+    found = Counter(
+        node.name
+        for part in (*PARTS, "kafka_spec")
+        for file in (ROOT / part).rglob("*.py")
+        if not any(parent.is_symlink() for parent in file.parents)
+        for node in ast.parse(file.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+
+    assert len(found) > 200
+    assert {name: count for name, count in found.items() if count > 1} == dict.fromkeys(SHARED_NAMES, 2)
 
 
 def test_readme_names_what_there_is() -> None:

@@ -19,7 +19,7 @@ from kafka_spec.spec import table
 from kafka_spec.spec.control.controller import partition_rows, replica_rows
 from kafka_spec.spec.control.eras import ERA_0_10, FIXED
 from kafka_spec.spec.control.rows import EFFECTS, FUNCTIONS, GUARDS, bound_to
-from kafka_spec.spec.control.state import NO_EPOCH, Step
+from kafka_spec.spec.control.state import NO_EPOCH, ControllerStep
 from kafka_spec.spec.control.state import World as State
 from kafka_spec.spec.domain import NONE, Bound, Range, append, assign, excluding, show_path, truncate
 from kafka_spec.spec.lint import source_of
@@ -378,7 +378,7 @@ def test_both_engines_enter_and_refuse_alike() -> None:
 
 def no_leader_was_found(s: State) -> bool:
     """Controller 1 has done with an election of an offline partition, without success."""
-    return s.controllers[1].partition == PartitionState.OFFLINE and s.controllers[1].step == Step.REMOVE
+    return s.controllers[1].partition == PartitionState.OFFLINE and s.controllers[1].step == ControllerStep.REMOVE
 
 
 def test_a_trace_shows_what_was_refused() -> None:

@@ -20,7 +20,7 @@ from kafka_spec.impl.controller.state_changes import ChangePartitions, ChangeRep
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.order import Stage
-from kafka_spec.spec.control.state import ControllerState, Step
+from kafka_spec.spec.control.state import ControllerState, ControllerStep
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet
 from kafka_spec.spec.election import Strategy
 
@@ -35,7 +35,7 @@ class RemainingWork:
     `registrations` holds the started brokers that are not handled yet, with the registrations and epochs that were read.
     """
 
-    step: int = Step.IDLE
+    step: int = ControllerStep.IDLE
     strategy: int = Strategy.OFFLINE
     creating: int = 0
     leaving: BrokerSet = NO_BROKERS
@@ -68,7 +68,7 @@ def written(
     """
     if life == ControllerState.ELECTING:
         return [IncrementEpoch()]
-    if rest.step == Step.READ:
+    if rest.step == ControllerStep.READ:
         return list(FAIL_OVER)
     left = {
         Stage.ELECT: _election(rest, partition, replicas),
@@ -86,7 +86,7 @@ def written(
 def _election(rest: RemainingWork, partition: TopicPartition, replicas: Sequence[int]) -> list[ControllerTask]:
     elections = [ChangePartitions("online_partition", deque([partition]), Strategy(rest.strategy))]
     created = [ChangeReplicas("online_replica", deque((partition, broker) for broker in replicas))]
-    return [*(elections if rest.step == Step.ELECT else []), *(created if rest.creating else [])]
+    return [*(elections if rest.step == ControllerStep.ELECT else []), *(created if rest.creating else [])]
 
 
 def _removals(rest: RemainingWork, partition: TopicPartition, *, elects_again: bool) -> list[ControllerTask]:
@@ -115,12 +115,12 @@ def read(agenda: Iterable[ControllerTask]) -> RemainingWork:
     if not tasks:
         return rest
     if isinstance(tasks[0], DeleteNotifications):
-        return RemainingWork(step=Step.READ)
+        return RemainingWork(step=ControllerStep.READ)
     if isinstance(tasks[0], IncrementEpoch):
         return rest
     if not is_due(tasks[0]):
         raise ValueError(f"the next task is {tasks[0]}, which is in the middle of a step of the model")
-    rest.step = Step.ELECT if isinstance(tasks[0], ChangePartitions) else Step.REMOVE
+    rest.step = ControllerStep.ELECT if isinstance(tasks[0], ChangePartitions) else ControllerStep.REMOVE
     for place, task in enumerate(tasks):
         if isinstance(task, ChangePartitions):
             rest.strategy = task.strategy

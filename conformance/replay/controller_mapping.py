@@ -134,12 +134,12 @@ class ControllerView:
         self.context.assignments = {PARTITION: self.modeled.assignment} if known else {}
 
     @property
-    def leadership(self) -> state.LeaderAndIsr:
+    def leadership(self) -> state.LeaderIsrAndControllerEpoch:
         """The cached state of the partition."""
         return model_leadership(self.context.leadership.get(PARTITION))
 
     @leadership.setter
-    def leadership(self, cached: state.LeaderAndIsr) -> None:
+    def leadership(self, cached: state.LeaderIsrAndControllerEpoch) -> None:
         held = leadership(cached)
         self.context.leadership = {} if held is None else {PARTITION: held}
 

@@ -16,7 +16,7 @@ from kafka_spec.conformance.replay.zookeeper_mapping import put_zookeeper, read_
 from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.protocol.controller_requests import Request
 from kafka_spec.spec.control import state
-from kafka_spec.spec.control.state import NO_EPOCH, ControllerState, Life, Notes, Step, World
+from kafka_spec.spec.control.state import NO_EPOCH, ControllerState, ControllerStep, Life, Notes, World
 from kafka_spec.spec.domain import NO_BROKERS, NONE, Spent
 from kafka_spec.spec.election import Strategy
 from kafka_spec.spec.partition import PartitionState
@@ -104,9 +104,9 @@ class Projection(ModeledCluster):
     def no_controller(self) -> state.Controller:
         """Return the controller of a process that does not run."""
         nobody = NO_BROKERS
-        none = state.LeaderAndIsr(NONE, NO_EPOCH, nobody, 0, 0)
+        none = state.LeaderIsrAndControllerEpoch(NONE, NO_EPOCH, nobody, 0, 0)
         epochs, strategy = [0] * self.brokers, Strategy.OFFLINE
         nothing = state.Context(nobody, epochs, nobody, 0, none, strategy, 0, nobody, nobody, nobody, nobody)
         life, partition, replicas = ControllerState.STANDBY, PartitionState.NON_EXISTENT, [ReplicaState.NON_EXISTENT] * self.brokers
         channels = [state.Channel([], 0) for _ in range(self.brokers)]
-        return state.Controller(life, 0, Step.IDLE, partition, list(map(int, replicas)), nothing, channels)
+        return state.Controller(life, 0, ControllerStep.IDLE, partition, list(map(int, replicas)), nothing, channels)

@@ -16,7 +16,7 @@ from kafka_spec.impl.protocol.controller_requests import (
 )
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.state import NO_EPOCH, Kind, LeaderAndIsr, Request
+from kafka_spec.spec.control.state import NO_EPOCH, Kind, LeaderIsrAndControllerEpoch, Request
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet
 
 PARTITION = TopicPartition("topic", 0)
@@ -34,11 +34,11 @@ def registration(broker: int) -> BrokerRegistration:
 REGISTRATIONS = tuple(BrokerRegistration(number, (Endpoint("127.0.0.1", 9092 + number),)) for number in range(8))
 
 
-def model_leadership(held: Leadership | None) -> LeaderAndIsr:
+def model_leadership(held: Leadership | None) -> LeaderIsrAndControllerEpoch:
     """Return the model's record of a leadership, also of None."""
     if held is None:
-        return LeaderAndIsr(NONE, NO_EPOCH, NO_BROKERS, 0, 0)
-    return LeaderAndIsr(held.leader, held.leader_epoch, held.members, held.version, held.controller_epoch)
+        return LeaderIsrAndControllerEpoch(NONE, NO_EPOCH, NO_BROKERS, 0, 0)
+    return LeaderIsrAndControllerEpoch(held.leader, held.leader_epoch, held.members, held.version, held.controller_epoch)
 
 
 def leadership(held: Any) -> Leadership | None:

@@ -122,7 +122,7 @@ def _put_assignment(nodes: Znodes, record: state.ZooKeeper) -> None:
         nodes.stage(TOPIC, _topic(tuple(record.assignment)))
 
 
-def _partition(nodes: Znodes) -> state.LeaderAndIsr:
+def _partition(nodes: Znodes) -> state.LeaderIsrAndControllerEpoch:
     found = nodes.find(STATE)
     return model_leadership(None if found is None else written(_state(found.data), found.version))
 

@@ -14,7 +14,8 @@ from kafka_spec.conformance.validate.events import BrokerEvents, ControllerEvent
 from kafka_spec.conformance.validate.exchange import LIFE_BITS
 from kafka_spec.conformance.validate.findings import Violation
 from kafka_spec.spec.decisions import Checked
-from kafka_spec.spec.gates import ErrorCode, answer_to_request
+from kafka_spec.spec.error_codes import ErrorCode
+from kafka_spec.spec.gates import answer_to_request
 
 LAST_BITS = (1 << LIFE_BITS) - 1
 

@@ -12,7 +12,8 @@ from kafka_spec.conformance.validate.events import LeaderAndIsr, Sender
 from kafka_spec.conformance.validate.exchange import Exchange
 from kafka_spec.conformance.validate.findings import Violation
 from kafka_spec.spec.decisions import StopReplicaEpoch
-from kafka_spec.spec.gates import ErrorCode, answer_to_leader_and_isr, answer_to_stop_replica
+from kafka_spec.spec.error_codes import ErrorCode
+from kafka_spec.spec.gates import answer_to_leader_and_isr, answer_to_stop_replica
 
 if TYPE_CHECKING:
     from kafka_spec.conformance.validate.partitions import PartitionCheck

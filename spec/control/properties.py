@@ -10,7 +10,7 @@ from kafka_spec.spec.control.broker.requests import a_request_arrives, what_is_o
 from kafka_spec.spec.control.controller.broker_changes import brokers_have_changed
 from kafka_spec.spec.control.controller.steps import controller_is_fenced
 from kafka_spec.spec.control.controller.topics import a_topic_is_new, isr_has_changed
-from kafka_spec.spec.control.state import ACTIVE, ELECTING, LOADING, NO_EPOCH, STANDBY, Life, Role, Stale, Step, World
+from kafka_spec.spec.control.state import ACTIVE, ELECTING, LOADING, NO_EPOCH, STANDBY, ControllerStep, Life, Role, Stale, World
 from kafka_spec.spec.domain import NONE, contains
 from kafka_spec.spec.election import members
 from kafka_spec.spec.log import holds_same_prefix, same_entry
@@ -303,7 +303,7 @@ def only_the_holder_controls(s: World, k: Constants) -> bool:
 def is_quiet(s: World, k: Constants) -> bool:
     """The controller is idle with no event pending, no request is on its way, and no other broker acts as a controller."""
     holder = s.zookeeper.controller
-    if holder == NONE or s.controllers[holder].life != ACTIVE or s.controllers[holder].step != Step.IDLE:
+    if holder == NONE or s.controllers[holder].life != ACTIVE or s.controllers[holder].step != ControllerStep.IDLE:
         return False
     if brokers_have_changed(s, k, holder) or isr_has_changed(s, holder) or a_topic_is_new(s, holder):
         return False

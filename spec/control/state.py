@@ -88,7 +88,7 @@ class Life(enum.IntEnum):
     """It runs, and has requested a controlled shutdown."""
 
 
-class Step(enum.IntEnum):
+class ControllerStep(enum.IntEnum):
     """The next step of a controller's event, between two ZooKeeper operations."""
 
     IDLE = 0
@@ -131,7 +131,7 @@ class LogEntry:
 
 
 @dataclass
-class LeaderAndIsr:
+class LeaderIsrAndControllerEpoch:
     """The content of a partition's state znode, and a controller's cache of it. A leader epoch of -1: the znode does not exist."""
 
     leader: int = holds(BrokerOrNone(BROKERS))
@@ -157,7 +157,7 @@ class ZooKeeper:
     """The creation id of each broker's current or last registration."""
     assignment: list[int] = holds(Assignment(BROKERS))
     """/brokers/topics/T: the assigned replicas; empty while the topic does not exist."""
-    partition: LeaderAndIsr = holds(LeaderAndIsr)
+    partition: LeaderIsrAndControllerEpoch = holds(LeaderIsrAndControllerEpoch)
     """/brokers/topics/T/partitions/0/state."""
 
 
@@ -210,7 +210,7 @@ class Context:
     stopping: BrokerSet = holds(SetOf(BROKERS))
     """Brokers that are shutting down (shuttingDownBrokerIds)."""
     knows_topic: int = holds(Flag())
-    leadership: LeaderAndIsr = holds(LeaderAndIsr)
+    leadership: LeaderIsrAndControllerEpoch = holds(LeaderIsrAndControllerEpoch)
     """The cached state of the partition (partitionLeadershipInfo)."""
     strategy: int = holds(OneOf(Strategy))
     """The election strategy of the step ELECT."""
@@ -232,7 +232,7 @@ class Controller:
 
     life: int = holds(StateOf(ControllerState, "Controller"))
     epoch: int = holds(CONTROLLER_EPOCHS)
-    step: int = holds(OneOf(Step))
+    step: int = holds(OneOf(ControllerStep))
     partition: int = holds(StateOf(PartitionState, "Partition"))
     replicas: list[int] = holds(PerBroker(StateOf(ReplicaState, "Replica"), BROKERS))
     context: Context = holds(Context)

@@ -11,7 +11,8 @@ from __future__ import annotations
 from kafka_spec.spec.control.broker.requests import KAFKA
 from kafka_spec.spec.control.state import BROKERS, Life, Role, World
 from kafka_spec.spec.domain import Broker, append, contains, truncate
-from kafka_spec.spec.gates import ErrorCode, answer_to_fetch_epoch
+from kafka_spec.spec.error_codes import ErrorCode
+from kafka_spec.spec.gates import answer_to_fetch_epoch
 from kafka_spec.spec.log import (
     divergence_offset,
     follower_high_watermark,

@@ -17,7 +17,8 @@ from kafka_spec.spec.control.broker.requests import KAFKA
 from kafka_spec.spec.control.state import LATE_FETCHES, World
 from kafka_spec.spec.control.zookeeper import isr_write_succeeds, write_isr
 from kafka_spec.spec.domain import append, contains, including, pop_first
-from kafka_spec.spec.gates import ErrorCode, answer_to_fetch_epoch, fetch_is_of_registration
+from kafka_spec.spec.error_codes import ErrorCode
+from kafka_spec.spec.gates import answer_to_fetch_epoch, fetch_is_of_registration
 from kafka_spec.spec.table import Constants, Rule
 
 

@@ -18,7 +18,8 @@ from kafka_spec.spec.control.broker.requests import (
 from kafka_spec.spec.control.state import ROLE, Kind, Role, World
 from kafka_spec.spec.domain import NO_BROKERS, contains, truncate
 from kafka_spec.spec.election import members
-from kafka_spec.spec.gates import ErrorCode, answer_to_leader_and_isr, leader_is_available
+from kafka_spec.spec.error_codes import ErrorCode
+from kafka_spec.spec.gates import answer_to_leader_and_isr, leader_is_available
 from kafka_spec.spec.log import first_truncation, follower_goes_on
 from kafka_spec.spec.table import Constants, Rule, fire
 

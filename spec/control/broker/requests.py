@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, Kind, Life, Role, Stale, World
 from kafka_spec.spec.domain import Broker, pop_first
-from kafka_spec.spec.gates import ErrorCode, answer_to_request, answer_to_stop_replica
+from kafka_spec.spec.error_codes import ErrorCode
+from kafka_spec.spec.gates import answer_to_request, answer_to_stop_replica
 from kafka_spec.spec.table import Constants, Rule
 
 KAFKA = "Kafka 2.8"

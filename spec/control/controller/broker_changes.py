@@ -8,7 +8,7 @@ from __future__ import annotations
 from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, is_handling_no_event
 from kafka_spec.spec.control.controller.stages import go_on, start_brokers
 from kafka_spec.spec.control.network import discard_channels
-from kafka_spec.spec.control.state import Step, World
+from kafka_spec.spec.control.state import ControllerStep, World
 from kafka_spec.spec.control.zookeeper import zookeeper_can_be_reached
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, contains, including
 from kafka_spec.spec.gates import has_bounced
@@ -54,7 +54,7 @@ def notice_broker_change(s: World, k: Constants, controller: int) -> None:
     if new != 0:
         start_brokers(s, k, controller, new)
     else:
-        s.controllers[controller].step = Step.REMOVE
+        s.controllers[controller].step = ControllerStep.REMOVE
     go_on(s, k, controller)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, assigned_replicas
 from kafka_spec.spec.control.controller.stages import go_on, put_replicas_online
 from kafka_spec.spec.control.network import send_update_metadata
-from kafka_spec.spec.control.state import CONTROLLER, ELECTING, STANDBY, Life, Step, World
+from kafka_spec.spec.control.state import CONTROLLER, ELECTING, STANDBY, ControllerStep, Life, World
 from kafka_spec.spec.control.zookeeper import create_controller_and_increment_epoch, read_state
 from kafka_spec.spec.decisions import ControllerElection
 from kafka_spec.spec.domain import NONE, contains
@@ -42,7 +42,7 @@ def become_controller(s: World, k: Constants, controller: int) -> None:
     """Create /controller and its epoch in one multi; begin the fail-over."""
     create_controller_and_increment_epoch(s, controller)
     s.controllers[controller].epoch = s.zookeeper.controller_epoch
-    s.controllers[controller].step = Step.READ
+    s.controllers[controller].step = ControllerStep.READ
     fire(s, k, CONTROLLER, (controller,), "elect")
 
 
@@ -83,7 +83,7 @@ def increment_controller_epoch(s: World, k: Constants, controller: int) -> None:
     """Read /controller_epoch and write the next one, even if another controller has written it meanwhile; begin the fail-over."""
     s.zookeeper.controller_epoch = s.zookeeper.controller_epoch + 1
     s.controllers[controller].epoch = s.zookeeper.controller_epoch
-    s.controllers[controller].step = Step.READ
+    s.controllers[controller].step = ControllerStep.READ
     fire(s, k, CONTROLLER, (controller,), "increment_epoch")
 
 
@@ -100,7 +100,7 @@ INCREMENT_CONTROLLER_EPOCH = Rule(
 
 def fail_over_reads(s: World, controller: int) -> bool:
     """The controller is about to read the state that it takes over."""
-    return s.controllers[controller].step == Step.READ
+    return s.controllers[controller].step == ControllerStep.READ
 
 
 def take_over(s: World, k: Constants, controller: int) -> None:
@@ -123,7 +123,7 @@ def take_over(s: World, k: Constants, controller: int) -> None:
             fire(s, k, REPLICA, (controller, replica), "startup")
     put_replicas_online(s, k, controller, replicas & live)
     s.controllers[controller].context.leaving = replicas_lost_at_fail_over(replicas, live, k.dead_replicas)
-    s.controllers[controller].step = Step.REMOVE
+    s.controllers[controller].step = ControllerStep.REMOVE
     go_on(s, k, controller)
 
 

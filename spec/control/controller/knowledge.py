@@ -5,7 +5,7 @@ Source: Kafka 2.8 ControllerContext.scala.
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.state import ACTIVE, BROKERS, NO_EPOCH, Step, World
+from kafka_spec.spec.control.state import ACTIVE, BROKERS, NO_EPOCH, ControllerStep, World
 from kafka_spec.spec.domain import NO_BROKERS, NONE, Broker, BrokerSet, contains
 from kafka_spec.spec.election import leader_is_lost, members
 from kafka_spec.spec.table import Constants
@@ -47,4 +47,4 @@ def cached_leader_is_lost(s: World, k: Constants, controller: int) -> bool:
 
 def is_handling_no_event(s: World, controller: int) -> bool:
     """The controller is active, and between two events."""
-    return s.controllers[controller].life == ACTIVE and s.controllers[controller].step == Step.IDLE
+    return s.controllers[controller].life == ACTIVE and s.controllers[controller].step == ControllerStep.IDLE

@@ -13,7 +13,7 @@ from kafka_spec.spec.control.controller.knowledge import (
 )
 from kafka_spec.spec.control.controller.stages import go_on
 from kafka_spec.spec.control.network import send_stop_replica_to
-from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, PREFERRED_ELECTIONS, Life, Step, World
+from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, PREFERRED_ELECTIONS, ControllerStep, Life, World
 from kafka_spec.spec.domain import Broker, contains, including, only
 from kafka_spec.spec.election import ShutdownPart, Strategy, part_in_shutdown, preferred_leader_leads
 from kafka_spec.spec.table import Constants, Rule
@@ -28,7 +28,7 @@ def preferred_leader_does_not_lead(s: World, controller: int) -> bool:
 def ask_for_preferred_election(s: World, controller: int) -> None:
     """Begin the election of the preferred leader, which succeeds if it is live and in sync."""
     s.controllers[controller].context.strategy = Strategy.PREFERRED
-    s.controllers[controller].step = Step.ELECT
+    s.controllers[controller].step = ControllerStep.ELECT
 
 
 PREFERRED_ELECTION = Rule(
@@ -56,12 +56,12 @@ def shut_broker_down(s: World, k: Constants, controller: int, broker: int) -> No
     """Mark the broker as shutting down: move its leadership, or stop its replica and remove it from the ISR."""
     context = s.controllers[controller].context
     context.stopping = including(context.stopping, broker)
-    s.controllers[controller].step = Step.REMOVE
+    s.controllers[controller].step = ControllerStep.REMOVE
     if leadership_is_known(s, controller):
         part = part_in_shutdown(s.zookeeper.assignment, context.leadership.leader, broker)
         if part == ShutdownPart.LEADERSHIP_MOVES:
             context.strategy = Strategy.CONTROLLED_SHUTDOWN
-            s.controllers[controller].step = Step.ELECT
+            s.controllers[controller].step = ControllerStep.ELECT
         elif part == ShutdownPart.STOPS:
             send_stop_replica_to(s, controller, broker)
             context.leaving = only(broker)

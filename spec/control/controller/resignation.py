@@ -8,7 +8,17 @@ from __future__ import annotations
 from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, is_handling_no_event
 from kafka_spec.spec.control.controller.steps import controller_is_fenced
 from kafka_spec.spec.control.network import discard_channels
-from kafka_spec.spec.control.state import ACTIVE, CONTROLLER, ELECTING, FAILED_FAILOVERS, LOADING, STANDBY, Life, Step, World
+from kafka_spec.spec.control.state import (
+    ACTIVE,
+    CONTROLLER,
+    ELECTING,
+    FAILED_FAILOVERS,
+    LOADING,
+    STANDBY,
+    ControllerStep,
+    Life,
+    World,
+)
 from kafka_spec.spec.control.zookeeper import register
 from kafka_spec.spec.decisions import GivingUp
 from kafka_spec.spec.domain import NONE, first_brokers, reset
@@ -30,7 +40,7 @@ def forget_controller(s: World, k: Constants, controller: int) -> None:
     for replica in range(k.brokers):
         fire(s, k, REPLICA, (controller, replica), "shutdown")
     s.controllers[controller].epoch = 0
-    s.controllers[controller].step = Step.IDLE
+    s.controllers[controller].step = ControllerStep.IDLE
     reset(s.controllers[controller].context)
     discard_channels(s, k, controller, first_brokers(k.brokers))
 
@@ -125,7 +135,7 @@ def session_is_over(s: World, controller: int) -> bool:
 
 def no_event_is_being_handled(s: World, controller: int) -> bool:
     """No event is being handled on the broker: it is not a controller, or an idle one."""
-    return s.controllers[controller].step == Step.IDLE and s.controllers[controller].life != ELECTING
+    return s.controllers[controller].step == ControllerStep.IDLE and s.controllers[controller].life != ELECTING
 
 
 def open_new_session(s: World, k: Constants, controller: int) -> None:

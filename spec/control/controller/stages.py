@@ -10,7 +10,7 @@ from __future__ import annotations
 from kafka_spec.spec.control.controller.knowledge import assigned_replicas, cached_leader_is_lost, leadership_is_known
 from kafka_spec.spec.control.network import send_update_metadata
 from kafka_spec.spec.control.order import Stage
-from kafka_spec.spec.control.state import CONTROLLER, LOADING, Step, World
+from kafka_spec.spec.control.state import CONTROLLER, LOADING, ControllerStep, World
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, contains
 from kafka_spec.spec.election import Strategy, election_is_due
 from kafka_spec.spec.partition import PARTITION, PartitionState
@@ -31,16 +31,16 @@ def go_on(s: World, k: Constants, controller: int) -> None:
     election and removals, which may have nothing to do.
     """
     for _ in range(6):
-        if s.controllers[controller].step == Step.ELECT and not an_election_is_due(s, controller):
+        if s.controllers[controller].step == ControllerStep.ELECT and not an_election_is_due(s, controller):
             end_election(s, k, controller)
-        if s.controllers[controller].step == Step.REMOVE and s.controllers[controller].context.leaving == 0:
+        if s.controllers[controller].step == ControllerStep.REMOVE and s.controllers[controller].context.leaving == 0:
             begin_next_stage(s, k, controller)
 
 
 def end_election(s: World, k: Constants, controller: int) -> None:
     """Continue after an election; the replicas of a partition that was just created go online."""
     s.controllers[controller].context.strategy = Strategy.OFFLINE
-    s.controllers[controller].step = Step.REMOVE
+    s.controllers[controller].step = ControllerStep.REMOVE
     if s.controllers[controller].context.creating == 1:
         s.controllers[controller].context.creating = 0
         put_replicas_online(s, k, controller, assigned_replicas(s, controller))
@@ -65,7 +65,7 @@ def first_stage_left(s: World, controller: int) -> int:
     for stage in range(Stage.START_PARTITION_MACHINE, Stage.FAIL_DEAD + 1):
         if stage_is_left(s, controller, stage):
             return stage
-    return Step.IDLE
+    return ControllerStep.IDLE
 
 
 def begin_next_stage(s: World, k: Constants, controller: int) -> None:
@@ -74,10 +74,10 @@ def begin_next_stage(s: World, k: Constants, controller: int) -> None:
     stage = first_stage_left(s, controller)
     if stage == Stage.START_PARTITION_MACHINE:
         fire(s, k, PARTITION, (controller,), "startup")
-        own.step = Step.ELECT
+        own.step = ControllerStep.ELECT
     elif stage == Stage.BE_ACTIVE:
         fire(s, k, CONTROLLER, (controller,), "failover")
-        own.step = Step.IDLE
+        own.step = ControllerStep.IDLE
     elif stage == Stage.FAIL_BOUNCED:
         own.context.rejoining = own.context.bounced
         own.context.bounced = NO_BROKERS
@@ -91,7 +91,7 @@ def begin_next_stage(s: World, k: Constants, controller: int) -> None:
         own.context.failed = NO_BROKERS
         fail_brokers(s, k, controller, failed)
     else:
-        own.step = Step.IDLE
+        own.step = ControllerStep.IDLE
 
 
 def put_replicas_online(s: World, k: Constants, controller: int, replicas: BrokerSet) -> None:
@@ -107,7 +107,7 @@ def start_brokers(s: World, k: Constants, controller: int, brokers: BrokerSet) -
     context.live = context.live | brokers
     send_update_metadata(s, k, controller, context.live)
     put_replicas_online(s, k, controller, brokers & assigned_replicas(s, controller))
-    s.controllers[controller].step = Step.ELECT
+    s.controllers[controller].step = ControllerStep.ELECT
 
 
 def fail_brokers(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
@@ -119,4 +119,4 @@ def fail_brokers(s: World, k: Constants, controller: int, brokers: BrokerSet) ->
     if leadership_is_known(s, controller) and cached_leader_is_lost(s, k, controller):
         fire(s, k, PARTITION, (controller,), "offline_partition")
     s.controllers[controller].context.leaving = brokers & assigned_replicas(s, controller)
-    s.controllers[controller].step = Step.ELECT
+    s.controllers[controller].step = ControllerStep.ELECT

@@ -14,7 +14,7 @@ from kafka_spec.spec.control.controller.partition_rows import (
 from kafka_spec.spec.control.controller.replica_rows import isr_contains_replica
 from kafka_spec.spec.control.controller.stages import end_election, go_on
 from kafka_spec.spec.control.network import send_stop_replica_to
-from kafka_spec.spec.control.state import Step, World
+from kafka_spec.spec.control.state import ControllerStep, World
 from kafka_spec.spec.control.zookeeper import fence_holds
 from kafka_spec.spec.domain import BrokerSet, contains, only
 from kafka_spec.spec.election import election_is_due_after_removal
@@ -26,11 +26,11 @@ from kafka_spec.spec.table import Constants, Rule, fire
 def write_is_due(s: World, k: Constants, controller: int) -> bool:
     """The next step writes to ZooKeeper, unless ZooKeeper's content refuses it."""
     own = s.controllers[controller]
-    if own.step == Step.ELECT and own.partition == PartitionState.NEW:
+    if own.step == ControllerStep.ELECT and own.partition == PartitionState.NEW:
         return an_assigned_replica_is_live(s, controller)
-    if own.step == Step.ELECT:
+    if own.step == ControllerStep.ELECT:
         return no_newer_controller_wrote(s, controller) and a_leader_can_be_elected(s, k, controller)
-    if own.step == Step.REMOVE:
+    if own.step == ControllerStep.REMOVE:
         return (
             leadership_is_known(s, controller)
             and no_newer_controller_wrote(s, controller)
@@ -59,7 +59,7 @@ def controller_is_fenced(s: World, k: Constants, controller: int) -> bool:
 
 def step_is_election(s: World, controller: int) -> bool:
     """The next step brings the partition online."""
-    return s.controllers[controller].step == Step.ELECT
+    return s.controllers[controller].step == ControllerStep.ELECT
 
 
 def bring_partition_online(s: World, k: Constants, controller: int) -> None:
@@ -82,7 +82,7 @@ ELECT_LEADER = Rule(
 
 def step_is_removal(s: World, controller: int) -> bool:
     """The next step takes a replica offline."""
-    return s.controllers[controller].step == Step.REMOVE
+    return s.controllers[controller].step == ControllerStep.REMOVE
 
 
 def isr_has_grown_meanwhile(s: World, k: Constants, controller: int) -> bool:
@@ -101,7 +101,7 @@ def take_replica_offline(s: World, k: Constants, controller: int) -> None:
         send_stop_replica_to(s, controller, replica)
     s.controllers[controller].context.leaving = s.controllers[controller].context.leaving & ~only(replica)
     if isr_has_grown_meanwhile(s, k, controller):
-        s.controllers[controller].step = Step.ELECT
+        s.controllers[controller].step = ControllerStep.ELECT
     go_on(s, k, controller)
 
 

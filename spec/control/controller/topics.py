@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.control.controller.broker_changes import zookeeper_can_be_read
 from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, assigned_replicas, is_handling_no_event
-from kafka_spec.spec.control.state import NO_EPOCH, Step, World
+from kafka_spec.spec.control.state import NO_EPOCH, ControllerStep, World
 from kafka_spec.spec.control.zookeeper import read_state
 from kafka_spec.spec.domain import contains
 from kafka_spec.spec.partition import PARTITION
@@ -28,7 +28,7 @@ def create_partition(s: World, k: Constants, controller: int) -> None:
     for replica in range(k.brokers):
         if contains(assigned_replicas(s, controller), replica) == 1:
             fire(s, k, REPLICA, (controller, replica), "new_replica")
-    s.controllers[controller].step = Step.ELECT
+    s.controllers[controller].step = ControllerStep.ELECT
 
 
 NOTICE_TOPIC = Rule(
