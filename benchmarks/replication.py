@@ -87,7 +87,7 @@ def run(command: Sequence[str | Path], folder: Path, environment: dict[str, str]
 
 
 def busy_seconds() -> float:
-    """Return how long all cores together have worked since the system started; 0 where it does not tell."""
+    """Return the busy time of all cores since the system started; 0 where the system does not report it."""
     try:
         total = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0]
     except OSError:
@@ -424,7 +424,7 @@ class Benchmark:
 
 
 def version(command: str, pattern: str) -> str:
-    """Return the version that a program tells; "" where it is missing."""
+    """Return the version that a program reports; "" where it is missing."""
     if shutil.which(command.split()[0]) is None:
         return ""
     result = run(command.split(), HERE)

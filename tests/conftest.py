@@ -34,7 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "slow: more than a few seconds; run under one hash seed only")
     config.addinivalue_line("markers", "long: the rest of a sample that `make test` runs; `make long` runs it")
-    config.addinivalue_line("markers", "unexpected_errors: steps of controllers may meet errors that no step may have")
+    config.addinivalue_line("markers", "unexpected_errors: steps of controllers may raise unexpected errors")
 
 
 def sampled(cases: Iterable[Any], keep: int, name: Callable[[Any], str]) -> list[ParameterSet]:
@@ -46,7 +46,7 @@ def sampled(cases: Iterable[Any], keep: int, name: Callable[[Any], str]) -> list
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Tell how many edges of the model were replayed on the implementation."""
+    """Print how many edges of the model were replayed on the implementation."""
     total: dict[str, list[int]] = {}
     for report in terminalreporter.getreports("passed"):
         for name, value in report.user_properties:
@@ -54,7 +54,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                 era, *counts = value
                 total[era] = [a + b for a, b in zip(total.get(era, [0, 0, 0]), counts, strict=True)]
     for era, (edges, states, refused) in total.items():
-        refusals = f"; {refused:,} of them it refuses, as conformance/replay/rules.py tells" if refused else ""
+        refusals = f"; {refused:,} of them it refuses, see conformance/replay/rules.py" if refused else ""
         terminalreporter.write_line(
             f"control/{era}: {edges:,} edges out of {states:,} states replayed on the implementation, which agrees{refusals}"
         )
@@ -86,7 +86,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperServer
 
 @pytest.fixture(autouse=True)
 def errors_of_controllers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A controller that resigns for an error that no step may have hides a defect: such an error fails the test that meets it."""
+    """An unexpected error in a controller, after which it resigns, fails the test, unless the test has the mark."""
     from kafka_spec.impl.controller.controller import KafkaController
 
     met: list[Exception] = []

@@ -188,7 +188,7 @@ def replay(
     parts: int = 1,
     most_failures: int = 1,
 ) -> Replayed:
-    """Replay every step of a model on the implementation, or some, as `edges` tells; stop after so many that fail."""
+    """Replay every step of a model on the implementation, or some, see `edges`; stop after so many failures."""
     result = Replayed()
     with stage(spec, bounds) as projection:
         source: World | None = None

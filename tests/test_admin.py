@@ -63,7 +63,7 @@ def test_manual_assignment_is_parsed() -> None:
     ],
 )
 def test_manual_assignment_is_refused(text: str, says: str) -> None:
-    """Duplicates, lists of different lengths, and what is no number are refused."""
+    """Duplicates, lists of different lengths, and entries that are not numbers are refused."""
     with refusal(ErrorCode.UNKNOWN_SERVER_ERROR, says):
         parse_assignment(text)
 
@@ -95,7 +95,7 @@ def test_assignments_come_from_the_seed() -> None:
 
 
 def test_manual_topic_needs_no_live_broker() -> None:
-    """A manual assignment may name brokers that are not there."""
+    """A manual assignment may name brokers that are not registered."""
     tools = Tools({})
     tools.admin.create_topic_with_assignment("orders", parse_assignment("8:9"))
 
@@ -120,7 +120,7 @@ def test_sizes_are_checked(partitions: int, replicas: int, code: ErrorCode) -> N
 
 
 def test_no_broker_is_told() -> None:
-    """Without brokers there is no replica."""
+    """Without brokers no replica can be assigned."""
     with refusal(ErrorCode.INVALID_REPLICATION_FACTOR, "available brokers: 0"):
         Tools({}).admin.create_topic("orders")
 
@@ -144,7 +144,7 @@ def test_assignments_are_checked(assignment: dict[int, tuple[int, ...]], says: s
 
 
 def test_existing_topic() -> None:
-    """A topic is created once; with if-not-exists the second time is no error and changes nothing."""
+    """A topic is created once; with if-not-exists a second attempt is accepted and changes nothing."""
     tools = Tools({0: None})
     assert tools.admin.create_topic("orders")
     before = tools.topic("orders")
@@ -245,7 +245,7 @@ def test_partitions_that_cannot_be_added(
 
 
 def test_topics_that_cannot_grow() -> None:
-    """A topic that is not there, or has no partition 0, is told."""
+    """Adding partitions to a topic that does not exist or has no partition 0 is refused."""
     tools = Tools({0: None})
     with refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "does not exist"):
         tools.admin.add_partitions("orders", 2)

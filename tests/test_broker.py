@@ -1,4 +1,4 @@
-"""A broker's process: sessions and registrations, whatever it is asked, and topics that come into being by being asked for."""
+"""A broker's process: sessions and registrations, requests of every kind, and automatic topic creation."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def ask(cluster: Cluster, number: int, message: Any) -> Any:
 
 
 def test_asking_for_a_topic_creates_it(cluster: Cluster) -> None:
-    """A topic that is not there is created as the settings say; who asks again is told who leads."""
+    """A missing topic is created by the settings; a second metadata request returns its leader."""
     first = ask(cluster, 2, MetadataRequest(("orders",)))
     assert first.errors == {"orders": ErrorCode.LEADER_NOT_AVAILABLE}
     assert first.partitions == {}
@@ -82,7 +82,7 @@ def test_asking_for_a_topic_creates_it(cluster: Cluster) -> None:
 
 
 def test_two_who_ask_create_it_once(cluster: Cluster) -> None:
-    """Two brokers that are asked before either knows of the topic both say that nobody leads yet; there is one topic."""
+    """Two brokers that receive a request before either knows the topic both answer LEADER_NOT_AVAILABLE; one topic is created."""
     answers: list[Any] = []
     for number in (1, 2):
         cluster.brokers[number].serve(MetadataRequest(("orders",)), answers.append)
@@ -93,7 +93,7 @@ def test_two_who_ask_create_it_once(cluster: Cluster) -> None:
 
 
 def test_topics_that_cannot_be_created(cluster: Cluster, tmp_path: Path) -> None:
-    """Where the request or the broker does not allow it nothing is created; an impossible name or too few brokers are told."""
+    """If the request or the broker does not permit it, nothing is created; an illegal name or too few brokers are an error."""
     assert ask(cluster, 1, MetadataRequest(("orders",), False)).errors == {"orders": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
     assert ask(cluster, 1, MetadataRequest(("or/ders",))).errors == {"or/ders": ErrorCode.INVALID_TOPIC_EXCEPTION}
     cluster.crash(1)
@@ -201,7 +201,7 @@ def test_a_broker_notices_that_its_session_is_over(cluster: Cluster) -> None:
 
 
 def test_a_request_is_answered_once(cluster: Cluster) -> None:
-    """The same request is in flight until it is answered; a second answer, or one whose channel was closed, is nobody's."""
+    """The same request is in flight until it is answered; a second answer, or one whose channel was closed, is ignored."""
     cluster.brokers[0].serve(MetadataRequest(("orders",)), lambda _: None)
     while cluster.in_flight(0, 1) is None:
         cluster.brokers[0].step()

@@ -76,11 +76,11 @@ class SteppedCluster(impl_cluster.Cluster):
             self.start(number)
 
     def settle(self) -> SteppedCluster:
-        """Let all controllers work until nobody has anything to do."""
+        """Step all controllers until none has work."""
         for _ in range(10_000):
             if sum(b.controller.step() for b in self.brokers.values()) == 0:
                 return self
-        raise AssertionError("the controllers never come to rest")
+        raise AssertionError("the controllers never become idle")
 
     def create(self, *assignment: tuple[int, ...]) -> SteppedCluster:
         """Create the topic, and let it settle."""
@@ -138,7 +138,7 @@ def all_told(requests: list[Request]) -> list[Any]:
 
 @pytest.mark.parametrize("era", [FIXED, ERA_2_8, ERA_0_10], ids=lambda era: era.name)
 def test_one_is_elected(era: Spec) -> None:
-    """The first to ask is the controller, under epoch 1, and tells all brokers who is live; the others stand by."""
+    """The first candidate is the controller, under epoch 1, and sends all brokers the live brokers; the others are on standby."""
     cluster = SteppedCluster(3, era).settle()
 
     assert [b.controller.life for b in cluster.brokers.values()] == [ControllerState.ACTIVE] + [ControllerState.STANDBY] * 2
@@ -158,7 +158,7 @@ def test_requests_carry_epochs() -> None:
 
 
 def test_a_topic_comes_online() -> None:
-    """A new topic's first live replica leads; the live ones are the ISR and are told so; all know of it. In Kafka's words."""
+    """A new topic's first live replica leads; the live ones are the ISR and receive LeaderAndIsr; all brokers get the metadata."""
     cluster = SteppedCluster(3).settle()
     cluster.kill(2).settle().forget()
     del cluster.lines[:]
@@ -202,7 +202,7 @@ def test_partitions_are_added() -> None:
 
 
 def test_a_leader_dies() -> None:
-    """The next live member of the ISR leads under the next epoch; the dead one has left already, so there is no second epoch."""
+    """The next live member of the ISR leads under the next epoch; the dead one has left already, so there is only one new epoch."""
     cluster = SteppedCluster(3).settle().create((1, 2, 0)).forget()
     cluster.kill(1).settle()
 
@@ -218,7 +218,7 @@ def test_a_leader_dies() -> None:
 
 
 def test_a_follower_dies() -> None:
-    """A dead follower leaves the ISR under the next epoch; the leader stays, and is told."""
+    """A dead follower leaves the ISR under the next epoch; the leader stays, and receives LeaderAndIsr."""
     cluster = SteppedCluster(3).settle().create((1, 2, 0)).forget()
     cluster.kill(2).settle()
 
@@ -227,7 +227,7 @@ def test_a_follower_dies() -> None:
 
 
 def test_the_last_replica_dies() -> None:
-    """The last member of the ISR stays in it, nobody leads, and it leads again when it is back."""
+    """The last member of the ISR stays in it when it fails, without a leader, and leads again after its restart."""
     cluster = SteppedCluster(2).settle().create((1,))
     cluster.kill(1).settle()
     assert (cluster.state(), cluster.active.partitions.state_of(P)) == ((-1, 1, (1,), 1), PartitionState.OFFLINE)
@@ -270,7 +270,7 @@ def test_a_bounce(era: Spec, noticed: bool) -> None:
 
 
 def test_fail_over() -> None:
-    """The next controller reads everything, tells who is live, repeats what holds, then takes dead replicas offline and elects."""
+    """The next controller reads everything, sends the live brokers and state, then takes dead ones offline and elects."""
     cluster = SteppedCluster(3).settle().create((0, 1, 2))
     cluster.kill(0).settle()
 
@@ -332,7 +332,7 @@ def test_a_newer_controllers_state_is_left_alone() -> None:
 
 
 def test_an_error_in_the_fail_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A controller that is refused an operation in its fail-over gives up; when that is mended, one is elected."""
+    """A controller whose operation fails in fail-over gives up; when the cause is repaired, a controller is elected."""
     cluster = SteppedCluster(2).settle().create((0, 1))
     mend = refuse_brokers(monkeypatch)
     cluster.kill(0)
@@ -359,7 +359,7 @@ def refuse_brokers(monkeypatch: pytest.MonkeyPatch) -> Callable[[], object]:
 
 @pytest.mark.parametrize("loss", list(Loss))
 def test_a_loss_while_giving_up(loss: Loss, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A connection that breaks while a controller gives up, wherever, changes nothing: when all is mended, one is elected."""
+    """A connection that breaks while a controller gives up, wherever, changes nothing: later a controller is elected."""
     for number in range(20):
         cluster = SteppedCluster(2).settle().create((0, 1))
         mend = refuse_brokers(monkeypatch)
@@ -375,7 +375,7 @@ def test_a_loss_while_giving_up(loss: Loss, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_an_error_in_an_event_ends_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An operation that is refused is told in the log; the controller goes on with the next event."""
+    """A refused operation is logged; the controller continues with the next event."""
     cluster = SteppedCluster(2).settle()
     mend = refuse_brokers(monkeypatch)
     cluster.active.handle(BrokerChange())
@@ -413,7 +413,7 @@ def test_preferred_elections() -> None:
 
 
 def test_preferred_elections_asked_by_a_znode() -> None:
-    """/admin/preferred_replica_election is done and deleted; what it names that nobody knows is ignored."""
+    """/admin/preferred_replica_election is executed and deleted; unknown partitions in it are ignored."""
     cluster = SteppedCluster(3).settle().create((1, 2))
     cluster.kill(1).settle().revive(1).settle()
     cluster.tools.set(znodes.state(P), znodes.State(2, 1, (2, 1), 1).encode())
@@ -425,7 +425,7 @@ def test_preferred_elections_asked_by_a_znode() -> None:
 
 
 def test_a_broker_shuts_down() -> None:
-    """Its leadership moves, it leaves all ISRs, it is told, and it hears what it still leads: what has no other live replica."""
+    """Its leadership moves, it leaves all ISRs, and the answer has what it still leads: partitions without another live replica."""
     cluster = SteppedCluster(3).settle().create((1, 2), (2, 1), (1, 0)).forget()
     R = TopicPartition("orders", 2)  # noqa: N806 - a partition, like the others
     cluster.tools.set(znodes.state(R), znodes.State(1, 0, (1,), 1).encode())
@@ -442,7 +442,7 @@ def test_a_broker_shuts_down() -> None:
 
 
 def test_shutdowns_that_are_refused() -> None:
-    """An older registration, an unknown broker, and a broker that is no controller are told so."""
+    """Requests of an older registration, of an unknown broker, or to a broker that is not the controller are refused."""
     cluster = SteppedCluster(3).settle()
     answers: list[Any] = []
     for event in (
@@ -463,7 +463,7 @@ def test_shutdowns_that_are_refused() -> None:
 
 
 def test_who_asked_a_controller_that_ends_hears_it() -> None:
-    """What waits in the queue or on the agenda of a controller whose session ends is answered: this is no controller."""
+    """When a controller's session ends, waiting callers, in its queue or on its agenda, are answered NOT_CONTROLLER."""
     cluster = SteppedCluster(3).settle().create((1, 2), (2, 1))
     answers: list[Any] = []
     controller = cluster.active
@@ -521,7 +521,7 @@ def scenario(cluster: SteppedCluster, disturb: Callable[[], None]) -> None:
             disturb()
             if sum(broker.controller.step() for broker in cluster.brokers.values()) == 0:
                 return
-        raise AssertionError("the controllers never come to rest")
+        raise AssertionError("the controllers never become idle")
 
     settle()
     cluster.admin.create_topic_with_assignment("orders", {0: (1, 2, 3), 1: (2, 3, 1)})
@@ -623,7 +623,7 @@ class ControllersUnderChange(RuleBasedStateMachine):
 
     @rule()
     def come_to_rest(self) -> None:
-        """When all are back and nobody has anything to do, there is one controller, which knows what ZooKeeper holds."""
+        """When all brokers run and no work is left, there is one controller, whose memory equals ZooKeeper's content."""
         for number in range(3):
             self.come_back(number)
         cluster = self.cluster.settle()
@@ -743,7 +743,7 @@ def test_fail_over_with_real_zookeeper(tmp_path: Path) -> None:
         def settle(who: list[BrokerProcess], done: Callable[[], bool]) -> None:
             deadline = time.monotonic() + 60
             while sum(broker.step() for broker in who) > 0 or not done():
-                assert time.monotonic() < deadline, "the controllers never come to rest"
+                assert time.monotonic() < deadline, "the controllers never become idle"
 
         def active(who: list[BrokerProcess]) -> list[BrokerProcess]:
             return [broker for broker in who if broker.controller.life == ControllerState.ACTIVE]

@@ -1,4 +1,4 @@
-"""What ZooKeeper promises: every claim holds in memory and with a real server, which this file starts."""
+"""The behaviour of ZooKeeper: every claim holds in memory and with a real server."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def root(world: Service) -> str:
 
 
 def heard(session: Session, count: int) -> list[SessionEvent]:
-    """Return what a session hears until it has heard so much, and a little longer."""
+    """Return a session's events until there are so many, and those shortly after."""
     events: list[SessionEvent] = []
     deadline = time.monotonic() + 10
     while len(events) < count and time.monotonic() < deadline:
@@ -245,7 +245,7 @@ def test_data_watches(world: Service, root: str) -> None:
 
 
 def test_child_watches(world: Service, root: str) -> None:
-    """A watch on children fires once when one comes or goes, not when one is written; the deletion of the node is told once."""
+    """A watch on children fires once when one comes or goes, not when one is written; the deletion of the node is reported once."""
     session, other = world.connect(), world.connect()
     session.children(root, watch=True)
     other.create(f"{root}/a")
@@ -382,7 +382,7 @@ def test_lost_request_and_lost_reply(loss: Loss) -> None:
 
 
 def test_a_lost_reply_hides_a_refusal() -> None:
-    """A refusal whose reply is lost is no answer either."""
+    """A refusal whose reply is lost is a lost connection too."""
     session: MemorySession = Ensemble().connect()
     session.lose(Loss.REPLY)
     with pytest.raises(ConnectionLost):
@@ -392,7 +392,7 @@ def test_a_lost_reply_hides_a_refusal() -> None:
 
 
 def test_real_session_outlives_its_connection(tmp_path: Path) -> None:
-    """While the server restarts a session goes on: it hears that watches are gone, keeps its ephemeral nodes, and writes again."""
+    """A session outlives a restart of the server: it reports lost watches, keeps its ephemeral nodes, and can write again."""
     first = ZooKeeperServer(tmp_path)
     session = KazooSession(first.hosts, timeout=20)
     try:
@@ -410,7 +410,7 @@ def test_real_session_outlives_its_connection(tmp_path: Path) -> None:
 
 
 def test_no_server_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who cannot start a server, or reach one, is told what is missing."""
+    """If a server cannot be started or reached, the error names what is missing."""
     with pytest.raises(ConnectionLost, match="is it running"):
         KazooSession("127.0.0.1:1", patience=0.2)
     monkeypatch.setenv("PATH", "")

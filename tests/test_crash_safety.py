@@ -267,7 +267,7 @@ class RecordedRun:
                 self.steps.append(RecordedStep(len(self.recorder.events), values(log), values(log, end=log.recovery_point)))
 
     def go(self) -> None:
-        """Follow, lead, roll, checkpoint, write what nobody follows, truncate it, start again after a clean end, and go on."""
+        """Follow, lead, roll, checkpoint, write what no follower fetches, truncate it, start again after a clean end, and go on."""
         cluster = self.cluster
         cluster.elect(1)
         self.produce(1, 4)

@@ -54,7 +54,7 @@ BROKERS = (1, 2, 3)
 
 
 class DataPlanes:
-    """Brokers 1, 2 and 3 with one partition, and in place of a controller the test, which writes the state znode and tells them."""
+    """Brokers 1, 2 and 3 with one partition; the test acts as controller: it writes the state znode and sends the requests."""
 
     def __init__(self, folder: Path, era: Spec, settings: Settings, config: LogConfig | None) -> None:
         self.folder, self.era, self.settings, self.config = folder, era, settings, config
@@ -73,7 +73,7 @@ class DataPlanes:
             self.start(number)
 
     def start(self, number: int) -> DataPlane:
-        """Start a broker's process on what is on its disk: registered, and told who is alive."""
+        """Start a broker's process on its folder: registered, and with the live brokers in its cache."""
         self.sessions[number] = self.ensemble.connect()
         registration = znodes.encode_broker(BrokerRegistration(number, ()))
         _, stat = self.sessions[number].create(znodes.broker(number), registration, ephemeral=True)
@@ -95,13 +95,13 @@ class DataPlanes:
             plane.replicas.crash()
 
     def tell_metadata(self, number: int, alive: tuple[int, ...] = BROKERS) -> None:
-        """Tell a broker who is alive, and that the partition is there."""
+        """Send a broker the live brokers and the partition's metadata."""
         live = tuple(BrokerRegistration(one, ()) for one in alive)
         state = UpdateMetadataState(Leadership(-1, self.epoch, (), 0, 7), BROKERS, ())
         self.planes[number].replicas.handle(UpdateMetadataRequest(5, 7, -1, {P: state}, live))
 
     def elect(self, leader: int, isr: tuple[int, ...] = BROKERS, told: tuple[int, ...] = BROKERS) -> dict[int, ControllerResponse]:
-        """Write the state znode with the next leader epoch, and tell some brokers, the leader first."""
+        """Write the state znode with the next leader epoch, and send it to some brokers, the leader first."""
         self.epoch += 1
         state = znodes.State(leader, self.epoch, isr, 7)
         path = znodes.state(P)
@@ -255,7 +255,7 @@ def test_produce_is_refused(brokers: Start) -> None:
 
 
 def test_min_insync_replicas(brokers: Start) -> None:
-    """With acks=all a too small ISR refuses before appending, and one that became too small tells so after; acks=1 does not ask."""
+    """With acks=all an ISR that is too small is an error before appending or, if it shrinks then, after; acks=1 ignores it."""
     cluster = brokers(min_insync_replicas=2)
     cluster.elect(1, isr=(1, 2))
     answers = cluster.produce(1, b"a", acks=-1)
@@ -269,7 +269,7 @@ def test_min_insync_replicas(brokers: Start) -> None:
 
 
 def test_a_produce_waits_in_vain(brokers: Start) -> None:
-    """A produce that waits is told of a timeout at its deadline, and of a lost leadership at once."""
+    """A delayed produce is answered with a timeout at its deadline, and with an error at once when leadership is lost."""
     cluster = brokers()
     cluster.elect(1)
     late, lost = cluster.produce(1, b"a", acks=-1), []
@@ -357,7 +357,7 @@ def test_fetches_are_bounded(brokers: Start) -> None:
 
 
 def test_fetches_out_of_range(brokers: Start) -> None:
-    """An offset beyond the log's end is refused; one between high watermark and end is no error."""
+    """An offset beyond the log's end is refused; one between high watermark and end is accepted."""
     cluster = brokers()
     cluster.elect(1)
     cluster.produce(1, b"a", b"b")

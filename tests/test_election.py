@@ -47,7 +47,7 @@ ASSIGNMENTS = [order for size in range(len(BROKERS) + 1) for order in itertools.
 """Every order of every choice of three brokers, none of them included."""
 
 Outcome = tuple[int, list[int], list[int]] | None
-"""Leader, ISR and recipients, or None where nobody can be elected. ISR and recipients are lists without an order."""
+"""Leader, ISR and recipients, or None if no replica can be elected. ISR and recipients are lists without an order."""
 
 
 def brokers_of(mask: int) -> list[int]:
@@ -80,7 +80,7 @@ def cases() -> Iterator[tuple[tuple[int, ...], BrokerSet, BrokerSet]]:
 
 
 def offline(assignment: Sequence[int], live: list[int], stopping: list[int], isr: list[int], unclean: bool) -> Outcome:
-    """First assigned that is live and in the ISR, else if permitted the first that is live. Told: live and stopping replicas.
+    """First assigned that is live and in the ISR, else if permitted the first that is live. Recipients: live and stopping replicas.
 
     The new ISR is its live members if the leader is one of them, or else the leader alone.
     """
@@ -95,13 +95,13 @@ def offline(assignment: Sequence[int], live: list[int], stopping: list[int], isr
 
 
 def reassigned(target: Sequence[int], live: list[int], isr: list[int]) -> Outcome:
-    """First of the target replicas that is live and in the ISR; the ISR stays; told: the target replicas."""
+    """First of the target replicas that is live and in the ISR; the ISR stays; recipients: the target replicas."""
     candidates = [replica for replica in target if replica in live and replica in isr]
     return outcome(candidates[0], isr, target) if candidates else None
 
 
 def preferred(assignment: Sequence[int], live: list[int], isr: list[int]) -> Outcome:
-    """The first assigned only, if live and in the ISR; the ISR stays; told: all assigned."""
+    """The first assigned only, if live and in the ISR; the ISR stays; recipients: all assigned."""
     if assignment and assignment[0] in live and assignment[0] in isr:
         return outcome(assignment[0], isr, assignment)
     return None
@@ -120,7 +120,7 @@ def controlled_shutdown(assignment: Sequence[int], live: list[int], stopping: li
 
 
 def initial(assignment: Sequence[int], live: list[int]) -> Outcome:
-    """The first live assigned leads, all live assigned are the ISR, and they alone are told."""
+    """The first live assigned replica leads; all live assigned replicas are the ISR, and the only recipients."""
     online = [replica for replica in assignment if replica in live]
     return outcome(online[0], online, online) if online else None
 
@@ -243,7 +243,7 @@ def test_the_strategy_at_hand_elects() -> None:
     ],
 )
 def test_what_a_removal_leaves(rule: LastIsrMember, unclean: int, keeps_last: bool) -> None:
-    """The ISR loses the broker, but where the last member is kept; nobody leads if it led, but where KAFKA-708 names it still."""
+    """The broker leaves the ISR, unless the last member is kept; if it led there is no leader, except with KAFKA-708's switch."""
     for leader, isr, gone in itertools.product((NONE, *BROKERS), SETS, BROKERS):
         if gone not in isr:
             continue
@@ -275,7 +275,7 @@ def test_elections_are_due() -> None:
 
 
 def test_leaders_are_lost() -> None:
-    """Up to 0.11 a leader is lost if it is dead, or nobody leads; since 1.0 also if it shuts down."""
+    """Up to 0.11 a leader is lost if it is dead or missing; since 1.0 also if it shuts down."""
     live, stopping = only(0), only(1)
 
     for rule, lost in ((OfflineLeaders.DEAD, {NONE, 2}), (OfflineLeaders.NOT_ONLINE, {NONE, 1, 2})):

@@ -1,4 +1,4 @@
-"""What works with which extra, and what says that one is missing: without libraries here, and in fresh environments."""
+"""What works with which extra, and the message where one is missing: without libraries here, and in fresh environments."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ANY = sorted({library for libraries in EXTRAS.values() for library in libraries}
 
 
 def without(libraries: list[str], *commands: list[str]) -> list[tuple[int, str, str]]:
-    """Run commands in one process that has not got these libraries; return exit code, stdout and stderr of each."""
+    """Run commands in one process without these libraries; return exit code, stdout and stderr of each."""
     code = f"""
 import contextlib, io, json, sys
 sys.modules.update(dict.fromkeys({libraries!r}))
@@ -45,7 +45,7 @@ for arguments in {commands!r}:
 
 
 def test_extras_are_those_of_the_project() -> None:
-    """What the messages say an extra brings is what pyproject.toml says; pyspark brings py4j."""
+    """The libraries of each extra in messages are those of pyproject.toml; pyspark brings py4j."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     names = {extra: {text.partition(">")[0] for text in project[extra]} for extra in EXTRAS}
     for extra, libraries in EXTRAS.items():
@@ -93,7 +93,7 @@ def test_the_standard_library_is_enough_for_tables() -> None:
     ],
 )
 def test_a_missing_extra_is_one_line(missing: str, extra: str, arguments: list[str]) -> None:
-    """A library that a command needs and that is not installed is told in one line, with its cure, and ends with 2."""
+    """A missing library that a command needs is reported in one line, with its cure, and ends with 2."""
     ((code, out, err),) = without([missing], arguments)
 
     assert (code, out) == (2, "")
@@ -155,7 +155,7 @@ class Environments:
 
     @contextmanager
     def _once(self, name: str) -> Iterator[bool]:
-        """Yield whether something of this name has to be made, with nobody else making it."""
+        """Yield whether this name has to be made, while no other process makes it."""
         done = self.folder / f"{name}.done"
         with (self.folder / f"{name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -290,7 +290,7 @@ def test_readme_in_a_fresh_environment(environments: Environments, project: Path
 
 @pytest.mark.slow
 def test_wheel(environments: Environments, project: Path) -> None:
-    """The wheel holds one package, without tests; alone it lists, exports and draws, and tells which extra the rest needs."""
+    """The wheel holds one package, without tests; alone it lists, exports and draws, and names the extra that the rest needs."""
     names = zipfile.ZipFile(environments.wheel()).namelist()
     tops = {name.split("/")[0] for name in names}
     place = environments.of("")

@@ -55,7 +55,7 @@ def test_truncating_comes_first(brokers: Start) -> None:
 
 
 def test_old_eras_only_fetch(brokers: Start) -> None:
-    """In 0.10 a follower fetches from its log's end, and tells no leader epoch."""
+    """In 0.10 a follower fetches from its log's end, without a leader epoch."""
     cluster = brokers(ERA_0_10)
     cluster.elect(1)
     request = cluster.ask(2)
@@ -94,7 +94,7 @@ def test_errors_delay(brokers: Start, error: ErrorCode) -> None:
 
 
 def test_fenced(brokers: Start) -> None:
-    """A follower that is fenced asks no more until a controller tells of another leader epoch."""
+    """A fenced follower stops fetching until a controller sends another leader epoch."""
     cluster = brokers()
     cluster.elect(1)
     cluster.elect(1, told=(1,))
@@ -107,7 +107,7 @@ def test_fenced(brokers: Start) -> None:
 
 
 def test_late_answers_are_ignored(brokers: Start) -> None:
-    """An answer that comes after the follower was told of another epoch, or leader, changes nothing."""
+    """An answer that arrives after the follower received another epoch or leader changes nothing."""
     cluster = brokers()
     cluster.elect(1)
     cluster.produce(1, b"a")
@@ -260,7 +260,7 @@ def test_an_epoch_without_records(brokers: Start) -> None:
 
 @pytest.mark.parametrize(("era", "fenced"), [(FIXED, True), (BUG["KAFKA-7395"].on(FIXED), False)], ids=["fixed", "KAFKA-7395"])
 def test_kip_320(brokers: Start, era: Spec, fenced: bool) -> None:
-    """Whoever follows a leader that has not heard of its new epoch yet waits; without the fence it takes what the old one wrote."""
+    """A follower of a leader that does not know its new epoch yet waits; without fencing it takes records of the old epoch."""
     cluster = brokers(era)
     cluster.elect(1)
     cluster.produce(1, b"a")

@@ -138,7 +138,7 @@ def test_outdated_fetches(broker_epoch: int, latest: int, outdated: bool) -> Non
 
 
 def test_leaders_to_follow() -> None:
-    """A leader can be followed that is among the alive brokers; nobody is not."""
+    """A follower can follow a leader among the live brokers; a missing leader is not among them."""
     alive = BrokerSet.of((0, 2))
     assert [leader_is_available(leader, alive) for leader in (-1, 0, 1, 2)] == [False, True, False, True]
 

@@ -27,7 +27,7 @@ def replicas(era: Spec, unclean: bool = False) -> Iterator[Replicas]:
 
 
 def unseen_bounce(era: Spec) -> bool:
-    """A broker restarts between two looks of the controller: is it told of its partition?"""
+    """A broker restarts between two reads of the controller: does it receive its partition?"""
     with replicas(era) as cluster:
         cluster.topic(1, 2)
         cluster.bounce(1)
@@ -59,7 +59,7 @@ def last_isr_member_where_unclean(era: Spec) -> bool:
 
 
 def dead_replica_and_controller(era: Spec) -> bool:
-    """A lone replica and the controller die together: does the next controller see that nobody leads?"""
+    """A lone replica and the controller fail together: does the next controller notice that the leader is missing?"""
     with replicas(era) as cluster:
         cluster.topic(1)
         cluster.crash(1)

@@ -53,7 +53,7 @@ class Live(RuleBasedStateMachine):
 
     @initialize(settled=st.booleans(), seed=SEEDS)
     def begin(self, settled: bool, seed: int) -> None:
-        """All brokers are up and registered; there is no controller and no topic, or else both, and everybody knows.
+        """All brokers are up and registered; there is neither controller nor topic, or both, known to all brokers.
 
         Which step of a kind is taken is drawn from the seed.
         """

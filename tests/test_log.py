@@ -117,7 +117,7 @@ def test_truncated_records_come_back(tmp_path: Path) -> None:
 
 
 def test_bad_batches_are_refused(tmp_path: Path) -> None:
-    """What is no whole and sound batch, or does not go on where the log ends, is refused, and nothing is appended."""
+    """Data that is not complete, valid batches, or does not continue the log, is refused, and nothing is appended."""
     log = PartitionLog(tmp_path)
     good = batch(b"a")
     for bad in (good[:-1], good + b"x", good[:-1] + b"!", b"\0" * 80):
@@ -415,7 +415,7 @@ def test_a_crash_keeps_the_old_checkpoint(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["1\n0\n", "0\n", "0\nx\n", "0\n2\na 0 1\n", "0\n1\na 0\n", "0\n1\na b 1\n", "0\n1\na 0 1 2\n"])
 def test_bad_checkpoints_are_told(tmp_path: Path, text: str) -> None:
-    """Another version, another count, and lines that are none are errors that name the file."""
+    """Another version, a wrong count, and malformed lines are errors that name the file."""
     path = tmp_path / checkpoint.REPLICATION_OFFSETS
     path.write_text(text)
     with pytest.raises(checkpoint.CheckpointError, match=str(path)):

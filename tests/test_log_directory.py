@@ -80,7 +80,7 @@ def is_offline(cluster: DataPlanes, number: int) -> bool:
 
 
 def test_an_append_fails(brokers: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A leader that cannot write answers with an error, who waits for it too, and is offline; nobody else is."""
+    """A leader that cannot write answers with an error, also to waiting requests, and goes offline; other replicas do not."""
     cluster = brokers()
     cluster.elect(1)
     waiting = cluster.produce(1, b"a", acks=-1)
@@ -112,7 +112,7 @@ def test_a_read_fails(brokers: Start, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("era", "call"), [(FIXED, "write"), (FIXED, "ftruncate"), (BUG["KIP-101"].on(FIXED), "ftruncate")])
 def test_a_follower_fails(brokers: Start, monkeypatch: pytest.MonkeyPatch, era: Spec, call: str) -> None:
-    """A follower that cannot append, or truncate when it is told whom to follow or later, is offline and asks no more."""
+    """A follower that cannot append or truncate, at the LeaderAndIsr or later, goes offline and stops fetching."""
     cluster = brokers(era)
     cluster.elect(2, isr=(2,))
     cluster.produce(2, b"a")
@@ -160,7 +160,7 @@ def test_high_watermarks_cannot_be_written(brokers: Start, monkeypatch: pytest.M
 
 
 def test_the_controller_is_told(brokers: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A failed log directory is told in ZooKeeper, once for all that failed by then, and again if the answer is lost."""
+    """A failed log directory is reported in ZooKeeper, once for all failures so far, and again if the answer is lost."""
     cluster = brokers()
     cluster.elect(1)
     with monkeypatch.context() as patch:

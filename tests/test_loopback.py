@@ -102,7 +102,7 @@ def test_a_stranger_does_not_travel() -> None:
     ],
 )
 def test_junk_is_refused(text: bytes, told: str) -> None:
-    """What is not a message is refused, and told what of it is wrong."""
+    """Malformed messages are refused with the reason."""
     with pytest.raises(Malformed, match=told):
         decode(text)
 
@@ -127,7 +127,7 @@ def test_random_texts(name: str, plain: Any) -> None:
 
 
 def test_a_stream() -> None:
-    """Frames are read one after the other; the end of a stream, and a length beyond reason, are told."""
+    """Frames are read one after the other; the end of a stream, and a length beyond the maximum, are errors."""
 
     async def main() -> None:
         stream = asyncio.StreamReader()

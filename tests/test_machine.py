@@ -244,7 +244,7 @@ class Keyed(House):
 
 
 class Locksmith(House):
-    """An actor whose guard asks for inputs of another type than the machine is built for."""
+    """An actor whose guard takes inputs of another type than the machine is built for."""
 
     @guard
     def key_fits(self, inputs: House) -> int:  # type: ignore[override]
@@ -252,7 +252,7 @@ class Locksmith(House):
 
 
 def test_row_functions_see_the_inputs_of_their_attempt() -> None:
-    """What is handed to `fire` reaches the guards and effects that take `inputs`, of that attempt alone."""
+    """The `inputs` of `fire` reach the guards and effects that take them, in that attempt alone."""
     door = build(Keyed(), {DOOR: ("door",)}, House(), inputs=Ring)["Door"]
     door.fire("shut", "front")
 
@@ -324,7 +324,7 @@ def test_names_and_methods_meet(actor: Any, says: str) -> None:
 
 
 def test_a_method_may_belong_to_another_era() -> None:
-    """A method that only another era's rows use is no error, if that era is named."""
+    """A method that only another era's rows use is accepted, if that era is named."""
     today = replace(DOOR, rows=tuple(row for row in DOOR.rows if "key_is_wrong" not in row.guards))
 
     assert door_of(House(), today).fire("shut", "front")

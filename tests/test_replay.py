@@ -222,7 +222,7 @@ def forgets_version(patch: pytest.MonkeyPatch) -> None:
 
 
 def stays_leader(patch: pytest.MonkeyPatch) -> None:
-    """Who led goes on leading, whatever it is told."""
+    """A leader ignores that it must follow."""
     follow = ReplicaManager._make_follower
 
     def made(manager: ReplicaManager, partition: Any, *arguments: Any) -> Any:

@@ -110,7 +110,7 @@ def test_gates_of_requests(start: Start, lines: list[str]) -> None:
 
 
 def test_eras_check_less(start: Start) -> None:
-    """0.10 does not compare broker epochs; without KAFKA-532's fix nobody compares controller epochs."""
+    """0.10 does not compare broker epochs; without KAFKA-532's fix brokers do not compare controller epochs."""
     assert start(ERA_0_10).handle(lead(0, broker_epoch=1)).error == ErrorCode.NONE
     manager = start(BUG["KAFKA-532"].on(FIXED))
     manager.handle(lead(0))
@@ -118,7 +118,7 @@ def test_eras_check_less(start: Start) -> None:
 
 
 def test_gates_of_partitions(start: Start, lines: list[str]) -> None:
-    """Only a larger leader epoch is news, and only for a broker of the assignment; each refusal is told in Kafka's words."""
+    """Only a larger leader epoch is accepted, and only by an assigned broker; each refusal is logged in Kafka's words."""
     manager = start()
     assert manager.handle(lead(3)).partitions == {P: ErrorCode.NONE}
     assert manager.handle(lead(3), 12).partitions == {P: ErrorCode.STALE_CONTROLLER_EPOCH}
@@ -162,7 +162,7 @@ def test_a_leader_starts(start: Start, lines: list[str]) -> None:
 
 
 def test_a_follower_starts(start: Start, lines: list[str]) -> None:
-    """A follower is told whom to fetch from, and begins at its high watermark; where the leader is not alive, nothing changes."""
+    """A follower fetches from the named leader, starting at its high watermark; if the leader is not alive, nothing changes."""
     manager = start()
     manager.handle(lead(0, isr=(1,)))
     partition = manager.partitions[P]
@@ -305,7 +305,7 @@ class Replicas(SteppedCluster):
             self.deliver(sender, receiver, answered=self.random.random() < 0.8)
 
     def topic(self, *replicas: int) -> Replicas:
-        """Create a topic of one partition, and let it come to rest."""
+        """Create a topic of one partition, and wait until no work is left."""
         self.admin.create_topic_with_assignment("orders", {0: replicas})
         self.rest()
         return self

@@ -40,20 +40,20 @@ class ReplicatedLog(RuleBasedStateMachine):
         self.elect(1, BROKERS)
 
     def elect(self, leader: int, isr: tuple[int, ...]) -> None:
-        """Write the state znode; who lives will be told."""
+        """Write the state znode; live brokers will receive it."""
         self.cluster.elect(leader, isr, told=())
         for number in self.cluster.planes:
             self.controller[number].append(self.cluster.requests[-1])
 
     def hosts(self, number: int) -> bool:
-        """Whether a broker lives, and has been told of its partition."""
+        """Whether a broker runs, and has received its partition."""
         return number in self.cluster.planes and P in self.cluster.planes[number].replicas.partitions
 
     # What happens
 
     @rule(broker=st.sampled_from(BROKERS), acks=st.sampled_from([1, -1]), records=st.integers(1, 3))
     def produce(self, broker: int, acks: int, records: int) -> None:
-        """A client produces to whom it takes for the leader."""
+        """A client produces to the broker that it believes to lead."""
         if broker not in self.cluster.planes:
             return
         values = [b"%d" % (self.count + n) for n in range(records)]
@@ -122,7 +122,7 @@ class ReplicatedLog(RuleBasedStateMachine):
     @precondition(lambda self: len(self.cluster.planes) > 1)
     @rule(broker=st.sampled_from(BROKERS))
     def crash(self, broker: int) -> None:
-        """A process ends; the controller takes it out of the ISR, unless nobody is left, and elects."""
+        """A process ends; the controller takes it out of the ISR, unless it is the last member, and elects."""
         if broker not in self.cluster.planes:
             return
         self.cluster.crash(broker)
@@ -137,7 +137,7 @@ class ReplicatedLog(RuleBasedStateMachine):
 
     @rule(broker=st.sampled_from(BROKERS))
     def restart(self, broker: int) -> None:
-        """A process starts again, and is told of the state, or is elected where only it can be."""
+        """A process starts again, and receives the state, or is elected if no other replica can be."""
         if broker in self.cluster.planes:
             return
         self.cluster.start(broker)
@@ -178,7 +178,7 @@ class ReplicatedLog(RuleBasedStateMachine):
                 assert self.cluster.log(number)[: len(self.committed)] == self.committed
 
     def teardown(self) -> None:
-        """Once all run, are told, and have kept up, all logs are equal, and hold in order what was acknowledged."""
+        """Once all run, know the state and have caught up, all logs are equal, and contain the acknowledged records in order."""
         try:
             for number in BROKERS:
                 self.restart(number)

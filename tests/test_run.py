@@ -60,7 +60,7 @@ def test_a_broken_promise(inside: Command) -> None:
 
 
 def test_json(inside: Command, tmp_path: Path) -> None:
-    """JSON tells the same to programs; --data keeps logs and the state-change log, one folder for each broker."""
+    """JSON has the same content; --data keeps logs and the state-change log, one folder for each broker."""
     data = tmp_path / "data"
     done = inside("run", "--faults", "none", "--seconds", "3", "--brokers", "2", "--format", "json", "-q", "--data", str(data))
     told = json.loads(done.stdout)
@@ -86,7 +86,7 @@ def test_json(inside: Command, tmp_path: Path) -> None:
     ],
 )
 def test_misuse(inside: Command, arguments: tuple[str, ...], told: str) -> None:
-    """Options that mean nothing, or do not go together, are refused with the cure, and 2."""
+    """Options that are unknown or contradict each other are refused with the cure, and 2."""
     done = inside("run", *arguments)
 
     assert (done.returncode, done.stdout) == (2, "")
@@ -115,7 +115,7 @@ def test_interrupt(inside: Command, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.unexpected_errors
 def test_an_unexpected_error_of_a_controller(inside: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A controller that resigns for an error that no step may have does not hide it: the run goes on, tells it, and ends with 4."""
+    """A controller that resigns after an unexpected error does not hide it: the run continues, reports it, and ends with 4."""
     handle, left = TopicChange.handle, [True]
 
     def once(self: TopicChange, core: ControllerCore) -> Sequence[ControllerTask]:

@@ -1,4 +1,4 @@
-"""Servers that a run starts, and servers that leave it: real processes, killed and stopped; `ps` shows what is left."""
+"""Servers that a run starts, and servers that fail during it: real processes, killed and stopped; `ps` shows the remaining ones."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_run_that_is_killed_leaves_no_server(start: Callable[..., Run]) -> Non
 
 @pytest.mark.slow
 def test_a_server_that_is_killed_ends_the_run(start: Callable[..., Run]) -> None:
-    """ZooKeeper killed in mid-run ends the run at once, with 3, what was reached, and the reason; nothing is left."""
+    """Killing ZooKeeper during a run ends the run with 3, the outcome so far and the reason; no process remains."""
     run = start("--seconds", "60", "--faults", "none", "--partitions", "2", "--format", "json")
     time.sleep(2)
     (server,) = run.servers()
@@ -112,7 +112,7 @@ def test_a_server_that_is_killed_ends_the_run(start: Callable[..., Run]) -> None
 
 @pytest.mark.slow
 def test_a_silent_server_ends_the_run(tmp_path: Path) -> None:
-    """A server that answers nobody for session timeout and patience ends the run with what was reached; the event loop goes on."""
+    """A server without an answer for session timeout plus patience ends the run with the outcome so far; the loop continues."""
     turns: list[float] = []
 
     async def beat() -> None:
@@ -214,7 +214,7 @@ def test_a_guard_that_is_killed() -> None:
 
 
 def _lives(number: int) -> bool:
-    """Whether a process is there, and no zombie that nobody has buried."""
+    """Whether a process exists and is not a zombie."""
     try:
         return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -222,7 +222,7 @@ def _lives(number: int) -> bool:
 
 
 def test_the_server_tells_its_process(tmp_path: Path) -> None:
-    """A server tells its own process and how that ended; stopping it twice does no harm, and nothing is left."""
+    """A server reports its process and exit code; stopping it twice does no harm, and no process remains."""
     with ZooKeeperServer(tmp_path) as server:
         assert server.exit_code is None
         assert any("java" in line and line.split()[0] == str(server.pid) for line in shown(str(tmp_path)))

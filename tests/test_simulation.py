@@ -87,7 +87,7 @@ def test_without_faults() -> None:
 
 @pytest.mark.parametrize("name", ["crash", "expiry", "power", "duplicate", "lost-request", "lost-reply", "delay"])
 def test_a_fault_by_itself(name: str) -> None:
-    """A fault that is named comes, no other does, and `fixed` comes to rest with every partition led by somebody."""
+    """A fault that is named comes, no other does, and `fixed` becomes quiet with a leader for every partition."""
     outcome, _ = ran(seed=3, seconds=4.0 + 1.5 * FAULTS[name].every, faults=(name,), producers=3, partitions=2)
 
     assert list(outcome.faults) == [name]
@@ -131,7 +131,7 @@ def test_a_bug_loses_what_fixed_keeps(era: str, seed: int, promises: set[str], o
 
 
 def test_unclean_elections_are_told() -> None:
-    """Where unclean elections are permitted what they lose is told, and laid at their door."""
+    """Where unclean elections are permitted, lost records are reported with them as the cause."""
     _, outcome = broken(14, seconds=12.0, unclean=True)
 
     assert outcome.unclean > 0
@@ -165,7 +165,7 @@ def test_a_judge_finds_what_is_lost() -> None:
 
 
 def test_a_judge_finds_who_does_not_lead() -> None:
-    """A partition that nobody leads, and one whose leader does not know it, are found."""
+    """A partition without a leader, and one whose leader does not know that it leads, are found."""
     with tempfile.TemporaryDirectory(dir=MEMORY) as folder, Cluster(Path(folder), Ensemble()) as cluster:
         partition = TopicPartition("orders", 0)
         verdict = Judge(cluster, History(), FIXED, 0, []).judge([partition])
@@ -175,7 +175,7 @@ def test_a_judge_finds_who_does_not_lead() -> None:
 
 
 def test_switches() -> None:
-    """The bugs of an era are told from its decisions; what can break a promise is a promise of the model, and a bug."""
+    """The bugs of an era follow from its decisions; the causes of broken promises name promises of the model and known bugs."""
     assert switches(FIXED) == []
     assert set(switches(ERA_2_8)) == set(IN_2_8)
     assert set(IN_0_10) <= set(switches(ERA_0_10))
@@ -241,7 +241,7 @@ def asked(process: ScheduledTasks, message: object, answers: list[Any], timeout:
 
 
 def test_calls(scheduler: Scheduler) -> None:
-    """A call is answered; one to nobody, or over a cut, ends without an answer; a process that has ended hears nothing."""
+    """A call is answered; one to a missing process, or over a broken connection, is not; an ended process receives nothing."""
     answers: list[Any] = []
     net, arrived, _ = network(scheduler)
     process = ScheduledTasks("client", scheduler, net.call)
@@ -269,7 +269,7 @@ def test_calls(scheduler: Scheduler) -> None:
 
 @pytest.mark.parametrize("name", ["duplicate", "lost-request", "lost-reply", "delay"])
 def test_faults_of_messages(scheduler: Scheduler, name: str) -> None:
-    """A duplicate arrives twice, a lost request never, after a lost reply there is no answer, and a delay is no loss."""
+    """A duplicate arrives twice, a lost request never, a lost reply means no answer, and a delayed message arrives."""
     answers: list[Any] = []
     net, arrived, happened = network(scheduler)
     net.faults = (name,)

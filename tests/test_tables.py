@@ -1,4 +1,4 @@
-"""Kafka's two tables: the legal pairs written out a second time, what waits, what is refused, and whom their names bind to."""
+"""Kafka's two tables: legal pairs written out a second time, rows that wait, refusals, and the methods bound to their names."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def is_chosen(k: Constants, seed: int, situation: int) -> bool:
 
 
 def nothing_was_asked(s: State) -> bool:
-    """Nothing was asked yet: who holds /controller, which no row reads, tells."""
+    """No request has been made: the holder of /controller, which no row reads, decides."""
     return s.zookeeper.controller == NONE
 
 

@@ -96,7 +96,7 @@ def put(cluster: SteppedCluster, path: str, content: bytes) -> None:
 
 
 def led(cluster: SteppedCluster, leader: int, *partitions: TopicPartition) -> None:
-    """See that a live broker leads partitions in ZooKeeper, and that it is told so, by a request that can be sent."""
+    """Check that a live broker leads partitions in ZooKeeper, and received that in a request that can be encoded."""
     requests = list(cluster.active.channels.queues[leader])
     for request in requests:
         assert decode(encode(Frame(1, request))[4:]).message == request
@@ -137,7 +137,7 @@ def survives(path: str, content: bytes, era: Spec) -> None:
 
 @pytest.mark.parametrize("path", contents(), ids=lambda path: path[1:].replace("/", "."))
 def test_some_broken_contents(path: str) -> None:
-    """Whatever stands in a znode, topics that it is not about are created, fail over, and are told: some contents of every kind."""
+    """Whatever a znode contains, other topics are created, fail over, and are announced: some contents of every kind."""
     content = contents()[path]
     for strange in (*RAW, *Random(path).sample(broken(content), 20)):
         survives(path, strange, FIXED)
@@ -156,7 +156,7 @@ def test_broken_contents(path: str, era: Spec) -> None:
 @pytest.mark.parametrize("era", [FIXED, ERA_2_8, ERA_0_10], ids=lambda era: era.name)
 @pytest.mark.parametrize("content", [content for content in RAW if content != b"7"] + [b"1.5", b"9" * 20], ids=lambda one: one[:8])
 def test_a_broken_controller_epoch(content: bytes, era: Spec) -> None:
-    """While /controller_epoch cannot be read nobody can be elected; once it is mended somebody is, and does what was left to do.
+    """While /controller_epoch is unreadable no controller is elected; after its repair one is, and does the remaining work.
 
     Under which epoch nobody can know, and a smaller one would let an old controller in.
     """
@@ -175,7 +175,7 @@ def test_a_broken_controller_epoch(content: bytes, era: Spec) -> None:
 
 
 def test_a_broken_configuration_is_none() -> None:
-    """A configuration that is no JSON says nothing: the broker's own default counts, in ZooKeeper and for who is told."""
+    """A configuration that is not JSON counts as empty: the broker's default applies, in ZooKeeper and in requests."""
     for unclean in (False, True):
         cluster = SteppedCluster(3, unclean=unclean).settle()
         cluster.admin.create_topic_with_assignment("bad", {0: (1, 2)})
@@ -187,7 +187,7 @@ def test_a_broken_configuration_is_none() -> None:
 
 
 def test_a_broken_topic_is_noticed_when_it_is_mended() -> None:
-    """A topic that cannot be read has no partitions; its own watch tells when it can, and the log what was wrong."""
+    """An unreadable topic has no partitions; its watch reports the repair, and the log names the error."""
     cluster = SteppedCluster(2).settle()
     cluster.tools.create(znodes.topic("bad"), b"nonsense")
     cluster.settle().kill(0).settle()
@@ -228,7 +228,7 @@ def test_an_unexpected_error_moves_the_controller(era: Spec, monkeypatch: pytest
 
 @pytest.mark.unexpected_errors
 def test_who_waits_hears_of_an_unexpected_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who waits for an answer of a controller that resigns gets one, even if another one cannot be told."""
+    """When a controller resigns, each waiting caller is answered, even if the answer to another one fails."""
     cluster = SteppedCluster(2).settle().create((0, 1))
     answers: list[Any] = []
 

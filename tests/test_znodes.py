@@ -129,13 +129,13 @@ def test_persistent_paths_can_be_created() -> None:
     ],
 )
 def test_undecodable(data: bytes, says: str) -> None:
-    """A content that Kafka never writes is told with its path."""
+    """Content that Kafka never writes is an error that names the path."""
     with pytest.raises(znodes.Undecodable, match=says):
         znodes.State.decode(ORDERS, data)
 
 
 def test_other_undecodables() -> None:
-    """So are epochs, endpoints, assignments and events that are none."""
+    """So are malformed epochs, endpoints, assignments and events."""
     with pytest.raises(znodes.Undecodable, match="is not a number"):
         znodes.decode_controller_epoch(b"seven")
     with pytest.raises(znodes.Undecodable, match="/brokers/ids/1"):
