@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marks; let processes that tests start hear Ctrl-C, which a shell makes background jobs ignore."""
+    """Declare the marks; let processes that tests start receive SIGINT, which a shell makes background jobs ignore."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "slow: more than a few seconds; run under one hash seed only")

@@ -53,7 +53,7 @@ class Decoder:
         return World(**parts)
 
     def nearness(self, record: bytes) -> bytes:
-        """Return what to order states by so that neighbours share what is dear to put on: the brokers, then the controllers."""
+        """Return a sort key under which neighbouring states share what is expensive to load: brokers, then controllers."""
         assert self.root.fields is not None
         brokers, controllers = (self.root.fields[name][0] for name in ("brokers", "controllers"))
         return record[brokers:] + record[controllers:brokers] + record[:controllers]
@@ -169,7 +169,7 @@ def _differences(one: Any, other: Any, path: tuple[Any, ...] = ()) -> Iterator[t
 
 @dataclass
 class Replayed:
-    """What a replay came to."""
+    """The result of a replay."""
 
     states: int = 0
     """Source states that were put on, and read back."""
@@ -214,7 +214,7 @@ def identity(projection: Projection, state: World) -> str:
 
 
 def replayed(projection: Projection, edge: Edge, result: Replayed) -> str:
-    """Replay one step from its loaded source; return what is wrong with it, or ""."""
+    """Replay one step from its loaded source; return the difference found, or ""."""
     projection.load(edge.source)
     refused = refuses(projection, edge.rule.name, edge.binding)
     target = edge.source if refused else edge.target

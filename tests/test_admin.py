@@ -1,4 +1,4 @@
-"""Creating topics: what is written, and everything that is refused."""
+"""Creating topics: the written znodes, and every refusal."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_names(name: str) -> None:
     ],
 )
 def test_configs(config: dict[str, str]) -> None:
-    """Impossible values are refused, and so are unknown names; what is possible is not."""
+    """Invalid values and unknown names are refused; valid ones are accepted."""
     with refusal(ErrorCode.INVALID_CONFIG, "Invalid value"):
         validate_config(config)
     with refusal(ErrorCode.INVALID_CONFIG, "Unknown topic config name: x; there are min.insync"):
@@ -211,7 +211,7 @@ def test_racks() -> None:
 
 
 def test_partitions_are_added() -> None:
-    """New partitions go on from partition 0's preferred leader; the old ones, the id and the version stay."""
+    """New partitions continue from partition 0's preferred leader; the old ones, the id and the version stay."""
     tools = Tools(dict.fromkeys(range(3)))
     tools.admin.create_topic_with_assignment("orders", {0: (1, 2), 1: (2, 0)})
     before = tools.topic("orders")

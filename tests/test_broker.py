@@ -46,7 +46,7 @@ def records(*values: bytes) -> bytes:
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    """Return three brokers at rest, who create topics of two partitions with two replicas."""
+    """Return three idle brokers, which create topics of two partitions with two replicas."""
     settings = Settings(num_partitions=2, default_replication_factor=2)
     with Cluster(tmp_path, Ensemble(), settings=settings) as cluster:
         for number in range(3):
@@ -163,7 +163,7 @@ def test_a_registration_outlives_its_process(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize("loss", list(Loss))
 def test_a_registration_whose_reply_is_lost(cluster: Cluster, loss: Loss) -> None:
-    """A registration that met a lost connection is done again, and finds what it had done."""
+    """A registration whose connection was lost is repeated, and finds its own node."""
     for number in itertools.count():
         cluster.expire(1)
         session = cluster.service.connect()

@@ -1,4 +1,4 @@
-"""The controller on its own: what it writes into ZooKeeper, sends to brokers, and logs; what crashes and fences leave."""
+"""The controller alone: its writes to ZooKeeper, requests and log lines; the results of crashes and fencing."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class SteppedCluster(impl_cluster.Cluster):
         return self
 
     def state(self, partition: TopicPartition = P) -> tuple[int, int, tuple[int, ...], int]:
-        """Return leader, leader epoch, ISR and controller epoch as of the state znode."""
+        """Return leader, leader epoch, ISR and controller epoch of the state znode."""
         held = self.leadership(partition)
         assert held is not None
         return held.leader, held.leader_epoch, held.isr, held.controller_epoch
@@ -120,7 +120,7 @@ class SteppedCluster(impl_cluster.Cluster):
 
 
 def told(request: Request, partition: TopicPartition = P) -> Any:
-    """Return what a request says of a partition, in short."""
+    """Return the part of a request for a partition, abbreviated."""
     state = request.partitions.get(partition)
     if isinstance(request, LeaderAndIsrRequest):
         assert isinstance(state, LeaderAndIsrState)
@@ -318,7 +318,7 @@ def test_fencing(era: Spec, fenced: bool) -> None:
 
 
 def test_a_newer_controllers_state_is_left_alone() -> None:
-    """What a newer controller has written is neither overwritten nor refreshed; StopReplica is sent all the same."""
+    """A newer controller's write is neither overwritten nor cached; StopReplica is sent all the same."""
     cluster = SteppedCluster(3, ERA_0_10).settle().create((1, 2)).forget()
     state = znodes.State(1, 5, (1, 2), 9)
     cluster.tools.set(znodes.state(P), state.encode())
@@ -682,7 +682,7 @@ def batch(live: tuple[int, ...] = (1, 2, 3)) -> tuple[ControllerContext, Channel
 
 
 def test_requests_are_merged() -> None:
-    """The last state of a partition wins, but new stays new and deletion stays deletion; metadata is what was known when added."""
+    """The last state of a partition wins, but new stays new and deletion stays deletion; metadata is as cached when added."""
     context, channels, requests = batch()
     requests.begin()
     requests.add_leader_and_isr([1, 2], P, is_new=True)
@@ -709,7 +709,7 @@ def test_requests_are_merged() -> None:
 
 
 def test_requests_go_to_the_registered() -> None:
-    """A broker that is not registered gets nothing; what a batch does not send, it still holds, and no other can begin."""
+    """A broker that is not registered gets nothing; a batch that was not sent keeps its requests, and no other can begin."""
     _, channels, requests = batch(live=(1,))
     requests.begin()
     requests.add_leader_and_isr([1, 2], P, is_new=False)

@@ -123,7 +123,7 @@ def test_paths(world: Service, path: str) -> None:
 
 @pytest.mark.parametrize("ends_by", ["close", "expiry"])
 def test_ephemeral_nodes_end_with_their_session(world: Service, root: str, ends_by: str) -> None:
-    """Ephemeral nodes name their session, have no children, and go with it; others stay. Who watches hears it."""
+    """Ephemeral nodes name their session, have no children, and go with it; others stay. Watches on them fire."""
     session, other = world.connect(), world.connect()
     _, stat = session.create(f"{root}/id", ephemeral=True)
     session.create(f"{root}/topic")
@@ -265,7 +265,7 @@ def test_child_watches(world: Service, root: str) -> None:
 
 
 def test_expired_session_does_nothing(world: Service, root: str) -> None:
-    """A session that has expired hears of it once, and refuses everything for ever, reads too: no other session does it instead."""
+    """An expired session reports it once, and refuses every operation from then on, also reads: no other session executes them."""
     session, other = world.connect(), world.connect()
     session.create(f"{root}/data", b"kept")
     world.expire(session)
@@ -364,7 +364,7 @@ def test_both_adapters_agree(pair: list[tuple[Session, Session]], steps: list[tu
 
 @pytest.mark.parametrize("loss", list(Loss))
 def test_lost_request_and_lost_reply(loss: Loss) -> None:
-    """With a lost request nothing happened, with a lost reply it did; both look alike, and no watch is left."""
+    """With a lost request nothing happened, with a lost reply it did; both raise the same error, and all watches are lost."""
     ensemble = Ensemble()
     session, other = ensemble.connect(), ensemble.connect()
     session.create("/state", b"0")

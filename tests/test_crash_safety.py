@@ -1,4 +1,4 @@
-"""What a crash leaves on a broker's disk: a short run is written down write by write, cut at every byte, and opened again.
+"""A broker's disk after a crash: a short run is recorded write by write, cut at every byte, and opened again.
 
 A crash of the process keeps everything that was written before. A loss of power, another mode, keeps what was flushed: contents by
 a flush of the file, names by a flush of the folder; of the rest it keeps what it likes.
@@ -32,7 +32,7 @@ Values = list[bytes | None]
 
 @dataclass(frozen=True)
 class DiskEvent:
-    """Something that happens to a disk. `data` is written at a file's end; `size` is what a file is truncated to."""
+    """An operation on a disk. `data` is written at a file's end; `size` is the size to truncate a file to."""
 
     kind: Kind
     path: Path
@@ -42,7 +42,7 @@ class DiskEvent:
 
 
 class PowerLoss(BaseException):
-    """The power is gone, in the middle of a call."""
+    """Power is lost, in the middle of a call."""
 
 
 @dataclass
@@ -134,7 +134,7 @@ def _path_of(handle: int) -> Path:
 
 @dataclass
 class File:
-    """A file: what is in it, and what of it was flushed; None for a folder."""
+    """A file: its content, and the flushed part; None for a folder."""
 
     data: bytes | None = b""
     flushed: bytes | None = b""
@@ -174,11 +174,11 @@ class RecordedDisk:
         self.flushed_names.update({name: file for name, file in self.names.items() if name.parent == path and name != path})
 
     def after_crash(self) -> dict[Path, bytes | None]:
-        """Return what a crash of the process leaves: all of it."""
+        """Return the disk after a crash of the process: all of it."""
         return {name: file.data for name, file in self.names.items()}
 
     def after_power_loss(self, how: str, random: Random) -> dict[Path, bytes | None]:
-        """Return what a loss of power leaves.
+        """Return the disk after a power loss.
 
         *nothing* that was not flushed; *names*, but not what is in the files; *zeros* where there was something; or *some* of all.
         """
@@ -267,7 +267,7 @@ class RecordedRun:
                 self.steps.append(RecordedStep(len(self.recorder.events), values(log), values(log, end=log.recovery_point)))
 
     def go(self) -> None:
-        """Follow, lead, roll, checkpoint, write what no follower fetches, truncate it, start again after a clean end, and go on."""
+        """Follow, lead, roll, checkpoint, write what no follower fetches, truncate it, restart after a clean end, and continue."""
         cluster = self.cluster
         cluster.elect(1)
         self.produce(1, 4)
@@ -333,7 +333,7 @@ def put(folder: Path, files: dict[Path, bytes | None]) -> Path:
 
 
 def opened(folder: Path) -> tuple[Values, Values]:
-    """Open what a crash has left; return what the log holds, and what of it is below the high watermark.
+    """Open the log after a crash; return its content, and the part below the high watermark.
 
     Its leader epochs must be those of its batches, and it must take another record.
     """
@@ -362,7 +362,7 @@ def is_prefix(short: Values, long: Values) -> bool:
 
 
 def test_a_crash_at_every_byte(run: RecordedRun, folder: Path) -> None:
-    """Wherever the process ends, the log holds what it held before or after the step it was in, or something between."""
+    """Wherever the process ends, the log is as before or after the current step, or in between."""
     disk, place, cuts = RecordedDisk(), folder / "cut", 0
     place.mkdir()
     steps = iter(run.steps)
@@ -386,7 +386,7 @@ def test_a_crash_at_every_byte(run: RecordedRun, folder: Path) -> None:
 
 
 def check_cut(folder: Path, before: Values, after: Values) -> None:
-    """Whichever of the two is shorter is there, and nothing that neither has."""
+    """At least the shorter of the two is there, and nothing that is in neither."""
     held, below = opened(folder)
     shorter, longer = sorted((before, after), key=len)
     assert is_prefix(shorter, longer)
@@ -399,7 +399,7 @@ LOSSES = ("nothing", "names", "zeros", *(f"some {number}" for number in range(4)
 
 @pytest.mark.parametrize("how", LOSSES)
 def test_a_power_loss_at_every_write(run: RecordedRun, folder: Path, how: str) -> None:
-    """Whenever the power goes, the log can be read; what was flushed is there, and it holds nothing that it never held."""
+    """Whenever power is lost, the log can be read; flushed records are there, and no record that it never had."""
     disk, place, random = RecordedDisk(), folder / "cut", Random(how)
     place.mkdir()
     steps = iter(run.steps)
@@ -419,7 +419,7 @@ def test_a_power_loss_at_every_write(run: RecordedRun, folder: Path, how: str) -
 
 @pytest.mark.parametrize("how", LOSSES)
 def test_acks_all_survives_a_power_loss(folder: Path, how: str) -> None:
-    """Whenever a broker loses power, what was acknowledged is on the others, and in the end on it too."""
+    """Whenever a broker loses power, acknowledged records are on the others, and in the end on it too."""
     whole = begin(folder / "whole")
     with whole.recorder.recording():
         whole.go()
@@ -430,7 +430,7 @@ def test_acks_all_survives_a_power_loss(folder: Path, how: str) -> None:
 
 
 def lose_power(folder: Path, cut: int, how: str) -> None:
-    """Run until broker 2 loses power; let the others go on, have it start on what is left, and compare all logs."""
+    """Run until broker 2 loses power; let the others continue, restart it on the remaining files, and compare all logs."""
     made = begin(folder, cut)
     with made.recorder.recording(), pytest.raises(PowerLoss):
         made.go()

@@ -146,7 +146,7 @@ class DataPlanes:
         return answers
 
     def answer(self, leader: int, request: FollowersRequest) -> Any:
-        """Return what a leader answers to a follower at once, None if it waits."""
+        """Return a leader's immediate answer to a follower, None if it waits."""
         plane = self.planes[leader]
         if isinstance(request, OffsetsForLeaderEpochRequest):
             return plane.handle_offsets_for_leader_epoch(request)
@@ -199,7 +199,7 @@ Start = Callable[..., DataPlanes]
 
 
 def test_replication(brokers: Start) -> None:
-    """What is produced reaches the followers by fetches; the high watermark follows, first the leader's, then theirs."""
+    """Produced records reach the followers by fetches; then the high watermark rises, first the leader's, then theirs."""
     cluster = brokers()
     cluster.elect(1)
     assert cluster.produce(1, b"a", b"b") == [Produced(ErrorCode.NONE, 0)]
@@ -367,7 +367,7 @@ def test_fetches_out_of_range(brokers: Start) -> None:
 
 @pytest.mark.parametrize(("era", "checked"), [(FIXED, True), (ERA_2_8, True), (ERA_0_10, False)], ids=["fixed", "2.8", "0.10"])
 def test_leader_epochs_are_compared(brokers: Start, era: Spec, checked: bool) -> None:
-    """The fetcher's leader epoch is compared before it is asked who leads, where the era compares it; none passes."""
+    """In eras that compare the fetcher's leader epoch, that comes before the check of leadership; an unknown epoch passes."""
     cluster = brokers(era)
     for _ in range(3):
         cluster.elect(1, told=(1, 2))
@@ -407,7 +407,7 @@ def test_offsets_are_listed(brokers: Start) -> None:
 
 
 def test_a_stranger_fetches(brokers: Start) -> None:
-    """A fetch of a broker that holds no replica is answered with nothing, and not noted."""
+    """A fetch of a broker without a replica is answered without records, and not recorded."""
     cluster = brokers()
     cluster.elect(1)
     cluster.produce(1, b"a")
@@ -421,7 +421,7 @@ def test_a_stranger_fetches(brokers: Start) -> None:
 
 
 def test_caught_up(brokers: Start) -> None:
-    """A follower was last caught up when it fetched from the end, or when it last fetched, if it has now what was there then."""
+    """A follower was last caught up when it fetched from the end, or at its last fetch, if it now has the records of that time."""
     cluster = brokers()
     cluster.elect(1)
     start, partition = cluster.now, cluster.partition(1)
@@ -444,7 +444,7 @@ def test_caught_up(brokers: Start) -> None:
 
 @pytest.mark.parametrize(("era", "end"), [(FIXED, 1), (ERA_2_8, 2)], ids=["fixed", "era_2_8"])
 def test_a_late_fetch_of_an_earlier_process(brokers: Start, era: Spec, end: int) -> None:
-    """What a process had that has ended, and its successor has not, does not commit anything, where broker epochs are compared."""
+    """Records of an ended process that its successor lacks do not count as replicated, in eras that compare broker epochs."""
     cluster = brokers(era)
     cluster.elect(1, isr=(1, 2))
     for value in (b"a", b"b"):
@@ -457,7 +457,7 @@ def test_a_late_fetch_of_an_earlier_process(brokers: Start, era: Spec, end: int)
 
 
 def test_who_holds_the_high_watermark(brokers: Start) -> None:
-    """The ISR holds it, and so does who was caught up a moment ago and may join; `fixed` counts only the living (KAFKA-15021)."""
+    """The ISR counts, and so do recently caught-up followers that may join; `fixed` counts only live ones (KAFKA-15021)."""
     for era, alive, held in ((FIXED, BROKERS, 0), (FIXED, (1, 2), 1), (ERA_2_8, (1, 2), 0)):
         cluster = brokers(era)
         cluster.elect(1, isr=(1, 2))
@@ -473,7 +473,7 @@ def test_who_holds_the_high_watermark(brokers: Start) -> None:
 
 
 def test_the_high_watermark_goes_step_by_step(brokers: Start) -> None:
-    """It advances as far as asked for, never beyond what is held, and never back."""
+    """It advances to the given offset at most, never beyond the log ends of the ISR, and never back."""
     cluster = brokers()
     cluster.elect(1, isr=(1, 2))
     for value in (b"a", b"b", b"c"):
@@ -491,7 +491,7 @@ def test_the_high_watermark_goes_step_by_step(brokers: Start) -> None:
 
 
 def test_isr_in_zookeeper(brokers: Start) -> None:
-    """Who lags too long leaves the ISR by a conditional write, and the high watermark goes on; who has caught up comes back."""
+    """A lagging follower leaves the ISR by a conditional write, and the high watermark advances; it rejoins once caught up."""
     cluster = brokers()
     cluster.elect(1)
     cluster.produce(1, b"a")
@@ -586,7 +586,7 @@ def test_who_may_join(brokers: Start, era: Spec, lacks: str) -> None:
 
 
 def test_isr_changes_are_told(brokers: Start) -> None:
-    """The controller hears of changed ISRs in one notification, after 5 quiet seconds or a minute, whichever is first."""
+    """Changed ISRs are reported in one notification, after 5 seconds without a change or after a minute, whichever is first."""
     cluster = brokers()
     cluster.elect(1)
     plane, start = cluster.planes[1], cluster.now

@@ -60,7 +60,7 @@ NOBODY = BrokerSet()
 
 
 def read(elected: tuple[int, BrokerSet, BrokerSet]) -> Outcome:
-    """Return what a strategy of the spec returned, with lists in place of masks."""
+    """Return the result of a strategy of the spec, with lists instead of masks."""
     leader, isr, told = elected
     return None if leader == NONE else (leader, brokers_of(isr), brokers_of(told))
 

@@ -1,4 +1,4 @@
-"""Followers: where they truncate, what they fetch, and how they take each answer; leader and followers against a list."""
+"""Followers: truncation, fetches, and the handling of each answer; leader and followers compared with a list."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_late_answers_are_ignored(brokers: Start) -> None:
 
 
 def test_bad_records(brokers: Start) -> None:
-    """Records that are torn are fetched again after a while; those that do not go on where the log ends end the fetching."""
+    """Records that are torn are fetched again after a while; those that do not continue the log end the fetching."""
     cluster = brokers()
     cluster.elect(1)
     cluster.produce(1, b"a")
@@ -159,7 +159,7 @@ def test_the_leaders_log_is_shorter(brokers: Start) -> None:
 
 
 def test_the_leaders_log_starts_later(brokers: Start) -> None:
-    """A follower that fetches below the leader's start drops its log, and goes on there."""
+    """A follower that fetches below the leader's start deletes its log, and continues there."""
     cluster = brokers()
     cluster.elect(1)
     log = cluster.partition(1).log

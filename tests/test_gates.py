@@ -153,7 +153,7 @@ def test_what_is_found_in_zookeeper() -> None:
 
 
 def test_isr_writes_that_met_another_version() -> None:
-    """Such a write is a success where the znode is read back and holds what was written."""
+    """Such a write succeeds if the znode is read back and has the written content."""
     assert isr_write_took_effect(1, BadVersionHandling.READ_BACK)
     assert not isr_write_took_effect(0, BadVersionHandling.READ_BACK)
     assert not isr_write_took_effect(1, BadVersionHandling.SKIPPED)

@@ -69,7 +69,7 @@ def dead_replica_and_controller(era: Spec) -> bool:
 
 
 def shutdown_is_told(era: Spec) -> bool:
-    """A leader shuts down: does it hear that it leads no more?"""
+    """A leader shuts down: does it receive that it no longer leads?"""
     with replicas(era) as cluster:
         cluster.topic(1, 2)
         cluster.shut_down(1, 0)
@@ -173,6 +173,6 @@ SHOWN: dict[str, Callable[[Spec], bool]] = {
 
 @pytest.mark.parametrize("bug", list(SHOWN))
 def test_the_switch_shows_the_bug(bug: str) -> None:
-    """With the bug's switch what it breaks is broken, and `fixed` does it right, in the same scenario."""
+    """In one scenario, the bug's switch breaks its property, and `fixed` keeps it."""
     assert SHOWN[bug](FIXED)
     assert not SHOWN[bug](BUG[bug].on(FIXED))

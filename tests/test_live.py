@@ -69,7 +69,7 @@ class Live(RuleBasedStateMachine):
 
     @rule(steps=st.integers(4, 12))
     def go_on(self, steps: int) -> None:
-        """Brokers, controllers and messages go on for some steps, in any order."""
+        """Brokers, controllers and messages take some steps, in any order."""
         for _ in range(steps):
             self.some("protocol")
 
@@ -94,7 +94,7 @@ class Live(RuleBasedStateMachine):
                 return
 
     def step(self, rule: Rule, typed: Any, binding: tuple[int, ...]) -> None:
-        """Do a step, and see that every promise is kept, by one that the implementation refuses half-way too."""
+        """Do a step, and check every promise, also if the implementation refuses the step half-way."""
         try:
             told = self.bare(self.model.apply(rule, typed, binding))
         except OutOfBound:
@@ -111,7 +111,7 @@ class Live(RuleBasedStateMachine):
             raise AssertionError(f"{claim} after {rule.name}{binding}")
 
     def remember(self, before: World) -> None:
-        """Note what is committed: the model raises a high watermark record by record, and the implementation at once."""
+        """Record what is committed: the model raises a high watermark record by record, the implementation at once."""
         notes = self.state.notes
         notes.committed = (
             list(notes.committed) if notes.unclean_epoch != before.notes.unclean_epoch else list(before.notes.committed)
@@ -144,7 +144,7 @@ USUAL = {
     "BecomeLeader", "BecomeFollower", "UpdateMetadata", "Fetch", "AdvanceHighWatermark", "ExpandIsr", "Write",
     "Crash", "LossyCrash", "Bounce", "Restart", "ExpireSession", "LoseConnection", "ShutDown", "ControlledShutdown", "Exit",
 }  # fmt: skip
-"""What happens in so many runs, or they show little."""
+"""The rules that must fire in so many runs, so that these show something."""
 
 
 def test_fixed_keeps_its_promises() -> None:

@@ -1,4 +1,4 @@
-"""The log on disk: Kafka's files, what a crash leaves, and everything against a list."""
+"""The log on disk: Kafka's files, recovery after a crash, and random operations compared with a list."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_leader_stamps(tmp_path: Path) -> None:
 
 
 def test_truncated_records_come_back(tmp_path: Path) -> None:
-    """What a loss of power brings back after a truncation is of its own epoch, not of that which took its place."""
+    """Batches that a power loss brings back after a truncation have their own epoch, not that of their replacement."""
     log = filled(tmp_path, 3)
     log.append_as_leader(batch(b"old"), 1)
     log.flush()
@@ -219,7 +219,7 @@ def test_truncation_fully(tmp_path: Path) -> None:
 
 
 def test_every_cut_leaves_a_log(folder: Path) -> None:
-    """Whatever number of bytes of the last segment is there after a crash, the log opens, and holds every batch that is whole."""
+    """Whatever number of bytes of the last segment survives a crash, the log opens, with every complete batch."""
     log = filled(folder / "log")
     log.close()
     last = folder / "log" / f"{log.segment_bases[-1]:020}.log"
@@ -284,7 +284,7 @@ def test_indexes_are_made_again(tmp_path: Path, kind: str) -> None:
 
 
 def test_clean_log_opens_by_its_indexes(tmp_path: Path) -> None:
-    """Below the recovery point a log is read no further than its indexes: a flipped bit in an old batch is not looked for."""
+    """Below the recovery point a log is read no further than its indexes: a flipped bit in an old batch is not noticed."""
     log = filled(tmp_path)
     log.close()
     path = tmp_path / f"{0:020}.log"
@@ -342,7 +342,7 @@ def test_epochs_that_contradict_go() -> None:
 
 
 def test_truncation_of_epochs() -> None:
-    """At the end those go that begin there or later; at the start the one that goes on begins there."""
+    """At the end, epochs that begin there or later are removed; at the start, the epoch of that offset begins there."""
     known = epochs_of((2, 10), (4, 20), (7, 30))
     known.truncate_from_end(30)
     assert known.entries == ((2, 10), (4, 20))
@@ -536,7 +536,7 @@ class Logs(RuleBasedStateMachine):
 
     @rule(garbage=st.binary(min_size=1, max_size=100))
     def write_garbage(self, garbage: bytes) -> None:
-        """Find at the end of the last segment what was never written there."""
+        """Put garbage at the end of the last segment."""
         base = self.log.segment_bases[-1]
         self.log.crash()
         with (self.folder / f"{base:020}.log").open("ab") as file:

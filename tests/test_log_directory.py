@@ -1,4 +1,4 @@
-"""What becomes of a replica whose log cannot be read or written, and who hears of it; and who hears of leadership of groups."""
+"""A replica whose log cannot be read or written, and its report to the controller; calls of the group coordinator."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_a_log_without_epochs_cannot_be_cut(brokers: Start, monkeypatch: pytest.
 
 @pytest.mark.parametrize("failed", [1, 2])
 def test_the_controller_acts(monkeypatch: pytest.MonkeyPatch, failed: int) -> None:
-    """The controller asks the broker for all its replicas, hears which are gone, and has another lead; the others stay."""
+    """The controller sends the broker all its replicas, learns which are lost, and elects other leaders for those alone."""
     with Replicas(3) as cluster:
         cluster.rest()
         cluster.topic(1, 2)
@@ -220,7 +220,7 @@ def test_the_controller_acts(monkeypatch: pytest.MonkeyPatch, failed: int) -> No
 
 
 def test_a_restart_forgets_the_failure(brokers: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that starts again on a sound disk has what was written before it failed."""
+    """A process that restarts on a repaired disk has the records from before the failure."""
     cluster = brokers()
     cluster.elect(1)
     cluster.produce(1, b"a")
@@ -237,7 +237,7 @@ def test_a_restart_forgets_the_failure(brokers: Start, monkeypatch: pytest.Monke
 
 
 class Heard:
-    """A group coordinator that keeps what it hears."""
+    """A group coordinator that records its calls."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, int, int]] = []
@@ -251,7 +251,7 @@ class Heard:
 
 @pytest.mark.parametrize(("era", "again"), [(FIXED, True), (BUG["KAFKA-7164"].on(FIXED), False)], ids=["fixed", "KAFKA-7164"])
 def test_group_coordinator(brokers: Start, era: Spec, again: bool) -> None:
-    """It hears of __consumer_offsets only: of elections where the broker did not lead, of following where that is a change."""
+    """Called for __consumer_offsets only: for elections if the broker did not lead before, for following if that is a change."""
     cluster = brokers(era)
     cluster.elect(1)
     manager, heard = cluster.planes[1].replicas, Heard()

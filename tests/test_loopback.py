@@ -72,7 +72,7 @@ def test_every_message_travels() -> None:
 
 
 def test_a_stranger_does_not_travel() -> None:
-    """What is not a message is not sent, even if it has the name of one."""
+    """An object that is not a message is not sent, even if its class has the name of one."""
     with pytest.raises(Malformed, match="dict is not a message; known are LeaderAndIsrRequest"):
         encode(Frame(1, {}))
     impostor = dataclasses.make_dataclass("ProduceRequest", [])

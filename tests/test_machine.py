@@ -1,4 +1,4 @@
-"""The machines that run: `transitions` with its traps closed, names bound to methods, and Kafka's words for what is illegal."""
+"""The machines that run: `transitions` with its traps closed, names bound to methods, and Kafka's words for illegal changes."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_false_guard_is_told() -> None:
 
 
 def test_illegal_is_told() -> None:
-    """A trigger without a row from the state leaves the state and raises nothing; the log hears what was allowed."""
+    """A trigger without a row from the state leaves the state and raises nothing; the log receives the allowed states."""
     house = House()
     door = door_of(house)
 
@@ -130,7 +130,7 @@ LATCH = replace(
 
 
 def test_a_guard_may_be_negated() -> None:
-    """A row with `unless` fits where that guard does not hold, also one that returns a set; the log hears `not NAME`."""
+    """A row with `unless` fits where that guard does not hold, also one that returns a set; the log receives `not NAME`."""
     assert LATCH.unproved_pairs == ()
     for keys, target in ((4, LOCKED), (1, SHUT)):
         house = House(keys=keys)
@@ -226,13 +226,13 @@ def test_no_row_within_a_row() -> None:
 
 @dataclass(frozen=True)
 class Ring:
-    """What a key ring hands to the rows of one attempt."""
+    """The inputs of the rows in one attempt: a key ring."""
 
     keys: int
 
 
 class Keyed(House):
-    """An actor whose guards see the keys of the attempt, and none of its own."""
+    """An actor whose guards read the keys of the attempt, and no state of its own."""
 
     @guard
     def key_fits(self, inputs: Ring) -> int:  # type: ignore[override]
@@ -338,7 +338,7 @@ def test_misspelt_target_is_refused() -> None:
     class Window(enum.IntEnum):
         AJAR = 1
 
-    with pytest.raises(SpecError, match="is no Door"):
+    with pytest.raises(SpecError, match="is not a Door"):
         replace(DOOR, rows=(*DOOR.rows, Row("tilt", (OPEN,), Window.AJAR)))
 
 

@@ -293,7 +293,7 @@ class Replicas(SteppedCluster):
 
     @property
     def managers(self) -> dict[int, ReplicaManager]:
-        """The replicas of the brokers that run."""
+        """The replicas of the running brokers."""
         return {number: broker.replicas for number, broker in self.brokers.items()}
 
     def act(self) -> None:
@@ -314,7 +314,7 @@ class Replicas(SteppedCluster):
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32), st.lists(st.sampled_from(["bounce", "create", "work", "work"]), max_size=12))
 def test_replicas_learn_what_is_true(seed: int, plan: list[str]) -> None:
-    """Whatever came late, twice or never, at rest each live replica has the znode's leader epoch, its role, and who is alive."""
+    """Whatever is late, doubled or lost, finally live replicas have the znode's leader epoch, their role, and the live brokers."""
     with Replicas(3, seed) as cluster:
         for number, word in enumerate(plan):
             if word == "bounce":

@@ -1,4 +1,4 @@
-"""A leader and its followers against a list: what was committed stays, whatever order requests, crashes and epochs come in."""
+"""A leader and its followers compared with a list: committed records stay, in any order of requests, crashes and epochs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ReplicatedLog(RuleBasedStateMachine):
         self.cluster = DataPlanes(self.folder, FIXED, Settings(min_insync_replicas=2, replica_fetch_wait_max_ms=0), small)
         self.controller: dict[int, list[LeaderAndIsrRequest]] = {number: [] for number in BROKERS}
         self.answers: dict[tuple[int, int], Any] = {}
-        """What is on its way to a follower from a leader, None where the leader was not there."""
+        """The answer on its way from a leader to a follower, None if the leader was down."""
         self.count = 0
         self.committed: list[bytes | None] = []
         self.acknowledged: list[bytes] = []
@@ -94,7 +94,7 @@ class ReplicatedLog(RuleBasedStateMachine):
 
     @rule(follower=st.sampled_from(BROKERS), times=st.integers(2, 6))
     def keep_up(self, follower: int, times: int) -> None:
-        """A follower asks and takes for a while."""
+        """A follower sends some requests and handles the answers."""
         for _ in range(times):
             self.ask(follower)
             self.take(follower)
@@ -158,7 +158,7 @@ class ReplicatedLog(RuleBasedStateMachine):
 
     @invariant()
     def committed_stays(self) -> None:
-        """What is below a high watermark is the same on every broker, for ever; and no high watermark leaves its log."""
+        """Records below a high watermark are the same on every broker, for ever; and no high watermark is beyond its log."""
         for number in self.cluster.planes:
             if not self.hosts(number) or self.cluster.partition(number).log is None:
                 continue
@@ -206,7 +206,7 @@ TestReplicatedLog = ReplicatedLog.TestCase
 
 
 def test_a_controller_writes_unconditionally_here() -> None:
-    """The controller here raises the znode's version with each election, so that a leader that has not heard writes nothing."""
+    """The test raises the znode's version with each election, so that a leader that does not know it yet writes nothing."""
     folder = Path(tempfile.mkdtemp(dir=MEMORY))
     cluster = DataPlanes(folder, FIXED, Settings(), None)
     try:

@@ -1,4 +1,4 @@
-"""The command `kafka-spec run`: what it prints, refuses, writes, and ends with."""
+"""The command `kafka-spec run`: its output, refusals, files and exit codes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_run(inside: Command, golden: Callable[[str, str], None], tmp_path: Pa
 
 
 def test_a_broken_promise(inside: Command) -> None:
-    """A promise that an era breaks is named with what was found and which bug may have done it, and ends with 1."""
+    """A promise that an era breaks is named with the finding and the bug that may have caused it, and ends with 1."""
     run = ("run", "--era", "KAFKA-7235-unseen-bounce", "--faults", "bounce", "--partitions", "2", "--seconds", "9", "-q")
     for seed in range(3, 23):
         done = inside(*run, "--seed", str(seed))
@@ -136,14 +136,14 @@ def test_an_unexpected_error_of_a_controller(inside: Command, monkeypatch: pytes
 
 
 def picture(shown: object) -> list[str]:
-    """Return what a terminal shows of something, without colours."""
+    """Return the text that a terminal shows of an object, without colours."""
     console = Console(file=io.StringIO(), width=100, no_color=True)
     console.print(shown)
     return console.file.getvalue().splitlines()  # type: ignore[attr-defined]
 
 
 def test_the_table(tmp_path: Path) -> None:
-    """The table has leaders, epochs, ISRs and high watermarks as brokers have them; the line above it who runs and controls."""
+    """The table shows leaders, epochs, ISRs and high watermarks as brokers know them; the line above it, brokers and controller."""
     partitions = [TopicPartition("orders", number) for number in range(2)]
     with Cluster(tmp_path, Ensemble()) as cluster:
         for number in range(3):

@@ -35,7 +35,7 @@ from kafka_spec.spec.table import SpecError
 
 
 def ran(look: Callable[[Conductor], object] = lambda _: None, **options: Any) -> tuple[RunOutcome, list[str]]:
-    """Run a simulation; return what came of it, and the state-change log."""
+    """Run a simulation; return its outcome and the state-change log."""
     lines: list[str] = []
     with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         return simulate(Options(**options), Path(folder), lines.append, watch=look), lines
@@ -97,7 +97,7 @@ def test_a_fault_by_itself(name: str) -> None:
 
 
 def broken(seed: int, **options: Any) -> tuple[int, RunOutcome]:
-    """Return the first seed from this one on that breaks a promise, and what came of it: any change may move it."""
+    """Return the first seed from this one on that breaks a promise, and its outcome; any change of code may move it."""
     for number in range(seed, seed + 20):
         outcome, _ = ran(seed=number, **options)
         if outcome.verdict.broken:
@@ -206,7 +206,7 @@ def scheduler() -> Iterator[Scheduler]:
 
 
 def test_time(scheduler: Scheduler) -> None:
-    """What is due happens in the order of time, then of asking; what is asked for meanwhile has its turn too."""
+    """Events happen in the order of time, then of their creation; events created meanwhile happen too."""
     happened: list[str] = []
     scheduler.after(2.0, lambda: happened.append("late"))
     scheduler.after(1.0, lambda: (happened.append("first"), scheduler.after(0.0, lambda: happened.append("third"))))

@@ -36,7 +36,7 @@ RAW = [b"", b"\x00", b"\xff\xfe", b"nonsense", b"null", b"7", b"[]", b"{}", b'{"
 
 
 def contents() -> dict[str, bytes]:
-    """Return what stands in each znode that a controller reads, all of it about the topic `bad`, or about broker 3."""
+    """Return the content of each znode that a controller reads, all of it about the topic `bad`, or about broker 3."""
     return {
         znodes.topic("bad"): znodes.Topic({0: (3, 1), 1: (1,)}, topic_id="x").encode(),
         znodes.topic_config("bad"): znodes.encode_config({"unclean.leader.election.enable": "true"}),
@@ -84,7 +84,7 @@ def broken(content: bytes) -> list[bytes]:
 
 
 def put(cluster: SteppedCluster, path: str, content: bytes) -> None:
-    """Have a znode with a content, and what is above it."""
+    """Create a znode with a content, and its parents."""
     parents = path.split("/")[1:-1]
     for end in range(1, len(parents) + 1):
         if cluster.tools.exists(above := "/" + "/".join(parents[:end])) is None:
@@ -108,7 +108,7 @@ def led(cluster: SteppedCluster, leader: int, *partitions: TopicPartition) -> No
 
 
 def survives(path: str, content: bytes, era: Spec) -> None:
-    """Break a znode; then create topics, lose a leader, lose the controller, create topics: all others go on."""
+    """Break a znode; then create topics, lose a leader, lose the controller, create topics: all other topics work."""
     cluster = SteppedCluster(3, era).settle()
     cluster.admin.create_topic_with_assignment("bad", {0: (1,), 1: (0,)})
     cluster.admin.create_topic_with_assignment("orders", {0: (1, 2), 1: (0, 2)})

@@ -108,7 +108,7 @@ def test_paths() -> None:
 
 
 def test_persistent_paths_can_be_created() -> None:
-    """What a broker makes sure of at its start names parents first; notifications get ZooKeeper's ten digits."""
+    """The paths that a broker creates at start-up name parents first; notifications get ZooKeeper's ten digits."""
     session = Ensemble().connect()
     for path in znodes.PERSISTENT:
         session.create(path)

@@ -34,7 +34,7 @@ PARTITIONS = [TopicPartition(TOPIC, number) for number in range(100)]
 
 
 async def until(world: LoopbackWorld, done: Callable[[], bool], what: object, every: float = 0.02) -> None:
-    """Let the cluster go on until something is true, which is looked at in its thread."""
+    """Let the cluster run until a condition holds, which is evaluated in its thread."""
     deadline = time.monotonic() + 120
     while not await world.thread.do(done):
         assert time.monotonic() < deadline, what
@@ -42,7 +42,7 @@ async def until(world: LoopbackWorld, done: Callable[[], bool], what: object, ev
 
 
 async def at_rest(world: LoopbackWorld, controllers: int = 1, written: bool = True) -> None:
-    """Let the cluster go on until all partitions are in sync."""
+    """Let the cluster run until all partitions are in sync."""
     expected = [] if controllers == 1 else [f"{controllers} brokers are active as controllers"]
     left: list[str] = []
 
