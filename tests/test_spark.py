@@ -237,6 +237,20 @@ def test_resuming_what_is_finished(finished: Path) -> None:
     same(resume(finished), embedded.explore(KIP_320, SMALL))
 
 
+@pytest.mark.parametrize("spec", [toys.GRID, toys.CHANNEL, toys.TESTED], ids=lambda s: s.name)
+@pytest.mark.parametrize("most", [1, 5])
+def test_a_search_that_is_stopped_and_resumed(spec: Spec, most: int, tmp_path: Path) -> None:
+    """Wherever a search was stopped, the search that continues it finds what one search finds: counts, tests, findings."""
+    bounds, options = toys.bounds_of(spec), {"everything": True, "deadlock": True}
+    claims = [claim for claim in spec.properties if claim.kind in distributed.KINDS]
+    place = Distribution(str(tmp_path / "states"))
+    first = distributed.explore(spec, bounds, place, properties=claims, budget=Budget(max_states=most), **options)
+    whole = resume(tmp_path / "states", spec, bounds, properties=claims, **options)
+
+    assert not first.complete
+    same(whole, embedded.explore(spec, bounds, properties=claims, **options))
+
+
 def test_foreign_state_dirs(finished: Path, tmp_path: Path) -> None:
     """A folder of another search, of something else, or of nothing is refused with the reason."""
     (tmp_path / "papers").mkdir()
