@@ -6,23 +6,19 @@ so: its previous leader epoch is -1 then. A topic that was deleted and created a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kafka_spec.conformance.validate.events import LeaderAndIsr, Sender
 from kafka_spec.conformance.validate.exchange import Exchange
 from kafka_spec.conformance.validate.findings import Violation
+from kafka_spec.conformance.validate.partition_record import PartitionRecord
 from kafka_spec.spec.decisions import StopReplicaEpoch
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.gates import answer_to_leader_and_isr, answer_to_stop_replica
-
-if TYPE_CHECKING:
-    from kafka_spec.conformance.validate.partitions import PartitionCheck
 
 
 class BrokerView:
     """One partition on one broker."""
 
-    def __init__(self, broker: int, of: PartitionCheck) -> None:
+    def __init__(self, broker: int, of: PartitionRecord) -> None:
         self.broker = broker
         self._of = of
         self._cursor = of.cursor

@@ -15,7 +15,8 @@ from kafka_spec.conformance.validate.actors import Epoch
 from kafka_spec.conformance.validate.embedded import Results
 from kafka_spec.conformance.validate.events import file_and_line
 from kafka_spec.conformance.validate.findings import BEGUN, KINDS, TRACE, UNTIL, Refusal, Unfinished, Violation
-from kafka_spec.conformance.validate.partitions import Followed, PartitionResult, RowCounts
+from kafka_spec.conformance.validate.partition_record import RowCounts
+from kafka_spec.conformance.validate.partitions import Followed, PartitionResult
 from kafka_spec.conformance.validate.states import TABLES, Tables
 
 Verdict: TypeAlias = Literal["holds", "violated", "inconclusive"]

@@ -6,18 +6,14 @@ shows the beginning of the epoch, is recorded as such, and judged where all logs
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kafka_spec.conformance.validate.events import LeaderAndIsr
 from kafka_spec.conformance.validate.exchange import Exchange
 from kafka_spec.conformance.validate.findings import BEGUN, TRACE, Refusal, Unfinished, Violation
+from kafka_spec.conformance.validate.partition_record import PartitionRecord
 from kafka_spec.conformance.validate.rows import ROWS, Batch, Change, LoggedRow, fitting, unsent, wrong_creation
 from kafka_spec.conformance.validate.states import Known, Tables
 from kafka_spec.spec.partition import PartitionState
 from kafka_spec.spec.replica import ReplicaState
-
-if TYPE_CHECKING:
-    from kafka_spec.conformance.validate.partitions import PartitionCheck
 
 MOST_MOMENTS = 2_000
 """Moments of a timeline that are kept for one partition in one controller epoch."""
@@ -27,7 +23,7 @@ DELETING = (ReplicaState.DELETION_STARTED, ReplicaState.DELETION_SUCCESSFUL)
 class ControllerView:
     """One partition in one controller epoch."""
 
-    def __init__(self, controller: int, epoch: int, tables: Tables, of: PartitionCheck) -> None:
+    def __init__(self, controller: int, epoch: int, tables: Tables, of: PartitionRecord) -> None:
         self.controller, self.epoch = controller, epoch
         self.first: LeaderAndIsr | None = None
         self.last: LeaderAndIsr | None = None

@@ -15,10 +15,8 @@ from kafka_spec.conformance.validate.events import Cursor, LeaderAndIsr
 from kafka_spec.conformance.validate.exchange import Exchange
 from kafka_spec.conformance.validate.findings import BEGUN, TRACE, UNTIL, Refusal, Unfinished, Violation
 from kafka_spec.conformance.validate.partition_check import ControllerView
+from kafka_spec.conformance.validate.partition_record import RowCounts
 from kafka_spec.conformance.validate.states import TABLES, Tables
-
-RowCounts = Counter[tuple[str, tuple[int, ...]]]
-"""How often a row was seen: machine, and the numbers of the rows that it may have been."""
 
 
 class Moment(NamedTuple):

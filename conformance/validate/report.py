@@ -10,7 +10,8 @@ from typing import Any
 
 from kafka_spec.conformance.validate.findings import KINDS, Violation
 from kafka_spec.conformance.validate.outcome import Outcome
-from kafka_spec.conformance.validate.partitions import PartitionResult, RowCounts
+from kafka_spec.conformance.validate.partition_record import RowCounts
+from kafka_spec.conformance.validate.partitions import PartitionResult
 from kafka_spec.conformance.validate.states import Known
 
 MOST_SHOWN = 20
