@@ -253,6 +253,52 @@ def test_goals_are_reached() -> None:
     assert result.verdict == "holds"
 
 
+def test_goals_about_logs_are_reached() -> None:
+    """Logs that differ, a committed record of an earlier epoch, two leaders alone, a follower elected above 0: all are reached."""
+    result = embedded.explore(MODELS["control/log-goals"], bounds_of("log_goals"))
+
+    assert len(result.findings) == len(result.properties) == 4
+    assert result.verdict == "holds"
+
+
+@pytest.mark.parametrize(
+    ("claim", "name"),
+    [
+        ("NewestHighWatermarkNeverGoesBack", "reads-before-KIP-207"),
+        ("AddedToIsrIsUp", "KAFKA-14140-in-zookeeper"),
+    ],
+)
+def test_a_claim_that_kafka_does_not_keep(claim: str, name: str) -> None:
+    """Both engines find the same shortest way to what is stricter than Kafka; `fixed` itself does not promise it."""
+    spec = MODELS[f"control/{name}"]
+    bounds = dict(spec.bound_sets[0].values)
+    one, other = (engine.explore(spec, bounds) for engine in (oracle, embedded))
+
+    assert one.violated == [claim] and one.findings == other.findings and one.tested == other.tested
+    assert claim not in {promise.name for promise in FIXED.properties}
+
+
+def test_a_committed_record_is_in_the_isr() -> None:
+    """IsrHoldsCommitted holds in `fixed`, is tested, and is broken by a crash of an ISR member that loses records."""
+    values = bounds_of("lossy")
+    spec, lossy = MODELS["control/isr-holds-committed"], MODELS["control/tail-lost-in-isr"]
+    holds = embedded.explore(spec, values)
+    broken = embedded.explore(lossy, values, properties=spec.properties)
+
+    assert holds.verdict == "holds" and (holds.tested_of("IsrHoldsCommitted") or 0) > 0
+    assert broken.violated == ["IsrHoldsCommitted"]
+
+
+def test_a_leader_that_counts_too_few() -> None:
+    """LeaderCountsIsr is tested in `fixed`, and broken in 0.10 by a leader that counts less than ZooKeeper's ISR."""
+    values = bounds_of("late_fetch")
+    claims = [claim for claim in FIXED.properties if claim.name == "LeaderCountsIsr"]
+    fixed, old = (embedded.explore(MODELS[name], values, properties=claims) for name in ("control/fixed", "control/era_0_10"))
+
+    assert fixed.verdict == "holds" and (fixed.tested_of("LeaderCountsIsr") or 0) > 0
+    assert old.violated == ["LeaderCountsIsr"]
+
+
 COVERING: list[tuple[Any, str, dict[str, int]]] = [
     (oracle, "bounce", {"preferred_elections": 1, "repeats": 1}),
     (oracle, "lost_reply", {"lossy_crashes": 1}),

@@ -31,6 +31,8 @@ COUNTEREXAMPLES = [
 CONTROL = [
     *(bug.name for bug in BUGS if bug.name not in BREAKS_NOTHING),
     "old-leader-without-successor",
+    "reads-before-KIP-207",
+    "KAFKA-14140-in-zookeeper",
 ]
 
 

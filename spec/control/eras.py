@@ -1,8 +1,8 @@
 """The versions of the control plane: `fixed`, the eras of Kafka, and each bug as a switch on `fixed`.
 
 `fixed` is Kafka 2.8 at inter.broker.protocol 2.6, which writes the ISR through ZooKeeper, with the fix of every known bug,
-including those that the checker found. A bug is a different value of one decision of `k` (or one more rule); an era is a list of
-such switches.
+including those that the checker found; of the fix of KAFKA-14140 the leader's half (see ADDED_WHILE_GONE). A bug is a different
+value of one decision of `k` (or one more rule); an era is a list of such switches.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from kafka_spec.spec.bounds import CONTROL
 from kafka_spec.spec.control import broker, controller, environment
+from kafka_spec.spec.control.durability import ADDED_ARE_UP, DURABILITY, ISR_HOLDS_COMMITTED, LOG_GOALS, READS_BEFORE_KIP_207
 from kafka_spec.spec.control.progress import PROGRESS
 from kafka_spec.spec.control.properties import GOALS, OLD_LEADERS_STOP, RECOVERS, SAFETY
 from kafka_spec.spec.control.rows import bound_to
@@ -37,7 +38,7 @@ from kafka_spec.spec.decisions import (
 )
 from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.replica import REPLICA, REPLICA_0_10
-from kafka_spec.spec.table import Abstraction, BoundSet, Decision, Machine, Rule, Spec
+from kafka_spec.spec.table import Abstraction, BoundSet, Decision, Machine, Property, Rule, Spec
 
 ABSTRACTIONS = (
     Abstraction(
@@ -143,7 +144,7 @@ FIXED = Spec(
     "Kafka 2.8 with the ISR in ZooKeeper, and the fix of every known bug",
     World,
     rules=(*controller.RULES, *broker.RULES, *environment.RULES),
-    properties=(*SAFETY, RECOVERS, *PROGRESS),
+    properties=(*SAFETY, *DURABILITY, RECOVERS, *PROGRESS),
     start=environment.START,
     more_bounds=(REPLICAS, UNCLEAN, SETTLED),
     decisions=DECISIONS,
@@ -406,6 +407,48 @@ REACHED = dataclasses.replace(
 )
 """`fixed` with its goals in place of its promises."""
 
+LOGS_REACHED = dataclasses.replace(
+    REACHED,
+    name="control/log-goals",
+    says="what an exploration of fixed with records must reach: logs that differ, records of earlier epochs, two leaders alone",
+    properties=LOG_GOALS,
+    bound_sets=beginning_with("log_goals", FIXED.bound_sets),
+)
+"""`fixed` with goals about logs in place of its promises."""
+
+
+def claiming(name: str, says: str, claim: Property, bounds: str) -> Spec:
+    """Return `fixed` with one claim in place of its promises."""
+    return dataclasses.replace(
+        FIXED, name=name, says=says, properties=(claim,), bound_sets=beginning_with(bounds, FIXED.bound_sets)
+    )
+
+
+ISR_COMMITTED = claiming(
+    "control/isr-holds-committed",
+    "a stronger promise than Committed, which fixed keeps: whoever is in the ISR holds what is committed",
+    ISR_HOLDS_COMMITTED,
+    "two_records",
+)
+"""Apart from `fixed`, so that its bugs show the loss of a record, not only the danger of it."""
+
+READERS_GO_BACK = claiming(
+    "control/reads-before-KIP-207",
+    "a claim that no Kafka version keeps: the high watermark of a new leader is at once at least that of the leader before",
+    READS_BEFORE_KIP_207,
+    "two_records",
+)
+"""Up to 2.1 a new leader may tell a reader an older latest offset. With KIP-207 `fixed` keeps ReadsNeverGoBack."""
+
+ADDED_WHILE_GONE = claiming(
+    "control/KAFKA-14140-in-zookeeper",
+    "a claim that no Kafka version keeps while leaders write the ISR: who is added to the ISR is registered and not shutting down",
+    ADDED_ARE_UP,
+    "expired_leader",
+)
+"""`fixed` has the leader's half of the fix (3.3): the leader asks its metadata cache, which may be old. The other half is in the
+controller, which refuses such an ISR; it is not asked where the leader writes to ZooKeeper."""
+
 OLD_LEADER_WITHOUT_SUCCESSOR = FIXED.replacing(
     "control/old-leader-without-successor",
     "a claim that no Kafka version keeps: a former leader stops leading although the partition has no leader",
@@ -458,5 +501,6 @@ def era(
 ERA_2_8 = era("control/era_2_8", "Kafka 2.8.2 at inter.broker.protocol 2.6", IN_2_8)
 ERA_0_10 = era("control/era_0_10", "Kafka 0.10.2", IN_0_10, DIFFERENCES_OF_0_10, (bound_to(REPLICA_0_10),))
 
-SPECS: tuple[Spec, ...] = (FIXED, REACHED, ERA_2_8, ERA_0_10, *(bug.on(FIXED) for bug in BUGS), OLD_LEADER_WITHOUT_SUCCESSOR)
+CLAIMS = (OLD_LEADER_WITHOUT_SUCCESSOR, ISR_COMMITTED, READERS_GO_BACK, ADDED_WHILE_GONE)
+SPECS: tuple[Spec, ...] = (FIXED, REACHED, LOGS_REACHED, ERA_2_8, ERA_0_10, *(bug.on(FIXED) for bug in BUGS), *CLAIMS)
 """All versions of the control plane."""
