@@ -83,7 +83,7 @@ def writes(s: toys.Count) -> bool:
 
 def test_an_antecedent_is_checked_like_a_predicate() -> None:
     """An antecedent takes what the predicate takes, and only looks."""
-    with pytest.raises(SpecError, match="takes before, which property P has not"):
+    with pytest.raises(SpecError, match="takes before, which property P does not have"):
         invariant("P", toys.is_high, "", "", when=toys.starts_over)
     with pytest.raises(SpecError, match="guards look, effects write"):
         invariant("P", toys.is_high, "", "", when=writes)
