@@ -1,1 +1,1 @@
-"""Draws tables, traces and explored graphs from the objects of spec/, lends the tables to others, holds the generated pictures."""
+"""Diagram and export tools for tables, traces and explored graphs; holds the generated pictures."""

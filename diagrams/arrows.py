@@ -1,4 +1,4 @@
-"""What a picture of a machine shows: its rows, gathered into arrows. Knows tables, no format and no place on the page.
+"""The arrows of a picture of a machine: its rows, grouped. Independent of formats and positions.
 
 An arrow is what a person sees as one: all rows of one trigger that lead from the same states to the same state, each a choice
 with its own guards and effects. Every row is in exactly one choice for each of its sources, so a picture neither adds nor leaves

@@ -1,7 +1,7 @@
-"""What a chart of a trace shows: who takes part, and what happens between them, step by step.
+"""The content of a chart of a trace: the participants, and their actions and messages, step by step.
 
-Knows traces, no format and no protocol: participants are the actors of the steps and the keepers of written fields. A message
-received is traced back to the step that sent it, by its channel and content.
+Independent of formats and protocols: participants are the actors of the steps and the keepers of written fields. A received message
+is matched with the step that sent it, by its channel and content.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The subcommands `draw` and `export`, and the charts that `trace` and `check` show.
 
-Knows files and options; every picture is made elsewhere. Exit codes are those of the other subcommands; a stale gallery is 1.
+Files and options only; every picture is made elsewhere. Exit codes are those of the other subcommands; a stale gallery is 1.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def find_machine(name: str, machines: Mapping[str, Machine]) -> Machine:
 
 
 def run_draw(options: argparse.Namespace, models: Models, machines: Mapping[str, Machine]) -> int:
-    """Draw what is asked for, or write or check the gallery."""
+    """Draw the requested picture, or write or check the gallery."""
     if options.gallery or options.check:
         if options.what:
             raise SpecError("--gallery and --check are about all pictures; leave out the name")
@@ -120,7 +120,7 @@ def _is_spec(name: str) -> bool:
 
 
 def machine_picture(machine: Machine, older: Machine | None, form: str) -> str | bytes:
-    """Return a machine, or what it differs in from an older era, in a format."""
+    """Return a machine, or its differences from an older era, in a format."""
     several = compared(older, machine) if older else None
     if form == "mermaid":
         return machine_mermaid(machine, several)
@@ -151,7 +151,7 @@ def draw_model(options: argparse.Namespace, spec: Spec) -> int:
 
 
 def run_gallery(options: argparse.Namespace, models: Models, machines: Mapping[str, Machine]) -> int:
-    """Write the gallery, or tell which of its files are stale."""
+    """Write the gallery, or list its stale files."""
     checks = read_manifest(options.manifest, models.find)
     files_of = gallery(machines, checks, cores())
     if options.gallery:

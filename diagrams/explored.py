@@ -1,7 +1,7 @@
-"""The graph of what a small model can do: every state and step, or, where that were a hairball, its quotient.
+"""The state graph of a small model: every state and step or, if that would be unreadable, its quotient.
 
-Knows specs and the oracle's world. Up to NODES states the graph itself is drawn; above, states that agree in the fields asked for
-(by default the states of the machines) become one node, and steps between two states of one node are left out.
+Up to NODES states the graph itself is drawn. Beyond that, states that agree in the requested fields (by default the states of the
+machines) become one node, and steps between two states of one node are left out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The gallery as files: machines, differences of eras, a chart of each expected counterexample, the folders of the project.
 
-Knows what belongs into it and whether a folder holds just that. A picture that Graphviz drew carries the digests of the text it was
-drawn from and of itself, so that it is known to be current without Graphviz, and whatever version of it drew the picture.
+Also checks whether a folder contains exactly these files. A picture drawn by Graphviz carries the digests of its DOT text and of
+itself, so that a check needs no Graphviz and does not depend on its version.
 """
 
 from __future__ import annotations

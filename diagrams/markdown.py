@@ -1,4 +1,4 @@
-"""Machines, and what two eras differ in, as tables of Markdown. Knows rows, no picture."""
+"""Machines, and the differences of two eras, as tables of Markdown."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Machines and charts as Mermaid, which GitHub draws without any program.
+"""Machines and charts as Mermaid, which GitHub draws itself.
 
-Knows arrows and charts, no place on the page: Mermaid lays out by itself.
+There are no positions here: Mermaid computes the layout.
 """
 
 from __future__ import annotations

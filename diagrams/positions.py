@@ -1,6 +1,6 @@
-"""Where the states and arrows of Kafka's machines stand on the page, and to which part of a life each state belongs.
+"""Positions of the states and arrows of Kafka's machines on the page, and the lane of each state.
 
-Taste, not protocol: a picture is complete without it, and then laid out by Graphviz. Points, from the left and from the top.
+Optional: without positions Graphviz computes the layout. Units are points, from the left and from the top.
 """
 
 from __future__ import annotations

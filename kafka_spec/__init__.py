@@ -1,7 +1,7 @@
-"""Kafka's controller and replication protocol as transition tables, and what it takes to check a protocol of your own.
+"""Kafka's controller and replication protocol as transition tables, and the tools to check a protocol of your own.
 
-This module is the public door. It holds no logic and imports nothing by itself: a name is imported when somebody asks for it,
-so that the tables need the standard library alone.
+This module is the public interface. It contains no logic, and imports a name when it is first used, so that the tables need the
+standard library only.
 
     from kafka_spec import MODELS, check, trace_of
 

@@ -1,6 +1,6 @@
 """Where the command `kafka-spec` begins: `python -m kafka_spec`, and the file that spark-submit is given.
 
-It imports next to nothing before it listens to Ctrl-C, so that an interrupt among the imports is told like any other.
+It imports almost nothing before it handles Ctrl-C, so that an interrupt during the imports is reported like any other.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""The command `kafka-spec`: registers what the packages offer, and holds no logic.
+"""The command `kafka-spec`: registers the subcommands of the packages, and contains no logic.
 
 A subcommand is imported when it is named on the command line, and its libraries when it runs: `--help` imports none.
 """
@@ -140,7 +140,7 @@ def _run_command(command: Command, options: argparse.Namespace) -> int:
 
 
 def _told(error: Exception) -> int:
-    """Tell what went wrong, and return the exit code for it."""
+    """Report an error, and return its exit code."""
     from kafka_spec.model_check.command.options import INCONCLUSIVE, INTERNAL, MISUSE
     from kafka_spec.model_check.exploration import EngineError
     from kafka_spec.spec.table import SpecError

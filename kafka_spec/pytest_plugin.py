@@ -1,4 +1,4 @@
-"""The pytest plugin: registers what collects the manifest's checks, and holds no logic.
+"""The pytest plugin: registers the collector of the manifest's checks, and contains no logic.
 
 Loaded by pytest wherever kafka-spec is installed, so it imports the checker only where there is a manifest to run.
 """

@@ -1,7 +1,7 @@
-"""One check: a spec, bounds, an engine, and what is expected. The API behind the command line.
+"""One check: a spec, bounds, an engine, and the expectations. The API behind the command line.
 
-Knows engines and results, no files and no screen. An engine is imported when it is asked for: what it needs is the extra `check`
-or `spark`, and who only lists models or draws a machine has neither.
+No files and no screen here. An engine is imported when it is used, since it needs the extra `check` or `spark`; listing models and
+drawing machines need neither.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ENGINES: tuple[Engine, ...] = ("embedded", "oracle", "both", "spark")
 
 @dataclass(frozen=True)
 class Expectation:
-    """What a check must come to; None and empty where nothing is expected."""
+    """The expected result of a check; None and empty where nothing is expected."""
 
     verdict: Verdict = "holds"
     distinct: int | None = None
@@ -36,7 +36,7 @@ class Expectation:
     all_properties_tested: bool = False
 
     def unmet(self, result: Exploration) -> list[str]:
-        """Return what is not as expected, as sentences."""
+        """Return the expectations that are not met, as sentences."""
         if result.verdict == "inconclusive":
             return [f"the verdict is inconclusive: {result.stopped or 'the search stopped'}"]
         problems = []
@@ -62,7 +62,7 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a named check."""
+    """The outcome of a named check."""
 
     name: str
     result: Exploration

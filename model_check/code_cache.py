@@ -1,8 +1,7 @@
-"""A folder of compiled code, which this process alone may have filled: what is read there is executed.
+"""A cache of compiled code in a folder that only this user can write, since its content is executed.
 
-Knows files and digests, no LLVM. An entry stands under the digest of what it comes from, and carries it: a file that is copied over
-another is noticed, and so is one that is damaged. Where others could have written, or the folder cannot be used, work goes on
-without it, with a warning.
+An entry's name is the digest of its origin, and the entry contains it: a file that is copied over another one is detected, and so
+is a damaged one. If other users could have written, or the folder cannot be used, the program continues without it, with a warning.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class Unsafe(OSError):  # noqa: N818 - says what is the matter
 
 @dataclass(frozen=True)
 class CodeOrigin:
-    """What machine code comes from: the digests of the text that was compiled, and of the compiler."""
+    """The origin of machine code: the digests of the compiled text and of the compiler."""
 
     text: bytes
     compiler: bytes
@@ -57,7 +56,7 @@ def folder() -> Path:
 
 
 def read(origin: CodeOrigin) -> bytes | None:
-    """Return the machine code that was kept of an origin, or None where there is none that is surely that."""
+    """Return the cached machine code of an origin, or None if there is none that is certainly valid."""
     path = origin.path
     try:
         content = _read(path)

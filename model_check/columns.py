@@ -1,6 +1,6 @@
-"""From packed records to columns with names: the states as a table that people and queries read.
+"""From packed records to named columns: the states as a table for people and queries.
 
-Knows bytes, no search. What a column is is told in plain values, so that it can stand in a file and travel to a worker.
+A column is described by plain values, so that the description can be stored in a file and sent to a worker.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What every engine does first: the spec is read and checked anew, since what its functions name may have changed.
+"""The first step of every engine: read and check the spec again, since the globals of its functions may have changed.
 
-Knows what a spec is made of, no engine. A process may check a spec, set a global or replace a helper that its functions use, and
-check it again; a guard that only looked may write by then.
+A process may check a spec, set a global or replace a helper that its functions use, and check it again; a guard that was pure may
+then write.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which part of a property fails at the end of a trace: the condition that decided, and the numbers it saw.
+"""Which part of a property fails at the end of a trace: the deciding condition and its values.
 
 Theory of operation. The trace is replayed in plain Python, and the predicate is evaluated once more from its source (evaluate.py),
 which notes for each call where it ended and its local names; its answer must be Python's. From the outermost inwards, the call that

@@ -46,7 +46,7 @@ def text_of(
 
 
 class _Telling:
-    """Tells values as text; classes and functions by number, in the order in which they are met."""
+    """Writes values as text; classes and functions by number, in the order of their first occurrence."""
 
     def __init__(self, constants: frozenset[str]) -> None:
         self.constants = constants

@@ -33,7 +33,7 @@ def insert(
     known,
     mine,
 ):
-    """Append the candidates of a shard that the table has not got to the new states; return how many there are now.
+    """Append the candidates of a shard that are not in the table to the new states; return their number.
 
     `shift` is 0 where there is one shard only; `mine` is room for the numbers of the shard's candidates. The first of
     equal candidates wins.

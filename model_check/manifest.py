@@ -1,6 +1,6 @@
-"""The manifest: named checks under [tool.kafka-spec] of a pyproject.toml, each with what it must come to.
+"""The manifest: named checks under [tool.kafka-spec] of a pyproject.toml, each with its expected result.
 
-Knows the file's form, no engine. A mistake in it is told with the check's name and what may stand there.
+An error in the file is reported with the check's name and the allowed values.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ class ExecutableSpec:
         return after
 
     def call(self, function: Any, scope: Mapping[str, Any], what: str, binding: Binding = ()) -> Any:
-        """Call a function of the spec; what it raises is told with the rule or property that called it."""
+        """Call a function of the spec; its errors are reported with the rule or property that called it."""
         try:
             return table.call(function, scope)
         except OutOfDomain:

@@ -1,8 +1,8 @@
 """Which brokers hold a partition: Kafka's two algorithms for new topics and new partitions.
 
-Pure functions. Kafka draws `start` (where the first leader is) and `shift` (how far the followers are from it) at random; who calls
-gives both. A result holds, for each new partition, its replicas in order, the preferred leader first. Leaders go round the brokers;
-followers begin one further away from their leader each time the leaders have been round.
+Pure functions. Kafka chooses `start` (the first leader's index) and `shift` (the distance of the followers from it) at random; here
+the caller passes both. A result holds, for each new partition, its replicas in order, the preferred leader first. Leaders rotate
+through the brokers; with each full rotation the followers begin one broker further away from their leader.
 
 Source: Kafka 2.8 AdminUtils.scala:103-237; 0.10 has the same algorithms.
 """
@@ -70,9 +70,9 @@ def alternate_racks(racks: Mapping[int, str]) -> list[int]:
 
 
 def start_for_new_partitions(brokers: Sequence[int], first_leader: int) -> int:
-    """Return where partitions added to a topic start, and their shift: at the preferred leader of its partition 0.
+    """Return the start of partitions that are added to a topic, and their shift: the preferred leader of its partition 0.
 
-    `brokers` are sorted; where that broker is gone, the next larger one stands in, or the first.
+    `brokers` are sorted; if that broker no longer exists, the next larger one replaces it, or the first.
     Kafka 2.8: AdminZkClient.addPartitions.
     """
     return next((index for index, broker in enumerate(brokers) if broker >= first_leader), 0)

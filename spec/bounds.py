@@ -1,8 +1,8 @@
-"""Named bounds: how far to explore, and why just there. Never mixed with rules.
+"""Named bounds: how far to explore, and why. Separate from the rules.
 
-A check is only as good as its bounds: two replicas hide the flaw of kip_279 completely, and kip_320_first_try shows its own only
-from three replicas and epochs up to 2 on. So bounds are several, and each says what it is for. The first set of a
-spec is what a check takes when nothing is asked for.
+A check is only as good as its bounds: two replicas hide the flaw of kip_279 completely, and kip_320_first_try needs three replicas
+and epochs up to 2 to show its flaw. So there are several sets of bounds, and each states its purpose. The first set of a spec is
+the default of a check.
 """
 
 from kafka_spec.spec.table import BoundSet
@@ -33,7 +33,7 @@ HAPPENINGS = (
     "crashes", "lossy_crashes", "bounces", "expiries", "repeats", "late_fetches", "lost_replies", "isr_shrinks",
     "controlled_shutdowns", "preferred_elections", "failed_failovers", "records",
 )  # fmt: skip
-"""What bounds of the control plane let happen, each so many times."""
+"""The bounds of the control plane on events of the environment."""
 
 
 def _control(
@@ -47,7 +47,7 @@ def _control(
     unclean: int = 0,
     **happens: int,
 ) -> BoundSet:
-    """Return bounds of the control plane; what `happens` does not mention does not happen."""
+    """Return bounds of the control plane; an event that `happens` does not mention has the bound 0."""
     values = {"brokers": brokers, "replicas": replicas, "channel_depth": channel_depth, "settled": settled, "unclean": unclean}
     return BoundSet(name, {**values, **dict.fromkeys(HAPPENINGS, 0), **happens}, why)
 
@@ -142,4 +142,4 @@ CONTROL = (
     ),
     _control("three_records", "three replicas, two records", brokers=3, replicas=3, crashes=1, records=2, isr_shrinks=1),
 )
-"""The bounds of spec/control: scenario families, since all at once is too much for any machine."""
+"""The bounds of spec/control: families of scenarios, since all faults at once are too many states for any machine."""

@@ -1,7 +1,7 @@
-"""The named decisions of the control plane: where eras of Kafka differ, and what a bug was, as values of `k`.
+"""The named decisions of the control plane, as values of `k`: the differences between eras of Kafka, and the bugs.
 
-Knows no world: election.py, log.py and gates.py take these as arguments. The first member of each is what `fixed` has. Names follow
-facts about Kafka's history; each member says since when, or until when.
+election.py, log.py and gates.py take them as arguments. The first member of each is the value in `fixed`. Each member states the
+versions of Kafka that it applies to.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import enum
 
 
 class Checked(enum.IntEnum):
-    """Whether something is compared before it is believed."""
+    """Whether a value is checked before it is accepted."""
 
     YES = 1
     NO = 0
@@ -31,7 +31,7 @@ class GivingUp(enum.IntEnum):
     FENCED = 0
     """Only while its epoch is the newest (2.1, KAFKA-6082)."""
     UNCONDITIONAL = 1
-    """Whoever it belongs to by now (up to 2.0)."""
+    """Even if another controller owns it by then (up to 2.0)."""
 
 
 class EpochWatch(enum.IntEnum):
@@ -40,16 +40,16 @@ class EpochWatch(enum.IntEnum):
     IGNORED = 0
     """It keeps the epoch it was elected with (0.8.2, KAFKA-1096)."""
     ADOPTED = 1
-    """It goes on under the new epoch (up to 0.8.1)."""
+    """It continues under the new epoch (up to 0.8.1)."""
 
 
 class LastIsrMember(enum.IntEnum):
-    """What becomes of the last member of an ISR when its broker dies."""
+    """What happens to the last member of an ISR when its broker dies."""
 
     KEPT = 0
     """It stays in the ISR, without a leader (1.1, KAFKA-5083)."""
     DROPPED_IF_UNCLEAN = 1
-    """It leaves where unclean election is enabled (0.8.2 to 1.0)."""
+    """It leaves if unclean election is enabled (0.8.2 to 1.0)."""
     DROPPED = 2
     """It leaves, and is still named as the leader (up to 0.7, KAFKA-708)."""
 
@@ -69,11 +69,11 @@ class ShutdownRecipients(enum.IntEnum):
     LIVE_OR_STOPPING = 0
     """The live replicas and the one that shuts down (up to 1.0; again since 2.1, KAFKA-7482)."""
     LIVE = 1
-    """The live replicas, of which the one that shuts down is none (1.1 to 2.0)."""
+    """The live replicas, without the one that shuts down (1.1 to 2.0)."""
 
 
 class OfflineLeaders(enum.IntEnum):
-    """Which leaders a controller takes for lost when a broker fails, so that it elects another."""
+    """Which leaders a controller considers lost when a broker fails, so that it elects another."""
 
     NOT_ONLINE = 0
     """Those that are dead, and those that shut down (1.0 to 3.9)."""
@@ -87,7 +87,7 @@ class OfflineRecipients(enum.IntEnum):
     LIVE_OR_STOPPING = 0
     """The live replicas and those that shut down: no version up to 3.9 does it; the checker found that it is needed."""
     LIVE = 1
-    """The live replicas: a leader that shuts down and is replaced by this election is none of them (0.8.2 to 3.9)."""
+    """The live replicas, without a leader that shuts down and is replaced by this election (0.8.2 to 3.9)."""
 
 
 class DeadReplicas(enum.IntEnum):
@@ -100,10 +100,10 @@ class DeadReplicas(enum.IntEnum):
 
 
 class BadVersionHandling(enum.IntEnum):
-    """What a leader does when the ISR it writes meets another version of the znode."""
+    """What a leader does when its ISR write finds another version of the znode."""
 
     READ_BACK = 0
-    """It reads the znode, and takes it as a success if it holds what was to be written (0.8.2, KAFKA-1382)."""
+    """It reads the znode, and treats the write as successful if the znode has the new content (0.8.2, KAFKA-1382)."""
     SKIPPED = 1
     """It skips the write and keeps its version (up to 0.8.1)."""
 
@@ -112,13 +112,13 @@ class Truncation(enum.IntEnum):
     """Where a new follower truncates its log."""
 
     DIVERGENCE = 0
-    """Where it parts from its leader's, found by comparing epochs (2.0, KIP-279)."""
+    """Where it diverges from its leader's log, found by comparing epochs (2.0, KIP-279)."""
     HIGH_WATERMARK = 1
     """At its own high watermark (up to 0.10)."""
 
 
 class FollowerSkip(enum.IntEnum):
-    """When a follower that takes a LeaderAndIsr leaves its log and its fetcher alone."""
+    """When a follower that applies a LeaderAndIsr keeps its log and its fetcher unchanged."""
 
     SAME_EPOCH = 0
     """When leader and leader epoch are the same (2.1). Such a request is refused before, so it never happens."""
@@ -127,7 +127,7 @@ class FollowerSkip(enum.IntEnum):
 
 
 class StopReplicaEpoch(enum.IntEnum):
-    """Which leader epoch lets a StopReplica stop the replica."""
+    """Which leader epochs of a StopReplica are accepted."""
 
     AT_LEAST = 0
     """The replica's or a larger one (3.5, KAFKA-13972)."""
@@ -141,8 +141,8 @@ class SuffixLoss(enum.IntEnum):
     """When a machine that crashes may lose the end of its log: an assumption about the world, not about Kafka."""
 
     OUTSIDE_ISR = 0
-    """Only where the broker is not in the ISR."""
+    """Only if the broker is not in the ISR."""
     OTHERS_HOLD = 1
     """Also in the ISR, while another live member of it holds all of the log."""
     ANY = 2
-    """Whatever was not flushed: an ISR of one loses what it alone had."""
+    """Always: an ISR of one member may lose records that only this member had."""

@@ -3,8 +3,8 @@
 Pure functions of the language of spec/lint.py, for every model and for the implementation; the decisions of an era are arguments.
 An *assignment* is the ordered sequence of the brokers that hold a partition, the preferred one first. `live` are the brokers that
 can lead: registered, and not shutting down; `stopping` are those that shut down. Each strategy returns (leader, ISR, recipients);
-the leader is `NONE` where nobody can be elected, and then the rest means nothing. The order of the ISR, a list in Kafka, decides
-nothing and is left out.
+the leader is `NONE` if no broker can be elected, and then the rest has no meaning. The order of the ISR, a list in Kafka, has no
+effect and is left out.
 
 Source: Kafka 2.8 Election.scala and PartitionLeaderElectionAlgorithms (PartitionStateMachine.scala:522-547).
 """
@@ -72,7 +72,7 @@ def elect(
     offline_recipients: int,
     shutdown_recipients: int,
 ) -> tuple[int, BrokerSet, BrokerSet]:
-    """Elect as a strategy of the partition state machine does; `unclean` is 1 where the topic lets others than the ISR lead.
+    """Elect by a strategy of the partition state machine; `unclean` is 1 if the topic allows leaders from outside the ISR.
 
     Kafka 2.8: PartitionStateMachine.doElectLeaderForPartitions.
     """
@@ -89,7 +89,7 @@ def elect(
 def unclean_election_is_permitted(isr: BrokerSet, live: BrokerSet, asked: int, configured: int) -> int:
     """1 if a broker outside the ISR may lead: never while some member of the ISR is live.
 
-    Otherwise where an operator asked for it, or the topic's unclean.leader.election.enable says so.
+    Otherwise if an operator requested it, or the topic's unclean.leader.election.enable allows it.
     Kafka 2.8: PartitionStateMachine.collectUncleanLeaderElectionState.
     """
     if isr & live != 0:
@@ -102,8 +102,8 @@ def elect_offline(
 ) -> tuple[int, BrokerSet, BrokerSet]:
     """Elect for a partition whose leader is dead: the first assigned broker that is live and in the ISR.
 
-    Where there is none and `unclean` permits, the first that is live, which then is the whole ISR. The recipients are the live
-    replicas, and those that shut down where the era thinks of a leader that does.
+    If there is none and `unclean` permits, the first that is live, which then is the whole ISR. The recipients are the live
+    replicas and, in eras that inform a leader that shuts down, those that shut down.
     Kafka 2.8: Election.leaderForOffline.
     """
     recipients = members(assignment) & live
@@ -128,7 +128,7 @@ def elect_reassigned(target: Brokers, live: BrokerSet, isr: BrokerSet) -> tuple[
 
 
 def elect_preferred(assignment: Brokers, live: BrokerSet, isr: BrokerSet) -> tuple[int, BrokerSet, BrokerSet]:
-    """Elect the first assigned broker, if it is live and in the ISR, and nobody else.
+    """Elect the first assigned broker, if it is live and in the ISR; no other broker is elected.
 
     Kafka 2.8: Election.leaderForPreferredReplica.
     """
@@ -142,8 +142,8 @@ def elect_controlled_shutdown(
 ) -> tuple[int, BrokerSet, BrokerSet]:
     """Elect in place of brokers that are shutting down: the first assigned that is live, in the ISR, and stays.
 
-    Those that shut down leave the ISR. They are recipients where the era sees to it that the former leader learns of its successor
-    (KAFKA-7482). Kafka 2.8: Election.leaderForControlledShutdown.
+    Those that shut down leave the ISR. They are recipients in eras that inform the former leader of its successor (KAFKA-7482).
+    Kafka 2.8: Election.leaderForControlledShutdown.
     """
     recipients = members(assignment) & (live | stopping)
     if shutdown_recipients == ShutdownRecipients.LIVE:
@@ -165,7 +165,7 @@ def first_leader_and_isr(assignment: Brokers, live: BrokerSet) -> tuple[int, Bro
 
 
 def election_is_due(partition: int, strategy: int) -> bool:
-    """Whether a leader is elected: the partition is new or offline, or another strategy than that for dead leaders was asked for.
+    """Whether a leader is elected: the partition is new or offline, or a strategy other than that for dead leaders was requested.
 
     Kafka 2.8: PartitionStateMachine.triggerOnlineStateChangeForPartitions.
     """
@@ -173,7 +173,7 @@ def election_is_due(partition: int, strategy: int) -> bool:
 
 
 def leader_is_lost(leader: int, live: BrokerSet, stopping: BrokerSet, offline_leaders: int) -> bool:
-    """Whether a partition goes offline when a broker fails: nobody leads it, or who does is dead, or, since 1.0, shuts down.
+    """Whether a partition goes offline when a broker fails: it has no leader, or its leader is dead or, since 1.0, shuts down.
 
     Kafka 2.8: ControllerContext.partitionsWithOfflineLeader; 0.10: KafkaController.onBrokerFailure.
     """
@@ -185,7 +185,7 @@ def leader_is_lost(leader: int, live: BrokerSet, stopping: BrokerSet, offline_le
 def election_is_due_after_removal(partition: int, isr: BrokerSet, live: BrokerSet, election_after_removal: int) -> bool:
     """Whether an election is tried once more after replicas have left: there is no leader, and the ISR has a live member now.
 
-    Somebody joined the ISR between the election and the removal. No version up to 3.9 does it.
+    This happens if a replica joined the ISR between the election and the removal. No version up to 3.9 does it.
     """
     return election_after_removal == Checked.YES and partition == PartitionState.OFFLINE and isr & live != 0
 
@@ -199,7 +199,7 @@ def preferred_leader_leads(assignment: Brokers, leader: int) -> bool:
 
 
 class ShutdownPart(enum.IntEnum):
-    """What becomes of a replica whose broker shuts down in a controlled way."""
+    """What happens to a replica whose broker does a controlled shutdown."""
 
     NOTHING = 0
     """It goes down with its broker: it is the only one, or nothing is known of its partition."""
@@ -209,7 +209,7 @@ class ShutdownPart(enum.IntEnum):
 
 
 def part_in_shutdown(assignment: Brokers, leader: int, broker: int) -> int:
-    """Return what becomes of a partition's replica on a broker that shuts down (`ShutdownPart`); its leadership is known.
+    """Return what happens to a partition's replica on a broker that shuts down (`ShutdownPart`); its leadership is known.
 
     Kafka 2.8: KafkaController.doControlledShutdown.
     """
@@ -223,7 +223,7 @@ def part_in_shutdown(assignment: Brokers, leader: int, broker: int) -> int:
 
 
 def replicas_lost_at_fail_over(replicas: BrokerSet, live: BrokerSet, dead_replicas: int) -> BrokerSet:
-    """Return the replicas that a new controller takes offline: those that are not live, if the era looks (KAFKA-3143).
+    """Return the replicas that a new controller takes offline: those that are not live, if the era does this (KAFKA-3143).
 
     Kafka 2.8: ReplicaStateMachine.startup.
     """
@@ -231,9 +231,9 @@ def replicas_lost_at_fail_over(replicas: BrokerSet, live: BrokerSet, dead_replic
 
 
 def leader_and_isr_without(leader: int, isr: BrokerSet, broker: int, last_isr_member: int, unclean: int) -> tuple[int, BrokerSet]:
-    """Return what the removal of a broker leaves of leader and ISR: nobody leads if it led; a last member may have to stay.
+    """Return leader and ISR after the removal of a broker: no leader if it was the leader; a last member may have to stay.
 
-    `unclean` is 1 where the topic lets others than the ISR lead. Kafka 2.8: ReplicaStateMachine.doRemoveReplicasFromIsr.
+    `unclean` is 1 if the topic allows leaders from outside the ISR. Kafka 2.8: ReplicaStateMachine.doRemoveReplicasFromIsr.
     """
     left = isr & ~only(broker)
     if left == 0 and last_isr_member == LastIsrMember.KEPT:
@@ -246,7 +246,7 @@ def leader_and_isr_without(leader: int, isr: BrokerSet, broker: int, last_isr_me
 
 
 def recipients_of_removal(assignment: Brokers, leader: int, broker: int, shrink_recipients: int) -> BrokerSet:
-    """Return the recipients after a broker's removal from the ISR: the other replicas, or the leader alone (KAFKA-1188).
+    """Return the recipients after a broker's removal from the ISR: the other replicas, or only the leader (KAFKA-1188).
 
     Kafka 2.8: ReplicaStateMachine.doHandleStateChanges, case OfflineReplica.
     """
@@ -257,7 +257,7 @@ def recipients_of_removal(assignment: Brokers, leader: int, broker: int, shrink_
 
 
 def is_isr_candidate(broker: int, alive: BrokerSet, isr_candidates_alive: int) -> bool:
-    """Whether a leader may take a broker into the ISR: its metadata cache has it among the alive brokers, or nobody looks.
+    """Whether a leader may add a broker to the ISR: its metadata cache lists the broker as alive, or the era does not check this.
 
     Kafka 3.3: Partition.isReplicaIsrEligible.
     """

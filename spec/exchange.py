@@ -23,7 +23,7 @@ from kafka_spec.spec.table import Machine, Name, Row, SpecError
 FORMAT = "kafka-spec-table"
 VERSION = 1
 LONGEST, MOST_STATES, MOST_ROWS = 1_000_000, 40, 200
-"""Limits of what is read: letters of a text, states and rows of a table."""
+"""Limits of the input: characters of a text, states and rows of a table."""
 
 TABLE = ("format", "version", "name", "era", "cites", "entity", "states", "initial", "guards", "effects", "rows", "legal_pairs")
 STATES = ("name", "says", "members")
@@ -36,7 +36,7 @@ STATE = re.compile(r"[A-Z][A-Z0-9_]{0,98}[A-Z0-9]|[A-Z]")
 
 
 class Unbound(str):
-    """The name of a guard or an effect that has no function yet; `says` is what its function was said to do."""
+    """The name of a guard or an effect that has no function yet; `says` is the description of its function."""
 
     __slots__ = ("says",)
     says: str
@@ -94,7 +94,7 @@ def table_plain(machine: Machine) -> dict[str, Any]:
 
 
 def member_docs(states: type[enum.IntEnum]) -> dict[str, str]:
-    """Return what is said of each state: its own docstring, or the text that stands below it where the class is written."""
+    """Return the description of each state: its own docstring, or the string below it in the source of the class."""
     try:
         body = ast.parse(textwrap.dedent(inspect.getsource(states))).body[0]
     except (OSError, TypeError, SyntaxError):

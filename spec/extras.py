@@ -1,6 +1,6 @@
 """The extras that kafka-spec is installed with, the libraries each brings, and the line that says which one is missing.
 
-Knows names, imports none of them. pyproject.toml says the versions; a test holds both to each other.
+It imports none of the libraries. The versions are in pyproject.toml; a test compares both.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class MissingExtra(SpecError):  # noqa: N818 - says what happened
 
 @contextmanager
 def needing(extra: str) -> Iterator[None]:
-    """Run what needs an extra.
+    """Run code that needs an extra.
 
     Raises:
         MissingExtra: a library of that extra is not installed.

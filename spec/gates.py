@@ -1,7 +1,7 @@
-"""Gates: which request, write or fetch is of the present generation, by controller, leader and broker epoch, and by version.
+"""Gates: whether a request, write or fetch is current, by controller, leader and broker epoch, and by version.
 
 Pure functions of the language of spec/lint.py, for every model and for the implementation; the decisions of an era are arguments.
-Nothing here knows what is sent or written. Epochs are numbers; a negative one is none.
+Epochs are numbers; a negative number means that there is none.
 
 Source: Kafka 2.8 KafkaApis.scala:241-365; ReplicaManager.scala:350-492, 1298-1484; Partition.scala.
 """
@@ -24,7 +24,7 @@ def answer_to_request(
     own_broker_epoch: int,
     broker_epoch_checked: int,
 ) -> int:
-    """Return what a broker answers to a request as a whole, before it looks inside.
+    """Return a broker's answer to a request as a whole, before it reads the partitions.
 
     `controller_epoch` and `broker_epoch` are the request's. A broker epoch larger than the broker's own passes: it has not
     learned its new one yet; so does -1, which older controllers send.
@@ -38,7 +38,7 @@ def answer_to_request(
 
 
 def answer_to_leader_and_isr(leader_epoch: int, current: int, is_assigned: int) -> int:
-    """Return what a broker answers for one partition of a LeaderAndIsr: only a larger leader epoch is news.
+    """Return a broker's answer for one partition of a LeaderAndIsr: only a larger leader epoch is accepted.
 
     Kafka 2.8: ReplicaManager.becomeLeaderOrFollower, the same code for a smaller and for an equal epoch.
     """
@@ -50,7 +50,7 @@ def answer_to_leader_and_isr(leader_epoch: int, current: int, is_assigned: int) 
 
 
 def leader_is_available(leader: int, alive: BrokerSet) -> bool:
-    """Whether a broker can follow this leader: there is one, and its metadata cache has it among the alive brokers.
+    """Whether a broker can follow this leader: there is one, and the broker's metadata cache lists it as alive.
 
     Kafka 2.8: ReplicaManager.makeFollowers.
     """
@@ -58,7 +58,7 @@ def leader_is_available(leader: int, alive: BrokerSet) -> bool:
 
 
 def answer_to_stop_replica(leader_epoch: int, current: int, stop_replica_epoch: int) -> int:
-    """Return what a broker answers for one hosted partition of a StopReplica; a negative leader epoch is none and passes.
+    """Return a broker's answer for one hosted partition of a StopReplica; a negative leader epoch means none and passes.
 
     Kafka 2.8: ReplicaManager.stopReplicas refuses an equal epoch; 3.5 takes it (KAFKA-13972); before 2.6 there was none.
     """
@@ -74,9 +74,9 @@ def answer_to_stop_replica(leader_epoch: int, current: int, stop_replica_epoch: 
 
 
 def answer_to_fetch_epoch(leader_epoch: int, current: int, fetches_fenced: int) -> int:
-    """Return what a broker answers to the leader epoch that a fetcher is in; a negative one is none and passes.
+    """Return a broker's answer to the leader epoch of a fetcher; a negative one means none and passes.
 
-    Compared before it is asked whether the broker leads (2.1, KIP-320). Kafka 2.8: Partition.checkCurrentLeaderEpoch.
+    Compared before the check that the broker leads (2.1, KIP-320). Kafka 2.8: Partition.checkCurrentLeaderEpoch.
     """
     if fetches_fenced == Checked.NO or leader_epoch < 0 or leader_epoch == current:
         return ErrorCode.NONE
@@ -91,9 +91,10 @@ def leader_epoch_in_fetch(leader_epoch: int, fetches_fenced: int) -> int:
 
 
 def fetch_is_of_registration(broker_epoch: int, registered: int, fetch_generation_checked: int) -> bool:
-    """Whether a fetch comes from the process that is registered now, under this broker epoch, or nobody compares (KIP-903).
+    """Whether a fetch comes from the process that is registered now, or the era does not compare broker epochs (KIP-903).
 
-    `registered` is -1 where the fetcher is not registered. Kafka 3.5: Partition.isReplicaIsrEligible.
+    `registered` is the broker epoch of the registration, -1 if the fetcher is not registered.
+    Kafka 3.5: Partition.isReplicaIsrEligible.
     """
     if fetch_generation_checked == Checked.NO:
         return True
@@ -109,11 +110,11 @@ def fetch_is_outdated(broker_epoch: int, latest: int, fetch_generation_checked: 
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What a controller, or a leader, finds in ZooKeeper
+# Reads of ZooKeeper by a controller or a leader
 
 
 def has_bounced(registered: int, known: int, bounces_noticed: int) -> bool:
-    """Whether a broker that a controller takes for live has registered anew since: its broker epoch is larger.
+    """Whether a broker that a controller considers live has registered again since: its broker epoch is larger.
 
     Kafka 2.8: KafkaController.processBrokerChange (2.2, KAFKA-7235).
     """
@@ -129,12 +130,12 @@ def state_may_be_replaced(controller_epoch: int, own: int) -> bool:
 
 
 def epoch_after_change(own: int, newest: int, epoch_watch: int) -> int:
-    """Return the epoch under which a controller goes on that sees /controller_epoch change (KAFKA-1096)."""
+    """Return the epoch of a controller after it has seen /controller_epoch change (KAFKA-1096)."""
     return newest if epoch_watch == EpochWatch.ADOPTED and newest > own else own
 
 
 def isr_write_took_effect(holds_what_was_written: int, bad_version: int) -> bool:
-    """Whether a leader takes an ISR write that met another version for a success: a first try may have had its answer lost.
+    """Whether a leader treats an ISR write that found another version as successful: the first answer may have been lost.
 
     Kafka 2.8: ReplicationUtils.checkLeaderAndIsrZkData (0.8.2, KAFKA-1382).
     """

@@ -1,7 +1,7 @@
-"""Integers that mean the same to plain Python and to compiled code.
+"""Integers that behave the same in plain Python and in compiled code.
 
-Knows Python's integers, no specification. Compiled numbers have 64 bits and the machine's operators; so an integer beyond 64 bits,
-and one whose class has operators of its own, would be something else there.
+Compiled numbers have 64 bits and the machine's operators. So an integer beyond 64 bits, or one whose class defines its own
+operators, would behave differently there.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ _PRINTING = {
 }  # fmt: skip
 _IN_PLACE = ("add", "sub", "mul", "floordiv", "mod", "lshift", "rshift", "and", "or", "xor")
 _OPERATORS = (*sorted(name for name in vars(int) if name not in _PRINTING), *(f"__i{name}__" for name in _IN_PLACE))
-"""What decides what an integer computes to, compares as, or converts to."""
+"""The methods that determine how an integer computes, compares and converts."""
 
 
 _same: set[type] = {int, bool}
 
 
 def same_numbers(cls: type[T]) -> type[T]:
-    """Decorate a class of integers whose operators give the numbers that int's give, and only another class of result."""
+    """Decorate a class of integers whose operators return the same numbers as those of int, in another class."""
     _same.add(cls)
     return cls
 
 
 def own_operator(cls: type[int]) -> str:
-    """Return the name of an operator that a class of integers does otherwise than int, or "" if there is none."""
+    """Return the name of an operator that a class of integers redefines, or "" if there is none."""
     if cls not in _own:
         bases = {name: next((base for base in cls.__mro__ if name in vars(base)), int) for name in _OPERATORS}
         _own[cls] = next((name for name, base in bases.items() if base not in _same), "")

@@ -1,9 +1,8 @@
-"""The language of guards and effects, and the check that a function keeps to it.
+"""The language of guards and effects, and the check that a function conforms to it.
 
-The same source runs as plain Python and as compiled code, so it may use only what means the same in both: attribute
-access, indexing, integer and bit arithmetic, comparisons, boolean operators, `if`, `for` over `range`, tuple returns and
-calls of other such functions. This module knows the language, not what the functions say. Everything it refuses is
-refused at import, with the place and the cure.
+The same source runs as plain Python and as compiled code. So it may use only constructs with the same meaning in both: attribute
+access, indexing, integer and bit arithmetic, comparisons, boolean operators, `if`, `for` over `range`, tuple returns and calls of
+other such functions. A function outside the language is refused at import; the message names the place and the cure.
 """
 
 from __future__ import annotations
@@ -131,7 +130,7 @@ def source_of(function: Function) -> Source:
 
 _sources: dict[Function, Source] = {}
 _reading: list[Function] = []
-"""The functions that are being read, each called by the one before."""
+"""The functions that are being read, each called by the previous one."""
 
 
 def forget_what_changed() -> None:
@@ -158,7 +157,7 @@ def _is_current(source: Source) -> bool:
 
 
 class _Reader:
-    """Reads one function and refuses what the language has not."""
+    """Reads one function and refuses constructs that the language does not have."""
 
     def __init__(self, function: Function) -> None:
         if not is_function(function):
@@ -228,7 +227,7 @@ class _Reader:
             moves=self.moves or bool(fires) or any(source.moves for source in inner),
         )
 
-    # statements; each returns the local names that are surely assigned after it, or None where control does not go on
+    # statements; each returns the local names that are definitely assigned after it, or None if control does not continue
 
     def block(self, statements: list[ast.stmt], known: set[str]) -> set[str] | None:
         after: set[str] | None = set(known)

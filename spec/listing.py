@@ -1,6 +1,6 @@
-"""Which rules were declared and stand in no spec: without an error they would silently be left out of the model.
+"""Finds rules that are declared but listed in no spec; without an error the model would silently lack them.
 
-Knows rules, specs and the modules that state them, and keeps nothing: it looks into the modules when it is asked.
+It inspects the modules of the rules and the specs at each call, and stores nothing.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from kafka_spec.spec.table import Rule, Spec
 
 
 def refuse_unlisted(spec: Spec) -> None:
-    """Raise SpecError if a rule that is declared beside the rules of the spec stands in no spec.
+    """Raise SpecError if a rule that is declared in a module of the spec is listed in no spec.
 
-    Looked at are the modules that state the spec and what it is a version of, and those that declare their rules. A rule that is
-    declared there must stand in one of these specs, or in another spec of these modules.
+    These modules are those that declare the spec, the specs that it is a version of, and their rules. A rule that is declared
+    there must be in one of these specs, or in another spec of these modules.
     """
     family = [spec]
     while family[-1].base is not None:
@@ -41,7 +41,7 @@ def refuse_unlisted(spec: Spec) -> None:
 
 
 def declared_in(module: ModuleType) -> Iterator[tuple[str, Rule]]:
-    """Yield the rules that a module declares, with the names that they stand under."""
+    """Yield the rules that a module declares, with their names in the module."""
     for name, rule in values_of(module, Rule):
         if rule.declared_in == module.__name__:
             yield name, rule

@@ -2,7 +2,7 @@
 
 Pure functions of the language of spec/lint.py, for every model and for the implementation; the decisions of an era are arguments.
 A *log* is a sequence whose entries have `record` (which record) and `epoch` (the leader epoch it was written in); its end offset is
-its length. Nothing here knows a network, a disk or a controller.
+its length.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kafka_spec.spec.decisions import Checked, FollowerSkip, SuffixLoss, Truncat
 
 
 class Entry(Protocol):
-    """What a log holds at an offset."""
+    """The entry of a log at an offset."""
 
     record: int
     epoch: int
@@ -45,15 +45,15 @@ def holds_same_prefix(log: Log, other: Log, end: int) -> bool:
 
 
 def follower_goes_on(follows: int, leader: int, named_leader: int, follower_skip: int) -> bool:
-    """Whether a follower (`follows` is 1) that takes a LeaderAndIsr with a larger leader epoch leaves log and fetcher alone.
+    """Whether a follower (`follows` is 1) that applies a LeaderAndIsr with a larger leader epoch keeps log and fetcher unchanged.
 
-    Kafka 2.0: Partition.makeFollower returns false where the leader's id stays (KAFKA-7164).
+    Kafka 2.0: Partition.makeFollower returns false if the leader's id is unchanged (KAFKA-7164).
     """
     return follower_skip == FollowerSkip.SAME_LEADER and follows == 1 and leader == named_leader
 
 
 def first_truncation(end: int, high_watermark: int, truncation: int) -> tuple[int, int]:
-    """Where a new follower truncates at once, and whether it then asks its leader where their logs part (1), or fetches (0).
+    """Where a new follower truncates at once, and whether it then asks its leader where their logs diverge (1), or fetches (0).
 
     Kafka 2.8: ReplicaManager.makeFollowers; 0.10 truncates to the high watermark there.
     """
@@ -63,7 +63,7 @@ def first_truncation(end: int, high_watermark: int, truncation: int) -> tuple[in
 
 
 def nothing_is_left_to_truncate(leader_log: Log, follower_log: Log, truncation: int) -> bool:
-    """Whether a follower may fetch: its log is a prefix of its leader's; a follower that asks nobody takes that for granted."""
+    """Whether a follower may fetch: its log is a prefix of its leader's; a follower that does not ask its leader assumes this."""
     if truncation == Truncation.HIGH_WATERMARK:
         return True
     return holds_same_prefix(leader_log, follower_log, len(follower_log))
@@ -72,7 +72,7 @@ def nothing_is_left_to_truncate(leader_log: Log, follower_log: Log, truncation: 
 def end_offset_for_epoch(leader_log: Log, follower_log: Log, high_watermark: int) -> int:
     """KIP-101: the end offset that the leader has for the epoch of the follower's last entry.
 
-    That is where the leader's next larger epoch starts; the follower's high watermark where the leader knows no such epoch.
+    That is where the leader's next larger epoch starts; the follower's high watermark if the leader has no such epoch.
     Kafka 0.11: ReplicaManager.lastOffsetForLeaderEpoch, LeaderEpochFileCache.endOffsetFor.
     """
     if len(follower_log) == 0:
@@ -91,7 +91,7 @@ def end_offset_for_epoch(leader_log: Log, follower_log: Log, high_watermark: int
 def divergence_offset(leader_log: Log, follower_log: Log) -> int:
     """KIP-279: one past the highest offset at which both logs hold the same entry; 0 if there is none.
 
-    What the exchange of (epoch, end offset) pairs converges to. Kafka 2.0: AbstractFetcherThread.getOffsetTruncationState.
+    The exchange of (epoch, end offset) pairs converges to it. Kafka 2.0: AbstractFetcherThread.getOffsetTruncationState.
     """
     end = 0
     for offset in range(min(len(leader_log), len(follower_log))):
@@ -103,7 +103,7 @@ def divergence_offset(leader_log: Log, follower_log: Log) -> int:
 def truncation_after_answer(
     answered: int, answered_end: int, own: int, own_end: int, end: int, high_watermark: int
 ) -> tuple[int, int]:
-    """KIP-279: where a follower truncates after one answer of its leader, and whether that is all (1), or it asks again (0).
+    """KIP-279: where a follower truncates after one answer of its leader, and whether this is final (1) or it asks again (0).
 
     It has asked for the end of its latest epoch. `answered` is the largest epoch that the leader has up to it, and
     `answered_end` where that ends there; `own` and `own_end` are the same of the follower's log for the answered epoch; -1 is
@@ -119,7 +119,7 @@ def truncation_after_answer(
 
 
 def needs_truncation(leader_log: Log, follower_log: Log) -> bool:
-    """Whether the follower's end shows, without asking for more, that its log is no prefix of the leader's."""
+    """Whether the follower's last entry alone shows that its log is not a prefix of the leader's."""
     end = len(follower_log)
     if end > len(leader_log):
         return True
@@ -139,7 +139,7 @@ def high_watermark_may_pass(high_watermark: int, end_offset: int) -> bool:
 
 
 def follower_high_watermark(leader_high_watermark: int, end_offset: int) -> int:
-    """What a follower takes as high watermark from a fetch response: the leader's, up to its own end offset."""
+    """The high watermark that a follower adopts from a fetch response: the leader's, up to its own end offset."""
     return min(leader_high_watermark, end_offset)
 
 
@@ -147,12 +147,12 @@ def follower_high_watermark(leader_high_watermark: int, end_offset: int) -> int:
 
 
 def both_reach(leader_log: Log, follower_log: Log, end: int) -> bool:
-    """Whether both logs reach `end`, whatever they hold: what an offset alone can tell."""
+    """Whether both logs reach `end`, whatever they hold: an offset alone shows no more."""
     return end == 0 or (end <= len(leader_log) and end <= len(follower_log))
 
 
 def both_reach_in_same_epoch(leader_log: Log, follower_log: Log, end: int) -> bool:
-    """Whether both logs reach `end` and the entries just below it are of one epoch: what a fetch with its last epoch tells."""
+    """Whether both logs reach `end` and the entries just below it have the same epoch: a fetch with its last epoch shows this."""
     if end == 0:
         return True
     if end > len(leader_log) or end > len(follower_log):
@@ -161,9 +161,9 @@ def both_reach_in_same_epoch(leader_log: Log, follower_log: Log, end: int) -> bo
 
 
 def high_watermark_is_of_epoch(log: Log, high_watermark: int, leader_epoch: int) -> bool:
-    """Whether a leader's high watermark has reached the start of its own epoch: nothing older is still to be committed.
+    """Whether a leader's high watermark has reached the start of its own epoch: all older entries are committed.
 
-    Before that its high watermark may lag behind what was committed, and a follower that reaches it may lack committed
+    Before that its high watermark may be below committed records, and a follower that reaches it may lack committed
     records (KAFKA-7128). Kafka 2.1: Partition.isFollowerInSync compares with the epoch's start offset.
     """
     if high_watermark == len(log):
@@ -180,7 +180,7 @@ def may_join_isr(end_offset: int, high_watermark: int, epoch_start: int, join_ne
     """Whether a follower with this end offset has caught up enough for the ISR.
 
     It has reached the leader's high watermark and, since 2.0.1, the start of the leader's epoch, which is where the leader's log
-    ended when it became the leader: below that the high watermark may lag behind what was committed (KAFKA-7128).
+    ended when it became the leader: before that the high watermark may be below committed records (KAFKA-7128).
     Kafka 2.1: Partition.isFollowerInSync.
     """
     if join_needs_epoch_start == Checked.YES and end_offset < epoch_start:
@@ -188,13 +188,13 @@ def may_join_isr(end_offset: int, high_watermark: int, epoch_start: int, join_ne
     return end_offset >= high_watermark
 
 
-# What a machine may lose
+# Loss of unflushed records
 
 
 def unflushed_may_be_lost(in_isr: int, others_hold: int, suffix_loss: int) -> bool:
-    """Whether a machine that crashes may lose the end of its log: outside the ISR always, inside as the world is taken.
+    """Whether a machine that crashes may lose the end of its log: outside the ISR always, inside by the assumption `suffix_loss`.
 
-    `others_hold` is 1 where another live member of the ISR holds all of that log.
+    `others_hold` is 1 if another live member of the ISR holds all of that log.
     """
     if in_isr == 0 or suffix_loss == SuffixLoss.ANY:
         return True

@@ -1,4 +1,4 @@
-"""What there is to check, to draw and to lend: every model and every machine by its name."""
+"""The catalogue: every model and every machine by its name."""
 
 from __future__ import annotations
 

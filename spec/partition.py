@@ -1,8 +1,8 @@
 """PARTITION: Kafka's partition state machine, one table.
 
-Knows no world: guards and effects are names, which a model binds to functions and an implementation to methods. One machine
-for each partition, as one controller sees it. A trigger is the state that the controller asks for, in snake case; an
-attempt that no row allows is logged by Kafka as an error and leaves the state (PartitionStateMachine.logInvalidTransition).
+Guards and effects are names, which a model binds to functions and an implementation to methods. Each controller has one machine
+for each partition. A trigger is the state that the controller requests, in snake case; Kafka logs an attempt that no row allows as
+an error and keeps the state (PartitionStateMachine.logInvalidTransition).
 
 Source: Kafka 2.8 PartitionStateMachine.scala; legal pairs and order are the same in 0.10, 2.8 and 3.9.
 """
@@ -17,7 +17,7 @@ SOURCE = "Kafka 2.8 PartitionStateMachine"
 
 
 class PartitionState(enum.IntEnum):
-    """What a controller takes a partition for."""
+    """The state of a partition in a controller."""
 
     NON_EXISTENT = 0
     """It was never created, or was created and deleted again."""

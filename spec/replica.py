@@ -1,8 +1,8 @@
 """REPLICA: Kafka's replica state machine, one table, and what it was in 0.10.
 
-Knows no world: guards and effects are names, which a model binds to functions and an implementation to methods. One machine
-for each replica of a partition, as one controller sees it. A trigger is the state that the controller asks for, in snake case; an
-attempt that no row allows is logged by Kafka as an error and leaves the state (ReplicaStateMachine.logInvalidTransition).
+Guards and effects are names, which a model binds to functions and an implementation to methods. Each controller has one machine
+for each replica of a partition. A trigger is the state that the controller requests, in snake case; Kafka logs an attempt that no
+row allows as an error and keeps the state (ReplicaStateMachine.logInvalidTransition).
 
 Source: Kafka 2.8 and 0.10 ReplicaStateMachine.scala. Kafka's comments there are stale in two places; the rows follow the code.
 """
@@ -18,7 +18,7 @@ SOURCE = "Kafka 2.8 ReplicaStateMachine.doHandleStateChanges"
 
 
 class ReplicaState(enum.IntEnum):
-    """What a controller takes a replica for."""
+    """The state of a replica in a controller."""
 
     NON_EXISTENT = 0
     """It was deleted, or never created."""

@@ -1,8 +1,8 @@
-"""The parsed source of a function, which is surely what the function runs.
+"""The parsed source of a function, verified against the code that the function runs.
 
-Knows Python's functions and files, no language of specifications. What is read from a file is compiled once more and compared with
-the function's own code: a file that has changed since it was imported, a function whose code was put in its place, and a
-function that passes for another (`functools.update_wrapper`) are told apart from their source.
+The source that is read from a file is compiled again and compared with the function's own code. So these are detected: a file that
+has changed since its import, a function whose code was replaced, and a function that wraps another one
+(`functools.update_wrapper`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _KINDS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_GENERATOR | in
 
 
 class Unreadable(Exception):  # noqa: N818 - says what is the matter
-    """The source of a function cannot be told; the message says why, and the cure."""
+    """The source of a function cannot be determined; the message names the reason and the cure."""
 
 
 @dataclass(frozen=True)

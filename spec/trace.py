@@ -50,7 +50,7 @@ class MessageItem:
 
 @dataclass(frozen=True)
 class Firing:
-    """What became of one trigger of a machine: the target state, or None where the table refused it."""
+    """The result of one trigger of a machine: the target state, or None if the table refused it."""
 
     machine: str
     entity: tuple[int, ...]

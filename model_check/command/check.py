@@ -1,4 +1,4 @@
-"""The subcommands `check` and `trace`: run what is asked for, and tell what came of it in every format."""
+"""The subcommands `check` and `trace`: run the requested checks, and report the outcomes in every format."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class Report:
         self.outcomes: list[Outcome] = []
 
     def add(self, outcome: Outcome) -> None:
-        """Add what came of the next check."""
+        """Add the outcome of the next check."""
         self.outcomes.append(outcome)
 
     def text(self, form: str) -> str:
@@ -264,7 +264,7 @@ def _run(options: argparse.Namespace, named: NamedCheck) -> Exploration:
 
 
 def _distribution(options: argparse.Namespace, named: NamedCheck) -> Distribution | None:
-    """Return what the options say about Spark, or None where another engine searches."""
+    """Return the options of the Spark engine, or None for another engine."""
     given = {name: getattr(options, name) for name in ("master", "state_dir", "resume", "handover") if getattr(options, name)}
     if (options.engine or named.engine) != "spark":
         if given:
@@ -282,7 +282,7 @@ def _distribution(options: argparse.Namespace, named: NamedCheck) -> Distributio
 
 @contextmanager
 def _interruptible(budget: Budget) -> Iterator[None]:
-    """Let Ctrl-C end the search in order: what was reached is told. A second one ends the program."""
+    """Let Ctrl-C end the search properly: the result so far is reported. A second Ctrl-C ends the program."""
 
     def interrupt(number: int, frame: object) -> None:
         if budget.interrupted:

@@ -1,4 +1,4 @@
-"""Finds what a user names: a spec of the catalogue, or an object of any module that can be imported."""
+"""Finds specs and objects by the names that users give: in the catalogue, or in any module that can be imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The subcommand `models`: lists what there is to check, with bounds, rules, properties and abstractions."""
+"""The subcommand `models`: lists the models, with bounds, rules, properties and abstractions."""
 
 from __future__ import annotations
 

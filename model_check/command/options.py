@@ -1,4 +1,4 @@
-"""The options that subcommands share, and what they come to: bounds, outputs, numbers. Knows no engine."""
+"""The options that subcommands share, and their values: bounds, outputs, numbers."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def threads(text: str) -> int:
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

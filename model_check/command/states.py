@@ -1,4 +1,4 @@
-"""The subcommand `states`: looks at the states that a Spark search left behind."""
+"""The subcommand `states`: queries the states that a Spark search stored."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How a result is shown: as text for people, as JSON for programs."""
+"""Reports of results: text for people, JSON for programs."""

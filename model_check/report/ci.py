@@ -1,6 +1,6 @@
-"""Results as continuous integration reads them: JUnit XML, GitHub's annotations, a summary in Markdown.
+"""Results for continuous integration: JUnit XML, GitHub's annotations, a summary in Markdown.
 
-Knows outcomes of named checks, no screen. How a counterexample is drawn is told by whoever calls.
+The caller passes the function that draws a counterexample.
 """
 
 from __future__ import annotations

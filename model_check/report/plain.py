@@ -64,7 +64,7 @@ def check_plain(name: str, result: Exploration, traces: Mapping[str, Trace], exp
 
 
 def model_plain(spec: Spec) -> dict[str, Any]:
-    """Return what there is to know of a model as plain objects."""
+    """Return the description of a model as plain objects."""
     return {
         "name": spec.name,
         "says": spec.says,

@@ -1,15 +1,15 @@
-"""What a field of a state may hold, declared once beside the field.
+"""Domains: the values that a field of a state may have, declared with the field.
 
-This module knows no rule, no engine and no bytes; it knows values. A state is a tree of dataclasses whose fields
-carry a *domain* (`hw: int = holds(Range(0, LOG_SIZE))`). A domain may mention *bounds*, the named limits of an
-exploration. `Space(State, bounds)` fixes them and yields a tree of *types* (scalar, array, sequence, record) from which
-everything else is derived: fresh values, copies, equality, differences, printing, and in the engines dtype and bytes.
+A state is a tree of dataclasses whose fields carry a *domain* (`hw: int = holds(Range(0, LOG_SIZE))`). A domain may mention
+*bounds*, the named limits of an exploration. `Space(State, bounds)` fixes them and yields a tree of *types* (scalar, array,
+sequence, record). Everything else is derived from the types: fresh values, copies, equality, differences, printing, and in the
+engines dtype and bytes.
 
-Theory of operation. Rules run as ordinary Python on the values made here, and as compiled code elsewhere; both must agree.
-So a value refuses at once what compiled code could not do: a store outside its domain, an index outside its sequence (a
-negative one too), a copy by assignment. A limit written as a number is a claim: leaving it is an `OutOfDomain`, an
-error of the specification. A limit that comes from a `Bound` only says how far to explore: leaving it is an
-`OutOfBound`, and the engines drop that step, count it and name it.
+Theory of operation. Rules run as ordinary Python on these values, and as compiled code in the engines; both must agree. So a value
+refuses operations that compiled code cannot do: a store outside its domain, an index outside its sequence (also a negative one), a
+copy by assignment. A limit written as a number is a claim: exceeding it is an `OutOfDomain`, an error of the specification. A limit
+that comes from a `Bound` only restricts the exploration: exceeding it is an `OutOfBound`, and the engines drop that step, count it
+and name it.
 """
 
 from kafka_spec.spec.domain.broker_set import (

@@ -1,4 +1,4 @@
-"""Bounds of an exploration, the limits that are stated with them, and the errors of whoever exceeds a limit."""
+"""Bounds of an exploration, the limits that are stated with them, and the errors for values beyond a limit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class OutOfDomain(SpecError):  # noqa: N818 - says what happened
 
 
 class BadAccess(SpecError):  # noqa: N818 - says what happened
-    """A guard or an effect reads or changes what is not there; in compiled code the same is found."""
+    """A guard or an effect reads or changes something that does not exist; compiled code detects the same."""
 
 
 class OutOfBound(Exception):  # noqa: N818 - no error: a step that the exploration leaves out
@@ -67,7 +67,7 @@ Number: TypeAlias = int | Bound | Limit
 
 
 def value_at_bounds(number: Number, bounds: Mapping[str, int], place: str) -> int:
-    """Return a number, or what it is at these bounds."""
+    """Return the value of a number at these bounds."""
     if isinstance(number, int):
         value = number
     else:

@@ -53,14 +53,14 @@ def pop_first(sequence: Any) -> None:
 
 
 def reset(record: Any) -> None:
-    """Give every field of the record its initial value: what means nothing must not multiply states."""
+    """Give every field of the record its initial value, so that values without meaning do not multiply states."""
     type_ = type_of(record)
     _refuse_kept(type_, "reset")
     _overwrite(type_, record, type_.fresh())
 
 
 def assign(target: Any, source: Any) -> None:
-    """Copy the contents of one record to another of the same type (an assignment would make them one)."""
+    """Copy the contents of one record to another of the same type (an assignment would share one record)."""
     type_ = type_of(target)
     if type_.cls is not type_of(source).cls:
         raise BadAccess(f"assign(): {type(target).__name__} and {type(source).__name__} are different records")
@@ -84,7 +84,7 @@ def kept_inside(type_: Type) -> str:
 
 
 def _overwrite(type_: Type, target: Any, source: Any) -> None:
-    """Copy contents in place, so that names for the parts of the target stay true."""
+    """Copy contents in place, so that names for the parts of the target stay valid."""
     if isinstance(type_, Record):
         for name, field in type_.fields.items():
             if isinstance(field, Scalar):

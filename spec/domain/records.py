@@ -16,7 +16,7 @@ from kafka_spec.spec.domain.types import Record, Scalar, Type, typed_class
 class Spent:
     """How often the rules that a bound limits have fired: one counter for each bound that some rule's `at_most` names.
 
-    A state may say where they stand, with a field `spent: Spent = holds(Counters())`; else that field is added at its end.
+    A state may declare their place by a field `spent: Spent = holds(Counters())`; otherwise that field is added at its end.
     """
 
     def __init__(self, **counts: int) -> None:
@@ -99,7 +99,7 @@ class RecordDomain(Domain):
 
 
 SPENT = "spent"
-"""The field of a state in which the counters stand."""
+"""The name of the field with the counters."""
 
 
 def _fields(cls: type) -> tuple[dataclasses.Field[Any], ...]:
@@ -126,13 +126,13 @@ def holds(domain: Domain | type, kept_by: str = "") -> Any:
 
 
 def message(cls: type) -> type:
-    """Decorate a dataclass as a message: where one appears in a sequence of the state, it was sent."""
+    """Decorate a dataclass as a message: a message that appears in a sequence of the state was sent."""
     cls.__message__ = True  # type: ignore[attr-defined]
     return cls
 
 
 def tagged(tag: str, members: Mapping[enum.IntEnum, tuple[str, ...]]) -> Callable[[type], type]:
-    """Decorate a dataclass as a tagged message: field `tag` says which of the other fields mean something.
+    """Decorate a dataclass as a tagged message: the value of field `tag` determines which other fields are used.
 
     The others hold their initial value, so that equal messages are equal; `append` refuses to set them.
     """

@@ -31,7 +31,7 @@ class Domain(abc.ABC):
 
 @dataclass(frozen=True)
 class Range(Domain):
-    """The integers low..high, both included. `initial` is the value that means nothing yet (default: `low`)."""
+    """The integers low..high, both included. `initial` is the initial value (default: `low`)."""
 
     low: Number
     high: Number

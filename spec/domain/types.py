@@ -57,7 +57,7 @@ class Scalar:
 
 
 class Items(list[Any]):
-    """The value of an array or a sequence: a list that refuses what compiled code could not check or do."""
+    """The value of an array or a sequence: a list that refuses operations that compiled code cannot check or do."""
 
     __slots__ = ("type",)
 
@@ -83,7 +83,7 @@ class Items(list[Any]):
 
 @dataclass(frozen=True)
 class Array:
-    """A fixed number of items, one for each index; `label` names what an index stands for ("broker")."""
+    """A fixed number of items, one for each index; `label` names the meaning of an index ("broker")."""
 
     item: Type
     length: int
@@ -156,7 +156,7 @@ class Record:
         return tuple([type_.freeze(source[name]) for name, type_ in self.fields.items()])
 
     def shown_fields(self, value: Any) -> Iterator[tuple[str, Type]]:
-        """The fields that mean something in this value: all, or in a tagged message those of its tag."""
+        """The fields that are used in this value: all, or in a tagged message those of its tag."""
         names: Iterable[str] = self.fields
         if self.tags is not None:
             tag, members = self.tags
@@ -184,12 +184,12 @@ def typed_class(cls: type, fields: Mapping[str, Type]) -> type:
 
 
 def as_fired(record: Any, name: str, value: int) -> None:
-    """Set a machine's state; for `fire` alone."""
+    """Set a machine's state; only `fire` calls this."""
     record.__dict__[name] = value
 
 
 def count_firing(s: Any, bound: Bound) -> None:
-    """Count one more firing of a rule that the bound limits; for whoever executes rules."""
+    """Count one more firing of a rule that the bound limits; engines call this."""
     counts = s.spent
     type_of(counts).fields[bound.name].check(counts.__dict__[bound.name] + 1, f"Spent.{bound.name}")  # type: ignore[union-attr]
     counts.__dict__[bound.name] += 1

@@ -1,13 +1,12 @@
-"""The vocabulary in which a protocol is stated: machines with rows, rules, properties, and the spec that holds them.
+"""The vocabulary of specifications: machines with rows, rules, properties, and the spec that contains them.
 
-Two laws of this file. Everything is validated here, when the module that states it is imported, and every message names
-the place and the cure. Nothing here knows an engine, a storage or a picture: engines, implementation and drawings all
-read the same objects.
+Everything is validated when the module that declares it is imported; every message names the place and the cure. Engines,
+implementation and pictures all read the same objects, and nothing here depends on them.
 
-Theory of operation. A *machine* is an immutable table of *rows*; it has no current state, the state of the world has
-(a field with the domain `StateOf`). A *rule* is one atomic action of the world; it changes a machine only through
-`fire`, which lets the table pick the row. A *spec* is a state, the rules that change it, the machines those fire, and the
-properties that are claimed. A version is a spec with a few of these replaced.
+Theory of operation. A *machine* is an immutable table of *rows*. Its current state is a field of the world's state (with the domain
+`StateOf`). A *rule* is one atomic action of the world; it changes a machine only through `fire`, which selects the row from the
+table. A *spec* is a state, the rules that change it, the machines that they fire, and the properties that are claimed. A version
+is a spec with a few of these replaced.
 """
 
 from kafka_spec.spec.domain import SpecError

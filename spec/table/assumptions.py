@@ -26,7 +26,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class BoundSet:
-    """Named values for all bounds of a spec, and why anybody wants just these."""
+    """Named values for all bounds of a spec, and their purpose."""
 
     name: Name
     values: Mapping[str, int]
@@ -35,7 +35,7 @@ class BoundSet:
 
 @dataclass(frozen=True)
 class Abstraction:
-    """Something the model leaves out, and why its verdict still counts, or what the verdict then does not cover."""
+    """Something the model leaves out, and why its verdict is still valid, or what the verdict does not cover."""
 
     what: str
     why: str

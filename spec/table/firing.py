@@ -19,7 +19,7 @@ class Overlap(SpecError):  # noqa: N818 - says what happened
 
 @dataclass(frozen=True)
 class Attempt:
-    """What came of one `fire`: the row's target, or None where the table refused."""
+    """The result of one `fire`: the row's target, or None if the table refused."""
 
     machine: Name
     entity: tuple[int, ...]
@@ -31,8 +31,8 @@ class Attempt:
 class Constants:
     """`k`: bounds and decisions, as attributes. Values at run time, never part of compiled code.
 
-    It carries what `fire` needs beside the state: the spec's tables, and the list of attempts that `fire` adds to. Those are for
-    `fire` alone; guards and effects see bounds and decisions only.
+    It also carries what `fire` needs besides the state: the spec's tables, and the list of attempts that `fire` adds to. Guards and
+    effects can read only bounds and decisions.
     """
 
     __slots__ = ("__dict__", "_attempts", "_tables")
@@ -50,7 +50,7 @@ class Constants:
 
 
 def fire(s: Any, k: Constants, machine: Machine, entity: tuple[int, ...], trigger: str) -> bool:
-    """Let the machine's table change the state of one entity; the only way it changes.
+    """Change the state of one entity by the machine's table; its state changes in no other way.
 
     The table is the one that `k` carries under that name, so that a version that replaces a machine replaces it everywhere.
     Picks the row of that trigger whose sources hold the current state, whose guards all hold and of whose `unless` none does,

@@ -33,7 +33,7 @@ def call(function: Function | Name, scope: Mapping[str, Any]) -> Any:
 
 
 def module_of_caller() -> Name:
-    """Return the name of the module that states what is being made, as namedtuple and enum find it."""
+    """Return the name of the module that declares the part under construction, as namedtuple and enum find it."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
@@ -44,7 +44,7 @@ def module_of_caller() -> Name:
 
 
 def check_template(template: str, params: Mapping[Name, Any], where: str) -> None:
-    """Refuse a sentence that names what the rule has not."""
+    """Refuse a sentence that names a parameter that the rule does not have."""
     try:
         names = [name for _, name, _, _ in string.Formatter().parse(template) if name is not None]
     except ValueError as error:
@@ -54,7 +54,7 @@ def check_template(template: str, params: Mapping[Name, Any], where: str) -> Non
 
 
 def check_function(function: Function, known: set[str], where: str) -> None:
-    """Refuse a function that takes something else than the known names."""
+    """Refuse a function with a parameter that is not one of the known names."""
     source = source_of(function)
     if unknown := [name for name in source.parameters if name not in known]:
         raise SpecError(

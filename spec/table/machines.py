@@ -22,7 +22,7 @@ class Row:
     `trigger` is Kafka's request in snake case; `guards` are predicates that must all hold, `unless` are guards of which none may
     hold; `effects` run in order, then the machine enters `target`. Guards and effects are functions, or names that `Machine.bind`
     resolves. `cites` is the source. An *initialisation* row seeds a state at start-up and makes no pair legal. A row that
-    `waits_for` something the model has not got yet stands in the table, and firing it is an error.
+    `waits_for` something that is not modelled yet is part of the table, and firing it is an error.
     """
 
     trigger: str
@@ -63,7 +63,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Machine:
-    """A state machine as one table. `entity` names what there is one machine for, such as ("controller", "partition").
+    """A state machine as one table. `entity` names the indices of its instances, such as ("controller", "partition").
 
     `era` is the version of Kafka whose table it is. Guards and effects take some of `s`, `k` and the names of the entity, by name.
     """
@@ -98,8 +98,8 @@ class Machine:
     def unproved_pairs(self) -> tuple[tuple[Row, Row], ...]:
         """The pairs of rows on one trigger and source whose guards do not show that they exclude each other.
 
-        That they do is what a check finds out: whenever the trigger fires, in every state that is explored and for every entity,
-        the guards of all its rows are evaluated, and two rows that fit are an error.
+        A check verifies that they do: whenever the trigger fires, in every explored state and for every entity, the guards of all
+        its rows are evaluated, and two rows that fit are an error.
         """
         return tuple((other, row) for other, row, _ in _rivals(self.rows) if not row.excludes(other))
 

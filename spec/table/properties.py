@@ -21,8 +21,8 @@ class Property:
     protocol alone lead from every state; a *leads-to* claims that from where its antecedent is met its predicate is met at last,
     whatever fair protocol steps do.
 
-    With an antecedent `when`, a function of the same parameters, the claim is made of those states or steps alone that meet
-    it. How many met it is reported: a property that was never tested has proved nothing.
+    With an antecedent `when`, a function of the same parameters, the claim covers only the states or steps that meet it. Their
+    number is reported: a property that was never tested has proved nothing.
     """
 
     name: Name
@@ -81,7 +81,7 @@ def leads_to(name: Name, when: Function, predicate: Function, says: str, cites: 
 
 
 TYPE_INVARIANT = "TypeInvariant"
-"""The property every spec has without stating it: each field stays in its domain."""
+"""The built-in property of every spec: each field stays in its domain."""
 
 DEADLOCK = "Deadlock"
 """The property of the optional deadlock check: in every state some rule can fire, or only a bound forbids it."""

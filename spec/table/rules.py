@@ -17,7 +17,7 @@ Fairness: TypeAlias = Literal["none", "weak", "strong"]
 
 @dataclass(frozen=True)
 class ItemOf:
-    """A parameter that runs over the items now in a sequence of the state, as their index; `field` is its name.
+    """A parameter that ranges over the indices of the current items of a sequence of the state; `field` is its name.
 
     A rule with such a parameter reads that item: with `receives`, traces show it as received.
     """
@@ -39,9 +39,9 @@ class Rule:
     `{request.leader}` is a field of the item that an `ItemOf` names; `cites` the source. `receives` names the sequence whose first
     message the rule reads, a path with parameters in braces: `channels[{broker}].requests`; traces show it as received.
 
-    `fairness` is what `leads_to` assumes of each instance of a protocol rule. Weak, the default: an instance that stays enabled
-    is taken at last. Strong: so is one that is enabled again and again. None: it may be left out forever. Rules of other kinds
-    have none; what they do, they do finitely often.
+    `fairness` is the assumption of `leads_to` about each instance of a protocol rule. Weak, the default: an instance that stays
+    enabled is eventually taken. Strong: an instance that is enabled infinitely often is eventually taken. None: it may never be
+    taken. Rules of other kinds have no fairness; they fire finitely often.
     """
 
     name: Name

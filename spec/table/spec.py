@@ -47,7 +47,7 @@ class Spec:
     unreachable_rules: tuple[Name, ...] = ()
     cites: str = ""
     base: Spec | None = field(default=None, compare=False, repr=False)
-    """What it is a version of."""
+    """The spec of which this is a version."""
     declared_in: Name = field(init=False, compare=False, repr=False)
     """The module that states it."""
 

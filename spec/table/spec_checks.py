@@ -25,7 +25,7 @@ from kafka_spec.spec.table.rules import ItemOf, Rule
 
 
 def check_names(rules: tuple[Rule, ...], properties: tuple[Property, ...], machines: tuple[Machine, ...], where: str) -> None:
-    """Refuse names that stand twice, names of properties that are judged unasked, and a spec without rules."""
+    """Refuse duplicate names, names of built-in properties, and a spec without rules."""
     parts_of: dict[str, tuple[Rule | Property | Machine, ...]] = {"rule": rules, "property": properties, "machine": machines}
     for what, parts in parts_of.items():
         names = [part.name for part in parts]
@@ -90,7 +90,7 @@ def check_bound_sets(bound_sets: tuple[BoundSet, ...], bounds: Mapping[Name, Bou
 
 
 def _check_fires(tables: Mapping[Name, Machine], where: str) -> None:
-    """Refuse rows whose effects fire machines that are not listed, or that come back to themselves."""
+    """Refuse rows whose effects fire machines that are not listed, or that fire themselves again."""
 
     def visit(machine: Name, trigger: str, above: tuple[tuple[Name, str], ...]) -> None:
         if (machine, trigger) in above:
