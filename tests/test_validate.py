@@ -18,7 +18,7 @@ from benchmarks.validate import generate, unfound
 from kafka_spec.command import run as kafka_spec
 from kafka_spec.conformance.validate.embedded import run
 from kafka_spec.conformance.validate.events import file_and_line
-from kafka_spec.conformance.validate.files import CHUNK, find_sources
+from kafka_spec.conformance.validate.files import CHUNK, chunks, find_sources
 from kafka_spec.conformance.validate.findings import KINDS
 from kafka_spec.conformance.validate.outcome import Outcome, put_together
 from kafka_spec.conformance.validate.page import page_of
@@ -583,6 +583,21 @@ def test_bytes_of_any_kind_are_no_error(data: bytes, line: int, cut: int, tmp_pa
     path.write_bytes(data + b"\n" + text[:cut] + data + text[cut:])
 
     assert validated(path).lines >= 1
+
+
+@pytest.mark.parametrize(
+    "spoil", [lambda line: line[:40] + line, lambda line: line[:-9], lambda line: line[3:], lambda line: line + " "]
+)
+def test_one_spoiled_line_among_clean_ones_is_counted(spoil: Callable[[str], str], tmp_path: Path) -> None:
+    """Chunks whose lines are all clean are read without a look at each; a single other line ends that."""
+    clean = [line for line in WHOLE if line.endswith("(state.change.logger)")]
+    path = tmp_path / "state-change.log"
+    for lines, broken in ((clean, 0), ([*clean[:50], spoil(clean[50]), *clean[51:]], 1)):
+        path.write_text("\n".join(lines) + "\n")
+        (chunk,) = chunks(find_sources([path])[0][0])
+
+        assert chunk.clean == (broken == 0)
+        assert validated(path).broken == broken
 
 
 def test_numbers_that_are_too_large_are_no_error(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ CHUNK = 1 << 18
 IN_FOLDER = re.compile(r"(state-?change|controller).*\.log", re.IGNORECASE)
 ROTATED = re.compile(r"(\.log)?[.-](\d{4}-\d\d-\d\d([-_.]\d+)?|\d+)(\.log)?$")
 FRAMED = re.compile(rb"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\]")
+SUFFIX = b" (state.change.logger)"
+"""How a line of state-change.log ends."""
 LOOK = 1 << 16
 """How many bytes of a file are searched for its first time."""
 LONGEST = 1 << 20
@@ -104,6 +106,8 @@ class Chunk:
     first: int
     lines: list[bytes]
     broke_off: bool = False
+    clean: bool = False
+    """Each line is known to begin with a time, to hold no second one, and to end as a line of state-change.log does."""
 
 
 def chunks(source: Source) -> Iterator[Chunk]:
@@ -117,12 +121,24 @@ def chunks(source: Source) -> Iterator[Chunk]:
                 except (OSError, EOFError, zlib.error):
                     yield Chunk(number, first, [rest] if rest else [], broke_off=True)
                     break
-                lines, rest = _cut(rest + block, last=not block)
+                data = rest + block
+                lines, rest = _cut(data, last=not block)
                 if lines:
-                    yield Chunk(number, first, lines)
+                    yield Chunk(number, first, lines, clean=_is_clean(data, len(lines), len(rest)))
                     first += len(lines)
                 if not block:
                     break
+
+
+def _is_clean(data: bytes, lines: int, rest: int) -> bool:
+    """Whether counting alone shows that there is a time at the start of each line and nowhere else, and the usual end."""
+    begin, end = data[:6], len(data) - rest
+    return (
+        FRAMED.match(data) is not None
+        and data.count(begin, 0, end) == lines == data.count(b"\n" + begin, 0, end) + 1
+        and data.count(SUFFIX + b"\n", 0, end) == lines == data.count(b"\n", 0, end)
+        and data.find(b"\r") < 0
+    )
 
 
 def _cut(data: bytes, last: bool) -> tuple[list[bytes], bytes]:

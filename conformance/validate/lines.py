@@ -7,17 +7,17 @@ their first bytes and left alone; broken, cut and interleaved lines are counted,
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from kafka_spec.conformance.validate.actors import Actors, BrokerLog, ControllerLog
+from kafka_spec.conformance.validate.actors import Actors
 from kafka_spec.conformance.validate.controller_lines import ControllerLogLines
 from kafka_spec.conformance.validate.dumps import Dumps
 from kafka_spec.conformance.validate.events import Cursor, place_of
-from kafka_spec.conformance.validate.files import Chunk
+from kafka_spec.conformance.validate.files import SUFFIX, Chunk
 from kafka_spec.conformance.validate.messages import BrokerMessages, ControllerMessages
 
-SUFFIX = b" (state.change.logger)"
 BRACKET = re.compile(rb"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) \[(Controller|Broker) id=(\d+)(?: epoch=(\d+))?$")
 PLAIN = re.compile(rb"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) (Controller|Broker) (\d+)(?: epoch (\d+))? (?!epoch)")
 FRAME = re.compile(rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) ")
@@ -27,10 +27,15 @@ CONTINUED = re.compile(rb"\s*$|\tat |\t?Caused by: |\t?Suppressed: |\t\.\.\. \d+
 
 
 class Origin(NamedTuple):
-    """Who writes a line: what stands between its time and its message."""
+    """Who writes a line: what stands between its time and its message, and who reads what follows by its first bytes."""
 
-    controller: ControllerLog | None
-    broker: BrokerLog | None
+    actor: Any
+    handlers: Mapping[bytes, Any]
+    rarer: Callable[[bytes, int], Any]
+
+
+NOBODY = Origin(None, {}, lambda line, start: None)
+"""A controller's line without an epoch."""
 
 
 @dataclass
@@ -66,41 +71,39 @@ class Parser:
 
     def read(self, chunk: Chunk) -> None:
         """Read some lines; what they tell goes to the actors."""
-        cursor, origins = self._cursor, self._origins
-        of_controller, of_broker, rarer = self._of_controller.handlers, self._of_broker.handlers, self._of_broker.rarer
+        cursor, origins, unknown, clean = self._cursor, self._origins, object(), chunk.clean
         place = place_of(chunk.file, chunk.first) - 1
         for line in chunk.lines:
             place += 1
-            if line[24:26] != b"] " or line[:1] != b"[" or line.find(line[:6], 6) >= 0:
-                self._odd(line, place)
-                continue
-            if not line.endswith(SUFFIX):
-                self._other(line, place)
-                continue
+            if not clean:
+                if line[24:26] != b"] " or line[:1] != b"[" or line.find(line[:6], 6) >= 0:
+                    self._odd(line, place)
+                    continue
+                if not line.endswith(SUFFIX):
+                    self._other(line, place)
+                    continue
             end = line.find(b"] ", 26)
-            origin = origins.get(line[26:end])
             start = end + 2
             cursor.line = line
             cursor.place = place
-            understood = True
+            origin = origins.get(line[26:end])
             if origin is None:
                 found = self._origin(line, end)
                 if found is None:
                     self._broken(place)
                     continue
                 origin, start = found
-            word = line[start + 1 : start + 10]
-            try:
-                if origin.controller is not None:
-                    handle = of_controller.get(word)
-                    understood = handle is None or handle(line, start, origin.controller)
-                elif origin.broker is not None:
-                    read = of_broker[word] if word in of_broker else rarer(line, start)
-                    understood = read is None or read(line, start, origin.broker)
-            except ValueError:  # a number of more digits than Python reads
-                understood = False
-            if not understood:
-                self._broken(place)
+            actor, handlers, rarer = origin
+            handle = handlers.get(line[start + 1 : start + 10], unknown)
+            if handle is unknown:
+                handle = rarer(line, start)
+            if handle is not None:
+                try:
+                    understood = handle(line, start, actor)
+                except ValueError:  # a number of more digits than Python reads
+                    understood = False
+                if not understood:
+                    self._broken(place)
         self._count(chunk)
 
     def _count(self, chunk: Chunk) -> None:
@@ -163,5 +166,8 @@ class Parser:
         if level == b"TRACE":
             self.counts.trace = True
         if role == b"Broker":
-            return Origin(None, self._actors.broker(int(number)))
-        return Origin(None if epoch is None else self._actors.controller(int(number), int(epoch), plain), None)
+            return Origin(self._actors.broker(int(number)), self._of_broker.handlers, self._of_broker.rarer)
+        if epoch is None:
+            return NOBODY
+        controller = self._actors.controller(int(number), int(epoch), plain)
+        return Origin(controller, self._of_controller.handlers, NOBODY.rarer)

@@ -82,7 +82,7 @@ class ControllerMessages:
 
     def __init__(self, dumps: Dumps) -> None:
         self._dumps = dumps
-        self.handlers: Mapping[bytes, ControllerHandler] = {
+        self.handlers: Mapping[bytes, ControllerHandler | None] = {
             b"hanged st": self._replica_changed,
             b"hanged pa": self._partition_changed,
             b"artition ": self._removed,
@@ -92,6 +92,8 @@ class ControllerMessages:
             b"ent Leade": self._moves,
             b"ontroller": self._refused,
             b"nitiated ": self._refused,
+            b"ending Le": None,
+            b"eceived r": None,
         }
 
     def _replica_changed(self, line: bytes, start: int, log: ControllerLog) -> bool:
