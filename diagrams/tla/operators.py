@@ -23,6 +23,7 @@ from kafka_spec.diagrams.tla.terms import (
     Access,
     Apply,
     Atom,
+    Enumerated,
     Infix,
     Term,
     Tuple,
@@ -236,12 +237,12 @@ class Operators:
     def fit(self, table: Machine, row: Row, arguments: dict[str, Term]) -> Term:
         """Return whether a row fits."""
         _, state = self.cell(table, Atom("s"))
-        sources = ", ".join(self.text.member(source).flat() for source in row.sources)
+        sources = tuple(self.text.member(source) for source in row.sources)
         guards = [self.predicate(guard, {"s": Atom("s")}, arguments) for guard in row.guards]
         unless = [negated(self.predicate(guard, {"s": Atom("s")}, arguments)) for guard in row.unless]
-        inside = Infix("\\in", state, Atom(f"{{{sources}}}"), COMPARE)
-        if len(row.sources) == 1:
-            inside = Infix("=", state, Atom(sources), COMPARE)
+        inside = Infix("\\in", state, Enumerated(sources), COMPARE)
+        if len(sources) == 1:
+            inside = Infix("=", state, sources[0], COMPARE)
         return both(inside, *guards, *unless)
 
     def outcome(self, table: Machine, row: Row, arguments: dict[str, Term]) -> Term:

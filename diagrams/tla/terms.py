@@ -88,11 +88,17 @@ class Apply(Term):
 
 
 def bracketed(opening: str, parts: tuple[Term, ...], closing: str, width: int) -> list[str]:
-    """Return parts between brackets, each on lines of its own."""
+    """Return parts between brackets, as many on a line as fit."""
     lines: list[str] = []
+    open_line = False
     for index, part in enumerate(parts):
-        prefix = opening if index == 0 else " " * len(opening)
-        lines += hung(prefix, part.lines(width - len(opening) - 1), "," if index < len(parts) - 1 else closing)
+        suffix = "," if index < len(parts) - 1 else closing
+        text = part.lines(width - len(opening) - 1)
+        if open_line and len(text) == 1 and len(lines[-1]) + len(text[0]) + 2 <= width:
+            lines[-1] += f" {text[0]}{suffix}"
+            continue
+        lines += hung(" " * len(opening) if lines else opening, text, suffix)
+        open_line = len(text) == 1
     return lines
 
 
@@ -269,7 +275,12 @@ class Except(Term):
         lines: list[str] = []
         for index, (path, term) in enumerate(self.changes):
             prefix = f"{' ' * len(last) if lines else last}!{path} = "
-            lines += hung(prefix, term.lines(max(40, width - len(prefix))), "," if index < len(self.changes) - 1 else "]")
+            comma = "," if index < len(self.changes) - 1 else "]"
+            below = width - len(last) - 4
+            if len(prefix) + len(term.flat()) >= width and (len(term.flat()) <= below or len(prefix) > 50):
+                lines += [prefix.rstrip(), *hung(" " * (len(last) + 4), term.lines(max(40, below)), comma)]
+                continue
+            lines += hung(prefix, term.lines(max(40, width - len(prefix))), comma)
         return [*above, *lines]
 
 
@@ -306,6 +317,21 @@ class Tuple(Term):
     def broken(self, width: int) -> list[str]:
         """Return each part on lines of its own."""
         return bracketed("<<", self.parts, ">>", width)
+
+
+@dataclass(frozen=True)
+class Enumerated(Term):
+    """A set, member by member."""
+
+    parts: tuple[Term, ...]
+
+    def flat(self) -> str:
+        """Return it on one line."""
+        return f"{{{', '.join(part.flat() for part in self.parts)}}}"
+
+    def broken(self, width: int) -> list[str]:
+        """Return as many members on a line as fit."""
+        return bracketed("{", self.parts, "}", width)
 
 
 @dataclass(frozen=True)

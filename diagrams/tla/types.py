@@ -43,7 +43,7 @@ class Types:
             for domain in domains.values():
                 self.visit(domain)
             name = self.names[cls] = self.text.global_name(cls.__name__)
-            self.text.taken |= {f"{name}Type", f"Fresh{name}", f"{name}Fits"}
+            self.text.taken |= {f"{name}Type", f"{name}Fields", f"Fresh{name}", f"{name}Fits"}
             self._write(cls, name, domains)
         return self.names[cls]
 
@@ -60,8 +60,11 @@ class Types:
 
     def _write(self, cls: type, name: str, domains: dict[str, Domain]) -> None:
         says = cls.__doc__ or "" if not (cls.__doc__ or "").startswith(f"{cls.__name__}(") else ""
-        fields = Fields(tuple((field, self.type(domain)) for field, domain in domains.items()), ":")
-        self.text.define(f"{name}Type", (), self._tagged(cls, fields, domains), says)
+        fields: Term = Fields(tuple((field, self.type(domain)) for field, domain in domains.items()), ":")
+        if getattr(cls, "__tags__", None) is not None:
+            self.text.define(f"{name}Fields", (), fields, says)
+            fields, says = self._tagged(cls, Atom(f"{name}Fields"), domains), "What its tag has not holds its initial value."
+        self.text.define(f"{name}Type", (), fields, says)
         fresh = Fields(tuple((field, self.fresh(domain)) for field, domain in domains.items()))
         self.text.define(f"Fresh{name}", (), fresh)
         within = both(*(self.within(domain, Access(Atom("it"), field)) for field, domain in domains.items()))
@@ -71,10 +74,7 @@ class Types:
 
     def _tagged(self, cls: type, fields: Term, domains: dict[str, Domain]) -> Term:
         """Of a tagged message the other fields than those of its tag hold their initial value."""
-        tags = getattr(cls, "__tags__", None)
-        if tags is None:
-            return fields
-        tag, members = tags
+        tag, members = cls.__tags__  # type: ignore[attr-defined]
         claims = []
         for name, domain in domains.items():
             kinds = [kind for kind, names in members.items() if name in names]

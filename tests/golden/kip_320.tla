@@ -263,9 +263,7 @@ SameEntry(log, other, offset) ==
 \* What the exchange of (epoch, end offset) pairs converges to. Kafka 2.0:
 \* AbstractFetcherThread.getOffsetTruncationState.
 DivergenceOffset(leader_log, follower_log) ==
-  Fold(LAMBDA end, offset : IF SameEntry(leader_log, follower_log, offset) THEN offset + 1 ELSE end,
-       0,
-       0,
+  Fold(LAMBDA end, offset : IF SameEntry(leader_log, follower_log, offset) THEN offset + 1 ELSE end, 0, 0,
        Min(Len(leader_log), Len(follower_log)) - 1)
 
 \* Drop the entries from the offset on; lower the high watermark if it is above the new end of the log.
@@ -302,9 +300,8 @@ LogHasRoom(s, leader) == Len(s.replicas[leader].log) < LogSize
 
 \* Append the next record in the leader's epoch.
 AppendNextRecord(s, leader) ==
-  [s EXCEPT !.replicas[leader].log = Append(@,
-                                            [record |-> s.next_record,
-                                             epoch |-> s.replicas[leader].leader_epoch]),
+  [s EXCEPT !.replicas[leader].log =
+                Append(@, [record |-> s.next_record, epoch |-> s.replicas[leader].leader_epoch]),
             !.next_record = @ + 1]
 
 LeaderWrite(leader) ==
@@ -448,8 +445,8 @@ FetchNextEntry(s, leader, follower) ==
   LET offset == Len(s.replicas[follower].log)
       entry == s.replicas[leader].log[offset + 1]
   IN [s EXCEPT !.replicas[follower].log = Append(@, [record |-> entry.record, epoch |-> entry.epoch]),
-               !.replicas[follower].high_watermark = FollowerHighWatermark(s.replicas[leader].high_watermark,
-                                                                           offset + 1)]
+               !.replicas[follower].high_watermark =
+                   FollowerHighWatermark(s.replicas[leader].high_watermark, offset + 1)]
 
 FollowerFetch(leader, follower) ==
   /\ LeaderPresumesLeadership(state, leader)

