@@ -39,6 +39,7 @@ def by_tlc(spec: Spec, bounds: dict[str, int]) -> tuple[int, set[str]]:
         write_spec(spec, "Exported", Path(name), bounds)
         command = [
             "java",
+            f"-Djava.io.tmpdir={name}",
             "-XX:+UseSerialGC",
             "-XX:TieredStopAtLevel=1",
             "-cp",
