@@ -260,7 +260,7 @@ SameEntry(log, other, offset) ==
 
 \* KIP-279: one past the highest offset at which both logs hold the same entry; 0 if there is none.
 \*
-\* What the exchange of (epoch, end offset) pairs converges to. Kafka 2.0:
+\* The exchange of (epoch, end offset) pairs converges to it. Kafka 2.0:
 \* AbstractFetcherThread.getOffsetTruncationState.
 DivergenceOffset(leader_log, follower_log) ==
   Fold(LAMBDA end, offset : IF SameEntry(leader_log, follower_log, offset) THEN offset + 1 ELSE end, 0, 0,
@@ -389,10 +389,9 @@ LeaderShrinkIsr(leader, follower) ==
 \* Source: Kip320.tla (hachikuji/kafka-specification): FencedLeaderExpandIsr; Kafka 2.1
 \* Partition.isFollowerInSync
 
-\* Whether a leader's high watermark has reached the start of its own epoch: nothing older is still to be
-\* committed.
+\* Whether a leader's high watermark has reached the start of its own epoch: all older entries are committed.
 \*
-\* Before that its high watermark may lag behind what was committed, and a follower that reaches it may lack
+\* Before that its high watermark may be below committed records, and a follower that reaches it may lack
 \* committed records (KAFKA-7128). Kafka 2.1: Partition.isFollowerInSync compares with the epoch's start
 \* offset.
 HighWatermarkIsOfEpoch(log, high_watermark, leader_epoch) ==
@@ -437,7 +436,7 @@ LeaderExpandIsr(leader, follower) ==
 \*
 \* Source: Kip320.tla (hachikuji/kafka-specification): FollowerFetch; KIP-320, Kafka 2.1 commit bcef30d614b
 
-\* What a follower takes as high watermark from a fetch response: the leader's, up to its own end offset.
+\* The high watermark that a follower adopts from a fetch response: the leader's, up to its own end offset.
 FollowerHighWatermark(leader_high_watermark, end_offset) == Min(leader_high_watermark, end_offset)
 
 \* Copy one entry from leader to follower, with the leader's high watermark.
