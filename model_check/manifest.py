@@ -6,7 +6,7 @@ An error in the file is reported with the check's name and the allowed values.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ KEYS = {
     "model": str,
     "bounds": (str, dict),
     "properties": list,
+    "without": list,
     "engine": str,
     "verdict": str,
     "distinct": int,
@@ -115,7 +116,7 @@ def _check(table: Any, where: str, model: Callable[[str], Spec]) -> NamedCheck:
     for key in ("seconds", "memory_mib", "distinct", "depth"):
         if table.get(key, 0) < 0:
             raise SpecError(f"{where}: {key} = {table[key]} is less than 0")
-    if wrong := [value for value in table.get("properties", []) if not isinstance(value, str)]:
+    if wrong := [value for key in ("properties", "without") for value in table.get(key, []) if not isinstance(value, str)]:
         raise SpecError(f"{where}: property {wrong[0]!r} is no name")
     if "properties" in table and not table["properties"]:
         raise SpecError(f"{where}: properties is empty; omit it to judge all")
@@ -132,6 +133,10 @@ def _check(table: Any, where: str, model: Callable[[str], Spec]) -> NamedCheck:
         spec = model(table["model"])
         bounds = spec.bound_values(named_bounds(spec, table.get("bounds", {})))
         properties = tuple(table["properties"]) if "properties" in table else None
+        if "without" in table:
+            if properties:
+                raise SpecError("properties says what to judge, without what not to; keep one of them")
+            properties = judged_without(spec, table["without"])
         judged = {*(properties or [claim.name for claim in spec.properties]), TYPE_INVARIANT}
         judged |= {DEADLOCK} if table.get("deadlock") else set()
         for name in properties or ():
@@ -160,6 +165,13 @@ def _check(table: Any, where: str, model: Callable[[str], Spec]) -> NamedCheck:
         table.get("seconds"),
         table.get("memory_mib"),
     )
+
+
+def judged_without(spec: Spec, left_out: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of a spec's properties but for some, each named or told by its kind."""
+    kinds = {claim.kind for claim in spec.properties}
+    unjudged = [spec.property(name) for name in left_out if name not in kinds]
+    return tuple(claim.name for claim in spec.properties if claim not in unjudged and claim.kind not in left_out)
 
 
 def named_bounds(spec: Spec, bounds: str | Mapping[str, Any]) -> Mapping[str, int]:

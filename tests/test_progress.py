@@ -15,6 +15,7 @@ from kafka_spec.model_check.report.text import story_text
 from kafka_spec.spec.control.eras import FIXED
 from kafka_spec.spec.control.progress import PROGRESS
 from kafka_spec.spec.models import MODELS
+from kafka_spec.spec.table import SpecError
 
 ROOT = Path(__file__).resolve().parent.parent
 CHECKS = [check for check in read_manifest(ROOT / "pyproject.toml", MODELS.__getitem__) if check.name.startswith("progress/")]
@@ -69,6 +70,20 @@ def test_an_unfair_fetcher_hinders_progress() -> None:
     )
 
     assert "ReplicasLearn" in result.violated
+
+
+def test_a_check_may_leave_out_a_kind(tmp_path: Path) -> None:
+    """`without` in a manifest names properties or kinds that are not judged; a name that is neither is an error."""
+    text = '[[tool.kafka-spec.checks]]\nname = "n"\nmodel = "control/fixed"\nbounds = "bounce"\nverdict = "holds"\nwithout = {}\n'
+    path = tmp_path / "pyproject.toml"
+    path.write_text(text.format('["leads-to", "Recovers"]'), encoding="utf-8")
+    (check,) = read_manifest(path, MODELS.__getitem__)
+    path.write_text(text.format('["leadsto"]'), encoding="utf-8")
+
+    kept = {claim.name for claim in FIXED.properties} - {"Recovers", *(claim.name for claim in PROGRESS)}
+    assert set(check.properties or ()) == kept
+    with pytest.raises(SpecError, match="leadsto"):
+        read_manifest(path, MODELS.__getitem__)
 
 
 def test_lassos(golden: Golden) -> None:

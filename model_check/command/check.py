@@ -30,7 +30,7 @@ from kafka_spec.model_check.command.options import (
     write,
 )
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress
-from kafka_spec.model_check.manifest import NamedCheck, read_manifest
+from kafka_spec.model_check.manifest import NamedCheck, judged_without, read_manifest
 from kafka_spec.model_check.report.ci import Draw, github_text, junit_text, markdown_text
 from kafka_spec.model_check.report.plain import SCHEMA_VERSION, check_plain, result_plain
 from kafka_spec.model_check.report.text import check_line, result_text, story_text, trace_text
@@ -232,9 +232,7 @@ def _unnamed(options: argparse.Namespace, spec: Spec) -> NamedCheck:
     if options.without:
         if properties:
             raise SpecError("--property says what to judge, --without what not to; take one of them")
-        kinds = {claim.kind for claim in spec.properties}
-        left_out = [spec.property(name) for name in options.without if name not in kinds]
-        properties = tuple(claim.name for claim in spec.properties if claim not in left_out and claim.kind not in options.without)
+        properties = judged_without(spec, options.without)
     values = asked_bounds(options, spec)
     return NamedCheck(spec.name, spec, values, expected, properties, "embedded", False, False, None, None)
 
