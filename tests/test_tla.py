@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import tla_toys
 import toys
-from conftest import Command
+from conftest import Command, sampled
 
 from examples.tutorial import LOCK
 from kafka_spec.diagrams.tla.files import spec_files
@@ -107,8 +107,7 @@ TINY = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
 REPLICATION = [name for name in MODELS if name.startswith("replication/")]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", REPLICATION)
+@pytest.mark.parametrize("name", sampled(REPLICATION, 3, str))
 def test_tlc_agrees_on_replication(name: str, tmp_path: Path) -> None:
     """TLC finds as many states of each version of replication, and a violation where there is one."""
     agree(MODELS[name], TINY, tmp_path)
@@ -145,8 +144,7 @@ CONTROL = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CONTROL)
+@pytest.mark.parametrize("case", sampled(CONTROL, 4, str))
 def test_tlc_agrees_on_the_control_plane(case: str, tmp_path: Path) -> None:
     """TLC finds as many states of the control plane, fixed and with old bugs, and a violation where there is one."""
     spec, bounds = CONTROL[case]
