@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
 from conftest import Command
 from test_log import MEMORY
 
@@ -107,6 +108,7 @@ async def fence(world: LoopbackWorld) -> None:
     await world.thread.do(write)
 
 
+@pytest.mark.slow
 def test_fail_over_fencing_and_a_rolling_restart(server: ZooKeeperServer) -> None:
     """A hundred partitions on three brokers survive it all: at the end all have leaders, all ISRs are full, no record is lost."""
 
