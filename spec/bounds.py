@@ -140,6 +140,16 @@ CONTROL = (
         records=2,
         isr_shrinks=1,
     ),
+    _control(
+        "re_elected_leader",
+        "a preferred election that the leader misses, and a crash",
+        brokers=3,
+        replicas=3,
+        settled=2,
+        crashes=1,
+        preferred_elections=1,
+        records=1,
+    ),
     _control("three_records", "three replicas, two records", brokers=3, replicas=3, crashes=1, records=2, isr_shrinks=1),
 )
 """The bounds of spec/control: families of scenarios, since all faults at once are too many states for any machine."""

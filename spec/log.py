@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kafka_spec.spec.decisions import Checked, FollowerSkip, SuffixLoss, Truncation
+from kafka_spec.spec.decisions import Checked, FollowerEnds, FollowerSkip, SuffixLoss, Truncation
 
 
 class Entry(Protocol):
@@ -127,6 +127,14 @@ def needs_truncation(leader_log: Log, follower_log: Log) -> bool:
 
 
 # High watermark
+
+
+def log_ends_are_forgotten(led_before: int, follower_ends: int) -> bool:
+    """Whether a broker that becomes leader forgets its followers' log ends; `led_before` is 1 where it believed that it led.
+
+    Kafka 2.8: Partition.makeLeader, isNewLeader; 3.9: Replica.resetReplicaState.
+    """
+    return led_before == 0 or follower_ends == FollowerEnds.FORGOTTEN
 
 
 def high_watermark_may_pass(high_watermark: int, end_offset: int) -> bool:

@@ -1,7 +1,7 @@
 """Maps the model's broker to a broker's process and its disk, field by field.
 
-ISR, version and controller epoch are meaningful in a leader only; a follower of the implementation keeps its last ones. The model
-reads followers' logs directly, where a leader uses their fetches: a loaded leader has recorded no fetch.
+ISR, version and controller epoch are meaningful in a leader only; a follower of the implementation keeps its last ones. The end
+of a log that is unknown to the leader is 0 in the model: with either the high watermark cannot advance.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kafka_spec.conformance.replay.field_mapping import FieldMapping, RecordMapp
 from kafka_spec.conformance.replay.modeled_cluster import ModeledCluster
 from kafka_spec.conformance.replay.request_mapping import PARTITION
 from kafka_spec.impl.broker.broker_process import BrokerProcess
-from kafka_spec.impl.broker.partition import FetchState, Follower, HostedPartition, Phase
+from kafka_spec.impl.broker.partition import UNKNOWN_END, FetchState, Follower, HostedPartition, Phase
 from kafka_spec.impl.protocol.controller_requests import Leadership, UpdateMetadataState
 from kafka_spec.spec.control import state
 from kafka_spec.spec.control.state import NO_EPOCH, Life, Role
@@ -159,6 +159,17 @@ class ReplicaView:
         self.partition.isr = tuple(BrokerSet(isr))
 
     @property
+    def ends(self) -> list[int]:
+        """Where a leader believes that its followers' logs end; an unknown end counts as 0."""
+        known = self.partition.followers if self.leads else {}
+        return [max(0, known[broker].end) if broker in known else 0 for broker in range(self.process.modeled.brokers)]
+
+    def put_ends(self, record: state.Replica) -> None:
+        """Set where a leader believes that its followers' logs end."""
+        for broker, follower in self.partition.followers.items():
+            follower.end = record.ends[broker] or UNKNOWN_END
+
+    @property
     def fetching(self) -> int:
         """Whether the fetcher runs."""
         return int(self.manager is not None and PARTITION in self.manager.fetchers)
@@ -206,6 +217,7 @@ REPLICA = RecordMapping(
     of_leader("version", "version"),
     of_leader("state_epoch", "controller_epoch"),
     of_leader("epoch_start", "epoch_start"),
+    FieldMapping("ends", lambda replica: replica.ends, ReplicaView.put_ends),
     FieldMapping("fetching", lambda replica: replica.fetching, ReplicaView.put_fetching),
     of_hosted("high_watermark", "high_watermark"),
     FieldMapping("log", lambda replica: replica.log, _nothing),

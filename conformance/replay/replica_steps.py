@@ -15,11 +15,6 @@ from kafka_spec.impl.protocol.errors import ErrorCode
 STEPS = Steps()
 
 
-def end_of(projection: Projection, broker: int) -> int:
-    """Return the end offset of a running broker's log."""
-    return running(projection, broker).replicas.partitions[PARTITION].opened.end_offset
-
-
 def truncate(projection: Projection, leader: BrokerProcess, follower: BrokerProcess) -> int:
     """Let a follower truncate by its leader's answers until it may fetch; return the number of requests."""
     asked = 0
@@ -61,10 +56,11 @@ def truncate_to_leader(projection: Projection, leader: int, follower: int) -> No
 
 @STEPS.of("Fetch")
 def fetch(projection: Projection, leader: int, follower: int) -> None:
-    """Let a follower fetch, and handle the answer."""
+    """Let a follower fetch, handle the answer, and tell with its next fetch where its log ends now."""
     request = next_fetch(projection, leader, follower)
     fetched = arrives(projection, running(projection, leader), request)
     running(projection, follower).data.fetchers.take(leader, {PARTITION: fetched}, projection.clock)
+    tell_end(projection, leader, follower)
 
 
 def tell_end(projection: Projection, leader: int, follower: int) -> None:
@@ -76,12 +72,9 @@ def tell_end(projection: Projection, leader: int, follower: int) -> None:
 
 @STEPS.of("AdvanceHighWatermark")
 def advance_high_watermark(projection: Projection, leader: int) -> None:
-    """Let a leader receive fetches of its ISR, and advance its high watermark by one."""
+    """Let a leader advance its high watermark by one, by the fetches that it has recorded."""
     node = running(projection, leader)
     hosted = node.replicas.partitions[PARTITION]
-    for member in hosted.isr:
-        if member != leader:
-            tell_end(projection, leader, member)
     projection.clock += LONG
     node.data.advance_high_watermark(PARTITION, projection.clock, at_most=hosted.high_watermark + 1)
 
@@ -131,6 +124,14 @@ def late_fetch_expands_isr(projection: Projection, leader: int) -> None:
     node = running(projection, leader)
     arrives(projection, node, request)
     written(node.data.try_expand_isr(PARTITION, request.replica, projection.clock))
+    projection.fetches.pop(0)
+
+
+@STEPS.of("LateFetchTellsEnd")
+def late_fetch_tells_end(projection: Projection, leader: int) -> None:
+    """Let the delayed fetch arrive; its sender does not join the ISR."""
+    request, _ = projection.fetches[0]
+    arrives(projection, running(projection, leader), request)
     projection.fetches.pop(0)
 
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 
 from kafka_spec.conformance.replay import controller_steps, environment_steps, replica_steps, request_steps
 from kafka_spec.conformance.replay.projection import Projection
-from kafka_spec.conformance.replay.replica_steps import end_of
-from kafka_spec.conformance.replay.request_mapping import PARTITION
 from kafka_spec.conformance.replay.steps import LONG
 from kafka_spec.impl.broker.isr import NOT_REGISTERED
 from kafka_spec.impl.coordination import znodes
@@ -48,22 +46,11 @@ def step_of(rule: str) -> Callable[..., None]:
 
 
 def refuses(projection: Projection, rule: str, binding: Mapping[str, int]) -> bool:
-    """Whether the implementation, which is stricter in two places, refuses this step of the model.
+    """Whether the implementation, which is stricter in one place, refuses this step of the model.
 
     A follower with an expired session cannot join the ISR if the era compares the broker epoch of a fetch with the registered one
     (KIP-903), since there is none. The model compares them only for a fetch that was delayed on the network.
-
-    A fetch from beyond the leader's log is answered OFFSET_OUT_OF_RANGE, and the leader does not record it (Kafka's readFromLog
-    precedes updateFollowerFetchState). In an era that truncates to the high watermark the model accepts any log.
     """
     if rule == "ExpandIsr" and projection.ensemble.find(znodes.broker(binding["follower"])) is None:
-        if not fetch_is_of_registration(0, NOT_REGISTERED, projection.k.fetch_generation_checked):
-            return True
-    if rule in ("Fetch", "ExpandIsr"):
-        return end_of(projection, binding["follower"]) > end_of(projection, binding["leader"])
-    if rule == "AdvanceHighWatermark":
-        isr = projection.cluster.brokers[binding["leader"]].replicas.partitions[PARTITION].isr
-        return max(end_of(projection, member) for member in isr) > end_of(projection, binding["leader"])
-    if rule == "LateFetchExpandsIsr":
-        return projection.fetches[0][0].partitions[PARTITION].offset > end_of(projection, binding["leader"])
+        return not fetch_is_of_registration(0, NOT_REGISTERED, projection.k.fetch_generation_checked)
     return False

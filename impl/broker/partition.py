@@ -104,8 +104,8 @@ class HostedPartition:
         self.version, self.controller_epoch, self.replicas = told.version, told.controller_epoch, state.replicas
         self.isr, self.pending_isr = told.isr, None
 
-    def start_to_lead(self, state: LeaderAndIsrState, led_before: bool, now: int) -> None:
-        """Lead: the epoch begins at the end of the log; followers' ends are reset, unless this led before (makeLeader).
+    def start_to_lead(self, state: LeaderAndIsrState, forgets: bool, now: int) -> None:
+        """Lead: the epoch begins at the end of the log; followers' ends are reset if it `forgets` them (makeLeader).
 
         Raises:
             OSError: the leader epoch cannot be written; the partition is unchanged.
@@ -114,7 +114,7 @@ class HostedPartition:
         self.opened.assign_epoch(state.leadership.leader_epoch)
         self.adopt(state)
         self.epoch_start = end
-        known = self.followers if led_before else {}
+        known = {} if forgets else self.followers
         self.followers = {broker: known.get(broker, Follower()) for broker in self.replicas if broker != self.leader}
         for broker, follower in self.followers.items():
             follower.caught_up_at = now if broker in self.isr else NEVER

@@ -35,7 +35,7 @@ from kafka_spec.spec.control.state import Role
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet
 from kafka_spec.spec.election import is_isr_candidate
 from kafka_spec.spec.gates import answer_to_leader_and_isr, answer_to_request, answer_to_stop_replica, leader_is_available
-from kafka_spec.spec.log import first_truncation, follower_goes_on
+from kafka_spec.spec.log import first_truncation, follower_goes_on, log_ends_are_forgotten
 from kafka_spec.spec.table import Spec, SpecError
 
 GROUP_METADATA_TOPIC = "__consumer_offsets"
@@ -188,7 +188,7 @@ class ReplicaManager:
         with self.storage(partition) as hosted:
             previous = hosted.leader_epoch
             self._open(partition, hosted)
-            hosted.start_to_lead(state, led_before, now)
+            hosted.start_to_lead(state, log_ends_are_forgotten(int(led_before), self.k.follower_ends), now)
         self.roles.fire("become_leader", partition)
         self._log.leads(partition, hosted, previous)
         self.changed(partition)

@@ -5,12 +5,8 @@ Every rule here is limited by a bound (`at_most`), except the restart of a broke
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.broker.leader_and_isr import make_follower, make_leader
-from kafka_spec.spec.control.broker.requests import replace_alive_brokers
-from kafka_spec.spec.control.controller.failover import become_controller, take_over
+from kafka_spec.spec.control.broker.leader_and_isr import forget_log_ends
 from kafka_spec.spec.control.controller.resignation import forget_controller
-from kafka_spec.spec.control.controller.steps import bring_partition_online
-from kafka_spec.spec.control.controller.topics import create_partition
 from kafka_spec.spec.control.state import (
     BOUNCES,
     BROKERS,
@@ -24,7 +20,6 @@ from kafka_spec.spec.control.state import (
     REPEATS,
     ROLE,
     STANDBY,
-    Kind,
     Life,
     Role,
     World,
@@ -130,6 +125,7 @@ def end_process(s: World, k: Constants, broker: int) -> None:
     node.replica.version = 0
     node.replica.state_epoch = 0
     node.replica.epoch_start = 0
+    forget_log_ends(s, k, broker)
     node.replica.fetching = 0
     node.replica.high_watermark = 0
     fire(s, k, ROLE, (broker,), "die")
@@ -306,62 +302,6 @@ LOSE_REQUEST = Rule(
     cites="Kafka 0.8 RequestSendThread.doWork (KAFKA-1738)",
 )
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Initial states
-
-
-def there_are_enough_brokers(k: Constants) -> bool:
-    """There is a broker for each replica."""
-    return k.replicas <= k.brokers
-
-
-def a_controller_can_be_chosen(k: Constants, controller: int) -> bool:
-    """A settled cluster may begin with any broker as the controller; otherwise the parameter is fixed to broker 0."""
-    return k.settled == 1 or controller == 0
-
-
-def begin(s: World, k: Constants) -> None:
-    """All brokers are up and registered; there is no controller and no topic."""
-    for broker in range(k.brokers):
-        register(s, broker)
-
-
-def settle(s: World, k: Constants, controller: int) -> None:
-    """In a settled cluster: elect this controller, create the topic, and deliver its requests, by the functions of the rules."""
-    if k.settled == 1:
-        become_controller(s, k, controller)
-        take_over(s, k, controller)
-        create_topic(s, k)
-        create_partition(s, k, controller)
-        bring_partition_online(s, k, controller)
-        for broker in range(k.brokers):
-            for _ in range(3):
-                if len(s.controllers[controller].channels[broker].requests) > 0:
-                    deliver(s, k, controller, broker)
-
-
-def deliver(s: World, k: Constants, controller: int, broker: int) -> None:
-    """Process the first request of a channel as a broker does that accepts every request."""
-    request = s.controllers[controller].channels[broker].requests[0]
-    s.brokers[broker].controller_epoch = request.controller_epoch
-    if request.kind == Kind.UPDATE_METADATA:
-        replace_alive_brokers(s, controller, broker)
-    elif request.leader == broker:
-        make_leader(s, k, controller, broker)
-    else:
-        make_follower(s, k, controller, broker)
-    pop_first(s.controllers[controller].channels[broker].requests)
-
-
-START = Rule(
-    "Start",
-    actor="world",
-    params={"controller": Broker(BROKERS)},
-    guards=(there_are_enough_brokers, a_controller_can_be_chosen),
-    effects=(begin, settle),
-    says="all brokers are up and registered",
-    cites="",
-)
 
 RULES = (
     EXIT,

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kafka_spec.spec.bounds import CONTROL
-from kafka_spec.spec.control import broker, controller, environment
+from kafka_spec.spec.control import beginning, broker, controller, environment
 from kafka_spec.spec.control.durability import ADDED_ARE_UP, DURABILITY, ISR_HOLDS_COMMITTED, LOG_GOALS, READS_BEFORE_KIP_207
 from kafka_spec.spec.control.progress import PROGRESS
 from kafka_spec.spec.control.properties import GOALS, OLD_LEADERS_STOP, RECOVERS, SAFETY
@@ -25,6 +25,7 @@ from kafka_spec.spec.decisions import (
     ControllerElection,
     DeadReplicas,
     EpochWatch,
+    FollowerEnds,
     FollowerSkip,
     GivingUp,
     LastIsrMember,
@@ -116,6 +117,7 @@ DECISIONS: tuple[Decision, ...] = (
     Decision("join_needs_epoch_start", Checked.YES, "joining the ISR needs the start of the epoch (2.0.1, KAFKA-7128)"),
     Decision("fetches_fenced", Checked.YES, "a leader compares the follower's leader epoch (2.1, KIP-320)"),
     Decision("fetch_generation_checked", Checked.YES, "a leader compares the fetcher's broker epoch (KIP-903: 3.5, only in KRaft)"),
+    Decision("follower_ends", FollowerEnds.FORGOTTEN, "what a leader that is elected again knows of its followers' logs"),
     Decision("truncation", Truncation.DIVERGENCE, "where a new follower truncates"),
     Decision("follower_skip", FollowerSkip.SAME_EPOCH, "when a follower keeps its log and its fetcher unchanged"),
     Decision("suffix_loss", SuffixLoss.OUTSIDE_ISR, "when a crash may lose the end of a log"),
@@ -145,7 +147,7 @@ FIXED = Spec(
     World,
     rules=(*controller.RULES, *broker.RULES, *environment.RULES),
     properties=(*SAFETY, *DURABILITY, RECOVERS, *PROGRESS),
-    start=environment.START,
+    start=beginning.START,
     more_bounds=(REPLICAS, UNCLEAN, SETTLED),
     decisions=DECISIONS,
     machines=(bound_to(PARTITION), bound_to(REPLICA), CONTROLLER, ROLE),
@@ -180,6 +182,8 @@ class Bug:
     bounds: str
     decisions: Mapping[str, enum.IntEnum] = field(default_factory=dict)
     rules: tuple[Rule, ...] = ()
+    claims: tuple[Property, ...] = ()
+    """Properties that only this version is checked for."""
 
     def on(self, spec: Spec) -> Spec:
         """Return the spec with only this bug."""
@@ -189,6 +193,7 @@ class Bug:
             self.says,
             decisions=self.decisions,
             rules=self.rules,
+            properties=self.claims,
             unreachable_rules=unreachable(decided),
             bound_sets=beginning_with(self.bounds, spec.bound_sets),
         )
@@ -321,6 +326,15 @@ BUGS: tuple[Bug, ...] = (
         None,
         "expired_leader",
         {"election_after_removal": Checked.NO},
+    ),
+    Bug(
+        "re-elected-leader-remembers",
+        "a leader that missed another's leader epoch is elected again, and still counts what a follower has truncated since: "
+        "0.8.2 to 3.9",
+        None,
+        "re_elected_leader",
+        {"follower_ends": FollowerEnds.KEPT_IF_LEADER},
+        claims=(ISR_HOLDS_COMMITTED,),
     ),
     Bug(
         "expired-session-reads",
@@ -457,7 +471,14 @@ OLD_LEADER_WITHOUT_SUCCESSOR = FIXED.replacing(
 )
 """Found by the checker in `fixed`: a LeaderAndIsr that names no leader changes nothing on a broker."""
 
-IN_2_8 = ("KAFKA-13972", "KAFKA-14617", "isr-candidate-not-alive", "stopping-leader-not-told", "no-election-after-removal")
+IN_2_8 = (
+    "KAFKA-13972",
+    "KAFKA-14617",
+    "isr-candidate-not-alive",
+    "stopping-leader-not-told",
+    "no-election-after-removal",
+    "re-elected-leader-remembers",
+)
 """The switches of 2.8.2 at inter.broker.protocol 2.6."""
 
 IN_0_10 = (
@@ -476,6 +497,7 @@ IN_0_10 = (
     "KAFKA-3143",
     "isr-candidate-not-alive",
     "no-election-after-removal",
+    "re-elected-leader-remembers",
     "expired-session-reads",
 )
 """The switches of 0.10.2. KIP-279 is a flaw of a later truncation; 0.10.2 drops everything above the high watermark."""

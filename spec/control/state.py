@@ -258,6 +258,8 @@ class Replica:
     """On a leader: the controller epoch that it writes with the ISR."""
     epoch_start: int = holds(OFFSETS)
     """On a leader: the end of its log when it became the leader (leaderEpochStartOffset)."""
+    ends: list[int] = holds(PerBroker(OFFSETS, BROKERS))
+    """On a leader: where its followers' logs end, as their last fetches said; 0 where none said anything."""
     fetching: int = holds(Flag())
     """On a follower: its fetcher runs."""
     high_watermark: int = holds(OFFSETS)
@@ -310,7 +312,12 @@ PREFERRED_ELECTIONS = Bound("preferred_elections", 0, 2, "preferred replica elec
 FAILED_FAILOVERS = Bound("failed_failovers", 0, 2, "fail-overs that end with an error, so that the controller gives up")
 
 UNCLEAN = Bound("unclean", 0, 1, "1 if the topic has unclean.leader.election.enable")
-SETTLED = Bound("settled", 0, 1, "1 to start from a settled cluster: controller elected, topic created, all requests processed")
+SETTLED = Bound(
+    "settled",
+    0,
+    2,
+    "1 to start from a settled cluster: controller elected, topic created, all requests processed; 2 if not broker 0 but 1 leads",
+)
 
 
 @dataclass

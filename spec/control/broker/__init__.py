@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.control.broker.fetching import ADVANCE_HIGH_WATERMARK, FETCH, TRUNCATE_TO_LEADER
 from kafka_spec.spec.control.broker.isr import DROP_FROM_ISR, EXPAND_ISR, SHRINK_ISR, SHRINK_ISR_UNANSWERED
-from kafka_spec.spec.control.broker.late_fetch import LATE_FETCH_EXPANDS_ISR, LOSE_LATE_FETCH, SEND_LATE_FETCH
+from kafka_spec.spec.control.broker.late_fetch import LATE_FETCH_EXPANDS_ISR, LATE_FETCH_TELLS_END, LOSE_LATE_FETCH, SEND_LATE_FETCH
 from kafka_spec.spec.control.broker.leader_and_isr import (
     BECOME_FOLLOWER,
     BECOME_LEADER,
@@ -34,6 +34,7 @@ RULES = (
     EXPAND_ISR,
     DROP_FROM_ISR,
     LATE_FETCH_EXPANDS_ISR,
+    LATE_FETCH_TELLS_END,
     LOSE_LATE_FETCH,
     SHRINK_ISR,
     SHRINK_ISR_UNANSWERED,

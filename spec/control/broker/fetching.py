@@ -71,15 +71,25 @@ TRUNCATE_TO_LEADER = Rule(
 )
 
 
+def fetch_is_in_range(s: World, leader: int, follower: int) -> bool:
+    """The follower's log is not longer than the leader's: otherwise the leader answers OFFSET_OUT_OF_RANGE, and notes nothing."""
+    return len(s.brokers[follower].replica.log) <= len(s.brokers[leader].replica.log)
+
+
 def there_is_something_to_fetch(s: World, leader: int, follower: int) -> bool:
-    """The leader has more records, or a larger high watermark that the follower can take."""
+    """The leader has more records, or a larger high watermark that the follower can take, or another end recorded for it."""
     leading = s.brokers[leader].replica
     following = s.brokers[follower].replica
+    if leading.ends[follower] != len(following.log):
+        return True
     return len(following.log) < len(leading.log) or following.high_watermark < min(leading.high_watermark, len(following.log))
 
 
 def fetch(s: World, leader: int, follower: int) -> None:
-    """Append the next record, if there is one, and adopt the leader's high watermark, at most up to the end of the log."""
+    """Append the next record, if there is one, and adopt the leader's high watermark, at most up to the end of the log.
+
+    The next fetch tells the leader where the log ends then.
+    """
     leading = s.brokers[leader].replica
     following = s.brokers[follower].replica
     end = len(following.log)
@@ -87,13 +97,14 @@ def fetch(s: World, leader: int, follower: int) -> None:
         append(s.brokers[follower].replica.log, record=leading.log[end].record, epoch=leading.log[end].epoch)
     reached = follower_high_watermark(leading.high_watermark, len(following.log))
     following.high_watermark = max(following.high_watermark, reached)
+    leading.ends[follower] = len(following.log)
 
 
 FETCH = Rule(
     "Fetch",
     actor="{follower}",
     params=LEADER_AND_FOLLOWER,
-    guards=(leader_leads, follower_follows, log_matches, there_is_something_to_fetch),
+    guards=(leader_leads, follower_follows, log_matches, fetch_is_in_range, there_is_something_to_fetch),
     effects=(fetch,),
     says="{follower} fetches from {leader}",
     cites=f"{KAFKA} ReplicaFetcherThread.processPartitionData, Partition.updateFollowerFetchState",
@@ -101,15 +112,13 @@ FETCH = Rule(
 
 
 def isr_holds_next_record(s: World, k: Constants, leader: int) -> bool:
-    """Every member of the leader's ISR holds the record at the high watermark, as its fetches show."""
+    """Every member of the leader's ISR holds the record at the high watermark, as its last fetch said: an offset, and no more."""
     leading = s.brokers[leader].replica
     if not high_watermark_may_pass(leading.high_watermark, len(leading.log)):
         return False
     for member in range(k.brokers):
         if contains(leading.isr, member) == 1 and member != leader:
-            if not (follower_follows(s, k, leader, member) and log_matches(s, k, leader, member)):
-                return False
-            if not high_watermark_may_pass(leading.high_watermark, len(s.brokers[member].replica.log)):
+            if not high_watermark_may_pass(leading.high_watermark, leading.ends[member]):
                 return False
     return True
 

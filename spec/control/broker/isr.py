@@ -5,7 +5,13 @@ Source: Kafka 2.8 Partition.scala and ReplicationUtils.scala at inter.broker.pro
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.broker.fetching import LEADER_AND_FOLLOWER, follower_follows, leader_leads, log_matches
+from kafka_spec.spec.control.broker.fetching import (
+    LEADER_AND_FOLLOWER,
+    fetch_is_in_range,
+    follower_follows,
+    leader_leads,
+    log_matches,
+)
 from kafka_spec.spec.control.broker.requests import KAFKA
 from kafka_spec.spec.control.state import ISR_SHRINKS, LOST_REPLIES, Life, Role, World
 from kafka_spec.spec.control.zookeeper import isr_write_succeeds, write_isr, zookeeper_can_be_reached
@@ -98,6 +104,7 @@ def follower_is_alive_in_cache(s: World, k: Constants, leader: int, follower: in
 
 def expand_isr(s: World, leader: int, follower: int) -> None:
     """Write the ISR with the follower; the leader knows the new version."""
+    s.brokers[leader].replica.ends[follower] = len(s.brokers[follower].replica.log)
     write_isr(s, leader, including(s.brokers[leader].replica.isr, follower))
     adopt_isr(s, leader)
 
@@ -113,6 +120,7 @@ EXPAND_ISR = Rule(
         follower_is_not_in_isr,
         follower_follows,
         log_matches,
+        fetch_is_in_range,
         follower_has_caught_up,
         follower_is_alive_in_cache,
     ),

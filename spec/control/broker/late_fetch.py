@@ -73,11 +73,27 @@ def sender_could_join(s: World, k: Constants, leader: int) -> bool:
     """The sender is not in the leader's ISR, and the fetch offset is high enough to join it."""
     if s.fetches[0].follower == leader or not follower_is_not_in_isr(s, leader, s.fetches[0].follower):
         return False
+    if s.fetches[0].end > len(s.brokers[leader].replica.log):
+        return False
     return end_is_far_enough(s, k, leader, s.fetches[0].end)
 
 
+def late_end_is_news(s: World, leader: int) -> bool:
+    """The sender is another broker, its log was not longer than the leader's, and the leader believes that it ends elsewhere."""
+    fetch = s.fetches[0]
+    if fetch.follower == leader or fetch.end > len(s.brokers[leader].replica.log):
+        return False
+    return s.brokers[leader].replica.ends[fetch.follower] != fetch.end
+
+
+def note_late_end(s: World, leader: int) -> None:
+    """Note where the sender's log ended when it sent the fetch."""
+    s.brokers[leader].replica.ends[s.fetches[0].follower] = s.fetches[0].end
+
+
 def expand_isr_by_late_fetch(s: World, leader: int) -> None:
-    """Write the ISR with the sender of the fetch."""
+    """Write the ISR with the sender of the fetch, and note where its log ended."""
+    note_late_end(s, leader)
     write_isr(s, leader, including(s.brokers[leader].replica.isr, s.fetches[0].follower))
     adopt_isr(s, leader)
 
@@ -105,6 +121,18 @@ LATE_FETCH_EXPANDS_ISR = Rule(
     effects=(expand_isr_by_late_fetch, drop_fetch),
     says="{leader} processes the delayed fetch, finds its sender caught up, and adds it to the ISR",
     cites=f"{KAFKA} Partition.updateFollowerFetchState, maybeExpandIsr (KAFKA-14617)",
+)
+
+
+LATE_FETCH_TELLS_END = Rule(
+    "LateFetchTellsEnd",
+    actor="{leader}",
+    params=A_LEADER,
+    guards=(a_fetch_waits, fetch_is_of_this_generation, leader_leads, fetch_is_of_leaders_epoch, late_end_is_news),
+    receives="fetches",
+    effects=(note_late_end, drop_fetch),
+    says="{leader} processes the delayed fetch, and notes where its sender's log ended",
+    cites=f"{KAFKA} Partition.updateFollowerFetchState",
 )
 
 

@@ -20,7 +20,7 @@ from kafka_spec.spec.domain import NO_BROKERS, contains, truncate
 from kafka_spec.spec.election import members
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.gates import answer_to_leader_and_isr, leader_is_available
-from kafka_spec.spec.log import first_truncation, follower_goes_on
+from kafka_spec.spec.log import first_truncation, follower_goes_on, log_ends_are_forgotten
 from kafka_spec.spec.table import Constants, Rule, fire
 
 
@@ -73,6 +73,12 @@ IGNORE_LEADER_AND_ISR = Rule(
 )
 
 
+def forget_log_ends(s: World, k: Constants, broker: int) -> None:
+    """Forget where the followers' logs end."""
+    for follower in range(k.brokers):
+        s.brokers[broker].replica.ends[follower] = 0
+
+
 def make_leader(s: World, k: Constants, controller: int, broker: int) -> None:
     """Lead under the request's leader epoch, with its ISR and version (Partition.makeLeader)."""
     request = s.controllers[controller].channels[broker].requests[0]
@@ -83,6 +89,8 @@ def make_leader(s: World, k: Constants, controller: int, broker: int) -> None:
     replica.version = request.version
     replica.state_epoch = request.state_epoch
     replica.epoch_start = len(replica.log)
+    if log_ends_are_forgotten(1 if replica.role == Role.LEADER else 0, k.follower_ends):
+        forget_log_ends(s, k, broker)
     replica.fetching = 0
     fire(s, k, ROLE, (broker,), "become_leader")
 
@@ -111,6 +119,7 @@ def make_follower(s: World, k: Constants, controller: int, broker: int) -> None:
     replica.version = 0
     replica.state_epoch = 0
     replica.epoch_start = 0
+    forget_log_ends(s, k, broker)
     fire(s, k, ROLE, (broker,), "become_follower")
     if not goes_on:
         replica.fetching = 1
