@@ -112,9 +112,9 @@ class FollowerEnds(enum.IntEnum):
     """What a broker that becomes leader knows of its followers' log ends."""
 
     FORGOTTEN = 0
-    """Nothing: only fetches of this leader epoch count (no version up to 3.9; the checker found that it is needed)."""
+    """Nothing: only fetches of this leader epoch count (up to 0.8.2)."""
     KEPT_IF_LEADER = 1
-    """Nothing, unless it believes that it led before: then what fetches of its earlier leader epoch said (0.8.2 to 3.9)."""
+    """Nothing, unless it believes that it led before: then what fetches of its earlier leader epoch said (0.9 to 3.9)."""
 
 
 class Truncation(enum.IntEnum):

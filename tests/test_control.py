@@ -328,7 +328,8 @@ def test_every_rule_fires() -> None:
 
 JOINED = (
     "Crash 0", "ElectController 1", "TakeOver 1", "UpdateMetadata 1 1", "CreateTopic", "NoticeTopic 1", "ElectLeader 1",
-    "BecomeLeader 1 1", "Restart 0", "NoticeBrokerChange 1", "UpdateMetadata 1 0", "UpdateMetadata 1 1", "BecomeFollower 1 0", "ExpandIsr 1 0",
+    "BecomeLeader 1 1", "Restart 0", "NoticeBrokerChange 1", "UpdateMetadata 1 0", "UpdateMetadata 1 1", "BecomeFollower 1 0",
+    "ExpandIsr 1 0",
     "NoticeIsrChange 1",
 )  # fmt: skip
 """How broker 0 comes to follow broker 1, which is the controller."""

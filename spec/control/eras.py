@@ -73,7 +73,16 @@ ABSTRACTIONS = (
     ),
     Abstraction(
         "fetch, answer and append are one step of follower and leader, except for fetches that are delayed on the network",
-        "a leader learns a follower's log end from its next fetch; here the step that advances the high watermark may be as late",
+        "a leader records a follower's log end with its next fetch; here the step that advances the high watermark may be as late",
+    ),
+    Abstraction(
+        "an answer to a fetch is never late",
+        "2.8 at inter.broker.protocol 2.6 drops one that a leader epoch has overtaken: the fetcher has to truncate first; 0.10 "
+        "accepts one at the right offset of a leader that leads again, which is not modelled",
+    ),
+    Abstraction(
+        "a new session and the registration under it are one step",
+        "between the two a broker may write an ISR; the registration then makes the controller elect once more",
     ),
     Abstraction("after a restart the high watermark is 0", "its checkpoint may be arbitrarily old; the oldest is the worst case"),
     Abstraction(
@@ -330,7 +339,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "re-elected-leader-remembers",
         "a leader that missed another's leader epoch is elected again, and still counts what a follower has truncated since: "
-        "0.8.2 to 3.9",
+        "0.9 to 3.9",
         None,
         "re_elected_leader",
         {"follower_ends": FollowerEnds.KEPT_IF_LEADER},

@@ -1,7 +1,7 @@
 """Fetching: a follower truncates its log to match its leader's and appends records, and the leader's high watermark advances.
 
-A fetch is one step of leader and follower, which must be in the same leader epoch. A leader learns about a follower's log from
-fetches only, so the model reads the follower's log directly.
+A fetch is one step of leader and follower, which must be in the same leader epoch. A leader knows of a follower's log only the end
+offset that its last fetch carried, and advances the high watermark by these offsets.
 
 Source: Kafka 2.8 AbstractFetcherThread.scala, ReplicaFetcherThread.scala, Partition.scala.
 """

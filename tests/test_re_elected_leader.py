@@ -1,0 +1,71 @@
+"""The run that loses a record because a leader that is elected again remembers, to its end, in the model and on the implementation.
+
+The checker's own trace (control/re-elected-leader-remembers) ends where a member of the ISR lacks a committed record. Here that
+member is elected.
+"""
+
+from __future__ import annotations
+
+import pytest
+from edges import broken, stage
+from test_counterexamples import LedFollower
+
+from kafka_spec.spec.control.eras import BUG, ERA_0_10, ERA_2_8, FIXED
+from kafka_spec.spec.table import Spec
+
+BOUNDS = {**next(bounds.values for bounds in FIXED.bound_sets if bounds.name == "re_elected_leader"), "crashes": 2}
+REMEMBERS = BUG["re-elected-leader-remembers"].on(FIXED)
+MISSED = (
+    "Write 1", "Fetch 1 2", "PreferredElection 0", "ElectLeader 0", "BecomeLeader 0 0", "BecomeFollower 0 2",
+    "TruncateToLeader 0 2",
+)  # fmt: skip
+"""Broker 1 leads, and follower 2 has its record; broker 0, which has not, is elected, and broker 1 is not told."""
+ELECTED_AGAIN = (
+    "Crash 0", "ElectController 2", "TakeOver 2", "TakeReplicaOffline 2", "UpdateMetadata 2 1", "LeaderIsUnavailable 2 1",
+    "ElectLeader 2",
+    "LeaderIsUnavailable 2 1", "BecomeLeader 2 1",
+)  # fmt: skip
+"""The new leader crashes with its controller; broker 1 is elected again, and has missed that it was not the leader."""
+LOST = (
+    "AdvanceHighWatermark 1", "Crash 1", "NoticeBrokerChange 2", "ElectLeader 2", "UpdateMetadata 2 2", "IgnoreLeaderAndIsr 2 2",
+    "LeaderIsUnavailable 2 2", "BecomeFollower 2 2", "UpdateMetadata 2 2", "BecomeLeader 2 2",
+)  # fmt: skip
+"""It commits by what it remembers of follower 2, and crashes; follower 2 leads."""
+
+
+def way(*parts: tuple[str, ...]) -> list[tuple[str, tuple[int, ...]]]:
+    """Return steps as names and parameters."""
+    return [(step.split()[0], tuple(map(int, step.split()[1:]))) for part in parts for step in part]
+
+
+@pytest.mark.parametrize("spec", [REMEMBERS, ERA_2_8], ids=lambda spec: spec.name)
+def test_a_committed_record_is_lost(spec: Spec) -> None:
+    """Each step leads the implementation where it leads the model; the last breaks Committed, and none before breaks a claim."""
+    follower = LedFollower(spec, BOUNDS, 0)
+    with stage(spec, BOUNDS) as modeled:
+        modeled.load(follower.plain())
+        for name, binding in way(MISSED, ELECTED_AGAIN, LOST):
+            assert list(broken(follower.model, FIXED.properties, follower.plain(), follower.plain())) == []
+            rule = follower.rule(name, binding)
+            assert rule is not None, name
+            before, found = follower.step(modeled, rule, binding)
+        assert list(broken(follower.model, FIXED.properties, before, found)) == ["Committed"]
+
+
+def test_who_forgets_commits_nothing() -> None:
+    """In `fixed` the leader that is elected again cannot advance its high watermark before follower 2 has fetched from it."""
+    follower = LedFollower(FIXED, BOUNDS, 0)
+    with stage(FIXED, BOUNDS) as modeled:
+        modeled.load(follower.plain())
+        for name, binding in way(MISSED, ELECTED_AGAIN):
+            rule = follower.rule(name, binding)
+            assert rule is not None, name
+            follower.step(modeled, rule, binding)
+    assert follower.state.brokers[1].replica.ends[2] == 0
+    assert follower.rule("AdvanceHighWatermark", (1,)) is None
+
+
+def test_both_eras_remember() -> None:
+    """2.8.2 and 0.10.2.2 reset what a leader knows of its followers only where it was not the leader before."""
+    for era in (ERA_2_8, ERA_0_10):
+        assert {decision.name: decision.value for decision in era.decisions}["follower_ends"] == 1
