@@ -20,6 +20,7 @@ from kafka_spec.spec.control.state import (
     REPEATS,
     ROLE,
     STANDBY,
+    Kind,
     Life,
     Role,
     World,
@@ -285,6 +286,11 @@ LOSE_CONNECTION = Rule(
 )
 
 
+def request_is_of_replicas(s: World, controller: int, broker: int) -> bool:
+    """The request is no UpdateMetadata: a list of live brokers that is lost comes again with the next change of a leader."""
+    return s.controllers[controller].channels[broker].requests[0].kind != Kind.UPDATE_METADATA
+
+
 def lose_request(s: World, controller: int, broker: int) -> None:
     """Lose the connection and, with it, the request in flight."""
     pop_first(s.controllers[controller].channels[broker].requests)
@@ -295,7 +301,7 @@ LOSE_REQUEST = Rule(
     actor="network",
     kind="fault",
     params={"controller": Broker(BROKERS), "broker": Broker(BROKERS)},
-    guards=(something_is_in_flight,),
+    guards=(something_is_in_flight, request_is_of_replicas),
     at_most=REPEATS,
     effects=(lose_request,),
     says="the connection of the controller on {controller} to {broker} is lost, and with it the request in flight",
