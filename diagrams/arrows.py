@@ -1,8 +1,7 @@
 """The arrows of a picture of a machine: its rows, grouped. Independent of formats and positions.
 
-An arrow is what a person sees as one: all rows of one trigger that lead from the same states to the same state, each a choice
-with its own guards and effects. Every row is in exactly one choice for each of its sources, so a picture neither adds nor leaves
-out a row.
+An arrow groups all rows of one trigger that lead from the same states to the same state. Each row is a choice with its own guards
+and effects. Every row is in exactly one choice for each of its sources, so a picture neither adds nor omits a row.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ Choice: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Arrow:
-    """Rows of one trigger from the same sources to one target; `status` tells them apart where two eras are compared."""
+    """Rows of one trigger from the same sources to one target; `status` says which of two compared eras has them."""
 
     trigger: str
     sources: tuple[enum.IntEnum, ...]
@@ -64,7 +63,7 @@ def choice_of(row: Row) -> Choice:
 
 
 def _gathered(single: Iterable[tuple[str, enum.IntEnum, enum.IntEnum, str, Choice, Status]]) -> tuple[Arrow, ...]:
-    """Gather what differs in the source only, then what differs in guards and effects only."""
+    """Merge rows that differ only in the source, then rows that differ only in guards and effects."""
     sources: dict[tuple[str, enum.IntEnum, str, Choice, Status], set[enum.IntEnum]] = {}
     for trigger, source, target, kind, choice, status in single:
         sources.setdefault((trigger, target, kind, choice, status), set()).add(source)
@@ -93,10 +92,10 @@ def entity_paths(spec: Spec, bounds: Mapping[str, int]) -> dict[str, re.Pattern[
 
 
 def changes(older: Machine, newer: Machine) -> tuple[ComparedChange, ...]:
-    """Return how each (trigger, source, target) of two tables compares, those that are the same included.
+    """Return how each (trigger, source, target) of two tables compares, including unchanged ones.
 
     Raises:
-        SpecError: the tables have different states, so that no picture can hold both.
+        SpecError: the tables have different states, so one picture cannot show both.
     """
     names = [[state.name for state in machine.states] for machine in (older, newer)]
     if names[0] != names[1]:

@@ -1,7 +1,7 @@
 """The content of a chart of a trace: the participants, and their actions and messages, step by step.
 
-Independent of formats and protocols: participants are the actors of the steps and the keepers of written fields. A received message
-is matched with the step that sent it, by its channel and content.
+Independent of formats and protocols. Participants are the actors of the steps and the keepers of written fields. A received
+message is matched by its channel and content with the step that sent it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FIELDS = 7
 
 @dataclass(frozen=True)
 class ChartMessage:
-    """A message of the chart: its number, how a person reads it, and who sent it, or "" where the trace does not tell."""
+    """A message of the chart: its number, its text, and its sender, or "" if the trace does not show the sender."""
 
     number: int
     shown: str
@@ -40,17 +40,17 @@ class ChartEvent:
     sent: tuple[ChartMessage, ...]
     received: tuple[ChartMessage, ...]
     written: tuple[tuple[str, str], ...]
-    """(keeper, what was written there)."""
+    """(keeper, text of what was written to it)."""
     fired: tuple[str, ...]
     marks: tuple[str, ...]
-    """What is to be said of the state before the step."""
+    """Notes about the state before the step."""
     changed: tuple[str, ...]
-    """Fields that changed, but those written to a keeper and those told as messages or as fired; at most FIELDS lines."""
+    """Changed fields, without those shown as writes to a keeper, as messages or as firings; at most FIELDS lines."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A trace to be drawn; `ending` says what it shows, `broken` whether that is a violation and no goal."""
+    """A trace to be drawn; `ending` says what it shows, `broken` whether that is a violation rather than a reached goal."""
 
     title: str
     bounds: str
@@ -59,11 +59,11 @@ class Chart:
     ending: str
     broken: bool
     circle: int
-    """How many of the last events are a circle that goes on forever."""
+    """How many of the last events form the cycle of a lasso; 0 if there is none."""
 
 
 def chart_of(trace: Trace, claim: Property | None = None) -> Chart:
-    """Return the chart of a trace that shows this claim; None for one of the built-in properties."""
+    """Return the chart of a trace for this claim; the claim is None for a built-in property."""
     reached = claim is not None and claim.kind == "reachable"
     ending = f"{trace.shows} is {'reached' if reached else 'violated'}{f': {claim.says}' if claim else ''}"
     if note := ending_note(trace, claim):
@@ -83,7 +83,7 @@ def chart_of(trace: Trace, claim: Property | None = None) -> Chart:
 
 
 def claim_of(trace: Trace, spec: Spec) -> Property | None:
-    """Return the property that a trace shows, or None for a built-in one."""
+    """Return the property that a trace violates or reaches, or None for a built-in one."""
     return {claim.name: claim for claim in spec.properties}.get(trace.shows)
 
 
@@ -100,7 +100,7 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 
 class _Post:
-    """The messages on their way: numbers them when they are sent, and finds them again when they are received."""
+    """The messages in flight: numbers each when it is sent, and finds it when it is received."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[MessageItem, ChartMessage]] = []
@@ -144,7 +144,7 @@ def _event(number: int, step: Step, post: _Post, before: Sequence[str]) -> Chart
 
 
 def _without_fired(step: Step) -> list[FieldChange]:
-    """Return the changed fields, for each firing without one that changed from its source to its target: it is told as fired."""
+    """Return the changed fields; for each firing, omit one that changed from its source to its target."""
     moves = Counter((firing.source, firing.target) for firing in step.fired)
     left = []
     for change in step.changed:

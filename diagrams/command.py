@@ -1,6 +1,6 @@
 """The subcommands `draw` and `export`, and the charts that `trace` and `check` show.
 
-Files and options only; every picture is made elsewhere. Exit codes are those of the other subcommands; a stale gallery is 1.
+Handles files and options; other modules make the pictures. Exit codes are those of the other subcommands; a stale gallery exits 1.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def add_export(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], m
 
 
 def find_machine(name: str, machines: Mapping[str, Machine]) -> Machine:
-    """Return a machine of the catalogue, or one out of a module; refuse an unknown name."""
+    """Return a machine of the catalogue, or one of a module; refuse an unknown name."""
     if name in machines:
         return machines[name]
     if ":" in name:
@@ -170,7 +170,7 @@ def run_gallery(options: argparse.Namespace, models: Models, machines: Mapping[s
 
 
 def run_export(options: argparse.Namespace, models: Models, machines: Mapping[str, Machine]) -> int:
-    """Write tables, or models, in a format of others."""
+    """Write tables or models in the format of another tool."""
     if any(name not in machines and (name in models.catalogue or (":" in name and _is_spec(name))) for name in options.machines):
         return export_models(options, [models.find(name) for name in options.machines])
     if options.bound or options.bounds:
@@ -199,7 +199,7 @@ def run_export(options: argparse.Namespace, models: Models, machines: Mapping[st
 
 
 def export_models(options: argparse.Namespace, specs: list[Spec]) -> int:
-    """Write models as modules of TLA+, and in a folder the configurations of TLC."""
+    """Write models as TLA+ modules; with a folder as output, write TLC's configurations too."""
     from kafka_spec.diagrams.tla.files import module_name, write_spec
     from kafka_spec.diagrams.tla.module import spec_tla
 
@@ -222,12 +222,12 @@ def export_models(options: argparse.Namespace, specs: list[Spec]) -> int:
 
 
 def file_stem(name: str) -> str:
-    """Return the name of a machine as a file, and a module of TLA+, can have it."""
+    """Return the name of a machine in a form that is valid for a file and a TLA+ module."""
     return "".join(letter if letter.isalnum() else "_" for letter in name.rpartition(":")[2])
 
 
 def exported(machine: Machine, form: str, module: str) -> str:
-    """Return a machine in a format; a module of TLA+ needs the name of its file."""
+    """Return a machine in a format; a TLA+ module needs the name of its file."""
     forms: Mapping[str, Callable[[], str]] = {
         "json": lambda: table_text(machine),
         "transitions": lambda: transitions_text(machine),

@@ -1,7 +1,8 @@
 """A machine as Graphviz DOT, and DOT as SVG or PNG through the `graphviz` library.
 
-Knows arrows and places. A label is a box of its own on the way from the sources to the target: trigger on top, then [guards] and
-/ effects of each choice, so that rows which share them are drawn once. States and labels carry ids, which a trace's page lights.
+Depends on arrows and positions only. A label is a separate box between the sources and the target: the trigger on top, then
+[guards] and / effects of each choice, so rows that share them are drawn once. States and labels carry ids, which the page of a
+trace uses to highlight them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from kafka_spec.diagrams.positions import Places, places_of
 from kafka_spec.spec.table import Machine, SpecError
 
 FONT = "Helvetica,Arial,sans-serif"
-LANES = {  # fill, border
+LANES = {  # (fill, border)
     "path": ("#dcefe3", "#2f7d4f"),
     "failure": ("#fbe3dc", "#b4472b"),
     "deletion": ("#e6e4f0", "#655c93"),
@@ -29,11 +30,11 @@ STATUSES = {"added": "#1a7f37", "removed": "#b42318", "changed": "#9a6700"}
 FADED = "#8c959f"
 INK = "#24292f"
 WIDTH = 40
-"""Letters in a line of guards or effects."""
+"""Maximum characters in a line of guards or effects."""
 
 
 def machine_dot(machine: Machine, several: Sequence[Arrow] | None = None, title: str = "") -> str:
-    """Return a machine as DOT; `several` are the arrows to draw instead of its own, such as those of two eras compared."""
+    """Return a machine as DOT; `several` replaces the arrows to draw, for example with those of two compared eras."""
     drawn = arrows(machine) if several is None else several
     comparing = several is not None
     places = places_of(machine)
@@ -61,7 +62,7 @@ def render(dot: str, form: str) -> bytes:
     """Return DOT as `svg` or `png`.
 
     Raises:
-        SpecError: the library or Graphviz itself is not installed, or refuses the text.
+        SpecError: the library or Graphviz itself is not installed, or Graphviz rejects the text.
     """
     try:
         import graphviz
@@ -82,7 +83,7 @@ def render(dot: str, form: str) -> bytes:
 
 
 def _plain_svg(picture: bytes) -> bytes:
-    """Return an SVG without what Graphviz says of itself, and without the tooltips that repeat ids."""
+    """Return an SVG without Graphviz's version comments and without the tooltips that repeat ids."""
     text = re.sub(r"<!--.*?-->\n?", "", picture.decode(), flags=re.DOTALL)
     text = re.sub(r"<!DOCTYPE.*?>\n?", "", text, flags=re.DOTALL)
     return re.sub(r"<title>.*?</title>\n?", "", text, flags=re.DOTALL).encode()
@@ -99,7 +100,7 @@ def _frame(places: Places, title: str) -> list[str]:
 
 
 def _legend(places: Places, comparing: bool) -> list[str]:
-    """Say what the colours mean, where the page has room for it."""
+    """Explain the colours, if the machine's layout has room for a legend."""
     if "legend" not in places.points:
         return []
     if comparing:
@@ -164,7 +165,7 @@ def _label(arrow: Arrow, ink: str) -> str:
 
 
 def choice_lines(choice: Choice) -> list[str]:
-    """Return `[guards]` and `/ effects` of a choice as lines of bearable length."""
+    """Return `[guards]` and `/ effects` of a choice as lines of limited length."""
     guards, effects = choice
     lines = []
     if guards:

@@ -1,7 +1,7 @@
-"""The state graph of a small model: every state and step or, if that would be unreadable, its quotient.
+"""The state graph of a small model, or its quotient by fields if the graph is too large to read.
 
-Up to NODES states the graph itself is drawn. Beyond that, states that agree in the requested fields (by default the states of the
-machines) become one node, and steps between two states of one node are left out.
+Up to NODES states, the graph itself is drawn. Beyond that, states that agree in the requested fields (by default the states of the
+machines) become one node, and steps within a node are omitted.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     import networkx
 
 NODES, STATES = 200, 20_000
-"""Nodes of a picture, and states that are explored for it."""
+"""Maximum number of nodes in a picture, and of states explored for it."""
 
 Key = tuple[tuple[str, str], ...]
-"""(path, value as a person reads it) of the fields that tell one node from another."""
+"""(path, value as text) of the fields that distinguish nodes."""
 
 
 def explored_graph(spec: Spec, bounds: Mapping[str, int], by: Sequence[str] = ()) -> networkx.MultiDiGraph[int]:
     """Return the explored graph of a spec, or its quotient by fields.
 
-    Nodes are numbers in the order of discovery, with `fields` (a Key), `states` (how many) and `initial`; edges carry `rule` and
+    Nodes are numbers in the order of discovery, with `fields` (a Key), `states` (how many) and `initial`; edges have `rule` and
     `count`. A step that leaves a bound or a domain has no edge.
 
     Args:
-        spec: what to explore, in plain Python.
+        spec: the spec to explore; it runs as plain Python.
         bounds: values of all its bounds.
-        by: fields that tell nodes apart; by default all if that gives at most NODES nodes, else those of the machines.
+        by: fields that distinguish nodes; by default all if that gives at most NODES nodes, else those of the machines.
 
     Raises:
         SpecError: there are more than STATES states, the picture would have more than NODES nodes, or a field is unknown.
@@ -60,7 +60,7 @@ def explored_graph(spec: Spec, bounds: Mapping[str, int], by: Sequence[str] = ()
 
 
 def _explore(world: ExecutableSpec) -> tuple[list[Key], list[tuple[int, str, int]]]:
-    """Return the fields of each state in the order of discovery, and the steps."""
+    """Return the fields of each state, in the order of discovery, and the steps."""
     numbers: dict[Any, int] = {}
     found: list[Key] = []
     steps: list[tuple[int, str, int]] = []
@@ -148,7 +148,7 @@ def explored_mermaid(graph: networkx.MultiDiGraph[int]) -> str:
 
 
 def _joined(graph: networkx.MultiDiGraph[int]) -> dict[tuple[int, int], list[str]]:
-    """Return the rules of each pair of nodes; a count tells how many steps a quotient joins."""
+    """Return the rules of each pair of nodes; a count says how many steps a quotient merges."""
     pairs: dict[tuple[int, int], list[str]] = {}
     for source, target, edge in graph.edges(data=True):
         pairs.setdefault((source, target), []).append(

@@ -1,6 +1,6 @@
-"""Tables in the forms of others: a configuration of the library `transitions`, and a module of TLA+.
+"""Exports of tables: a configuration for the library `transitions`, and a TLA+ module.
 
-Knows rows. Both forms name guards and effects; what they do stays with whoever takes the table.
+Depends on rows only. Both formats name guards and effects without their definitions; the user of the export supplies those.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ TLA_WORDS = {
 
 
 def transitions_text(machine: Machine) -> str:
-    """Return what `transitions.Machine(model, **configuration)` takes, as JSON.
+    """Return the configuration for `transitions.Machine(model, **configuration)`, as JSON.
 
-    Guards are `conditions`, those that must not hold `unless`; effects run in `before`: there an exception leaves the old state.
-    Transitions to any state that bypass the guards (the library's default) are off.
+    Guards become `conditions`, and guards that must not hold become `unless`. Effects run in `before`, so an exception leaves the
+    state unchanged. The library's default transitions to any state, which bypass the guards, are turned off.
     """
     configuration = {
         "name": machine.name,
@@ -53,13 +53,13 @@ def transitions_text(machine: Machine) -> str:
 
 
 def tla_text(machine: Machine, module: str = "") -> str:
-    """Return a module of TLA+: states, initial state, an action for each trigger, legal pairs.
+    """Return a TLA+ module: states, initial state, an action for each trigger, legal pairs.
 
-    Guards and effects stand in comments, so the module allows every way the table may take. `Spec` moves by legal pairs,
-    `SpecWithSeeds` also by start-up and shutdown. TLC asks for a configuration: `SPECIFICATION Spec INVARIANT TypeOK`.
+    Guards and effects are comments, so the module allows every transition that some guards allow. `Spec` moves by legal pairs,
+    `SpecWithSeeds` also by start-up and shutdown. TLC needs a configuration: `SPECIFICATION Spec INVARIANT TypeOK`.
 
     Raises:
-        SpecError: a trigger has a name that the module needs itself.
+        SpecError: a trigger's name is reserved by the module.
     """
     if taken := [trigger for trigger in machine.triggers if trigger in TLA_WORDS]:
         raise SpecError(

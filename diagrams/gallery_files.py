@@ -1,4 +1,4 @@
-"""The gallery as files: machines, differences of eras, a chart of each expected counterexample, the folders of the project.
+"""The gallery as files: machines, differences between eras, a chart of each expected counterexample, the project's folders.
 
 Also checks whether a folder contains exactly these files. A picture drawn by Graphviz carries the digests of its DOT text and of
 itself, so that a check needs no Graphviz and does not depend on its version.
@@ -43,7 +43,7 @@ class Drawn:
         )
 
     def draw(self) -> bytes:
-        """Draw it, with its digests ahead."""
+        """Draw the picture, with its digests as a prefix."""
         picture = re.sub(rb"^<\?xml.*?\?>\s*", b"", render(self.dot, "svg"))
         return f"<!-- drawn from {_digest(self.dot.encode())}, picture {_digest(picture)} -->\n".encode() + picture
 
@@ -119,7 +119,7 @@ def counterexamples(checks: Sequence[NamedCheck], threads: int) -> Iterator[tupl
 
 
 def stale(folder: Path, files: Files) -> list[str]:
-    """Return what is wrong with a folder that should hold just these files, as sentences."""
+    """Return the differences between a folder and the files it should contain, as sentences; empty if there are none."""
     there = {file.name for file in folder.iterdir()} if folder.is_dir() else set()
     problems = [f"{folder / name} is missing" for name in files if name not in there]
     problems += [f"{folder / name} does not belong to the gallery" for name in sorted(there - set(files))]
@@ -135,7 +135,7 @@ def _is_current(file: Path, content: str | Drawn) -> bool:
 
 
 def write_gallery(folder: Path, files: Files) -> list[str]:
-    """Make a folder hold just these files; return the names of those written or removed. A current picture is left as it is."""
+    """Make a folder contain exactly these files; return the names of those written or removed. A current picture is kept."""
     folder.mkdir(parents=True, exist_ok=True)
     done = []
     for name, content in files.items():

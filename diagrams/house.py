@@ -1,6 +1,6 @@
 """The structure of this package as a picture: its folders as boxes, what they import as arrows.
 
-Reads imports, and the first sentence of each folder's docstring; runs nothing. An arrow that follows from two others is left out.
+Reads imports and the first sentence of each folder's docstring; executes no code. An arrow implied by two others is omitted.
 `kafka-spec draw --gallery` draws it, `draw --check` fails when it is stale.
 """
 
@@ -20,7 +20,7 @@ from kafka_spec.diagrams.dot import FONT, INK, LANES
 
 PACKAGE = "kafka_spec"
 WIDTH = 34
-"""Letters in a line of a box."""
+"""Maximum characters in a line of a box."""
 
 
 def house_dot(root: Path) -> str:
@@ -58,7 +58,7 @@ def house_dot(root: Path) -> str:
 
 
 def needed(arrows: nx.DiGraph) -> Iterable[tuple[str, str]]:
-    """Return the arrows that do not follow from others."""
+    """Return the arrows that others do not imply (the transitive reduction)."""
     edges: Iterable[tuple[str, str]] = (
         nx.transitive_reduction(arrows).edges if nx.is_directed_acyclic_graph(arrows) else arrows.edges
     )
@@ -66,20 +66,20 @@ def needed(arrows: nx.DiGraph) -> Iterable[tuple[str, str]]:
 
 
 def sources(root: Path) -> list[Path]:
-    """Return the Python files of a package; in the repository its parts are links."""
+    """Return the Python files of a package; in the repository its parts are symbolic links."""
     return sorted(
         Path(folder) / name for folder, _, names in os.walk(root, followlinks=True) for name in names if name.endswith(".py")
     )
 
 
 def module_of(file: Path, root: Path) -> str:
-    """Return the dotted name of a file, seen from the package."""
+    """Return the dotted module name of a file, relative to the package."""
     parts = file.relative_to(root).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def room_of(module: str, files: dict[str, Path]) -> str:
-    """Return the folder that a module is drawn in: the one two floors down at most."""
+    """Return the folder that a module is drawn in: at most two levels deep."""
     names = module.split(".")
     return ".".join(names[: min(2, len(names) - (files[module].name != "__init__.py"))])
 
@@ -91,7 +91,7 @@ def part_of(module: str) -> str:
 
 
 def imports(text: str) -> set[str]:
-    """Return the modules that a source imports, inside functions too, but not for types alone."""
+    """Return the modules that a source imports, including inside functions, excluding imports under TYPE_CHECKING."""
     found: set[str] = set()
     tree = ast.parse(text)
     for node in ast.walk(tree):
@@ -105,7 +105,7 @@ def imports(text: str) -> set[str]:
 
 
 def nearest(name: str, files: dict[str, Path]) -> str:
-    """Return the module that an imported name is, or stands in."""
+    """Return the module that an imported name is or belongs to."""
     while name and name not in files:
         name = name.rpartition(".")[0]
     return name

@@ -1,4 +1,4 @@
-"""Machines, and the differences of two eras, as tables of Markdown."""
+"""Machines, and the differences between two eras, as Markdown tables."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Machines and charts as Mermaid, which GitHub draws itself.
+"""Machines and charts as Mermaid, which GitHub renders.
 
-There are no positions here: Mermaid computes the layout.
+Mermaid computes the layout, so positions are not used.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ CLASSES = {
 }
 
 MEANINGFUL = str.maketrans({"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", ";": "#59;", "\n": " "})
-"""Letters that mean something to Mermaid, as its entities."""
+"""Characters with a meaning in Mermaid, and their entities."""
 
 
 def escaped(text: str) -> str:
-    """Return a text as Mermaid shows it to the letter."""
+    """Return a text escaped, so that Mermaid shows it literally."""
     return text.translate(MEANINGFUL)
 
 
 def machine_mermaid(machine: Machine, several: Sequence[Arrow] | None = None) -> str:
-    """Return a machine as a flow chart; `several` are the arrows to draw instead of its own, such as those of two eras."""
+    """Return a machine as a flow chart; `several` replaces the arrows to draw, for example with those of two compared eras."""
     drawn = arrows(machine) if several is None else several
     places = places_of(machine)
     lines = ["flowchart LR", "  start(( ))", f"  start --> {machine.initial.name}"]

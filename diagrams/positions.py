@@ -1,6 +1,6 @@
 """Positions of the states and arrows of Kafka's machines on the page, and the lane of each state.
 
-Optional: without positions Graphviz computes the layout. Units are points, from the left and from the top.
+Optional: without positions, Graphviz computes the layout. Units are points, from the left and from the top.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ Point = tuple[int, int]
 
 @dataclass(frozen=True)
 class Places:
-    """A page: states and arrows by name (an arrow by its trigger, or with its target), the lane of each state.
+    """A layout: positions of states and arrows by name (an arrow by its trigger, or by trigger and target), the lane of each state.
 
-    The first state of the lane `path` is where a life begins; `back` is the lane of arrows that lead there again.
+    The first state of the lane `path` is the initial state; `back` is the lane of arrows that return to it.
     """
 
     points: Mapping[str, Point]
@@ -27,7 +27,7 @@ class Places:
     back: str = "none"
 
     def of_arrow(self, arrow: Arrow) -> Point | None:
-        """Return where an arrow's label stands; None where nobody has said."""
+        """Return the position of an arrow's label; None if it has none."""
         names = (
             f"{arrow.trigger} {arrow.sources[0].name} {arrow.target.name}",
             f"{arrow.trigger} {arrow.target.name}",
@@ -36,7 +36,7 @@ class Places:
         return next((self.points[name] for name in names if name in self.points), None)
 
     def lane_of_arrow(self, arrow: Arrow) -> str:
-        """Return the lane of an arrow: its target's, unless it leads back to the beginning."""
+        """Return the lane of an arrow: its target's, or `back` if it returns to the initial state."""
         return self.back if arrow.target.name == self.lanes.get("path", ("",))[0] else self.lane(arrow.target)
 
     def lane(self, state: enum.IntEnum) -> str:
@@ -140,5 +140,5 @@ PLACES: Mapping[str, Places] = {"Partition": PARTITION, "Replica": REPLICA, "Con
 
 
 def places_of(machine: Machine) -> Places:
-    """Return the page of a machine, or an empty one."""
+    """Return the layout of a machine, or an empty one."""
     return PLACES.get(machine.name, NOWHERE)

@@ -1,7 +1,7 @@
-"""A chart as SVG: the story on the left, lifelines on the right, one band for each step.
+"""A chart as SVG: text on the left, lifelines on the right, one band for each step.
 
-Knows charts. Letters are measured by a table of usual widths, since no screen is at hand; boxes are wide enough for wide fonts.
-Colours are CSS variables with defaults, so that a page may show the same chart in the dark.
+Depends on charts only. A table of usual widths gives the width of text, since fonts cannot be measured here; boxes are wide enough
+for wide fonts. Colours are CSS variables with defaults, so that a page can show the same chart in dark mode.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import re
 from kafka_spec.diagrams.chart import Chart, ChartEvent
 
 STORY = 330
-"""Width of the story's column."""
+"""Width of the column of text."""
 COLUMN = 244
-"""Distance of two lifelines."""
+"""Distance between two lifelines."""
 MARGIN, HEAD, LINE, SIZE = 16, 96, 15.0, 11.5
 
 KINDS = ("fault", "operator")
-"""Kinds of steps that stand out."""
+"""Kinds of steps that are highlighted."""
 NO_XML = r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
 STYLE = """
@@ -47,13 +47,13 @@ STYLE = """
 .sequence .ending.broken { fill: var(--fault, #fbe3dc); stroke: #b4472b }
 """
 STYLE = re.sub(r"([a-z]+): (var\(--[a-z]+, (#[0-9a-f]{6})\))", r"\1: \3; \1: \2", STYLE)
-"""Each variable after its plain value: programs that know no variables (librsvg) take that."""
+"""Each variable follows its plain value, for programs without CSS variables (librsvg)."""
 
 NARROW, SLIM, WIDE, WIDEST = set("iIjl.,:;'|!"), set('ftr()[]{}/ "'), set("mwMW"), set("@%→✉✗")
 
 
 def width_of(text: str, size: float = SIZE) -> float:
-    """Return about how wide a text is, on the side of more."""
+    """Return the approximate width of a text, rounded up."""
     units = 0.0
     for letter in text:
         if letter in NARROW:
@@ -68,7 +68,7 @@ def width_of(text: str, size: float = SIZE) -> float:
 
 
 def wrapped(text: str, width: float, size: float = SIZE) -> list[str]:
-    """Return a text in lines that are no wider than asked; a word that is wider alone is broken."""
+    """Return a text in lines of at most this width; a wider word is broken."""
     lines: list[str] = []
     for piece in (piece for word in text.split() for piece in _pieces(word, width, size)):
         if lines and width_of(f"{lines[-1]} {piece}", size) <= width:
@@ -79,7 +79,7 @@ def wrapped(text: str, width: float, size: float = SIZE) -> list[str]:
 
 
 def _pieces(word: str, width: float, size: float) -> list[str]:
-    """Break a word that is too wide, after a dot where there is one."""
+    """Break a word that is too wide, after a dot if it has one."""
     pieces = [""]
     for letter in word:
         if pieces[-1] and width_of(pieces[-1] + letter, size) > width:
@@ -90,12 +90,12 @@ def _pieces(word: str, width: float, size: float) -> list[str]:
 
 
 def chart_svg(chart: Chart) -> str:
-    """Return a chart as a text of SVG."""
+    """Return a chart as SVG text."""
     return _Drawing(chart).text()
 
 
 class _Drawing:
-    """Draws from the top to the bottom; `y` is how far it has come."""
+    """Draws from top to bottom; `y` is the current height."""
 
     def __init__(self, chart: Chart) -> None:
         self.chart = chart
@@ -159,14 +159,14 @@ class _Drawing:
         )
 
     def mark(self, text: str) -> None:
-        """Draw what is to be said of a state, under a line across."""
+        """Draw the notes about a state, below a horizontal line."""
         across = f'x1="{MARGIN}" x2="{self.width - MARGIN:g}" y1="{self.y + 4:g}" y2="{self.y + 4:g}"'
         self.parts.append(f'<line class="life" {across}/>')
         self.parts.append(f'<text class="bounds" x="{MARGIN + 8}" y="{self.y + 18:g}">{_escaped(text)}</text>')
         self.y += LINE + 8
 
     def box(self, event: ChartEvent) -> None:
-        """Draw what the actor did: the rule, what it sends, which machines it fired, what changed."""
+        """Draw what the actor did: the rule, messages sent, triggers fired, fields changed."""
         room = COLUMN - 26
         rule = ("✗ " if event.kind == "fault" else "") + event.action.partition("(")[0]
         lines = [("rule", line) for line in wrapped(rule, room)]
@@ -215,5 +215,5 @@ def _rect(style: str, x: float, y: float, width: float, height: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a text as XML holds it; what XML cannot hold shows as a replacement character."""
+    """Return a text escaped for XML; characters that XML forbids become the replacement character."""
     return html.escape(re.sub(NO_XML, "\N{REPLACEMENT CHARACTER}", text), quote=True)

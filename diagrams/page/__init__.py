@@ -1,7 +1,7 @@
 """A trace as one HTML page that needs no network: step through it with keys and buttons; machines, chart and state go along.
 
-Knows traces, specs and pictures. page.html, page.css and page.js are put together with the data here; the page holds no logic
-that decides anything about a step, it shows what the trace says.
+Depends on traces, specs and pictures. This module joins page.html, page.css and page.js with the data. The page shows what the
+trace says; it contains no logic of the protocol.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from kafka_spec.spec.trace import Firing, Step, Trace
 
 
 def page_html(trace: Trace, spec: Spec) -> str:
-    """Return a trace as a page; machines are drawn if Graphviz is there, and listed in any case.
+    """Return a trace as a page; machines are listed, and drawn too if Graphviz is installed.
 
     Warns:
-        UserWarning: Graphviz is not there.
+        UserWarning: Graphviz is not installed.
     """
     folder = files(__package__)
     parts = {
@@ -42,10 +42,10 @@ def page_html(trace: Trace, spec: Spec) -> str:
 
 
 def page_plain(trace: Trace, spec: Spec) -> dict[str, Any]:
-    """Return what the page shows as plain objects and lists."""
+    """Return the data of the page as plain dictionaries and lists."""
     claim = claim_of(trace, spec)
     entities = entity_paths(spec, dict(trace.bounds))
-    from kafka_spec.model_check.explain import reasons  # needs an engine; who draws only machines has perhaps none
+    from kafka_spec.model_check.explain import reasons  # needs an engine, which may be missing where only machines are drawn
 
     return {
         "model": trace.spec,
@@ -120,5 +120,5 @@ def _picture(machine: Machine) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Return JSON that cannot end the element it stands in."""
+    """Return JSON escaped, so that it cannot close the HTML element around it."""
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

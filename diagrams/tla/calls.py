@@ -1,6 +1,6 @@
-"""Calls as terms: functions of the spec, `fire`, the built-in ones, and what changes sequences and records.
+"""Calls as terms: functions of the spec, `fire`, built-in functions, and methods that change sequences and records.
 
-Knows whom a name calls. A function that changes one of its parameters returns what that parameter is afterwards.
+A function that changes one of its parameters becomes an operator that returns the parameter's new value.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kafka_spec.spec.lint import BUILTINS, WRITERS, resolve, source_of
 
 
 class Calls(Expressions):
-    """What a call means."""
+    """The translation of calls."""
 
     def __init__(self, unit: Any, source: Any, sorts: tuple[Sort, ...]) -> None:
         super().__init__(unit, source, sorts)
@@ -70,7 +70,7 @@ class Calls(Expressions):
         return self.effect(frame, applied, operator, written, node)
 
     def effect(self, frame: Frame, applied: Term, operator: Any, written: list[Place], node: ast.AST) -> list[Value]:
-        """Take over what an operator says of the parameters that it changes."""
+        """Store the new values that an operator returns for the parameters that it changes."""
         count = len(written) + len(operator.results)
         if count == 1:
             self.write(frame, written[0], applied)
@@ -93,7 +93,7 @@ class Calls(Expressions):
     # changes
 
     def write(self, frame: Frame, place: Place, term: Term) -> None:
-        """Change what stands at a place."""
+        """Write a value at a place."""
         self.written.add(place.root)
         if not place.steps:
             frame.put(place.root, term)
@@ -107,11 +107,11 @@ class Calls(Expressions):
         frame.settle(root, self.fresh(self.parameters[root]))
 
     def term_now(self, frame: Frame, place: Place) -> Term:
-        """Return the term by which a right side reads the place that it is written to."""
+        """Return the term by which the right-hand side reads the assigned place."""
         return self.term_at(frame, place)
 
     def sequence(self, frame: Frame, node: ast.Call) -> tuple[Place, Sequence]:
-        """Return the sequence that a writer is called with."""
+        """Return the sequence that a method which changes sequences is called with."""
         place = self.place(frame, node.args[0])
         sort = self.sort_at(place)
         if not isinstance(sort, Sequence):
@@ -139,7 +139,7 @@ class Calls(Expressions):
         self.change(frame, place, lambda old: Apply("Append", (old, item)))
 
     def truncate_(self, frame: Frame, node: ast.Call) -> None:
-        """Drop the items from an offset on."""
+        """Drop all items from an offset on."""
         place, _ = self.sequence(frame, node)
         to = self.value(frame, node.args[1])
         if to.known == 0:
@@ -159,12 +159,12 @@ class Calls(Expressions):
         self.change(frame, place, lambda _: fresh)
 
     def assign_(self, frame: Frame, node: ast.Call) -> None:
-        """Copy the contents of a record to another."""
+        """Copy the contents of one record to another."""
         place, source = self.place(frame, node.args[0]), self.value(frame, node.args[1])
         self.change(frame, place, lambda _: source.term)
 
     def change(self, frame: Frame, place: Place, make: Any) -> None:
-        """Change a sequence or a record by what it was."""
+        """Replace a sequence or a record by a term over its old value."""
         if place.steps:
             self.written.add(place.root)
             frame.roots[place.root].pending.append((place.steps, make(Atom("@"))))
@@ -179,7 +179,7 @@ class Calls(Expressions):
     # machines and built-in functions
 
     def fire(self, frame: Frame, node: ast.Call, whole: bool, asked: bool = True) -> Value:
-        """Fire a trigger of a machine; return whether a row was found, if that is `asked`."""
+        """Fire a trigger of a machine; if `asked`, return whether a row was found."""
         state, _, machine, entity, trigger = node.args
         assert isinstance(machine, ast.Name) and isinstance(entity, ast.Tuple) and isinstance(trigger, ast.Constant)
         if not whole:
@@ -196,7 +196,7 @@ class Calls(Expressions):
         return Value(fits, BOOL)
 
     def builtin(self, frame: Frame, node: ast.Call, name: str) -> Value:
-        """Return what len(), min() or max() gives."""
+        """Return the value of len(), min() or max()."""
         if name == "len":
             value = self.value(frame, node.args[0])
             if isinstance(value.sort, Array):
@@ -208,7 +208,7 @@ class Calls(Expressions):
         return Value(result, INT)
 
     def set_helper(self, callee: Any, arguments: list[Value]) -> Value | None:
-        """Return what the helpers of spec/domain.py for sets of brokers are in TLA+."""
+        """Return the TLA+ form of a call of spec/domain.py's helpers for sets of brokers."""
         values = self.values
         if callee is domain.contains:
             return Value(Infix("\\in", values.integer(arguments[1]), values.set(arguments[0]), 5), BOOL)
@@ -231,7 +231,7 @@ def annotation_of(tree: ast.FunctionDef, name: str) -> str:
 
 
 def replaced(term: Term, old: Term, new: Term) -> Term:
-    """Return a term with all that equals `old` replaced; inside of another EXCEPT `@` would mean something else."""
+    """Return a term with each occurrence of `old` replaced, except inside another EXCEPT, where `@` has another meaning."""
     if term == old:
         return new
     if isinstance(term, Infix):

@@ -1,6 +1,6 @@
 """Expressions of the language as terms.
 
-Knows expressions, no statements; what a call does is the subclass's (calls.py).
+Independent of statements; a subclass (calls.py) translates calls.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kafka_spec.spec.lint import Source, resolve
 from kafka_spec.spec.table import SpecError
 
 CONSTANTS = Simple("constants")
-"""What `k` is: nothing that is passed on, since its values are constants of the module."""
+"""The form of `k`: it is not passed on, since its values are constants of the module."""
 
 
 class Expressions(abc.ABC):
@@ -34,7 +34,7 @@ class Expressions(abc.ABC):
         self.parameters = {name: self.fresh(name) for name, sort in self.sorts.items() if sort != CONSTANTS}
 
     def begin(self) -> Frame:
-        """Return what is known where the function begins."""
+        """Return the frame at the start of the function."""
         frame = Frame({}, {})
         for name, sort in self.sorts.items():
             if isinstance(sort, Record | Array | Sequence):
@@ -44,7 +44,7 @@ class Expressions(abc.ABC):
         return frame
 
     def fresh(self, name: str) -> str:
-        """Return a name that this function has not used, and no operator of the module has."""
+        """Return a name that neither this function nor an operator of the module uses."""
         base = name.strip("_") or "unused"
         base = base if base[0].islower() else f"a_{base}"
         name, count = base, 1
@@ -55,13 +55,13 @@ class Expressions(abc.ABC):
         return name
 
     def refuse(self, node: ast.AST, message: str) -> NoReturn:
-        """Raise what has no form in TLA+ here, with its place."""
+        """Raise an error for a construct without a translation, with its position."""
         file, _, line = self.source.place.rpartition(":")
         raise SpecError(f"{file}:{getattr(node, 'lineno', line)}: in {self.source.function.__name__}: {message}")
 
     @abc.abstractmethod
     def call(self, frame: Frame, node: ast.Call, whole: bool) -> list[Value]:
-        """Return the values of a call; `whole` where nothing else of an expression is evaluated before or after it."""
+        """Return the values of a call; `whole` if the call is the entire expression."""
 
     # values
 
@@ -115,14 +115,14 @@ class Expressions(abc.ABC):
         self.refuse(node, f"{ast.unparse(node)} ({type(node).__name__}) has no form in TLA+ here")
 
     def test(self, frame: Frame, node: ast.expr, whole: bool = False) -> Term:
-        """Return whether an expression is true."""
+        """Return an expression as a formula that says whether it is true."""
         try:
             return self.values.truth(self.value(frame, node, whole))
         except Impossible as error:
             self.refuse(node, f"{ast.unparse(node)}: {error}")
 
     def named(self, name: str, value: Any) -> Value:
-        """Return what a global name stands for."""
+        """Return the value of a global name."""
         if isinstance(value, BrokerSet):
             items = list(value)
             return Value(Atom("{" + ", ".join(map(str, items)) + "}"), SET, int(value))
@@ -133,13 +133,13 @@ class Expressions(abc.ABC):
         return Value(self.unit.text.constant(name, int(value)), INT, int(value))
 
     def comparison(self, frame: Frame, node: ast.Compare) -> Term:
-        """Return whether a comparison, or each of a chain, holds."""
+        """Return whether a comparison holds; of a chain, whether every one holds."""
         operands = [self.value(frame, part) for part in (node.left, *node.comparators)]
         pairs = zip(node.ops, operands, operands[1:], strict=False)
         return both(*(self.values.compare(op, left, right) for op, left, right in pairs))
 
     def junction(self, frame: Frame, every: bool, nodes: list[ast.expr]) -> Value:
-        """`a and b`, `a or b`: a truth value, or among numbers the operand that decides."""
+        """Return `a and b` or `a or b`: a truth value, or for numbers the operand that decides."""
         operands = [self.value(frame, node) for node in nodes]
         if all(operand.sort == BOOL for operand in operands):
             return Value((both if every else either)(*(operand.term for operand in operands)), BOOL)
@@ -160,7 +160,7 @@ class Expressions(abc.ABC):
     # places
 
     def local(self, frame: Frame, name: str) -> Value:
-        """Return what a parameter or a local name stands for."""
+        """Return the value of a parameter or a local name."""
         if name in frame.locals:
             value = frame.locals[name]
             return value if value.place is None else self.read(frame, value.place, value)
@@ -169,7 +169,7 @@ class Expressions(abc.ABC):
         return self.read(frame, Place(name))
 
     def place(self, frame: Frame, node: ast.expr) -> Place:
-        """Return where an expression stands."""
+        """Return the place that an expression denotes."""
         match node:
             case ast.Name(id=name) if name in frame.roots and name not in frame.locals:
                 return Place(name)
@@ -191,7 +191,7 @@ class Expressions(abc.ABC):
         self.refuse(node, f"{ast.unparse(node)} is no field and no item")
 
     def sort_at(self, place: Place) -> Sort:
-        """Return the sort of what stands at a place."""
+        """Return the sort of the value at a place."""
         sort = self.sorts[place.root]
         for step in place.steps:
             if isinstance(step, str):
@@ -203,13 +203,13 @@ class Expressions(abc.ABC):
         return sort
 
     def read(self, frame: Frame, place: Place, name: Value | None = None) -> Value:
-        """Return what stands at a place now."""
+        """Return the current value at a place."""
         if frame.touched(place):
             frame.settle(place.root, self.fresh(self.parameters[place.root]))
         return Value(self.term_at(frame, place), self.sort_at(place), place=place)
 
     def term_at(self, frame: Frame, place: Place) -> Term:
-        """Return the shortest term for a place: through a name that was given to a part of the way, and still stands for it."""
+        """Return the shortest term for a place: through a name that was bound to a prefix of its path and is still valid."""
         root = frame.roots[place.root]
         best, rest = root.term, place.steps
         for value in frame.locals.values():
@@ -221,7 +221,7 @@ class Expressions(abc.ABC):
         return walked(best, rest)
 
     def bound(self, frame: Frame, name: str, value: Value) -> Value:
-        """Give a value a name of this function, and return it under that name."""
+        """Bind a value to a local name, and return the value under that name."""
         if value.place is not None and isinstance(value.sort, Record | Array | Sequence):
             known = self.fresh(name)
             frame.bindings.append((known, value.term))
@@ -233,5 +233,5 @@ class Expressions(abc.ABC):
         return Value(Atom(known), value.sort, value.known, value.bits)
 
     def closed(self, frame: Frame, term: Term) -> Term:
-        """Return a term under the definitions that were made on the way."""
+        """Return a term under the definitions made on the path (a LET)."""
         return let(frame.bindings, term)

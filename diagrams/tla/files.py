@@ -1,6 +1,6 @@
 """Files of an exported spec: the module, and a configuration of TLC for each of its bound sets.
 
-Knows files and bounds, nothing of the translation.
+Depends on files and bounds, not on the translation.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from kafka_spec.spec.table import Spec
 
 
 def module_name(name: str) -> str:
-    """Return what the module of a spec is called: `control/KAFKA-532` is KAFKA_532."""
+    """Return the module name of a spec: KAFKA_532 for `control/KAFKA-532`."""
     last = name.replace(":", "/").rpartition("/")[2]
     text = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in last)
     return text if text[:1].isalpha() else f"M{text}"
 
 
 def spec_files(spec: Spec, module: str, asked: Mapping[str, int] | None = None) -> dict[str, str]:
-    """Return the texts by file name: the module, and a configuration for the bounds asked for, or for each bound set.
+    """Return the texts by file name: the module, and a configuration for the given bounds, or for each bound set.
 
-    TLC takes MODULE.cfg by itself, others with -config; the first bound set is MODULE.cfg too.
+    TLC uses MODULE.cfg by default, other files with -config; MODULE.cfg is the first bound set.
     """
     texts = {f"{module}.tla": spec_tla(spec, module)}
     if asked is not None:

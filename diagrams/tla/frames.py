@@ -1,7 +1,7 @@
-"""What a function knows on its way: its records with the changes made so far, its local names, its definitions.
+"""The symbolic state along a path through a function: records with their changes so far, local names, definitions.
 
-Knows places, no Python. A change of the state is pending until something reads what it may have changed; then the state after
-it gets a name. So a run of assignments becomes one EXCEPT, as a person writes it, and each name is one version of the state.
+Depends on places, not on Python's syntax. A change of the state is pending until something reads what it may have changed; then
+the changed state gets a name. So a run of assignments becomes one EXCEPT, and each name is one version of the state.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ _versions = itertools.count()
 
 @dataclass
 class Root:
-    """A parameter that is a record or a sequence: the term of its last version, and what has changed since."""
+    """A parameter that is a record or a sequence: the term of its last named version, and the changes since."""
 
     term: Term
     version: int
     pending: list[tuple[tuple[Step, ...], Term]] = field(default_factory=list)
 
     def now(self) -> Term:
-        """Return what it is now."""
+        """Return the term of its current value."""
         return changed(self.term, self.pending)
 
     def state(self) -> tuple[int, tuple[object, ...]]:
-        """Return what tells whether it was changed."""
+        """Return a value that differs after a change."""
         return self.version, tuple(self.pending)
 
 
 def changed(term: Term, changes: list[tuple[tuple[Step, ...], Term]]) -> Term:
-    """Return a value with changes made, one after the other."""
+    """Return a value with changes applied in order."""
     for steps, value in changes:
-        if not steps:  # all of it is another
+        if not steps:  # the whole value is replaced
             rest = changes[changes.index((steps, value)) + 1 :]
             return changed(value, rest)
     if not changes:
@@ -45,33 +45,33 @@ def changed(term: Term, changes: list[tuple[tuple[Step, ...], Term]]) -> Term:
 
 @dataclass
 class Frame:
-    """One way through a function, up to a statement."""
+    """One path through a function, up to a statement."""
 
     roots: dict[str, Root]
     locals: dict[str, Value]
     bindings: list[tuple[str, Term]] = field(default_factory=list)
 
     def fork(self) -> Frame:
-        """Return the beginning of a branch: the same, with definitions of its own."""
+        """Return a copy for a branch, with its own definitions."""
         roots = {name: Root(root.term, root.version, list(root.pending)) for name, root in self.roots.items()}
         return Frame(roots, dict(self.locals))
 
     def settle(self, root: str, name: str) -> None:
-        """Give the present version of a root a name."""
+        """Bind the current version of a root to a name."""
         self.bindings.append((name, self.roots[root].now()))
         self.put(root, Atom(name))
 
     def put(self, root: str, term: Term) -> None:
-        """Let a root be something else from now on."""
+        """Replace the value of a root."""
         self.roots[root] = Root(term, next(_versions))
 
     def touched(self, place: Place) -> bool:
-        """Whether a pending change may have changed what stands at a place."""
+        """Whether a pending change may have changed the value at a place."""
         return any(overlap(steps, place.steps) for steps, _ in self.roots[place.root].pending)
 
 
 def overlap(one: tuple[Step, ...], other: tuple[Step, ...]) -> bool:
-    """Whether two places may have a part in common: none of their steps tells them apart."""
+    """Whether two places may overlap: none of their steps surely differ."""
     return not any(apart(a, b) for a, b in zip(one, other, strict=False))
 
 
@@ -84,12 +84,12 @@ def apart(one: Step, other: Step) -> bool:
 
 
 def walked(term: Term, steps: tuple[Step, ...]) -> Term:
-    """Return what stands at the end of steps."""
+    """Return the value that steps lead to."""
     for step in steps:
         term = Access(term, step)
     return term
 
 
 def new_root(name: str) -> Root:
-    """Return a parameter that was not changed."""
+    """Return the root of a parameter that was not changed."""
     return Root(Atom(name), next(_versions))

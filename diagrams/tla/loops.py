@@ -1,7 +1,7 @@
-"""Loops as terms: a search is a quantifier or the lowest index, everything else a Fold over the range.
+"""Loops as terms: a search becomes a quantifier or a lowest index, any other loop a Fold over the range.
 
-Knows loops over ranges. What a loop carries from one turn to the next are the local names that it assigns and that have a value
-before it, and the parameters that it changes.
+Loops run over ranges. A loop carries from one iteration to the next the local names that it assigns and that have a value before
+it, and the parameters that it changes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Body(Statements):
         return low, plus_number(stop, -1)
 
     def turn(self, frame: Frame, node: ast.For) -> tuple[Frame, str]:
-        """Return a turn of the loop, and the name of its index."""
+        """Return one iteration of the loop, and the name of its index."""
         assert isinstance(node.target, ast.Name)
         if node.target.id in frame.locals:
             self.refuse(node, f"{node.target.id} has a value before the loop; give the index a name of its own")
@@ -73,14 +73,14 @@ class Body(Statements):
         self.written, self.used = before | self.written, used
         return names, roots
 
-    # loops that only go on
+    # loops without return
 
     def loop(self, frame: Frame, node: ast.For) -> None:
-        """Take a loop that does not return."""
+        """Translate a loop that does not return."""
         self.fold(frame, node, [])
 
     def loop_out(self, frame: Frame, node: ast.For, rest: list[ast.stmt], ends: Ends) -> Term:
-        """Return the term of a loop that may return, and of what follows."""
+        """Return the term of a loop that may return and of the statements after it."""
         names, roots = self.carried(frame, node)
         leaves = any(isinstance(part, ast.Break) for part in ast.walk(node))
         if not names and not roots and not leaves:
@@ -96,13 +96,13 @@ class Body(Statements):
         return choice(Infix("=", status, RETURNED, COMPARE), back, after, ends.truth)
 
     def result_sorts(self) -> list[Sort]:
-        """Return the sorts of what the function returns, as far as they are known."""
+        """Return the sorts of the function's results, as far as they are known."""
         raise NotImplementedError
 
     # searches
 
     def search(self, frame: Frame, node: ast.For, rest: list[ast.stmt], ends: Ends) -> Term:
-        """Return the term of a loop that changes nothing and may return, and of what follows."""
+        """Return the term of a loop that changes nothing and may return, and of the statements after it."""
         low, high = self.range(frame, node)
         inside, index = self.turn(frame, node)
         outcomes: list[Term] = []
@@ -131,12 +131,12 @@ class Body(Statements):
     # folds
 
     def fold(self, frame: Frame, node: ast.For, results: list[Sort]) -> tuple[Term, list[Value]] | None:
-        """Take a loop as a Fold; return the term that says how it ended, and what it returned, if it may leave early."""
+        """Translate a loop to a Fold; if it may leave early, return the term that says how it ended and what it returned."""
         names, roots = self.carried(frame, node)
         early = any(isinstance(part, ast.Return | ast.Break) for part in ast.walk(node))
         low, high = self.range(frame, node)
         sorts = [SET if self.gathers(frame, node, name) else frame.locals[name].sort for name in names]
-        while True:  # until what a turn leaves is of the sorts that it found
+        while True:  # until an iteration leaves values of the sorts that it found
             used = set(self.used)
             turn, ended = self.one_turn(frame, node, names, roots, sorts, results if early else None)
             self.used = used
@@ -161,7 +161,7 @@ class Body(Statements):
         return parts[0], [Value(part, sort) for part, sort in zip(parts[1:], results, strict=False)]
 
     def gathers(self, frame: Frame, node: ast.For, name: str) -> bool:
-        """Whether a loop gathers a set in a name, from the empty set on, by operators of bits."""
+        """Whether a loop collects a set in a name, starting from the empty set, by bitwise operators."""
         unions = [
             part.value if isinstance(part, ast.Assign) else part.op
             for part in ast.walk(node)
@@ -174,7 +174,7 @@ class Body(Statements):
     def one_turn(
         self, frame: Frame, node: ast.For, names: list[str], roots: list[str], sorts: list[Sort], results: list[Sort] | None
     ) -> tuple[Term, list[Sort]]:
-        """Return the LAMBDA of a turn, and the sorts that it leaves."""
+        """Return the LAMBDA of one iteration, and the sorts that it leaves."""
         count = len(names) + len(roots) + (0 if results is None else 1 + len(results))
         single = self.fresh(names[0] if names else self.parameters[roots[0]]) if count == 1 else self.fresh("now")
         inside, index = self.turn(frame, node)
@@ -210,12 +210,12 @@ class Body(Statements):
 
 
 def default(sort: Sort) -> Term:
-    """Return what stands for a result that there is not yet."""
+    """Return a placeholder for a result that is not known yet."""
     return FALSE if sort == BOOL else EMPTY if sort == SET else number(0)
 
 
 def never(test: Term) -> Term:
-    """Return that a test does not hold, as an implication where it is a conjunction."""
+    """Return the negation of a test; of a conjunction, as an implication."""
     if isinstance(test, Junction) and test.symbol == "/\\":
         return Infix("=>", both(*test.parts[:-1]), negated(test.parts[-1]), IMPLIES)
     return negated(test)

@@ -1,6 +1,6 @@
 """The module of a spec, and the configurations of TLC at its bounds.
 
-Knows specs as wholes. What a reader, or TLC, must know about the translation stands in the module's head.
+Depends on whole specs. The head of the module states what a reader or TLC must know about the translation.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ step that changes something.
 
 
 class Module:
-    """Writes one spec."""
+    """Writes the module of one spec."""
 
     def __init__(self, spec: Spec, name: str) -> None:
         self.spec = spec
@@ -101,7 +101,7 @@ class Module:
     # rules
 
     def step(self, root: str) -> None:
-        """Write which states a step may lead to."""
+        """Write the next-state relation."""
         taken = Infix("=", Atom("state'"), Atom("t"), COMPARE)
         if not self.bounded:
             self.text.define("Step", ("t",), taken, "The step to the state t.")
@@ -112,7 +112,7 @@ class Module:
         self.text.define("Step", ("t",), both(fits, taken), says)
 
     def rule(self, rule: Rule) -> Term:
-        """Write the action of a rule; return it for any values of its parameters."""
+        """Write the action of a rule; return it quantified over its parameters."""
         self.text.heading(f"{rule.name}: {rule.says}\n\nSource: {rule.cites}" if rule.cites else f"{rule.name}: {rule.says}")
         parameters = self.parameters(rule)
         arguments: dict[str, Term] = {name: Atom(as_name) for name, as_name in parameters.items()}
@@ -127,11 +127,11 @@ class Module:
         return self.chosen(rule, parameters, action)
 
     def guard(self, term: Term) -> Term:
-        """Return a guard as it stands in an action."""
+        """Return a guard as part of an action."""
         return self.operators.values.apply("Holds", term) if self.text.chooses(term) else term
 
     def define_action(self, name: str, parameters: Sequence[str], guards: list[Term], within: list[Term], step: Term) -> None:
-        """Write an action: guards, what only bounds forbid, and the step."""
+        """Write an action: guards, conditions that only bounds impose, and the step."""
         head = f"{name}({', '.join(parameters)}) ==" if parameters else f"{name} =="
         lines = [head]
         for part in guards:
@@ -143,7 +143,7 @@ class Module:
         self.text.definitions.append("\n".join([*lines, *_bullet(step)]))
 
     def unspent(self, bound: str) -> Term:
-        """Return whether a rule that a bound counts may fire once more."""
+        """Return whether a rule whose firings a bound limits may fire again."""
         return Infix("<", Access(Access(Atom("state"), "spent"), bound), Atom(constant_name(bound)), COMPARE)
 
     def parameters(self, rule: Rule) -> dict[str, str]:
@@ -151,7 +151,7 @@ class Module:
         return {name: name if name[0].islower() and name not in self.text.taken else f"a_{name}" for name in rule.params}
 
     def chosen(self, rule: Rule, parameters: Mapping[str, str], body: Term) -> Term:
-        """Return that a formula holds for some values of a rule's parameters."""
+        """Return a formula quantified existentially over a rule's parameters."""
         for name, parameter in reversed(list(rule.params.items())):
             if isinstance(parameter, ItemOf):
                 last = plus_number(Apply("Len", (Access(Atom("state"), parameter.field),)), -1)
@@ -189,7 +189,7 @@ class Module:
     # properties
 
     def claim(self, claim: Property) -> None:
-        """Write a property, or say why it is left out."""
+        """Write a property, or a comment that says why it is omitted."""
         says = f"{claim.says[:1].upper()}{claim.says[1:]}.\n\nSource: {claim.cites}"
         if claim.kind == "recoverable":
             lines = comment(f"{claim.name} is left out: that a way back always exists is no formula of TLA+ (AG EF). {says}")
@@ -211,7 +211,7 @@ class Module:
         self.text.define(claim.name, (), self.judged(claim, self.state), says)
 
     def judged(self, claim: Property, states: dict[str, Term]) -> Term:
-        """Return what a claim says, where its antecedent holds."""
+        """Return the formula of a claim: its antecedent implies it."""
         when = TRUE if claim.when is None else self.operators.predicate(claim.when, states, {})
         predicate = self.operators.predicate(claim.predicate, states, {})
         return predicate if when == TRUE else Infix("=>", when, predicate, IMPLIES)
@@ -226,13 +226,13 @@ def spec_tla(spec: Spec, name: str) -> str:
     """Return the module of a spec.
 
     Raises:
-        SpecError: something of the spec has no form in TLA+ here; the message names the function and what it is.
+        SpecError: a construct of the spec has no translation; the message names it and its function.
     """
     return Module(spec, name).write()
 
 
 def configuration(spec: Spec, bounds: Mapping[str, int], says: str = "", goals: Sequence[str] = ()) -> str:
-    """Return a configuration of TLC: the spec at these bounds, and what is claimed; goals are asked for by name."""
+    """Return a TLC configuration: the spec at these bounds, and its claims; `goals` names those to check."""
     invariants = ["TypeInvariant", *(claim.name for claim in spec.properties if claim.kind == "invariant")]
     steps = [claim.name for claim in spec.properties if claim.kind == "step invariant"]
     names = [claim.name for claim in spec.properties if claim.kind == "reachable"]

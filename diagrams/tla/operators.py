@@ -1,7 +1,7 @@
 """The operators of a module: one for each function of the spec and each trigger that is fired, after those it uses.
 
-Knows functions, tables and names. A function is written once for each way its arguments are written (a set of brokers may
-come as a number); where that gives the same text, it is the same operator.
+Depends on functions, tables and names. A function is written once for each combination of sorts of its arguments (a set of brokers
+may be passed as a number); equal texts share one operator.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from kafka_spec.spec.table import Machine, Row, Spec, SpecError, name_of
 class Operator:
     """A function as an operator.
 
-    `written` are the positions of the parameters that it changes, `results` the sorts of its values.
+    `written` holds the positions of the parameters that it changes, `results` the sorts of its results.
     """
 
     name: str
@@ -55,16 +55,16 @@ class Operator:
 
 
 class FunctionBody(Body):
-    """The body of one function: run once to learn what it returns and changes, and once more to write that."""
+    """The body of one function: run once to find what it returns and changes, and again to write that."""
 
     targets: tuple[Sort, ...] = ()
 
     def result_sorts(self) -> list[Sort]:
-        """Return the sorts of what the function returns, as far as they are known."""
+        """Return the sorts of the function's results, as far as they are known."""
         return list(self.targets) or [INT] * self.source.results
 
     def translate(self) -> tuple[Term, tuple[Sort, ...]]:
-        """Return the term of the function, and the sorts of its values."""
+        """Return the term of the function, and the sorts of its results."""
         returned: list[list[Value]] = []
 
         def note(_: Frame, values: list[Value]) -> Term:
@@ -91,7 +91,7 @@ class FunctionBody(Body):
         return term, self.targets
 
     def common(self, values: tuple[Value, ...]) -> Sort:
-        """Return the sort that all of several values are written as."""
+        """Return a common sort of several values."""
         sort = values[0].sort
         try:
             for value in values[1:]:
@@ -104,7 +104,7 @@ class FunctionBody(Body):
 
 
 class Operators:
-    """Writes operators as they are asked for."""
+    """Writes operators on demand."""
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
@@ -127,7 +127,7 @@ class Operators:
         return Value(Atom(self.known[name]), INT)
 
     def operator(self, function: Callable[..., Any], sorts: tuple[Sort, ...]) -> Operator:
-        """Return the operator of a function for arguments of these sorts, and write it if it is not yet."""
+        """Return the operator of a function for arguments of these sorts; write it on first use."""
         key = (function, sorts)
         if key in self.done:
             return self.done[key]
@@ -138,7 +138,7 @@ class Operators:
         same = (function, term.flat())
         if same not in self.texts:
             want = constant_name(function.__name__)
-            if want in self.text.taken:  # a rule or a property has the name
+            if want in self.text.taken:  # a rule or a property has that name
                 want += "Effect" if written else "Holds" if results == (BOOL,) else "Value"
             name = self.text.global_name(want)
             self.text.define(name, list(body.parameters.values()), term, documentation(source))
@@ -147,7 +147,7 @@ class Operators:
         return self.done[key]
 
     def called(self, function: Any, state: dict[str, Term], arguments: dict[str, Term]) -> tuple[Operator, Term]:
-        """Return a guard, an effect or a predicate with those values that its parameters name."""
+        """Return a guard, an effect or a predicate applied to the values that its parameters name."""
         if isinstance(function, str):
             raise SpecError(f"{function} is a name without a function; bind it with Machine.bind({{name: function}})")
         source = source_of(function)
@@ -174,7 +174,7 @@ class Operators:
         return self.values.truth(Value(term, operator.results[0]))
 
     def after(self, functions: tuple[Any, ...], term: Term, arguments: dict[str, Term]) -> Term:
-        """Return the state after effects, one after the other."""
+        """Return the state after effects, applied in order."""
         names: list[tuple[str, Term]] = []
         functions = tuple(function for function in functions if isinstance(function, str) or source_of(function).writes)
         for index, function in enumerate(functions):
@@ -190,7 +190,7 @@ class Operators:
     # machines
 
     def fire(self, machine: Machine, trigger: str) -> str:
-        """Return the operator of a trigger: the state after it is fired."""
+        """Return the operator of a trigger: its value is the state after the trigger is fired."""
         name, table, arguments = self.fired_name("Fire", machine, trigger)
         if name not in self.text.taken:
             rows = table.rows_of(trigger)
@@ -203,7 +203,7 @@ class Operators:
         return name
 
     def fits(self, machine: Machine, trigger: str) -> str:
-        """Return the operator that says whether a trigger finds a row that fits."""
+        """Return the operator that says whether some row of a trigger is enabled."""
         name, table, arguments = self.fired_name("Fits", machine, trigger)
         if name not in self.text.taken:
             term = either(*(self.fit(table, row, arguments) for row in table.rows_of(trigger)))
@@ -224,7 +224,7 @@ class Operators:
         return self.fired[key], table, {part: Atom(part) for part in table.entity}
 
     def cell(self, table: Machine, of: Term) -> tuple[str, Term]:
-        """Return where the state of a machine stands, as a path and as a term."""
+        """Return the place of a machine's state, as a path and as a term."""
         root = self.spec.space({bound.name: bound.low for bound in self.spec.bounds.values()}).root
         (path,) = machine_paths(root, table.name)
         entity = iter(table.entity)
@@ -235,7 +235,7 @@ class Operators:
         return text, of
 
     def fit(self, table: Machine, row: Row, arguments: dict[str, Term]) -> Term:
-        """Return whether a row fits."""
+        """Return whether a row is enabled."""
         _, state = self.cell(table, Atom("s"))
         sources = tuple(self.text.member(source) for source in row.sources)
         guards = [self.predicate(guard, {"s": Atom("s")}, arguments) for guard in row.guards]
@@ -264,5 +264,5 @@ def row_comment(row: Row) -> str:
 
 
 def documentation(source: Source) -> str:
-    """Return what a function says of itself."""
+    """Return the docstring of a function."""
     return ast.get_docstring(source.tree) or ""

@@ -1,7 +1,7 @@
-"""What a value of a spec is in TLA+: an integer, a truth value, a set, a record, an array (a function from 0) or a sequence.
+"""Sorts: the TLA+ form of a value: an integer, a truth value, a set, a record, an array (a function from 0) or a sequence.
 
-Knows domains and their symbolic limits, no functions of a spec. A sort says how a value is written; what it may be, and which
-limits come from a bound, stands in the domain, from which types.py makes the type invariant and what is within the bounds.
+Depends on domains and their symbolic limits, not on functions of a spec. A sort says how a value is written. The domain says which
+values are allowed and which limits come from bounds; types.py derives the type invariant and the bounds' constraint from it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kafka_spec.spec.table import Spec, SpecError
 
 @dataclass(frozen=True)
 class Simple:
-    """An integer, a truth value, or a set of integers; `outside` is the complement of a set, which no field can hold."""
+    """An integer, a truth value, or a set of integers; `outside` is the complement of a set; no field can hold one."""
 
     name: str
 
@@ -65,7 +65,7 @@ Sort: TypeAlias = Simple | Record | Array | Sequence
 
 
 def constant_name(name: str) -> str:
-    """Return the name of a bound or a decision, or of an operator, as TLA+ has it: `max_records` is `MaxRecords`."""
+    """Return the TLA+ name of a bound, a decision or an operator: `MaxRecords` for `max_records`."""
     words = [word for word in name.split("_") if word]
     return "".join(word[:1].upper() + word[1:] for word in words) or "Unnamed"
 
@@ -79,7 +79,7 @@ def limit(of: Number) -> Term:
 
 
 def plus_number(term: Term, plus: int) -> Term:
-    """Return a term plus a number, as short as it can be written."""
+    """Return a term plus a number, in the shortest form."""
     if isinstance(term, Infix) and term.symbol in ("+", "-") and isinstance(term.right, Atom) and term.right.text.isdecimal():
         old = int(term.right.text) if term.symbol == "+" else -int(term.right.text)
         return plus_number(term.left, old + plus)
@@ -101,13 +101,13 @@ def class_of(domain: Any) -> type | None:
 
 
 class Shapes:
-    """The sorts of a spec's state; knows which bounds it counts."""
+    """The sorts of a spec's state."""
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
 
     def sort(self, domain: Domain) -> Sort:
-        """Return how a value of the domain is written."""
+        """Return the sort of the domain's values."""
         if isinstance(domain, SetOf):
             return SET
         if isinstance(domain, Range | OneOf):

@@ -1,7 +1,7 @@
-"""Bodies of functions as terms, by symbolic execution: each way through a function ends in a term, and an IF joins the ways.
+"""Bodies of functions as terms, by symbolic execution: each path through a function ends in a term, and an IF joins paths.
 
-Knows control flow. `run` follows statements to where control leaves them (`Ends` says what is made of that); `step` takes a
-statement that surely goes on, and leaves its outcome in the frame. Loops are in loops.py.
+This module handles control flow. `run` follows statements to where control leaves them (`Ends` says which term that gives); `step`
+executes a statement that always falls through, and leaves its result in the frame. Loops are in loops.py.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from kafka_spec.diagrams.tla.values import Impossible, Value
 from kafka_spec.spec.lint import resolve
 
 NOWHERE = Atom("nowhere")
-"""The end of a way that is never taken."""
+"""The end of a path that is never taken."""
 
 
 @dataclass(frozen=True)
 class Ends:
-    """What is made of the end of a way: control falls off the last statement, returns, leaves the loop, or goes on with it."""
+    """The terms for the ends of a path: control falls off the last statement, returns, breaks the loop, or continues it."""
 
     fall: Callable[[Frame], Term]
     back: Callable[[Frame, list[Value]], Term]
@@ -35,7 +35,7 @@ class Ends:
 
 
 def jumps(statements: list[ast.stmt], own_loop: bool = True) -> bool:
-    """Whether control may leave statements otherwise than by their end; `own_loop`: break and continue leave them too."""
+    """Whether control may leave statements other than at their end; with `own_loop`, break and continue count too."""
     for node in statements:
         if isinstance(node, ast.Return) or (own_loop and isinstance(node, ast.Break | ast.Continue)):
             return True
@@ -50,7 +50,7 @@ class Statements(Calls):
     """Follows statements."""
 
     def run(self, frame: Frame, statements: list[ast.stmt], ends: Ends) -> Term:
-        """Return the term of all ways from here on."""
+        """Return the term of all paths from here on."""
         for index, node in enumerate(statements):
             rest = statements[index + 1 :]
             match node:
@@ -77,11 +77,11 @@ class Statements(Calls):
         return self.closed(frame, ends.fall(frame))
 
     def loop_out(self, frame: Frame, node: ast.For, rest: list[ast.stmt], ends: Ends) -> Term:
-        """Return the term of a loop that may return, and of what follows."""
+        """Return the term of a loop that may return and of the statements after it."""
         raise NotImplementedError
 
     def loop(self, frame: Frame, node: ast.For) -> None:
-        """Take a loop that does not return."""
+        """Translate a loop that does not return."""
         raise NotImplementedError
 
     def returned(self, frame: Frame, node: ast.expr | None) -> list[Value]:
@@ -95,14 +95,14 @@ class Statements(Calls):
         return [self.value(frame, node, whole=True)]
 
     def step(self, frame: Frame, node: ast.stmt) -> None:
-        """Take a statement that goes on."""
+        """Execute a statement that falls through."""
         try:
             self.take(frame, node)
         except Impossible as error:
             self.refuse(node, f"{ast.unparse(node).splitlines()[0]}: {error}")
 
     def take(self, frame: Frame, node: ast.stmt) -> None:
-        """Take a statement that goes on, by its kind."""
+        """Execute a statement that falls through, by its kind."""
         match node:
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 pass
@@ -132,7 +132,7 @@ class Statements(Calls):
                 self.refuse(node, f"{type(node).__name__} has no form in TLA+ here")
 
     def several(self, frame: Frame, node: ast.expr) -> list[Value]:
-        """Return the values that a tuple of names is given."""
+        """Return the values assigned to a tuple of names."""
         if isinstance(node, ast.Tuple):
             return [self.value(frame, part) for part in node.elts]
         if isinstance(node, ast.Call):
@@ -148,14 +148,14 @@ class Statements(Calls):
         self.store(frame, self.place(frame, target), value, target)
 
     def scoped(self, frame: Frame, statements: list[ast.stmt], ends: Ends) -> Term:
-        """Follow a branch, whose names may be used again after it."""
+        """Follow a branch; its names may be reused after it."""
         used = set(self.used)
         term = self.run(frame.fork(), statements, ends)
         self.used = used
         return term
 
     def branch(self, frame: Frame, test: Term, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
-        """Take an `if` both of whose ways go on, and join what they changed."""
+        """Execute an `if` whose branches both fall through, and join their changes."""
         yes, no, used = frame.fork(), frame.fork(), set(self.used)
         for way, statements in ((yes, body), (no, orelse)):
             for statement in statements:
@@ -180,13 +180,13 @@ class Statements(Calls):
             self.name_root(frame, root)
 
     def changed_names(self, frame: Frame, yes: Frame, no: Frame) -> tuple[list[str], list[Sort]]:
-        """Return the local numbers that two ways leave differently from before, and the sorts to join them as."""
+        """Return the local numbers that two branches changed, and the sorts to join them as."""
         names: list[str] = []
         sorts: list[Sort] = []
         for name in dict.fromkeys([*yes.locals, *no.locals]):
             one, other, before = yes.locals.get(name), no.locals.get(name), frame.locals.get(name)
             if one is None or other is None or (one == before and other == before):
-                continue  # where it has a value on one way only, nobody reads it later
+                continue  # a name with a value on one branch only is not read later
             if one.place is not None or other.place is not None:
                 frame.locals.pop(name, None)
                 if one.place == other.place and one.place is not None:
@@ -197,7 +197,7 @@ class Statements(Calls):
         return names, sorts
 
     def unpack(self, frame: Frame, name: str, term: Term, count: int) -> list[Term]:
-        """Give a tuple a name, and return its parts."""
+        """Bind a tuple to a name, and return its parts."""
         known = self.fresh(name)
         frame.bindings.append((known, term))
         return [Access(Atom(known), number(index + 1)) for index in range(count)]

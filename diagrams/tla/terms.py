@@ -1,7 +1,7 @@
-"""Expressions of TLA+ as trees, and how they are written: on one line where they fit, else broken as a person breaks them.
+"""TLA+ expressions as trees, and their layout: on one line if they fit, otherwise broken by the usual conventions.
 
-Knows the syntax of TLA+, nothing of specs. Operands are in parentheses wherever a reader, or SANY, could take them otherwise.
-Long conjunctions and disjunctions are bulleted, so what is in a bullet must stay to the right of it: every layout hangs lines.
+Depends on the syntax of TLA+, not on specs. Operands are in parentheses wherever a reader or SANY could parse them differently.
+Long conjunctions and disjunctions are bulleted lists, whose items must stay to the right of the bullet: every layout indents.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ ATOM, APPLY, POWER, TIMES, PLUS, RANGE, SETS, COMPARE, NOT, JUNCTION, IMPLIES, O
 
 @dataclass(frozen=True)
 class Term:
-    """An expression; `strength` says how tightly it holds together."""
+    """An expression; `strength` says how tightly its operator binds."""
 
     @property
     def strength(self) -> int:
-        """How tightly it holds together."""
+        """How tightly the operator binds."""
         return ATOM
 
     def flat(self) -> str:
@@ -27,7 +27,7 @@ class Term:
         raise NotImplementedError
 
     def broken(self, width: int) -> list[str]:
-        """Return it on several lines, if it has a way to be broken."""
+        """Return it on several lines, if it can be broken."""
         return [self.flat()]
 
     def lines(self, width: int) -> list[str]:
@@ -37,19 +37,19 @@ class Term:
 
 
 def hung(prefix: str, lines: list[str], suffix: str = "") -> list[str]:
-    """Return lines behind a prefix, the further ones indented as far."""
+    """Return lines after a prefix; further lines are indented by its width."""
     first, *rest = lines
     result = [prefix + first, *(" " * len(prefix) + line for line in rest)]
     return [*result[:-1], result[-1] + suffix]
 
 
 def operand(term: Term, above: int) -> str:
-    """Return a term on one line, in parentheses unless it holds together more tightly than what is around it."""
+    """Return a term on one line, in parentheses unless it binds more tightly than its context."""
     return term.flat() if term.strength > above else f"({term.flat()})"
 
 
 def operand_lines(term: Term, above: int, width: int) -> list[str]:
-    """Return a term on lines, in parentheses unless it holds together more tightly than what is around it."""
+    """Return a term on lines, in parentheses unless it binds more tightly than its context."""
     if term.strength > above:
         return term.lines(width)
     return hung("(", term.lines(width - 2), ")")
@@ -57,7 +57,7 @@ def operand_lines(term: Term, above: int, width: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Atom(Term):
-    """A name, a number, or any text that holds together."""
+    """A name, a number, or any text that needs no parentheses."""
 
     text: str
 
@@ -75,7 +75,7 @@ class Apply(Term):
 
     @property
     def strength(self) -> int:
-        """How tightly it holds together."""
+        """How tightly the operator binds."""
         return APPLY
 
     def flat(self) -> str:
@@ -88,7 +88,7 @@ class Apply(Term):
 
 
 def bracketed(opening: str, parts: tuple[Term, ...], closing: str, width: int) -> list[str]:
-    """Return parts between brackets, as many on a line as fit."""
+    """Return parts between brackets, filling each line."""
     lines: list[str] = []
     open_line = False
     for index, part in enumerate(parts):
@@ -111,7 +111,7 @@ class Access(Term):
 
     @property
     def strength(self) -> int:
-        """How tightly it holds together."""
+        """How tightly the operator binds."""
         return APPLY
 
     def flat(self) -> str:
@@ -120,7 +120,7 @@ class Access(Term):
 
 
 def shown_step(step: str | Term) -> str:
-    """Return a field or an index behind what it is of."""
+    """Return the text of a field access or an index."""
     return f".{step}" if isinstance(step, str) else f"[{step.flat()}]"
 
 
@@ -135,7 +135,7 @@ class Infix(Term):
 
     @property
     def strength(self) -> int:
-        """How tightly it holds together."""
+        """How tightly the operator binds."""
         return self.at
 
     @property
@@ -149,7 +149,7 @@ class Infix(Term):
         return f"{operand(self.left, self._left)}{gap}{self.symbol}{gap}{operand(self.right, self.at)}"
 
     def broken(self, width: int) -> list[str]:
-        """Return the right side hung behind the left one."""
+        """Return the right operand, indented after the left one."""
         left = operand_lines(self.left, self._left, width)
         if self.at <= IMPLIES and max(map(len, left)) > width // 2:
             return [*left, *hung(f"{self.symbol} ", operand_lines(self.right, self.at, width - 4))]
@@ -165,7 +165,7 @@ class Not(Term):
 
     @property
     def strength(self) -> int:
-        """How tightly it holds together."""
+        """How tightly the operator binds."""
         return NOT
 
     def flat(self) -> str:
@@ -173,7 +173,7 @@ class Not(Term):
         return "~" + operand(self.of, POWER)
 
     def broken(self, width: int) -> list[str]:
-        """Return what is negated on lines."""
+        """Return the negated term on lines."""
         return hung("~", operand_lines(self.of, POWER, width - 1))
 
 
@@ -186,7 +186,7 @@ class Junction(Term):
 
     @property
     def strength(self) -> int:
-        """How tightly it holds together."""
+        """How tightly the operator binds."""
         return JUNCTION
 
     def flat(self) -> str:
@@ -208,7 +208,7 @@ class If(Term):
 
     @property
     def strength(self) -> int:
-        """How tightly it holds together."""
+        """How tightly the operator binds."""
         return OPEN
 
     def flat(self) -> str:
@@ -216,7 +216,7 @@ class If(Term):
         return f"IF {self.test.flat()} THEN {self.yes.flat()} ELSE {self.no.flat()}"
 
     def broken(self, width: int) -> list[str]:
-        """Return the ladder of tests."""
+        """Return IF and ELSE IF on lines of their own."""
         lines: list[str] = []
         prefix, now, short = "IF ", self, False
         while True:
@@ -232,14 +232,14 @@ class If(Term):
 
 @dataclass(frozen=True)
 class Let(Term):
-    """Names for expressions, and an expression that uses them."""
+    """Definitions, and an expression that uses them."""
 
     names: tuple[tuple[str, Term], ...]
     body: Term
 
     @property
     def strength(self) -> int:
-        """How tightly it holds together."""
+        """How tightly the operator binds."""
         return OPEN
 
     def flat(self) -> str:
@@ -247,7 +247,7 @@ class Let(Term):
         return f"LET {' '.join(f'{name} == {term.flat()}' for name, term in self.names)} IN {self.body.flat()}"
 
     def lines(self, width: int) -> list[str]:
-        """Return a line for each name, and the body below."""
+        """Return a line for each definition, and the body below."""
         lines: list[str] = []
         for name, term in self.names:
             prefix = f"{'    ' if lines else 'LET '}{name} == "
@@ -336,7 +336,7 @@ class Enumerated(Term):
 
 @dataclass(frozen=True)
 class Bind(Term):
-    """Something said of a name that runs over a set: a quantifier, LAMBDA, or a set or a function between brackets."""
+    """A term that binds a name: a quantifier, a LAMBDA, a set comprehension or a function."""
 
     opening: str
     body: Term
@@ -344,7 +344,7 @@ class Bind(Term):
 
     @property
     def strength(self) -> int:
-        """How tightly it holds together."""
+        """How tightly the operator binds."""
         return ATOM if self.closing else OPEN
 
     def flat(self) -> str:
@@ -370,7 +370,7 @@ class _Negative(Term):
 
     @property
     def strength(self) -> int:
-        """How tightly it holds together: as an operand of arithmetic it stands in parentheses."""
+        """How tightly it binds: as an operand of arithmetic it needs parentheses."""
         return RANGE
 
     def flat(self) -> str:
@@ -379,12 +379,12 @@ class _Negative(Term):
 
 
 def mentions(text: str, name: str) -> bool:
-    """Whether a name stands in a text."""
+    """Whether a name occurs in a text."""
     return re.search(rf"(?<!\w)(?<!(?<!\.)\.){re.escape(name)}(?!\w)", text) is not None
 
 
 def let(names: list[tuple[str, Term]], body: Term) -> Term:
-    """Return a body under names, without those that nobody uses."""
+    """Return a body under definitions, without unused ones."""
     kept: list[tuple[str, Term]] = []
     text = body.flat()
     for name, term in reversed(names):
@@ -446,7 +446,7 @@ def negated(term: Term) -> Term:
 
 
 def choice(test: Term, yes: Term, no: Term, boolean: bool = False) -> Term:
-    """Return a choice, as a formula where it is one."""
+    """Return a choice; of formulas, as a formula where that is shorter."""
     if test == TRUE or yes == no:
         return yes
     if test == FALSE:

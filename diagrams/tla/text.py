@@ -1,6 +1,6 @@
 """The module under construction: its definitions in order, its names, and the operators that TLA+ lacks and the spec needs.
 
-Knows names and comments, nothing of how a spec is translated.
+Handles names and comments; independent of the translation.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ HELPERS = {
     "Holds": "\\* A guard as a value: in an action TLC takes a disjunction for a choice of steps.\nHolds(guard) == guard = TRUE",
     "Number": "\\* A truth value as Python counts it.\nNumber(truth) == IF truth THEN 1 ELSE 0",
 }
-"""Operators that TLA+ lacks; each is written if it is used."""
+"""Operators that TLA+ lacks; each is written only if it is used."""
 
 NEEDS = {"Mod": ("FloorDiv",), "BitOr": ("BitAnd",), "BitXor": ("BitAnd",), "Bits": ("Fold",)}
 
@@ -70,10 +70,10 @@ class Text:
         self.enums: dict[type, list[enum.IntEnum]] = {}
         self.constants: dict[tuple[str, int], str] = {}
         self.choosing: set[str] = set()
-        """The operators in which TLC would see a choice of steps, if they stood in an action as they are."""
+        """The operators that TLC would treat as a choice of steps if an action contained them unchanged."""
 
     def global_name(self, want: str) -> str:
-        """Return a name that nothing else has."""
+        """Return an unused name."""
         name, count = want, 1
         while name in self.taken:
             count += 1
@@ -82,7 +82,7 @@ class Text:
         return name
 
     def helper(self, name: str) -> None:
-        """Have an operator written that TLA+ lacks."""
+        """Request an operator that TLA+ lacks; return its name."""
         self.helpers |= {name, *NEEDS.get(name, ())}
 
     def member(self, member: enum.IntEnum | int) -> Term:
@@ -95,13 +95,13 @@ class Text:
         return Atom(self.members[key])
 
     def constant(self, name: str, value: int) -> Term:
-        """Return the name of a number that the spec's modules name."""
+        """Return the name of a constant of the spec's modules."""
         if (name, value) not in self.constants:
             self.constants[name, value] = self.global_name(name.lstrip("_"))
         return Atom(self.constants[name, value])
 
     def define(self, name: str, parameters: Sequence[str], term: Term, says: str = "") -> None:
-        """Write a definition, below what it says."""
+        """Write a definition, below its comment."""
         head = f"{name}({', '.join(parameters)}) ==" if parameters else f"{name} =="
         flat = f"{head} {term.flat()}"
         if self.chooses(term):
@@ -110,12 +110,12 @@ class Text:
         self.definitions.append("\n".join([*comment(says), *whole]))
 
     def chooses(self, term: Term) -> bool:
-        """Whether TLC, in an action, would take a formula for a choice of steps, and look at all of its parts."""
+        """Whether TLC would treat a formula in an action as a choice of steps, and evaluate all of its parts."""
         flat = term.flat()
         return "\\/" in flat or "\\E" in flat or not self.choosing.isdisjoint(re.findall(r"\w+", flat))
 
     def heading(self, says: str) -> None:
-        """Begin a part of the module."""
+        """Begin a section of the module."""
         self.definitions.append(heading(says))
 
     def top(self) -> list[str]:
@@ -141,5 +141,5 @@ def comment(says: str) -> list[str]:
 
 
 def heading(says: str) -> str:
-    """Return a line across the page, and what the part below is."""
+    """Return a separator line, and the title of the section below."""
     return "\n".join(["-" * WIDTH, *comment(says)])

@@ -1,7 +1,7 @@
-"""What the state may be, as TLA+: fresh values, the type of each record, and which states lie within the bounds.
+"""The allowed states, as TLA+: initial values, the type of each record, and the states within the bounds.
 
-A limit stated as a number is part of the type, so leaving it violates TypeInvariant. A limit that comes from a bound is no part of
-it: there the type has AtLeast(low) or Seq, and `Fits` says what is within. A step that leaves a bound is no step.
+A limit stated as a number is part of the type, so exceeding it violates TypeInvariant. A limit that comes from a bound is not: the
+type then has AtLeast(low) or Seq, and `Fits` says which values are within the bounds. A step that exceeds a bound is not taken.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Types:
         self.has_fits: dict[type, bool] = {}
 
     def name(self, cls: type) -> str:
-        """Return the name of a record's type, which is written if it is not yet."""
+        """Return the name of a record's type; write it on first use."""
         if cls not in self.names:
             domains = self.shapes.domains(cls)
             for domain in domains.values():
@@ -55,7 +55,7 @@ class Types:
             self.name(sort.cls)
 
     def fresh_name(self, cls: type) -> Term:
-        """Return the name of a fresh record."""
+        """Return the name of a record's initial value."""
         return Atom(f"Fresh{self.name(cls)}")
 
     def _write(self, cls: type, name: str, domains: dict[str, Domain]) -> None:
@@ -73,7 +73,7 @@ class Types:
             self.text.define(f"{name}Fits", ("it",), within, "Whether it is within the bounds.")
 
     def _tagged(self, cls: type, fields: Term, domains: dict[str, Domain]) -> Term:
-        """Of a tagged message the other fields than those of its tag hold their initial value."""
+        """Return the constraint of a tagged message: fields of other tags have their initial value."""
         tag, members = cls.__tags__  # type: ignore[attr-defined]
         claims = []
         for name, domain in domains.items():
@@ -87,7 +87,7 @@ class Types:
         return Bind(f"{{it \\in {fields.flat()} :", both(*claims), "}") if claims else fields
 
     def type(self, domain: Domain) -> Term:
-        """Return the set of all values of a domain, bounds left out."""
+        """Return the set of all values of a domain, without bounds."""
         if isinstance(domain, SetOf):
             return Apply("SUBSET", (Infix("..", number(0), plus_number(limit(domain.brokers), -1), RANGE),))
         if isinstance(domain, Counters):
@@ -133,7 +133,7 @@ class Types:
     def within(self, domain: Domain, at: Term) -> Term:
         """Return whether a value is within the bounds."""
         if isinstance(domain, Counters):
-            return TRUE  # a rule is guarded by its counter, so that it never passes its bound
+            return TRUE  # the rule's guard checks its counter, so the counter never exceeds its bound
         if isinstance(domain, Range) and is_bound(domain.high):
             return Infix("<=", at, limit(domain.high), COMPARE)
         if isinstance(domain, Each):

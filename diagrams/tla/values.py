@@ -1,7 +1,8 @@
-"""Values of expressions: a term with its sort, and what integers, truth values and sets become where another sort is needed.
+"""Values of expressions: a term with its sort, and conversions between integers, truth values and sets.
 
-In the language a set of brokers is a number with operators of bits, and a truth value is 0 or 1. In TLA+ they are sets and truth
-values. So an operator of bits next to a set is one of sets, and a number that can be read as a set (`1 << broker`) carries both.
+In the language, a set of brokers is a number with bitwise operators, and a truth value is 0 or 1. In TLA+ they are sets and
+Booleans. So a bitwise operator with a set operand becomes a set operator, and a number that can be read as a set (`1 << broker`)
+carries both forms.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ from kafka_spec.diagrams.tla.terms import (
 from kafka_spec.diagrams.tla.text import Text
 
 Step = str | Term
-"""A field, or an index as TLA+ counts it."""
+"""A field, or an index in TLA+'s counting."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a value stands in a parameter of the function: the parameter, and the steps to it."""
+    """The place of a value in a parameter of the function: the parameter, and the steps to the value."""
 
     root: str
     steps: tuple[Step, ...] = ()
@@ -45,7 +46,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Value:
-    """A term and its sort; of an integer also its number, if it is known, and the set whose bits it is, if it is written as one."""
+    """A term and its sort; for an integer also its number, if known, and the set that its bits form, if written as one."""
 
     term: Term
     sort: Sort
@@ -53,7 +54,7 @@ class Value:
     bits: Term | None = None
     place: Place | None = None
     version: int = field(default=-1, compare=False)
-    """Of a named place: the version of its root for which `term` holds."""
+    """For a named place: the version of its root for which `term` is valid."""
 
 
 class Impossible(Exception):  # noqa: N818 - says what is the matter
@@ -72,7 +73,7 @@ class Values:
         return Apply(helper, arguments)
 
     def as_sort(self, value: Value, sort: Sort) -> Value:
-        """Return a value in the form of a sort, or raise Impossible."""
+        """Return a value converted to a sort, or raise Impossible."""
         if value.sort == sort:
             return value
         if sort == INT:
@@ -118,7 +119,7 @@ class Values:
         raise Impossible("the complement of a set is no set of brokers; take what it leaves of a set (a & ~b)")
 
     def joined(self, one: Sort, other: Sort) -> Sort:
-        """Return a sort that both sorts can be written as."""
+        """Return a common sort of two sorts."""
         if one == other:
             return one
         if {one, other} == {INT, BOOL}:
@@ -181,7 +182,7 @@ class Values:
         return Value(Infix("+" if plus else "-", a, b, PLUS), INT)
 
     def bitwise(self, op: ast.operator, left: Value, right: Value) -> Value:
-        """Return what & | ^ give: of sets where one side is a set, else of numbers."""
+        """Return the result of & | ^: on sets if one operand is a set, otherwise on numbers."""
         sorts = {left.sort, right.sort}
         if BOOL in sorts and sorts == {BOOL}:
             symbol = {ast.BitAnd: "/\\", ast.BitOr: "\\/"}.get(type(op))
@@ -201,7 +202,7 @@ class Values:
         return Value(Infix("\\cap" if isinstance(op, ast.BitAnd) else "\\cup", a, b, SETS), SET)
 
     def _with_outside(self, op: ast.operator, left: Value, right: Value) -> Value:
-        """Return what & and | give where a side is the complement of a set; its term is what it leaves out."""
+        """Return the result of & or | where an operand is the complement of a set; its term is the set left out."""
         if left.sort == right.sort and isinstance(op, ast.BitAnd | ast.BitOr):
             symbol = "\\cup" if isinstance(op, ast.BitAnd) else "\\cap"
             return Value(Infix(symbol, left.term, right.term, SETS), OUTSIDE)
@@ -233,7 +234,7 @@ def power(exponent: Term) -> Term:
 
 
 def set_of(items: list[int]) -> Term:
-    """Return a set of these numbers."""
+    """Return the set of these numbers."""
     return Atom("{" + ", ".join(map(str, items)) + "}")
 
 
