@@ -264,7 +264,7 @@ def test_wrong_limits_are_refused() -> None:
         replace(PUSH, at_most=(PUSHES, PUSHES))
     with pytest.raises(SpecError, match="Start says at_most, and it makes the initial states"):
         replace(SWINGS, start=Rule("Start", "", "", "", (kick,), at_most=KICKS))
-    with pytest.raises(SpecError, match=r"OtherSpent\.spent: rules say at_most, and their counters stand in a field of that name"):
+    with pytest.raises(SpecError, match=r"OtherSpent\.spent: rules use at_most, and their counters are in a field of that name"):
         replace(SWINGS, state=OtherSpent)
     with pytest.raises(SpecError, match=r"MisplacedSwing\.counts: counters stand in a field spent of the whole state"):
         replace(SWINGS, state=MisplacedSwing)

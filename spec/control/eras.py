@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from kafka_spec.spec.bounds import CONTROL
 from kafka_spec.spec.control import beginning, broker, controller, environment
 from kafka_spec.spec.control.durability import ADDED_ARE_UP, DURABILITY, ISR_HOLDS_COMMITTED, LOG_GOALS, READS_BEFORE_KIP_207
+from kafka_spec.spec.control.goals import GOALS
 from kafka_spec.spec.control.progress import PROGRESS
-from kafka_spec.spec.control.properties import GOALS, OLD_LEADERS_STOP, RECOVERS, SAFETY
+from kafka_spec.spec.control.properties import OLD_LEADERS_STOP, RECOVERS, SAFETY
 from kafka_spec.spec.control.rows import bound_to
 from kafka_spec.spec.control.state import CONTROLLER, REPLICAS, ROLE, SETTLED, UNCLEAN, World
 from kafka_spec.spec.decisions import (

@@ -6,7 +6,7 @@ all others.
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.properties import (
+from kafka_spec.spec.control.quiet import (
     leader_is_registered_or_none_can_be,
     replicas_know_the_epoch,
     settled_members,

@@ -1,4 +1,4 @@
-"""The properties of the control plane, as predicates over states and steps, and the goals that an exploration must reach.
+"""The safety properties of the control plane, as predicates over states and steps.
 
 The same properties are checked for every era. The sources' names in capitals are those of the list of known bugs: NOSTALE,
 ONEWRITER, ISRNE, ISRLIVE, COMMITTED, LOGMATCH, HWMONO, CONVERGE.
@@ -7,16 +7,21 @@ ONEWRITER, ISRNE, ISRLIVE, COMMITTED, LOGMATCH, HWMONO, CONVERGE.
 from __future__ import annotations
 
 from kafka_spec.spec.control.broker.requests import a_request_arrives, what_is_over
-from kafka_spec.spec.control.controller.broker_changes import brokers_have_changed
-from kafka_spec.spec.control.controller.steps import controller_is_fenced
-from kafka_spec.spec.control.controller.topics import a_topic_is_new, isr_has_changed
-from kafka_spec.spec.control.state import ACTIVE, ELECTING, LOADING, NO_EPOCH, STANDBY, ControllerStep, Life, Role, Stale, World
+from kafka_spec.spec.control.quiet import (
+    a_leader_is_quiet,
+    a_topic_is_quiet,
+    is_quiet,
+    is_recovered,
+    leader_is_registered_or_none_can_be,
+    nobody_leads_at_an_older_epoch,
+    replicas_know_the_epoch,
+    there_is_a_leader,
+)
+from kafka_spec.spec.control.state import ELECTING, NO_EPOCH, STANDBY, Role, Stale, World
 from kafka_spec.spec.domain import NONE, contains
 from kafka_spec.spec.election import members
 from kafka_spec.spec.log import holds_same_prefix, same_entry
-from kafka_spec.spec.partition import PartitionState
-from kafka_spec.spec.replica import ReplicaState
-from kafka_spec.spec.table import Constants, Property, invariant, reachable, recoverable, step_invariant
+from kafka_spec.spec.table import Constants, Property, invariant, recoverable, step_invariant
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Epochs
@@ -176,11 +181,6 @@ def writer_knows_what_it_wrote(after: World, k: Constants) -> bool:
 # The ISR
 
 
-def there_is_a_leader(s: World) -> bool:
-    """There is a leader in ZooKeeper."""
-    return s.zookeeper.partition.leader != NONE
-
-
 def leader_is_in_isr(s: World) -> bool:
     """ZooKeeper's leader is in ZooKeeper's ISR."""
     return contains(s.zookeeper.partition.isr, s.zookeeper.partition.leader) == 1
@@ -275,252 +275,6 @@ def high_watermarks_of_leaders_grow(before: World, after: World, k: Constants) -
             if new.high_watermark < old.high_watermark:
                 return False
     return True
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Quiet states, and what must be true in them
-
-
-def nothing_waits(s: World, k: Constants) -> bool:
-    """No request waits in any channel."""
-    for controller in range(k.brokers):
-        for broker in range(k.brokers):
-            if len(s.controllers[controller].channels[broker].requests) > 0:
-                return False
-    return True
-
-
-def only_the_holder_controls(s: World, k: Constants) -> bool:
-    """Only the holder of /controller acts as a controller, and every running broker has a session."""
-    for broker in range(k.brokers):
-        if s.controllers[broker].life != STANDBY and s.zookeeper.controller != broker:
-            return False
-        if s.brokers[broker].life != Life.DOWN and s.brokers[broker].has_session == 0:
-            return False
-    return True
-
-
-def is_quiet(s: World, k: Constants) -> bool:
-    """The controller is idle with no event pending, no request is on its way, and no other broker acts as a controller."""
-    holder = s.zookeeper.controller
-    if holder == NONE or s.controllers[holder].life != ACTIVE or s.controllers[holder].step != ControllerStep.IDLE:
-        return False
-    if brokers_have_changed(s, k, holder) or isr_has_changed(s, holder) or a_topic_is_new(s, holder):
-        return False
-    return only_the_holder_controls(s, k) and nothing_waits(s, k)
-
-
-def settled_members(s: World, k: Constants) -> int:
-    """Return the assigned brokers that are registered and not shutting down."""
-    brokers = 0
-    for broker in range(k.brokers):
-        if s.brokers[broker].life == Life.UP and contains(s.zookeeper.registered & members(s.zookeeper.assignment), broker) == 1:
-            brokers = brokers | (1 << broker)
-    return brokers
-
-
-def leader_is_registered_or_none_can_be(s: World, k: Constants) -> bool:
-    """The leader in ZooKeeper is registered; or there is no leader, and no member of the ISR is up."""
-    state = s.zookeeper.partition
-    if state.leader_epoch == NO_EPOCH:
-        return settled_members(s, k) == 0
-    if state.leader == NONE:
-        return state.isr & settled_members(s, k) == 0
-    return contains(s.zookeeper.registered, state.leader) == 1
-
-
-def replicas_know_the_epoch(s: World, k: Constants) -> bool:
-    """Every assigned replica that is up has applied the leader epoch, and follows the leader or leads."""
-    state = s.zookeeper.partition
-    for broker in range(k.brokers):
-        if contains(settled_members(s, k), broker) == 1:
-            replica = s.brokers[broker].replica
-            if replica.leader_epoch != state.leader_epoch or replica.leader != state.leader:
-                return False
-            if (replica.role == Role.LEADER) != (state.leader == broker) or (broker != state.leader and replica.fetching == 0):
-                return False
-    return True
-
-
-def nobody_leads_at_an_older_epoch(s: World, k: Constants) -> bool:
-    """No running broker believes that it leads under an older leader epoch."""
-    for broker in range(k.brokers):
-        if s.brokers[broker].replica.role == Role.LEADER:
-            if s.brokers[broker].replica.leader_epoch < s.zookeeper.partition.leader_epoch:
-                return False
-    return True
-
-
-def topic_exists(s: World) -> bool:
-    """The topic was created."""
-    return len(s.zookeeper.assignment) > 0
-
-
-def a_topic_is_quiet(s: World, k: Constants) -> bool:
-    """The topic exists, and the state is quiet."""
-    return topic_exists(s) and is_quiet(s, k)
-
-
-def a_leader_is_quiet(s: World, k: Constants) -> bool:
-    """There is a leader, and the state is quiet."""
-    return there_is_a_leader(s) and is_quiet(s, k)
-
-
-def nobody_runs(s: World, k: Constants) -> bool:
-    """No broker runs, so no protocol step is possible."""
-    for broker in range(k.brokers):
-        if s.brokers[broker].life != Life.DOWN:
-            return False
-    return True
-
-
-def is_recovered(s: World, k: Constants) -> bool:
-    """The state is quiet, all brokers know leader and epoch, and the ISR is all replicas that are up; or no broker runs."""
-    if nobody_runs(s, k):
-        return True
-    if not is_quiet(s, k):
-        return False
-    if not topic_exists(s):
-        return True
-    state = s.zookeeper.partition
-    if state.leader == NONE:
-        return leader_is_registered_or_none_can_be(s, k)
-    if not (leader_is_registered_or_none_can_be(s, k) and replicas_know_the_epoch(s, k) and nobody_leads_at_an_older_epoch(s, k)):
-        return False
-    return s.brokers[state.leader].life != Life.UP or state.isr == settled_members(s, k)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Goals
-
-
-def a_partition_is(s: World, k: Constants, state: int) -> bool:
-    """Some controller has the partition in this state."""
-    for controller in range(k.brokers):
-        if s.controllers[controller].partition == state:
-            return True
-    return False
-
-
-def a_replica_is(s: World, k: Constants, state: int) -> bool:
-    """Some controller has some replica in this state."""
-    for controller in range(k.brokers):
-        for replica in range(k.brokers):
-            if s.controllers[controller].replicas[replica] == state:
-                return True
-    return False
-
-
-def a_controller_is(s: World, k: Constants, state: int) -> bool:
-    """Some broker's controller is in this state."""
-    for controller in range(k.brokers):
-        if s.controllers[controller].life == state:
-            return True
-    return False
-
-
-def a_partition_is_new(s: World, k: Constants) -> bool:
-    """Some controller has the partition as new."""
-    return a_partition_is(s, k, PartitionState.NEW)
-
-
-def a_partition_is_online(s: World, k: Constants) -> bool:
-    """Some controller has the partition as online."""
-    return a_partition_is(s, k, PartitionState.ONLINE)
-
-
-def a_partition_is_offline(s: World, k: Constants) -> bool:
-    """Some controller has the partition as offline."""
-    return a_partition_is(s, k, PartitionState.OFFLINE)
-
-
-def a_replica_is_new(s: World, k: Constants) -> bool:
-    """Some controller has a replica as new."""
-    return a_replica_is(s, k, ReplicaState.NEW)
-
-
-def a_replica_is_online(s: World, k: Constants) -> bool:
-    """Some controller has a replica as online."""
-    return a_replica_is(s, k, ReplicaState.ONLINE)
-
-
-def a_replica_is_offline(s: World, k: Constants) -> bool:
-    """Some controller has a replica as offline."""
-    return a_replica_is(s, k, ReplicaState.OFFLINE)
-
-
-def a_dead_replica_is_seeded(s: World, k: Constants) -> bool:
-    """Some controller has seeded a dead replica as ineligible for deletion."""
-    return a_replica_is(s, k, ReplicaState.DELETION_INELIGIBLE)
-
-
-def a_controller_is_loading(s: World, k: Constants) -> bool:
-    """Some controller is in its fail-over."""
-    return a_controller_is(s, k, LOADING)
-
-
-def a_controller_is_active(s: World, k: Constants) -> bool:
-    """Some controller handles events."""
-    return a_controller_is(s, k, ACTIVE)
-
-
-def a_role_is(s: World, k: Constants, role: int) -> bool:
-    """Some broker's replica has this role."""
-    for broker in range(k.brokers):
-        if s.brokers[broker].replica.role == role:
-            return True
-    return False
-
-
-def a_replica_leads(s: World, k: Constants) -> bool:
-    """Some broker's replica leads."""
-    return a_role_is(s, k, Role.LEADER)
-
-
-def a_replica_follows(s: World, k: Constants) -> bool:
-    """Some broker's replica follows."""
-    return a_role_is(s, k, Role.FOLLOWER)
-
-
-def a_second_leader_was_elected(s: World) -> bool:
-    """A leader was elected cleanly after the first."""
-    state = s.zookeeper.partition
-    return state.leader_epoch > 0 and state.leader != NONE and s.notes.unclean_epoch == NO_EPOCH
-
-
-def an_election_was_unclean(s: World) -> bool:
-    """A leader was elected from outside the ISR."""
-    return s.notes.unclean_epoch != NO_EPOCH
-
-
-def a_zombie_is_fenced(s: World, k: Constants) -> bool:
-    """Some controller is about to write under an outdated epoch."""
-    for controller in range(k.brokers):
-        if controller_is_fenced(s, k, controller):
-            return True
-    return False
-
-
-def a_bounce_is_noticed(s: World, k: Constants) -> bool:
-    """Some controller handles a bounced broker."""
-    for controller in range(k.brokers):
-        if s.controllers[controller].context.rejoining != 0:
-            return True
-    return False
-
-
-def all_is_quiet_after_a_fail_over(s: World, k: Constants) -> bool:
-    """The state is quiet again under a second controller."""
-    return s.zookeeper.controller_epoch > 1 and topic_exists(s) and is_quiet(s, k)
-
-
-def two_believe_to_control(s: World, k: Constants) -> bool:
-    """Two controllers are active at once."""
-    active = 0
-    for controller in range(k.brokers):
-        if s.controllers[controller].life == ACTIVE:
-            active += 1
-    return active > 1
 
 
 SAFETY: tuple[Property, ...] = (
@@ -679,25 +433,3 @@ RECOVERS = recoverable(
     "CONVERGE",
 )
 """Goals that protocol steps must be able to reach from every state."""
-
-GOALS: tuple[Property, ...] = (
-    reachable("PartitionNew", a_partition_is_new, "a partition is new", "goal"),
-    reachable("PartitionOnline", a_partition_is_online, "a partition is online", "goal"),
-    reachable("PartitionOffline", a_partition_is_offline, "a partition is offline", "goal"),
-    reachable("ReplicaNew", a_replica_is_new, "a replica is new", "goal"),
-    reachable("ReplicaOnline", a_replica_is_online, "a replica is online", "goal"),
-    reachable("ReplicaOffline", a_replica_is_offline, "a replica is offline", "goal"),
-    reachable("DeadReplicaSeeded", a_dead_replica_is_seeded, "a fail-over seeds a dead replica", "goal"),
-    reachable("ControllerLoading", a_controller_is_loading, "a controller is in its fail-over", "goal"),
-    reachable("ControllerActive", a_controller_is_active, "a controller handles events", "goal"),
-    reachable("ReplicaLeads", a_replica_leads, "a replica leads", "goal"),
-    reachable("ReplicaFollows", a_replica_follows, "a replica follows", "goal"),
-    reachable("CleanElection", a_second_leader_was_elected, "a second leader is elected from the ISR", "goal"),
-    reachable("UncleanElection", an_election_was_unclean, "a leader is elected from outside the ISR", "goal"),
-    reachable("ZombieFenced", a_zombie_is_fenced, "a controller with an outdated epoch is about to write, and is refused", "goal"),
-    reachable("BounceNoticed", a_bounce_is_noticed, "a controller handles a bounce", "goal"),
-    reachable("QuietAgain", all_is_quiet_after_a_fail_over, "the state is quiet again under another controller", "goal"),
-    reachable("TwoControllers", two_believe_to_control, "two brokers believe that they are the controller", "goal"),
-    reachable("TwoLeaders", two_believe_to_lead, "two replicas believe that they lead, under different epochs", "goal"),
-)
-"""Goals that an exploration must reach; otherwise its verdicts say little."""

@@ -1,0 +1,127 @@
+"""Quiet states, in which no message, notification or step of the protocol is left; and what must be true in them.
+
+CONVERGE in the list of known bugs.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.control.controller.broker_changes import brokers_have_changed
+from kafka_spec.spec.control.controller.topics import a_topic_is_new, isr_has_changed
+from kafka_spec.spec.control.state import ACTIVE, NO_EPOCH, STANDBY, ControllerStep, Life, Role, World
+from kafka_spec.spec.domain import NONE, contains
+from kafka_spec.spec.election import members
+from kafka_spec.spec.table import Constants
+
+
+def nothing_waits(s: World, k: Constants) -> bool:
+    """No request waits in any channel."""
+    for controller in range(k.brokers):
+        for broker in range(k.brokers):
+            if len(s.controllers[controller].channels[broker].requests) > 0:
+                return False
+    return True
+
+
+def only_the_holder_controls(s: World, k: Constants) -> bool:
+    """Only the holder of /controller acts as a controller, and every running broker has a session."""
+    for broker in range(k.brokers):
+        if s.controllers[broker].life != STANDBY and s.zookeeper.controller != broker:
+            return False
+        if s.brokers[broker].life != Life.DOWN and s.brokers[broker].has_session == 0:
+            return False
+    return True
+
+
+def is_quiet(s: World, k: Constants) -> bool:
+    """The controller is idle with no event pending, no request is on its way, and no other broker acts as a controller."""
+    holder = s.zookeeper.controller
+    if holder == NONE or s.controllers[holder].life != ACTIVE or s.controllers[holder].step != ControllerStep.IDLE:
+        return False
+    if brokers_have_changed(s, k, holder) or isr_has_changed(s, holder) or a_topic_is_new(s, holder):
+        return False
+    return only_the_holder_controls(s, k) and nothing_waits(s, k)
+
+
+def settled_members(s: World, k: Constants) -> int:
+    """Return the assigned brokers that are registered and not shutting down."""
+    brokers = 0
+    for broker in range(k.brokers):
+        if s.brokers[broker].life == Life.UP and contains(s.zookeeper.registered & members(s.zookeeper.assignment), broker) == 1:
+            brokers = brokers | (1 << broker)
+    return brokers
+
+
+def leader_is_registered_or_none_can_be(s: World, k: Constants) -> bool:
+    """The leader in ZooKeeper is registered; or there is no leader, and no member of the ISR is up."""
+    state = s.zookeeper.partition
+    if state.leader_epoch == NO_EPOCH:
+        return settled_members(s, k) == 0
+    if state.leader == NONE:
+        return state.isr & settled_members(s, k) == 0
+    return contains(s.zookeeper.registered, state.leader) == 1
+
+
+def replicas_know_the_epoch(s: World, k: Constants) -> bool:
+    """Every assigned replica that is up has applied the leader epoch, and follows the leader or leads."""
+    state = s.zookeeper.partition
+    for broker in range(k.brokers):
+        if contains(settled_members(s, k), broker) == 1:
+            replica = s.brokers[broker].replica
+            if replica.leader_epoch != state.leader_epoch or replica.leader != state.leader:
+                return False
+            if (replica.role == Role.LEADER) != (state.leader == broker) or (broker != state.leader and replica.fetching == 0):
+                return False
+    return True
+
+
+def nobody_leads_at_an_older_epoch(s: World, k: Constants) -> bool:
+    """No running broker believes that it leads under an older leader epoch."""
+    for broker in range(k.brokers):
+        if s.brokers[broker].replica.role == Role.LEADER:
+            if s.brokers[broker].replica.leader_epoch < s.zookeeper.partition.leader_epoch:
+                return False
+    return True
+
+
+def there_is_a_leader(s: World) -> bool:
+    """There is a leader in ZooKeeper."""
+    return s.zookeeper.partition.leader != NONE
+
+
+def topic_exists(s: World) -> bool:
+    """The topic was created."""
+    return len(s.zookeeper.assignment) > 0
+
+
+def a_topic_is_quiet(s: World, k: Constants) -> bool:
+    """The topic exists, and the state is quiet."""
+    return topic_exists(s) and is_quiet(s, k)
+
+
+def a_leader_is_quiet(s: World, k: Constants) -> bool:
+    """There is a leader, and the state is quiet."""
+    return there_is_a_leader(s) and is_quiet(s, k)
+
+
+def nobody_runs(s: World, k: Constants) -> bool:
+    """No broker runs, so no protocol step is possible."""
+    for broker in range(k.brokers):
+        if s.brokers[broker].life != Life.DOWN:
+            return False
+    return True
+
+
+def is_recovered(s: World, k: Constants) -> bool:
+    """The state is quiet, all brokers know leader and epoch, and the ISR is all replicas that are up; or no broker runs."""
+    if nobody_runs(s, k):
+        return True
+    if not is_quiet(s, k):
+        return False
+    if not topic_exists(s):
+        return True
+    state = s.zookeeper.partition
+    if state.leader == NONE:
+        return leader_is_registered_or_none_can_be(s, k)
+    if not (leader_is_registered_or_none_can_be(s, k) and replicas_know_the_epoch(s, k) and nobody_leads_at_an_older_epoch(s, k)):
+        return False
+    return s.brokers[state.leader].life != Life.UP or state.isr == settled_members(s, k)
