@@ -1,4 +1,4 @@
-"""How many small records a second one partition takes, as a log and as a broker's: `python -m benchmarks.append`."""
+"""Measure the small records per second that a log and a broker's partition append: `python -m benchmarks.append`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PARTITION = TopicPartition("orders", 0)
 
 
 def leader(folder: Path) -> DataPlane:
-    """Return a broker that leads the partition, alone."""
+    """Return a broker that leads the partition and is its only replica."""
     replicas = ReplicaManager(1, FIXED, folder, StateChangeLog(lambda _: None, lambda: 0.0))
     leadership = Leadership(1, 0, (1,), 0, 1)
     replicas.handle(LeaderAndIsrRequest(1, 1, -1, {PARTITION: LeaderAndIsrState(leadership, (1,), True)}, ()))
@@ -48,7 +48,7 @@ def measure(name: str, size: int, append: Callable[[bytes], object]) -> None:
 
 
 def main() -> None:
-    """Append to a log, and produce with acks=all to a broker that is the whole ISR."""
+    """Append to a log, and produce with acks=all to a broker that is the only member of the ISR."""
     for size in (1, 10, 100):
         with tempfile.TemporaryDirectory() as folder:
             log = PartitionLog(Path(folder) / str(PARTITION))

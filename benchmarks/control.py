@@ -1,7 +1,7 @@
-"""Measure the checker on the control plane: speed, bytes and compile time of its families, and all checks of bugs together.
+"""Measure the checker on the control plane: speed, memory and compile time of its families, and all checks of bugs together.
 
-Every search is a process of its own, on one thread, with everything on: all properties, ways back, the digest, parents.
-Prints a Markdown table; the exit code is 1 if a search comes to something else than it must. README.md tells how to read it.
+Every search runs in its own process, on one thread, with everything on: all properties, ways back, the digest, parents.
+Prints a Markdown table; the exit code is 1 if a search has an unexpected result. README.md explains the table.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from kafka_spec.spec.control.eras import BUGS, FIXED  # noqa: E402 - the project
 
 BOUNDS = {bounds.name: bounds for bounds in FIXED.bound_sets}
 TARGETS = {2: 300_000, 3: 200_000}
-"""Distinct states a second on one thread, by the number of brokers."""
+"""Target: distinct states per second on one thread, by the number of brokers."""
 TOGETHER = 180
-"""Seconds that all checks of bugs may take together."""
+"""Target: seconds for all checks of bugs together."""
 
 
 def search(family: str, cache: str) -> dict[str, Any]:
-    """Search `fixed` at a bound set to the end, with compiled code in this cache."""
+    """Search `fixed` exhaustively at a bound set, with compiled code in this cache."""
     values = json.dumps(dict(BOUNDS[family].values))
     command = [sys.executable, str(HERE / "one_search.py"), FIXED.name, "--bounds", values]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "KAFKA_SPEC_CACHE": cache}
@@ -41,7 +41,7 @@ def search(family: str, cache: str) -> dict[str, Any]:
 
 
 def bug_checks(cache: str) -> tuple[int, float]:
-    """Run the named checks of all bugs in one process; return how many there are and the seconds of the whole process."""
+    """Run the named checks of all bugs in one process; return their number and the seconds of the whole process."""
     manifest = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     models = {f"control/{bug.name}" for bug in BUGS}
     checks = [check["name"] for check in manifest["tool"]["kafka-spec"]["checks"] if check["model"] in models]

@@ -1,4 +1,4 @@
-"""How long a controller takes for 10,000 partitions on 10 brokers in memory: `python -m benchmarks.controller`."""
+"""Measure a controller's time for 10,000 partitions on 10 brokers in memory: `python -m benchmarks.controller`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PARTITIONS = 10_000
 
 
 def main() -> None:
-    """Create a topic, fail one broker, fail the controller over; print seconds and what was sent."""
+    """Create a topic, fail one broker, fail the controller over; print seconds and the requests sent."""
     lines: list[str] = []
     with tempfile.TemporaryDirectory() as folder, Cluster(Path(folder), Ensemble(), write=lines.append, clock=time.time) as cluster:
         for number in range(BROKERS):
@@ -25,7 +25,7 @@ def main() -> None:
 
 
 def measure(cluster: Cluster, lines: list[str]) -> None:
-    """Let the controllers work on one thing after the other; what they send waits in their channels."""
+    """Let the controllers handle events in order; their requests wait in the channels."""
 
     def settle(what: str) -> None:
         start = time.perf_counter()

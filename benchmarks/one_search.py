@@ -1,4 +1,4 @@
-"""Search one model once and print what it took as one line of JSON; the benchmarks start it in a process of its own."""
+"""Search one model once and print its costs as one line of JSON; the benchmarks run it in its own process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafka_spec.spec.models import MODELS
 
 
 def main() -> None:
-    """Search a model at bounds to the end."""
+    """Search a model exhaustively at given bounds."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", choices=MODELS)
     parser.add_argument("--bounds", type=json.loads, required=True, help='as JSON: {"replicas": 3, ...}')

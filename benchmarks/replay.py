@@ -1,6 +1,6 @@
-"""How many edges of the control-plane model a second are replayed on the implementation: load, step, project, compare.
+"""Measure the edges of the control-plane model replayed per second on the implementation: load, step, project, compare.
 
-What the checker takes to find the edges is left out. `python -m benchmarks.replay [PROCESSES]`
+The checker's time to find the edges is excluded. `python -m benchmarks.replay [PROCESSES]`
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8, FIXED
 ERAS = {spec.name: spec for spec in (FIXED, ERA_2_8, ERA_0_10)}
 BOUNDS = {bounds.name: bounds.values for bounds in CONTROL}["crash_and_expiry"]
 MOST = 20_000
-"""Edges that one process replays of an era."""
+"""Number of edges of an era that one process replays."""
 
 
 def measure(era: str, part: int, parts: int) -> tuple[int, float, float]:
-    """Replay a part of the edges; return how many there were, and the seconds that passed and that were worked."""
+    """Replay a part of the edges; return their number, the elapsed seconds and the processor seconds."""
     some = [edge for edge, _ in zip(edges(ERAS[era], BOUNDS, None, part, parts), range(MOST), strict=False)]
     with stage(ERAS[era], BOUNDS) as projection:
         began, worked = time.perf_counter(), time.process_time()
@@ -35,7 +35,7 @@ def measure(era: str, part: int, parts: int) -> tuple[int, float, float]:
 
 
 def main() -> None:
-    """Print the rate of each era, with so many processes as are asked for."""
+    """Print the rate of each era, with the requested number of processes."""
     processes = int(sys.argv[1]) if len(sys.argv) > 1 else 1
     with ProcessPoolExecutor(processes) as pool:
         for era in ERAS:

@@ -1,8 +1,8 @@
-"""Measure the checker on replication/kip_320, next to Spin and Rumur on the same model in the same run; print a Markdown table.
+"""Measure the checker on replication/kip_320, and Spin and Rumur on the same model in the same run; print a Markdown table.
 
-Everything is on in our runs: all properties, the type invariant, the digest, deterministic parents. Every run is a process of its
-own. What is compared is run in turn, and the figure is the median of the ratios of neighbours: on a machine with other
-work on it a ratio of neighbours says something, a time alone does not. README.md tells how to read the table.
+Everything is on in our runs: all properties, the type invariant, the digest, deterministic parents. Every run has its own process.
+Compared programs run alternately, and the figure is the median of the ratios of neighbouring runs: on a machine with other load,
+such a ratio is meaningful, and a time alone is not. README.md explains the table.
 """
 
 from __future__ import annotations
@@ -30,38 +30,38 @@ MODEL = "replication/kip_320"
 
 Bounds: TypeAlias = dict[str, int]
 Search: TypeAlias = dict[str, Any]
-"""What a search took: search_seconds, whole_seconds (of the process), others, peak_bytes; for ours, compile_seconds too."""
+"""The costs of a search: search_seconds, whole_seconds (of the process), others, peak_bytes; for ours, compile_seconds too."""
 NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
 BOUNDS: dict[str, Bounds] = {
     "medium": dict(zip(NAMES, (3, 2, 2, 2), strict=True)),
     "large": dict(zip(NAMES, (3, 3, 3, 2), strict=True)),
     "huge": dict(zip(NAMES, (3, 3, 3, 3), strict=True)),
 }
-"""As spec/bounds.py names them."""
+"""Names of bound sets in spec/bounds.py."""
 STATES = {"medium": 737_794, "large": 4_093_531, "huge": 64_739_578}
 SMALL = dict(zip(NAMES, (2, 2, 2, 1), strict=True))
-"""A model of 957 states, for the time that a first look takes."""
+"""A model of 957 states, for the time of a first check."""
 PARTS = {"digest": "the digest", "checks": "the checks of indices and stores", "order": "deterministic parents"}
-"""What can be left out, and what it is."""
+"""Parts of the checker that can be turned off, with their descriptions."""
 DISTURBED = 0.2
-"""With more cores than this taken by other programs, a run of two threads does not have two cores."""
+"""If other programs use more cores than this, a run of two threads does not have two cores."""
 PATIENCE = 6
-"""How many times the pairs that are wanted are run in search of undisturbed ones."""
+"""How many times as many pairs as wanted may run in order to find undisturbed ones."""
 MISUSE = 2
-"""The exit code of a command line that asks for what is not there."""
+"""The exit code if the command line asks for a missing program."""
 
 
 class Failed(Exception):  # noqa: N818 - the benchmark has failed, which need not be an error of its own
-    """A run that came to something else than it must."""
+    """A run had an unexpected result."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a process took and wrote."""
+    """The costs and the output of a process."""
 
     seconds: float
     others: float
-    """How many cores other programs took in that time."""
+    """Number of cores that other programs used in that time."""
     peak_bytes: int
     code: int
     output: str
@@ -69,7 +69,7 @@ class Run:
 
 
 def run(command: Sequence[str | Path], folder: Path, environment: dict[str, str] | None = None) -> Run:
-    """Run a command to its end."""
+    """Run a command until it ends."""
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         busy, began = busy_seconds(), time.perf_counter()
         process = subprocess.Popen(
@@ -97,10 +97,10 @@ def busy_seconds() -> float:
 
 
 def must(result: Run, what: str) -> Run:
-    """Return a run that ended well.
+    """Return a run that succeeded.
 
     Raises:
-        Failed: it did not.
+        Failed: it did not succeed.
     """
     if result.code:
         raise Failed(f"{what} ended with code {result.code}: {(result.errors or result.output)[-2000:]}")
@@ -113,7 +113,7 @@ def must(result: Run, what: str) -> Run:
 
 @dataclass(frozen=True)
 class Peer:
-    """Another checker: how to build and run the model, and where it says what it found."""
+    """Another checker: how to build and run the model, and how to parse its output."""
 
     name: str
     tools: tuple[str, ...]
@@ -122,18 +122,18 @@ class Peer:
     build: tuple[str, ...]
     command: str
     clean: str
-    """What it writes where it finds no error."""
+    """Its output if it finds no error."""
     states: str
-    """Finds the number of states."""
+    """Pattern of the number of states."""
     seconds: str
-    """Finds the seconds of the search by its own clock; "": the whole process counts."""
+    """Pattern of the seconds of the search by its own clock; if empty, the whole process counts."""
     more_states: int
     rounds: int
     at_least: float
 
     @property
     def missing(self) -> list[str]:
-        """The programs that it needs and that are not installed."""
+        """Required programs that are not installed."""
         return [tool for tool in self.tools if shutil.which(tool) is None]
 
     def make(self, bounds: Bounds, folder: Path) -> float:
@@ -143,10 +143,10 @@ class Peer:
         return sum(must(run(step.split(), folder), step).seconds for step in self.build)
 
     def search(self, folder: Path, expected: int) -> Search:
-        """Run the compiled model; return what it took.
+        """Run the compiled model; return its costs.
 
         Raises:
-            Failed: it has not found the same states, or an error in the model.
+            Failed: its number of states differs, or it found an error in the model.
         """
         result = must(run(self.command.split(), folder), self.name)
         found = re.search(self.states, result.output)
@@ -166,7 +166,7 @@ def write_promela(bounds: Bounds, folder: Path) -> None:
 
 
 def write_murphi(bounds: Bounds, folder: Path) -> None:
-    """Write the model for Rumur: the one that is there, with the bounds put in."""
+    """Write the model for Rumur: the existing file with these bounds."""
     text = (HERE / "peers/kip_320.m").read_text(encoding="utf-8")
     for name, value in bounds.items():
         text, count = re.subn(rf"(?m)^  {name.upper()}: \d+;$", f"  {name.upper()}: {value};", text)
@@ -222,13 +222,13 @@ class Figure:
 
     @property
     def met(self) -> bool | None:
-        """Whether the target is met; None where there is none."""
+        """Whether the target is met; None if there is no target."""
         if self.at_least is not None:
             return self.value >= self.at_least
         return None if self.at_most is None else self.value <= self.at_most
 
     def show(self, value: float) -> str:
-        """Return a value in words."""
+        """Return a value as text."""
         return f"{value:,.0f}{self.unit}" if abs(value) >= 1000 else f"{value:.3g}{self.unit}"
 
     def row(self) -> str:
@@ -252,7 +252,7 @@ def ratio(what: str, ratios: Sequence[float], at_least: float | None = None) -> 
 
 @dataclass
 class Report:
-    """What was measured so far."""
+    """The measurements so far."""
 
     figures: list[Figure] = field(default_factory=list)
     checkers: list[str] = field(default_factory=list)
@@ -262,7 +262,7 @@ class Report:
     failed: bool = False
 
     def add_run(self, what: str, **measured: Any) -> None:
-        """Note a run, and say so."""
+        """Record and report a run."""
         self.runs.append({"what": what, **measured})
         print(f"{what}: {measured.get('search_seconds', measured.get('seconds')):.2f} s", file=sys.stderr)
 
@@ -294,10 +294,10 @@ class Benchmark:
         self.report = Report()
 
     def ours(self, bounds: str, threads: int = 1, leave_out: str = "") -> Search:
-        """Search our model in a process of its own.
+        """Search our model in its own process.
 
         Raises:
-            Failed: the states are not those that must be found.
+            Failed: the number of states is not the expected one.
         """
         options = ["--leave-out", leave_out] if leave_out else []
         script = str(HERE / "one_search.py")
@@ -370,7 +370,7 @@ class Benchmark:
             self.report.notes.append(f"{pairs} {counted}: other programs took a core or part of it (median {median:.3g}x)")
 
     def measure_parts(self) -> None:
-        """Measure what the digest, the checks and the order cost."""
+        """Measure the cost of the digest, the checks and the order."""
         for part, what in PARTS.items():
             ratios = []
             for _ in range(self.pairs):
@@ -379,7 +379,7 @@ class Benchmark:
             self.report.figures.append(ratio(f"time with {what} against without", ratios))
 
     def measure_memory(self) -> None:
-        """Measure the memory that a large model takes."""
+        """Measure the memory of a search of a large model."""
         measured = self.ours("huge")
         figure = Figure(
             f"peak memory a state, {STATES['huge']:,} states", measured["peak_bytes"] / STATES["huge"], " bytes", at_most=45
@@ -387,7 +387,7 @@ class Benchmark:
         self.report.figures.append(figure)
 
     def measure_shell(self) -> None:
-        """Measure a first look at a small model from the shell."""
+        """Measure a first check of a small model from the shell."""
         options = [word for name, value in SMALL.items() for word in ("--bound", f"{name}={value}")]
         seconds = [self.shell(["check", MODEL, *options], self.folder / f"empty-{number}") for number in range(3)]
         if found := [value for value in seconds if value is not None]:
@@ -407,7 +407,7 @@ class Benchmark:
                 self.report.figures.append(Figure(f"the manifest, {cache} cache", seconds, " s", at_most=most))
 
     def shell(self, arguments: Sequence[str], cache: Path) -> float | None:
-        """Run our command line; return the seconds of the whole process, or None with a note where it failed."""
+        """Run our command line; return the seconds of the whole process, or None, with a note, if it failed."""
         command = [sys.executable, "-m", "kafka_spec", *arguments]
         result = run(command, ROOT, {"KAFKA_SPEC_CACHE": str(cache)})
         what = f"kafka_spec {' '.join(arguments)}"
@@ -424,7 +424,7 @@ class Benchmark:
 
 
 def version(command: str, pattern: str) -> str:
-    """Return the version that a program reports; "" where it is missing."""
+    """Return the version that a program reports; "" if it is missing."""
     if shutil.which(command.split()[0]) is None:
         return ""
     result = run(command.split(), HERE)
@@ -433,7 +433,7 @@ def version(command: str, pattern: str) -> str:
 
 
 def surroundings(bounds: str) -> dict[str, Any]:
-    """Return what the figures depend on."""
+    """Return the environment that the figures depend on."""
     return {
         "model": MODEL,
         "bounds": BOUNDS[bounds],
@@ -448,7 +448,7 @@ def surroundings(bounds: str) -> dict[str, Any]:
 
 
 def heading(about: dict[str, Any]) -> str:
-    """Return what the tables are about, in a sentence."""
+    """Return the subject of the tables, as a sentence."""
     bounds = ", ".join(f"{name} {value}" for name, value in about["bounds"].items())
     programs = ", ".join(f"{name} {about[name]}" for name in ("python", "spin", "rumur", "gcc") if about[name])
     machine = f"{about['cores']} cores, load {about['load']} at the start"
@@ -467,7 +467,7 @@ def parse() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Measure everything and print the tables; return 1 if something came to what it must not, missed targets aside."""
+    """Measure everything and print the tables; return 1 if a result is wrong; missed targets do not count."""
     args = parse()
     about = surroundings(args.bounds)
     with tempfile.TemporaryDirectory(prefix="kafka-spec-benchmark-") as folder:

@@ -1,6 +1,6 @@
-"""What verifying a state-dir costs: searches kip_320 at some bounds, then verifies every byte of what is left, as --resume does.
+"""Measure the verification of a state-dir: search kip_320 at some bounds, then verify every byte of the result, as --resume does.
 
-The pages are in the system's cache, so this is the cost of the digests; a disk that is slower than they are adds its own.
+The pages are in the system's cache, so this measures the digests; a slower disk adds its own time.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Measure the Spark engine on replication/kip_320 against the embedded engine, in one run; print a Markdown table.
 
-Every search is a process of its own (spark_search.py). `README.md` tells how to read the table. Some ten minutes on two cores.
+Every search runs in its own process (spark_search.py). `README.md` explains the table. Takes about ten minutes on two cores.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HUGE = dict(zip(NAMES, (3, 3, 3, 3), strict=True))
 
 
 def search(script: str, bounds: dict[str, int], *more: str) -> dict[str, Any]:
-    """Run a search in a process of its own; return what it measured."""
+    """Run a search in its own process; return its measurements."""
     command = [sys.executable, str(HERE / script), "replication/kip_320", "--bounds", json.dumps(bounds), *more]
     run = subprocess.run(
         command, cwd=HERE.parent, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(HERE.parent)}
@@ -42,14 +42,14 @@ def search(script: str, bounds: dict[str, int], *more: str) -> dict[str, Any]:
 
 
 def on_spark(bounds: dict[str, int], *more: str) -> dict[str, Any]:
-    """Search on Spark in a state-dir that is removed again."""
+    """Search on Spark in a temporary state-dir."""
     with tempfile.TemporaryDirectory(prefix="kafka-spec-bench-") as folder:
         return search("spark_search.py", bounds, "--state-dir", f"{folder}/states", *more)
 
 
 @contextmanager
 def standalone(workers: int) -> Iterator[str]:
-    """Run a standalone cluster on this machine, with workers of one core each."""
+    """Run a standalone cluster on this machine, with one core for each worker."""
     home = Path(pyspark.__file__).parent
     with socket.socket() as free, tempfile.TemporaryDirectory(prefix="kafka-spec-cluster-") as folder:
         free.bind(("127.0.0.1", 0))
@@ -84,15 +84,15 @@ KINDS = (
     ("/java", "Java of the driver"),
     ("spark_search.py", "driver"),
 )
-"""What command lines of processes hold, and what the processes are."""
+"""Kinds of processes, by a part of their command lines."""
 
 
 class ProcessorTime:
-    """Measures the processor time of all processes below this one, by kind, for as long as the context lasts."""
+    """Measures the processor time of all descendant processes, by kind, while the context lasts."""
 
     def __enter__(self) -> ProcessorTime:
         self.seen: dict[tuple[str, str], float] = {}
-        """By kind and process, the seconds when it was last looked at."""
+        """By kind and process, the seconds at the last look."""
         self.began = self.ended = time.perf_counter()
         self.over = threading.Event()
         self.look()
@@ -107,12 +107,12 @@ class ProcessorTime:
         self.ended = time.perf_counter()
 
     def watch(self) -> None:
-        """Look now and then; a process that ends takes at most the last second with it."""
+        """Look periodically; at most the last second of a process that ends is missed."""
         while not self.over.wait(1.0):
             self.look()
 
     def look(self) -> None:
-        """Note what every process has taken."""
+        """Record the processor time of every process."""
         parents: dict[str, str] = {}
         taken: dict[tuple[str, str], float] = {}
         for folder in Path("/proc").glob("[0-9]*"):
@@ -132,7 +132,7 @@ class ProcessorTime:
                 self.seen[kind, number] = seconds
 
     def cores(self) -> str:
-        """Return how many cores were at work, by kind."""
+        """Return the number of busy cores, by kind."""
         total: Counter[str] = Counter()
         for (kind, number), seconds in self.seen.items():
             total[kind] += seconds - self.before.get((kind, number), 0.0)  # type: ignore[assignment]
@@ -142,7 +142,7 @@ class ProcessorTime:
 
 
 def job_seconds(measured: dict[str, Any], low: int, high: int) -> list[float]:
-    """Return the seconds that each level took, of those whose frontier had low..high states and that Spark searched."""
+    """Return the seconds of each level that Spark searched and whose frontier had low..high states."""
     return [level["seconds"] for level in measured["timed"] if low <= level["frontier"] <= high]
 
 
@@ -166,7 +166,7 @@ def main() -> None:
     parser.add_argument("--no-cluster", action="store_true", help="leave out the standalone clusters")
     args = parser.parse_args()
     bounds = HUGE if args.bounds == "huge" else LARGE
-    # the smaller search would be over in the driver before Spark is up
+    # the smaller search would end in the driver before Spark has started
     handover = ("--handover", "100000") if bounds is LARGE else ()
     load = os.getloadavg()[0]
     one, two = (search("one_search.py", bounds, "--threads", threads) for threads in ("1", "2"))

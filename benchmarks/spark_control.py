@@ -1,6 +1,6 @@
-"""Search a family of control/fixed on Spark and in the embedded engine, by the command a user would take; compare everything.
+"""Search a family of control/fixed on Spark and in the embedded engine, with the user's command; compare all results.
 
-Without a name the largest family that completes. What Spark cannot judge is left out.
+The default is the largest family that completes. Properties that Spark cannot check are left out.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def check(*words: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Search twice, compare, print what it took."""
+    """Search twice, compare, print the costs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("family", nargs="?", default="three_everyday", help="a bound set of control/fixed")
     parser.add_argument("--master", default="local[2]")

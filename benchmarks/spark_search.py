@@ -1,4 +1,4 @@
-"""Search one model once on Spark and print what it took as one line of JSON; benchmarks/spark.py starts it."""
+"""Search one model once on Spark and print its costs as one line of JSON; benchmarks/spark.py runs it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kafka_spec.spec.models import MODELS
 
 
 def growth(place: Path) -> float:
-    """Return what a candidate cost at 45 to 60 million visited states against 3 to 10 million; 0 where there are not so many."""
+    """Return the cost of a candidate at 45 to 60 million visited states relative to 3 to 10 million; 0 if there are fewer."""
     levels = [json.loads(path.read_bytes()) for path in sorted(place.glob("level-*.json"))]
     seen, early, late = 0, [0.0, 0], [0.0, 0]
     for level in levels:
@@ -28,7 +28,7 @@ def growth(place: Path) -> float:
 
 
 def main() -> None:
-    """Search a model at bounds to the end."""
+    """Search a model exhaustively at given bounds."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", choices=MODELS)
     parser.add_argument("--bounds", type=json.loads, required=True, help='as JSON: {"replicas": 3, ...}')
@@ -45,7 +45,7 @@ def main() -> None:
     if args.handover:
         distribution.handover = distribution.latest = args.handover
     result = explore(MODELS[args.model], args.bounds, distribution, progress=note)
-    # the first job may wait for the session; what comes after it is Spark's own pace. Levels of one job end together.
+    # the first job may wait for the session; later jobs show Spark's own speed. Levels of one job end together.
     engines = [json.loads(path.read_bytes())["by"] for path in sorted(Path(args.state_dir).glob("level-*.json"))]
     first = engines.index("spark") if "spark" in engines else len(engines)
     jobs: list[list[tuple[float, int, int]]] = []

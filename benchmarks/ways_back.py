@@ -1,4 +1,4 @@
-"""Record a random graph as a search would, look for ways back in it, and print what it took as one line of JSON."""
+"""Record a random graph as a search would, look for ways back in it, and print the costs as one line of JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEVELS = 30
 
 
 def main() -> None:
-    """Record levels of equal width, whose steps lead to the next level or back; few states of the first meet the claim."""
+    """Record levels of equal width, whose steps lead to the next level or back; few states of the first level meet the claim."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--states", type=int, default=5_000_000)
     parser.add_argument("--steps", type=int, default=4, help="steps out of each state")

@@ -1,7 +1,7 @@
 """Kafka's controller and replication protocol as transition tables, and the tools to check a protocol of your own.
 
-This module is the public interface. It contains no logic, and imports a name when it is first used, so that the tables need the
-standard library only.
+This module is the public interface. It contains no logic and imports each name on first use, so the tables need only the standard
+library.
 
     from kafka_spec import MODELS, check, trace_of
 
@@ -104,7 +104,7 @@ _PLACES = {
     "reachable recoverable step_invariant",
     "spec.trace": "Action FieldChange Step Trace",
 }
-"""The public names by the module that defines them: the imports above once more, for when the program runs."""
+"""The public names by the module that defines them: the imports above, for use at run time."""
 
 _PLACE_OF = {name: f"{__name__}.{module}" for module, names in _PLACES.items() for name in names.split()}
 
@@ -112,7 +112,7 @@ __all__ = sorted(_PLACE_OF)
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for.
+    """Import a public name on first use.
 
     Raises:
         AttributeError: there is no such name.

@@ -1,4 +1,4 @@
-"""Where the command `kafka-spec` begins: `python -m kafka_spec`, and the file that spark-submit is given.
+"""Entry point of the command `kafka-spec`: for `python -m kafka_spec`, and as the file for spark-submit.
 
 It imports almost nothing before it handles Ctrl-C, so that an interrupt during the imports is reported like any other.
 """
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 def main(arguments: "Sequence[str] | None" = None) -> int:
-    """Run the command line and return its exit code; from here on Ctrl-C is one line and exit code 3."""
+    """Run the command line and return its exit code; Ctrl-C gives a one-line message and exit code 3."""
     try:
         from kafka_spec.command import run
 
         return run(sys.argv[1:] if arguments is None else arguments)
     except KeyboardInterrupt:
-        # one that came through exec() of a string leaves a mark by which Python ends by signal; the next exec() takes it away
+        # an interrupt inside exec() of a string leaves a flag that makes Python end by signal; another exec() clears it
         exec("")
         print("kafka-spec: interrupted", file=sys.stderr)
         return 3

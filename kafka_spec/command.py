@@ -1,6 +1,6 @@
 """The command `kafka-spec`: registers the subcommands of the packages, and contains no logic.
 
-A subcommand is imported when it is named on the command line, and its libraries when it runs: `--help` imports none.
+A subcommand is imported when the command line names it, and its libraries when it runs; `--help` imports none.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Command:
-    """A subcommand: what it is for, what adds its options, and the extra without which it cannot run at all."""
+    """A subcommand: its purpose, the function that adds its options, and the extra that it requires."""
 
     says: str
     add_options: Callable[[argparse.ArgumentParser], None]
@@ -97,7 +97,7 @@ COMMANDS = {
 
 
 class _Version(argparse.Action):
-    """Prints the version, which it looks up only then."""
+    """Prints the version; looks it up only on use."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from importlib.metadata import version

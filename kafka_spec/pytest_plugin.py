@@ -1,6 +1,6 @@
 """The pytest plugin: registers the collector of the manifest's checks, and contains no logic.
 
-Loaded by pytest wherever kafka-spec is installed, so it imports the checker only where there is a manifest to run.
+Pytest loads it wherever kafka-spec is installed, so it imports the checker only if there is a manifest to run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pytest
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect the named checks of a pyproject.toml that was asked for by name: `pytest pyproject.toml`, or `testpaths`."""
+    """Collect the named checks of a pyproject.toml given by name: `pytest pyproject.toml`, or in `testpaths`."""
     if file_path.name != "pyproject.toml" or not parent.session.isinitpath(file_path):
         return None
     try:

@@ -1,17 +1,17 @@
 """Write the model replication/kip_320 in Promela, for Spin: the same states and the same steps.
 
-Written by hand after spec/replication/rules.py, spec/replication/versions/kip_320.py and what that one takes over from earlier
-versions. Promela evaluates faster the less it computes, so every binding of every rule is an option of its own, with the offsets
-written out. benchmarks/replication.py runs it; by hand:
+Written by hand from spec/replication/rules.py, spec/replication/versions/kip_320.py and the rules that it inherits from earlier
+versions. Promela models run faster if they compute less, so every binding of every rule is a separate option with literal offsets.
+benchmarks/replication.py runs it; by hand:
 
     python kip_320_promela.py --replicas 3 --log-size 3 --max-records 3 --max-leader-epoch 2 --output k.pml
     spin -a k.pml && gcc -O3 -march=native -DSAFETY -DNOREDUCE -DMEMLIM=16000 -o pan pan.c && ./pan -m1000000 -w27
 
-Spin reports one state more than there are, for setting the ISR of the start is a step: 737,795 at 3, 2, 2, 2 and 4,093,532 at
+Spin reports one state more than the model has, since setting the initial ISR is a step: 737,795 at 3, 2, 2, 2 and 4,093,532 at
 3, 3, 3, 2.
 
-How the state is kept: all in bytes. A leader, a leader epoch, a record and the epoch of an entry are one more than their number,
-and 0 is none; a set of brokers is a bit mask; the logs of all replicas are one array.
+The state consists of bytes. A leader, a leader epoch, a record and the epoch of an entry are stored as their number plus one, and 0
+means none. A set of brokers is a bit mask. The logs of all replicas are one array.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Model:
         return ((leader, follower) for leader in self.brokers for follower in self.brokers if follower != leader)
 
     def at(self, replica: int, offset: int) -> int:
-        """Return where the array of all logs holds an entry."""
+        """Return the index of an entry in the array of all logs."""
         return replica * self.log_size + offset
 
     # the state
@@ -90,28 +90,28 @@ class Model:
         return f"leader[{leader}] == {leader + 1}"
 
     def is_true_leader(self, leader: int) -> str:
-        """The leader is the one that the quorum names, and knows it."""
+        """The leader is the quorum's leader, and believes that it leads."""
         agreed = f"leader_epoch[{leader}] == quorum_leader_epoch"
         return f"(quorum_leader == {leader + 1} && {self.presumes_leadership(leader)} && {agreed})"
 
     def is_in_same_epoch(self, leader: int, follower: int) -> str:
-        """The leader leads, and the follower follows it in the same leader epoch; also of a leader and itself."""
+        """The leader leads, and the follower follows it in the same leader epoch; true of a leader and itself."""
         follows = f"leader[{follower}] == {leader + 1}"
         return f"({self.presumes_leadership(leader)} && {follows} && leader_epoch[{follower}] == leader_epoch[{leader}])"
 
     def same_entry(self, one: int, other: int, offset: int) -> str:
-        """Both logs hold the same entry at the offset."""
+        """Both logs have the same entry at the offset."""
         here, there = self.at(one, offset), self.at(other, offset)
         reach = f"{offset} < end_offset[{one}] && {offset} < end_offset[{other}]"
         return f"({reach} && entry_record[{here}] == entry_record[{there}] && entry_epoch[{here}] == entry_epoch[{there}])"
 
     def diverge_at(self, leader: int, follower: int, end: int) -> tuple[str, ...]:
-        """`end` is one past the highest offset at which both logs hold the same entry."""
+        """`end` is one past the highest offset at which both logs have the same entry."""
         last = [self.same_entry(leader, follower, end - 1)] if end > 0 else []
         return (*last, *("!" + self.same_entry(leader, follower, offset) for offset in range(end, self.log_size)))
 
     def isr_has_next_entry(self, leader: int) -> tuple[str, ...]:
-        """Every member of the leader's ISR is in its epoch and holds the entry at its high watermark."""
+        """Every member of the leader's ISR is in its epoch and has the entry at its high watermark."""
         return tuple(
             f"(!(isr[{leader}] & {1 << member})"
             f" || ({self.is_in_same_epoch(leader, member)} && high_watermark[{leader}] < end_offset[{member}]))"
@@ -119,7 +119,7 @@ class Model:
         )
 
     def high_watermark_is_of_leader_epoch(self, leader: int) -> str:
-        """The leader has nothing above its high watermark, or the entry there is of its epoch."""
+        """The leader has no entry at its high watermark, or that entry is of its epoch."""
         cases = [f"high_watermark[{leader}] == end_offset[{leader}]"]
         for offset in self.offsets:
             below_end = f"{offset} < end_offset[{leader}]"
@@ -149,7 +149,7 @@ class Model:
         )
 
     def truncate_log(self, replica: int, end: int) -> tuple[str, ...]:
-        """Drop what is at the offset and above; the high watermark goes down with the log."""
+        """Drop the entries from the offset on; the high watermark is lowered with the end of the log."""
         cleared = [self.at(replica, offset) for offset in range(end, self.log_size)]
         lowered = f"high_watermark[{replica}]"
         return (
@@ -183,7 +183,7 @@ class Model:
             yield Option("ControllerShrinkIsr", member, self.update_quorum("quorum_leader", without))
 
     def become_leader(self) -> Iterator[Option]:
-        """Yield the readings of a request by the leader that it names."""
+        """Yield the deliveries of a request to the leader that it names."""
         for request in self.requests:
             for leader in self.brokers:
                 names_it = f"{request} < requests_issued && request_leader[{request}] == {leader + 1}"
@@ -191,7 +191,7 @@ class Model:
                 yield Option("BecomeLeader", (names_it, is_new), self.take_request(request, leader, leader))
 
     def become_follower(self) -> Iterator[Option]:
-        """Yield the readings of a request by another, with truncation to where its log parts from the leader's."""
+        """Yield the deliveries of a request to a follower, which truncates its log to where it diverges from the leader's."""
         for request in self.requests:
             for leader, replica in self.pairs:
                 guards = (
@@ -250,7 +250,7 @@ class Model:
                 yield Option("FollowerFetch", guards, effects)
 
     def leader_shrink_isr(self) -> Iterator[Option]:
-        """Yield the removals of a follower that lags or is in another epoch."""
+        """Yield the removals of a follower that lags behind or is in another epoch."""
         for leader, follower in self.pairs:
             in_sync = f"{self.is_in_same_epoch(leader, follower)} && end_offset[{follower}] >= end_offset[{leader}]"
             guards = (f"(isr[{leader}] & {1 << follower})", f"!({in_sync})", self.is_true_leader(leader))
@@ -285,7 +285,7 @@ class Model:
     # the property
 
     def strong_isr(self) -> str:
-        """The members of the quorum's ISR hold every leader's log up to its high watermark."""
+        """The members of the quorum's ISR have every leader's log up to its high watermark."""
         return "\n    && ".join(
             f"(leader[{leader}] != {leader + 1} || !(quorum_isr & {1 << member}) || high_watermark[{leader}] <= {offset}"
             f" || {self.same_entry(leader, member, offset)})"

@@ -1,6 +1,6 @@
 """Maps the model's controller to a controller: its memory, remaining work and channels, field by field.
 
-The model represents three things otherwise, with the same meaning:
+The model represents three things differently, with the same meaning:
 
 * A batch gathers requests and sends them when its last replica is done; the model sends them at once. Gathered requests count as
     sent.

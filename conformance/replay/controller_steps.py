@@ -122,7 +122,7 @@ def notice_epoch(projection: Projection, controller: int) -> None:
 
 @STEPS.of("GiveUp")
 def fail_in_failover(projection: Projection, controller: int) -> None:
-    """Let the next operation on ZooKeeper fail, and the controller give up."""
+    """Let the next operation on ZooKeeper fail, so that the controller resigns."""
     acting = controller_on(projection, controller)
     session = projection.cluster.brokers[controller].session
     assert isinstance(session, ModelSession)

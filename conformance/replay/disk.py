@@ -95,7 +95,7 @@ class Disk:
 
 
 def put_disk(folder: str, wanted: Disk) -> None:
-    """Write this content into a log that is not open, unless it has it already."""
+    """Write this content into a log that is not open, unless the log already has it."""
     if entries_on(folder) == wanted.entries and epochs_on(folder) == wanted.epochs:
         return
     log = PartitionLog(Path(folder))

@@ -1,4 +1,4 @@
-"""ZooKeeper in memory as the control-plane model has it, for replays.
+"""An in-memory ZooKeeper that behaves as in the control-plane model, for replays.
 
 The model, not the servers, decides three things: when a change is noticed (so no watch fires, and no session event is delivered),
 that an expired session can still complete its owner's current step (see the abstractions of spec/control/eras.py), and when an
@@ -38,7 +38,7 @@ class ModelEnsemble(Ensemble):
         """Do nothing: the model's rules decide when a change is noticed."""
 
     def revive(self, session: Session) -> None:
-        """Make an expired session live again."""
+        """Revive an expired session."""
         assert isinstance(session, ModelSession)
         self._sessions[session.id] = session
 
@@ -54,7 +54,7 @@ class ModelEnsemble(Ensemble):
 
 
 class ModelSession(MemorySession):
-    """A session that works even after it expired, delivers no events, and can be made to fail."""
+    """A session that works even after it expired, delivers no events, and can fail on request."""
 
     fails = False
     """Whether the next operation raises an unexpected error."""

@@ -1,4 +1,4 @@
-"""A cluster together with what the model's numbers stand for there: registrations, fetches on the network, channels.
+"""A cluster together with the meaning of the model's numbers in it: registrations, fetches on the network, channels.
 
 The mappings read and write it field by field; `Projection` puts it into whole states of the model.
 """

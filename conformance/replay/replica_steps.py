@@ -56,7 +56,7 @@ def truncate_to_leader(projection: Projection, leader: int, follower: int) -> No
 
 @STEPS.of("Fetch")
 def fetch(projection: Projection, leader: int, follower: int) -> None:
-    """Let a follower fetch, handle the answer, and tell with its next fetch where its log ends now."""
+    """Let a follower fetch, handle the answer, and report the end of its log with its next fetch."""
     request = next_fetch(projection, leader, follower)
     fetched = arrives(projection, running(projection, leader), request)
     running(projection, follower).data.fetchers.take(leader, {PARTITION: fetched}, projection.clock)

@@ -90,17 +90,17 @@ FORMS: Mapping[
     Kind.UPDATE_METADATA: (UpdateMetadataRequest, _read_update_metadata, _update_metadata),
     Kind.STOP_REPLICA: (StopReplicaRequest, _read_stop_replica, _stop_replica),
 }
-"""For each kind of the model: the request here, what it says of the partition, and one that says that."""
+"""For each kind in the model: the class of the request, a reader of its partition's fields, and a constructor from them."""
 KIND_OF = {form: kind for kind, (form, _, _) in FORMS.items()}
 
 
 def model_request(request: requests.Request, broker_epoch: int) -> Request:
-    """Return a request in the model's words, which counts the receiver's registrations."""
+    """Return the model's form of a request; the model counts the receiver's registrations."""
     kind = KIND_OF[type(request)]
     said = {"leader": NONE, "leader_epoch": NO_EPOCH, "isr": NO_BROKERS, "version": 0, "state_epoch": 0, "live": NO_BROKERS}
     return Request(int(kind), request.controller_epoch, broker_epoch, **{**said, **FORMS[kind][1](request)})
 
 
 def real_request(of_model: Request, header: Header, replicas: Sequence[int]) -> requests.Request:
-    """Return a request of the model as it travels here."""
+    """Return the implementation's form of a request of the model."""
     return FORMS[Kind(of_model.kind)][2](header, of_model, replicas)

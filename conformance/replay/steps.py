@@ -27,7 +27,7 @@ class Steps(dict[str, Callable[..., None]]):
 
 
 LONG = 1_000_000
-"""More milliseconds than any timeout: every step begins long after the one before."""
+"""Milliseconds between two steps: longer than any timeout."""
 
 
 class NotEnabled(Exception):  # noqa: N818 - the name is the message

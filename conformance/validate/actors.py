@@ -1,8 +1,8 @@
-"""Who writes a log: a controller in one epoch, and a broker; what is checked of them beyond single partitions.
+"""The writers of a log: a controller in one epoch, and a broker; checks of them beyond single partitions.
 
-A controller's lines fall into batches: first the changes, then all requests that they caused, LeaderAndIsr before UpdateMetadata
+A controller's lines form batches: first the changes, then all requests that they caused, LeaderAndIsr before UpdateMetadata
 before StopReplica (ControllerBrokerRequestBatch). A broker passes whole requests through a gate, by controller epoch.
-Knows no texts; what concerns a partition goes to the views, which are made elsewhere.
+Independent of log texts. Events of a partition go to its views, which other modules make.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ LAST_BITS = (1 << LIFE_BITS) - 1
 
 
 class ChannelEvents(Protocol):
-    """What both sides log about whole UpdateMetadata requests on one channel."""
+    """Events that both sides log about whole UpdateMetadata requests on one channel."""
 
     def send(self, request: int, place: int, when: bytes) -> None:
-        """So many partitions are sent."""
+        """A request with this number of partitions is sent."""
 
     def receive(self, request: int, number: int, place: int, when: bytes) -> None:
-        """So many partitions arrived."""
+        """A request with this number of partitions arrived."""
 
 
 class Views(Protocol):
-    """Makes the listeners for what is logged about partitions and channels."""
+    """Makes the listeners for events of partitions and channels."""
 
     def of_controller(self, controller: int, epoch: int, plain: bool, name: str) -> ControllerEvents:
-        """Return who listens to a controller's lines about a partition; `plain` lines are those of 0.10."""
+        """Return the listener to a controller's lines about a partition; `plain` lines are those of 0.10."""
 
     def of_broker(self, broker: int, name: str) -> BrokerEvents:
-        """Return who listens to a broker's lines about a partition."""
+        """Return the listener to a broker's lines about a partition."""
 
     def of_channel(self, epoch: int, broker: int) -> ChannelEvents:
-        """Return who listens to the whole requests of one channel."""
+        """Return the listener to the whole requests of one channel."""
 
 
 @dataclass
@@ -51,28 +51,28 @@ class Epoch:
     epoch: int
     plain: bool
     begun: bool
-    """The source shows the beginning of the epoch."""
+    """Whether the source contains the beginning of the epoch."""
     place: int
     when: str
 
 
 @dataclass
 class Claims:
-    """What a source says about controllers, topics and brokers: small, and merged at the end."""
+    """Statements of a source about controllers, topics and brokers: small, and merged at the end."""
 
     epochs: dict[tuple[int, int], Epoch] = field(default_factory=dict)
     named: dict[tuple[int, int], tuple[int, str, str]] = field(default_factory=dict)
-    """(epoch, controller) as brokers and controllers name them: place, time, who says it."""
+    """(epoch, controller) as brokers and controllers name them: place, time, who names it."""
     brokers: set[int] = field(default_factory=set)
     deletions: dict[str, tuple[bool, str, int]] = field(default_factory=dict)
-    """Topics: whether the last deletion was finished, when it was told, place."""
+    """Topics: whether the last deletion was finished, when that was logged, place."""
     elections: dict[int, tuple[int, str]] = field(default_factory=dict)
-    """Epochs: the controller that says it was elected, and when."""
+    """Epochs: the controller that logs its election, and when."""
     violations: list[Violation] = field(default_factory=list)
 
 
 def partition_name(raw: bytes) -> str:
-    """Return topic-partition for that and for the older [topic,partition]."""
+    """Return topic-partition, also for the older form [topic,partition]."""
     text = raw.decode("utf-8", "replace")
     return text[1:-1].replace(",", "-") if text.startswith("[") and text.endswith("]") else text
 
@@ -93,7 +93,7 @@ class ControllerLog:
         self._alive: frozenset[int] | None = None
 
     def view(self, name: bytes) -> ControllerEvents:
-        """Return who listens to the lines about a partition."""
+        """Return the listener to the lines about a partition."""
         view = self._views.get(name)
         if view is None:
             made = self._actors.views.of_controller(self.number, self.epoch, self.plain, partition_name(name))
@@ -109,7 +109,7 @@ class ControllerLog:
         return view
 
     def telling(self, name: bytes) -> ControllerEvents:
-        """Return the view for a request that stands before the UpdateMetadata of its batch, or for a remark."""
+        """Return the view for a request that precedes the UpdateMetadata of its batch, or for a remark."""
         view = self._views.get(name) or self.view(name)
         self._touched[view] = None
         return view
@@ -127,7 +127,7 @@ class ControllerLog:
         return self.telling(name)
 
     def flush(self, brokers: tuple[int, ...], count: int) -> None:
-        """An UpdateMetadata for so many partitions is sent to these brokers, all that are registered if there was a change."""
+        """An UpdateMetadata for this many partitions is sent to these brokers: to all registered ones if there was a change."""
         if self._flushed:
             self.end_batch()
         self._flushing = self._flushed = True
@@ -143,7 +143,7 @@ class ControllerLog:
                 self._actors.channel(self.epoch, broker).send(count, cursor.place, when)
 
     def flush_one(self, brokers: tuple[int, ...]) -> None:
-        """An UpdateMetadata for one partition is logged by itself, as Kafka did before 2.4."""
+        """An UpdateMetadata for one partition is logged by itself, as in Kafka before 2.4."""
         self._flushing = self._flushed = True
         self._registered = (self._registered or frozenset()) | frozenset(brokers)
 
@@ -165,7 +165,7 @@ class BrokerLog:
     def __init__(self, number: int, actors: Actors) -> None:
         self.number = number
         self.stale: dict[tuple[int, int], int] = {}
-        """Requests of an old controller epoch that have arrived and were not refused yet: (controller, correlation), epoch."""
+        """Arrived requests of an old controller epoch that are not refused so far: (controller, correlation), epoch."""
         self._actors = actors
         self._views: dict[bytes, BrokerEvents] = {}
         self._seen = 0
@@ -174,14 +174,14 @@ class BrokerLog:
         self._taken: Sender | None = None
 
     def view(self, name: bytes) -> BrokerEvents:
-        """Return who listens to the lines about a partition."""
+        """Return the listener to the lines about a partition."""
         view = self._views.get(name)
         if view is None:
             view = self._views[name] = self._actors.views.of_broker(self.number, partition_name(name))
         return view
 
     def arrives(self, controller: int, epoch: int, correlation: int) -> Sender:
-        """A request is logged before the gate has looked at it; return its sender."""
+        """A request is logged before the gate checks it; return its sender."""
         sender = self._sender(controller, epoch, correlation)
         if epoch > self._seen:
             self._seen = epoch
@@ -190,13 +190,13 @@ class BrokerLog:
         return sender
 
     def acts(self, controller: int, correlation: int) -> None:
-        """A request that has arrived is acted upon."""
+        """The broker acts on an arrived request."""
         epoch = self.stale.pop((controller, correlation), None)
         if epoch is not None:
             self._accepted("LeaderAndIsr", controller, epoch)
 
     def takes(self, controller: int, epoch: int, correlation: int) -> Sender:
-        """An UpdateMetadata is acted upon; return its sender."""
+        """The broker acts on an UpdateMetadata; return its sender."""
         sender = self._sender(controller, epoch, correlation)
         if epoch < self._seen:
             if sender != self._taken:
@@ -207,12 +207,12 @@ class BrokerLog:
         return sender
 
     def takes_all(self, sender: Sender, partitions: int) -> None:
-        """The UpdateMetadata that was acted upon has so many partitions."""
+        """The UpdateMetadata that the broker acted on has this many partitions."""
         cursor = self._actors.cursor
         self._actors.channel(sender.epoch, self.number).receive(partitions, sender.number, cursor.place, cursor.line[1:24])
 
     def _sender(self, controller: int, epoch: int, correlation: int) -> Sender:
-        """Return the sender; numbers that begin again are those of a new channel."""
+        """Return the sender; numbers that restart belong to a new channel."""
         last = self._last
         if last is not None and last[0] == controller and last[1] == epoch and last[2] & LAST_BITS == correlation:
             return last
@@ -227,7 +227,7 @@ class BrokerLog:
         return sender
 
     def refuses(self, controller: int, epoch: int, correlation: int, latest: int) -> None:
-        """A request is refused since its controller epoch is old."""
+        """A request is refused because its controller epoch is old."""
         self.stale.pop((controller, correlation), None)
         answer = answer_to_request(epoch, latest, Checked.YES, -1, -1, Checked.NO)
         if answer != ErrorCode.STALE_CONTROLLER_EPOCH:
@@ -243,7 +243,7 @@ class BrokerLog:
 
 
 class Actors:
-    """All that write one source."""
+    """All writers of one source."""
 
     def __init__(self, views: Views, cursor: Cursor) -> None:
         self.views = views
@@ -275,7 +275,7 @@ class Actors:
         return log
 
     def channel(self, epoch: int, broker: int) -> ChannelEvents:
-        """Return who listens to the whole requests of one channel."""
+        """Return the listener to the whole requests of one channel."""
         key = (epoch, broker)
         channel = self._channels.get(key)
         if channel is None:
@@ -283,11 +283,11 @@ class Actors:
         return channel
 
     def name(self, controller: int, epoch: int, who: str) -> None:
-        """Somebody names the controller of an epoch."""
+        """Record that a line names the controller of an epoch."""
         self._highest = max(self._highest, epoch)
         self.claims.named.setdefault((epoch, controller), (self.cursor.place, self.cursor.when, who))
 
     def finish(self) -> None:
-        """The source is read: the last batches are over."""
+        """End the last batches, after the whole source is read."""
         for log in self._controllers.values():
             log.end_batch()

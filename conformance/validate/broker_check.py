@@ -1,7 +1,7 @@
-"""What a broker logs about one partition, checked: the leader epochs it takes and refuses, and the metadata it is told.
+"""Checks a broker's log of one partition: the leader epochs that it accepts and refuses, and the metadata that it receives.
 
-Knows no texts. Which epoch passes is decided by the gates of spec/gates.py. A broker that restarts forgets its epochs, and says
-so: its previous leader epoch is -1 then. A topic that was deleted and created again starts at leader epoch 0.
+Independent of log texts. The gates of spec/gates.py decide which epoch passes. A broker that restarts forgets its epochs and logs
+-1 as its previous leader epoch. A topic that was deleted and created again starts at leader epoch 0.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class BrokerView:
         self._exchanges: dict[int, Exchange] = {}
         self._cached: dict[int, tuple[int, int]] = {}
         self._sees_all = False
-        """The broker logs at TRACE, so that a deletion and a new creation would be seen."""
+        """The broker logs at TRACE, so its log would show a deletion and a new creation."""
         self._stop: tuple[int, str, int, bool] | None = None
-        """A StopReplica that has arrived and was not refused yet: place, time, leader epoch, whether to delete."""
+        """A StopReplica that arrived and is not refused so far: place, time, leader epoch, whether to delete."""
 
     def __repr__(self) -> str:
         return f"broker {self.broker}"
 
     def received(self, sender: Sender, now: LeaderAndIsr) -> None:
-        """Keep what arrives for the other side."""
+        """Record an arrived request for the comparison with the sender's log."""
         if self._stop is not None:
             self._stopped()
         self._sees_all = True
@@ -48,7 +48,7 @@ class BrokerView:
             self._current = -1
 
     def begins(self, epoch: int, previous: int | None) -> None:
-        """Hold the leader epoch to the gate: against the one before as the line has it, and as the lines before have it."""
+        """Check the leader epoch with the gate: against the previous one in this line, and in earlier lines."""
         if self._stop is not None:
             self._stopped()
         if previous is not None and answer_to_leader_and_isr(epoch, previous, 1) != ErrorCode.NONE:
@@ -58,20 +58,20 @@ class BrokerView:
         self._current = epoch
 
     def ignored(self, epoch: int, current: int | None) -> None:
-        """Hold a refusal to the gate."""
+        """Check a refusal with the gate."""
         if self._stop is not None:
             self._stopped()
         if current is not None and answer_to_leader_and_isr(epoch, current, 1) == ErrorCode.NONE:
             self._tell("wrong-refusal", f"a LeaderAndIsr with leader epoch {epoch} is refused while the current one is {current}")
 
     def stop_received(self, sender: Sender, epoch: int, delete: bool) -> None:
-        """Keep a StopReplica until it shows whether it is refused."""
+        """Keep a StopReplica until the log shows whether it is refused."""
         if self._stop is not None:
             self._stopped()
         self._stop = (self._cursor.place, self._cursor.when, epoch, delete)
 
     def stop_ignored(self, epoch: int, current: int | None) -> None:
-        """Hold a refusal to the strictest gate of Kafka, that of 2.6 to 3.4."""
+        """Check a refusal with the strictest gate of Kafka, that of 2.6 to 3.4."""
         self._stop = None
         if current is not None and answer_to_stop_replica(epoch, current, StopReplicaEpoch.LARGER) == ErrorCode.NONE:
             self._tell("wrong-refusal", f"a StopReplica with leader epoch {epoch} is refused while the current one is {current}")
@@ -81,7 +81,7 @@ class BrokerView:
         self._stop = None
 
     def _stopped(self) -> None:
-        """Hold a StopReplica that took effect to the mildest gate, that of 3.5: an older leader epoch never passes."""
+        """Check a StopReplica that took effect with the most permissive gate, that of 3.5: an older leader epoch never passes."""
         assert self._stop is not None
         place, when, epoch, delete = self._stop
         self._stop = None
@@ -92,7 +92,7 @@ class BrokerView:
             self._current = -1
 
     def cached(self, sender: Sender, now: LeaderAndIsr) -> None:
-        """Hold the metadata of one controller to the order of its writes."""
+        """Check that the metadata of one controller arrives in the order of its writes."""
         before = self._cached.get(sender.epoch)
         if now.leader == -2:  # deleted
             return
@@ -108,12 +108,12 @@ class BrokerView:
             self._of.leads(*named)
 
     def uncached(self, sender: Sender) -> None:
-        """Forget what is deleted."""
+        """Forget a deleted partition."""
         self._cached.pop(sender.epoch, None)
         self._of.uncached.add(sender.epoch)
 
     def finish(self) -> None:
-        """Judge what is still open."""
+        """Check what is still pending."""
         if self._stop is not None:
             self._stopped()
 

@@ -1,7 +1,7 @@
-"""The subcommand `validate`: the logs of a real cluster, held to the tables.
+"""The subcommand `validate`: checks the logs of a real cluster against the tables.
 
-Knows options and files. Exit codes are those of the other subcommands: 0 nothing is wrong and all was seen, 1 a violation,
-2 misuse, 3 nothing is wrong in what was seen, and not all was.
+Handles options and files. Exit codes are those of the other subcommands: 0 if the logs are complete and show no violation, 1 for a
+violation, 2 for misuse, 3 if incomplete logs show no violation.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def add_validate(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Validate, and tell what came of it."""
+    """Validate the logs, and report the outcome."""
     wanted = outputs(options)
     sources, files = find_sources(options.paths)
     era = ERAS[options.era] if options.era else None
@@ -93,7 +93,7 @@ def _as(form: str, outcome: Outcome) -> str:
 
 
 def _progress(size: int, quiet: bool) -> Callable[[int], None]:
-    """Return what shows on a terminal how much was read."""
+    """Return a function that shows progress on a terminal."""
     if quiet or not sys.stderr.isatty():
         return lambda _: None
     started = shown = time.monotonic()

@@ -1,6 +1,8 @@
-"""The lines of controller.log that say something to check: elections, start-ups, deletions.
+"""Parses the lines of controller.log that matter to the checks: elections, start-ups, deletions.
 
-Knows Kafka's texts, no rule. Source: Kafka 0.10.2, 2.8.2 and 3.9.1: KafkaController, TopicDeletionManager, the two machines.
+Depends on Kafka's texts, not on rules.
+
+Source: Kafka 0.10.2, 2.8.2 and 3.9.1: KafkaController, TopicDeletionManager, the two machines.
 """
 
 from __future__ import annotations
@@ -24,10 +26,10 @@ class ControllerLogLines:
     def __init__(self, actors: Actors) -> None:
         self._actors = actors
         self._elected: ControllerLog | None = None
-        """The controller, who need not write this source."""
+        """The controller; another broker may have written this source."""
 
     def read(self, line: bytes) -> bool:
-        """Read a line; return whether it could be read, or says nothing that is checked."""
+        """Read a line; return False if it should be readable and is not."""
         if b" with initial state -> " in line:
             return self._started(line)
         if b"Deletion of topic " in line:

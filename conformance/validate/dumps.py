@@ -1,6 +1,6 @@
 """Leadership as the requests and states in log lines print it, in the forms of 0.10 to 3.9.
 
-Knows text, no rule. A dump that was read before is looked up: the same one stands in the lines of its sender and of all receivers.
+Depends on text, not on the rules. Dumps are cached: the lines of the sender and of all receivers contain the same one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COLONS = re.compile(
 NUMBER = re.compile(rb"\d+")
 BROKER_ID = re.compile(rb"brokerId=(\d+)")
 MOST = 20_000
-"""Dumps that are kept."""
+"""Number of cached dumps."""
 
 Read = tuple[LeaderAndIsr | None, bytes | None]
 NOTHING: Read = (None, None)
@@ -31,7 +31,7 @@ _lists: dict[bytes, tuple[int, ...]] = {}
 
 
 def brokers_in(text: bytes) -> tuple[int, ...]:
-    """Return the numbers in a list, or the brokers of an ISR with broker epochs, in their order; lists are met again and again."""
+    """Return the numbers in a list, or the brokers of an ISR with broker epochs, in their order; cached, since lists repeat."""
     known = _lists.get(text)
     if known is None:
         if len(_lists) >= MOST:
@@ -42,15 +42,15 @@ def brokers_in(text: bytes) -> tuple[int, ...]:
 
 
 class Dumps:
-    """Reads dumps, and remembers the last ones."""
+    """Reads dumps, and caches the most recent ones."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, Read] = {}
 
     def read(self, dump: bytes) -> Read:
-        """Return the leadership, and the partition where the dump names it; None for what it does not tell.
+        """Return the leadership, and the partition if the dump names it; None for what it does not contain.
 
-        0.10 printed some requests by their Java identity only, which tells nothing.
+        0.10 printed some requests by their Java identity only, without any content.
         """
         known = self._known.get(dump)
         if known is None:

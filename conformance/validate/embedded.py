@@ -1,6 +1,6 @@
-"""The engine in one process: reads all sources in turns, and checks each partition as its lines come.
+"""The engine in one process: reads all sources in turns, and checks each partition as its lines arrive.
 
-Memory grows with partitions, controller epochs and what is under way between brokers, not with the length of the logs.
+Memory grows with partitions, controller epochs and requests in flight, not with the length of the logs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kafka_spec.conformance.validate.partitions import Followed, PartitionCheck,
 
 @dataclass
 class SourceResult:
-    """What came of one source, apart from partitions."""
+    """The results of one source, without partitions."""
 
     name: str
     counts: LineCounts
@@ -31,7 +31,7 @@ class SourceResult:
 
 @dataclass
 class ChannelResult:
-    """What came of the whole requests on one channel."""
+    """The results of the whole requests on one channel."""
 
     followed: Followed
     violations: list[Violation]
@@ -39,7 +39,7 @@ class ChannelResult:
 
 @dataclass
 class Results:
-    """What came of all logs, before it is put together."""
+    """The results of all logs, before they are merged into an outcome."""
 
     sources: list[SourceResult]
     partitions: list[PartitionResult]
@@ -47,7 +47,7 @@ class Results:
 
 
 class ChannelCheck:
-    """The UpdateMetadata requests on one channel, as wholes."""
+    """Checks the whole UpdateMetadata requests on one channel."""
 
     def __init__(self, epoch: int, broker: int) -> None:
         self._epoch, self._broker = epoch, broker
@@ -60,7 +60,7 @@ class ChannelCheck:
         self._violations.append(Violation(place, kind, when, actor, actor, says, "", self._epoch, needs))
 
     def finish(self) -> ChannelResult:
-        """Judge what is still open."""
+        """Check what is still pending."""
         unfollowed = self.exchange.finish()
         return ChannelResult(Followed(self._epoch, self._broker, self.exchange.arrived, unfollowed), sorted(self._violations))
 
@@ -81,28 +81,28 @@ class Checks:
         return check
 
     def of_controller(self, controller: int, epoch: int, plain: bool, name: str) -> ControllerView:
-        """Return who listens to a controller's lines about a partition."""
+        """Return the listener to a controller's lines about a partition."""
         return self.partition(name).of_controller(controller, epoch, plain)
 
     def of_broker(self, broker: int, name: str) -> BrokerView:
-        """Return who listens to a broker's lines about a partition."""
+        """Return the listener to a broker's lines about a partition."""
         return self.partition(name).of_broker(broker)
 
     def of_channel(self, epoch: int, broker: int) -> Exchange:
-        """Return who listens to the whole requests of one channel."""
+        """Return the listener to the whole requests of one channel."""
         check = self.channels.get((epoch, broker))
         if check is None:
             check = self.channels[epoch, broker] = ChannelCheck(epoch, broker)
         return check.exchange
 
     def finish(self) -> tuple[list[PartitionResult], list[ChannelResult]]:
-        """Judge what needs all lines."""
+        """Do the checks that need all lines."""
         partitions = [self.partitions[name].finish() for name in sorted(self.partitions)]
         return partitions, [self.channels[key].finish() for key in sorted(self.channels)]
 
 
 def run(sources: Sequence[Source], era: str | None, keeps_moments: bool, progress: Callable[[int], None]) -> Results:
-    """Read and check all sources; `progress` is told how many bytes were read more."""
+    """Read and check all sources; `progress` is called with the number of further bytes read."""
     cursor = Cursor()
     checks = Checks(cursor, era, keeps_moments)
     actors = [Actors(checks, cursor) for _ in sources]

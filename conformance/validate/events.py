@@ -1,7 +1,7 @@
-"""What a line of a log tells, with types: one method for each kind of line, for those who listen.
+"""The events of a log line, typed: a listener has one method for each kind of line.
 
-Knows no text and no rule. The listeners of a controller's lines are made by controller epoch and partition, those of a broker's
-lines by broker and partition, so that logs can be divided by partition. A `Cursor` tells them which line is being read.
+Independent of log texts and rules. A controller's lines have a listener for each controller epoch and partition, a broker's lines
+one for each broker and partition, so that logs can be divided by partition. A `Cursor` gives the current line.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 FILE_BITS = 40
-"""A place is the number of a file, then the number of a line in this many bits."""
+"""A place is the number of a file, followed by the number of a line in this many bits."""
 
 
 def place_of(file: int, line: int) -> int:
@@ -18,12 +18,12 @@ def place_of(file: int, line: int) -> int:
 
 
 def file_and_line(place: int) -> tuple[int, int]:
-    """Return the number of the file, and of the line in it."""
+    """Return the number of the file and the number of the line in it."""
     return place >> FILE_BITS, place & ((1 << FILE_BITS) - 1)
 
 
 class Cursor:
-    """The line that is being read."""
+    """The current line."""
 
     __slots__ = ("line", "place")
 
@@ -33,12 +33,12 @@ class Cursor:
 
     @property
     def when(self) -> str:
-        """The time that the line begins with."""
+        """The time at the beginning of the line."""
         return self.line[1:24].decode("ascii", "replace")
 
 
 class LeaderAndIsr(NamedTuple):
-    """Leadership of a partition, as a line shows it; -1 and () where the line does not tell."""
+    """Leadership of a partition, as a line shows it; -1 and () for what the line does not contain."""
 
     leader: int
     epoch: int
@@ -54,7 +54,7 @@ class LeaderAndIsr(NamedTuple):
 
 
 class Sender(NamedTuple):
-    """Whom a broker's line names as the sender of a request: the controller, its epoch, and the request's number."""
+    """The sender of a request as a broker's line names it: the controller, its epoch, and the request's number."""
 
     controller: int
     epoch: int
@@ -62,16 +62,16 @@ class Sender(NamedTuple):
 
 
 class ControllerEvents(Protocol):
-    """What a controller logs about one partition in one controller epoch."""
+    """A controller's log of one partition in one controller epoch."""
 
     def partition_changed(self, source: int, target: int, now: LeaderAndIsr | None, assigned: tuple[int, ...]) -> None:
-        """The partition enters a state; with the leadership, or with the assignment, where the line has it."""
+        """The partition enters a state; with the leadership or the assignment, if the line contains it."""
 
     def replica_changed(self, replica: int, source: int, target: int) -> None:
         """A replica enters a state."""
 
     def removed(self, replica: int, now: LeaderAndIsr) -> None:
-        """A replica has left the ISR, or was not in it."""
+        """A replica left the ISR, or was not in it."""
 
     def told(self, broker: int, now: LeaderAndIsr) -> None:
         """A LeaderAndIsr for the partition is sent to a broker."""
@@ -83,26 +83,26 @@ class ControllerEvents(Protocol):
         """A LeaderAndIsr was sent for a reassignment, without a row."""
 
     def refused(self, replica: int, source: int, target: int) -> None:
-        """A change failed; the replica is -1 where it is the partition's."""
+        """A change failed; the replica is -1 for a change of the partition."""
 
     def started(self, replica: int, state: int) -> None:
-        """At the end of its start a state machine has the partition, or a replica, in this state."""
+        """At the end of its start-up, a state machine has the partition or a replica in this state."""
 
     def flushed(self, registered: frozenset[int] | None, alive: frozenset[int] | None) -> None:
-        """All requests of a batch are sent; to all these registered brokers, where it tells; else those known from before."""
+        """All requests of a batch are sent, to these registered brokers if the line names them, otherwise to those known before."""
 
 
 class BrokerEvents(Protocol):
-    """What a broker logs about one partition."""
+    """A broker's log of one partition."""
 
     def received(self, sender: Sender, now: LeaderAndIsr) -> None:
         """A LeaderAndIsr arrived."""
 
     def begins(self, epoch: int, previous: int | None) -> None:
-        """The broker leads or follows in a leader epoch; `previous` is the one before, where it tells truly."""
+        """The broker leads or follows in a leader epoch; `previous` is the one before, if the line states it reliably."""
 
     def ignored(self, epoch: int, current: int | None) -> None:
-        """A LeaderAndIsr is refused for its leader epoch; it is smaller than the current one, or equal (None)."""
+        """A LeaderAndIsr is refused for its leader epoch, which is smaller than the current one, or equal (None)."""
 
     def stop_received(self, sender: Sender, epoch: int, delete: bool) -> None:
         """A StopReplica arrived."""
@@ -114,7 +114,7 @@ class BrokerEvents(Protocol):
         """A StopReplica is refused for another reason."""
 
     def cached(self, sender: Sender, now: LeaderAndIsr) -> None:
-        """An UpdateMetadata told of the partition."""
+        """An UpdateMetadata contains the partition."""
 
     def uncached(self, sender: Sender) -> None:
-        """An UpdateMetadata told that the partition is deleted."""
+        """An UpdateMetadata marks the partition as deleted."""

@@ -1,8 +1,8 @@
-"""The two sides of the requests on one channel: what a controller sent to a broker in one epoch, and what arrived.
+"""Matches the two sides of the requests on one channel: those a controller sent to a broker in one epoch, and those that arrived.
 
-A channel is in order and delivers at least once while it lives; what is sent again has a number of its own (RequestSendThread).
-Knows no texts. Both sides may be read in any order, so what has no counterpart yet waits; where the broker's log is missing, it is
-dropped and counted.
+A channel is ordered and delivers at least once while it is open; a repeated request has its own number (RequestSendThread).
+Independent of log texts. Both sides may be read in any order, so a request without a counterpart waits; if the broker's log is
+missing, the request is dropped and counted.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 
 MOST_WAITING = 1024
 LIFE_BITS = 32
-"""A number is that of the channel, among those of one controller epoch to one broker, and then Kafka's correlation id."""
+"""A number consists of the channel's number among those of one controller epoch to one broker, and Kafka's correlation id."""
 Told = Callable[[int, str, Any, bool], None]
-"""Takes place, time and request, and whether it was lost (or else never sent)."""
+"""Takes place, time and request, and whether it was lost (True) or never sent (False)."""
 
 
 class Exchange:
@@ -44,7 +44,7 @@ class Exchange:
             self._overflowed = True
 
     def receive(self, request: Any, number: int, place: int, when: bytes) -> None:
-        """The broker receives, under a number that grows on a channel, and from channel to channel (`BrokerLog.number_of`)."""
+        """The broker receives, under a number that increases on a channel and from channel to channel (`BrokerLog.number_of`)."""
         self.arrived += 1
         self.got.append((request, number, place, when))
         if self.sent:
@@ -58,7 +58,7 @@ class Exchange:
                 sent.popleft()
             elif not sent:
                 return
-            elif request == self._last:  # once more, since the answer was lost
+            elif request == self._last:  # repeated, since the answer was lost
                 got.popleft()
                 continue
             elif not self._skip_to(request, number):
@@ -67,7 +67,7 @@ class Exchange:
             self._last, self._number = request, number
 
     def _skip_to(self, request: Any, number: int) -> bool:
-        """Pass over what was sent and did not arrive before this request; return whether it was sent at all."""
+        """Skip requests that were sent before this one and did not arrive; return whether this one was sent at all."""
         index = next((at for at, (one, _, _) in enumerate(self.sent) if one == request), None)
         if index is None:
             return False
@@ -81,7 +81,7 @@ class Exchange:
         return True
 
     def finish(self) -> int:
-        """Judge what still waits; return how many requests could not be followed to the broker."""
+        """Check the requests that still wait; return how many could not be followed to the broker."""
         while self.got:
             self._advance()
             if self.got:

@@ -1,6 +1,6 @@
-"""The log files of a cluster: which there are, which belong together, and their lines in chunks.
+"""The log files of a cluster: finds them, groups them into sources, and yields their lines in chunks.
 
-Knows file names and compression, no line. A *source* is one log of one broker with its rotated files, oldest first.
+Depends on file names and compression, not on lines. A *source* is one log of one broker with its rotated files, oldest first.
 Kafka's log4j.properties rotates by hour (`state-change.log.2026-11-22-00`), others by number (`.1`), and some compress.
 """
 
@@ -17,16 +17,16 @@ from typing import BinaryIO, cast
 from kafka_spec.spec.domain import SpecError
 
 CHUNK = 1 << 18
-"""Bytes of text that are read from one source before another has its turn."""
+"""Bytes of text to read from one source before switching to another."""
 IN_FOLDER = re.compile(r"(state-?change|controller).*\.log", re.IGNORECASE)
 ROTATED = re.compile(r"(\.log)?[.-](\d{4}-\d\d-\d\d([-_.]\d+)?|\d+)(\.log)?$")
 FRAMED = re.compile(rb"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\]")
 SUFFIX = b" (state.change.logger)"
-"""How a line of state-change.log ends."""
+"""The end of a line of state-change.log."""
 LOOK = 1 << 16
-"""How many bytes of a file are searched for its first time."""
+"""Number of bytes of a file that are searched for its first time."""
 LONGEST = 1 << 20
-"""A line is cut here: a file without line breaks must not fill the memory."""
+"""Maximum length of a line, so that a file without line breaks does not fill the memory."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Source:
 
 
 def find_sources(paths: Sequence[Path]) -> tuple[list[Source], list[str]]:
-    """Return the sources that the paths name, and the names of all files in the order of their numbers.
+    """Return the sources of the paths, and the names of all files in the order of their numbers.
 
     A folder stands for the state-change and controller logs in it and below.
 
     Raises:
-        SpecError: a path does not exist or cannot be read, or a folder holds no log.
+        SpecError: a path does not exist or cannot be read, or a folder contains no log.
     """
     found: dict[Path, None] = {}
     for path in paths:
@@ -92,7 +92,7 @@ def _first_time(path: Path) -> bytes:
 
 
 def open_log(path: Path) -> BinaryIO:
-    """Open a file, compressed or not, by what it begins with."""
+    """Open a file, compressed or not; its first bytes show the format."""
     with path.open("rb") as file:
         compressed = file.read(2) == b"\x1f\x8b"
     return cast(BinaryIO, gzip.open(path, "rb")) if compressed else path.open("rb")
@@ -100,18 +100,18 @@ def open_log(path: Path) -> BinaryIO:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some whole lines: the number of their file, of the first of them, and whether the file broke off behind them."""
+    """Some whole lines: the number of their file, of the first of them, and whether the file is damaged after them."""
 
     file: int
     first: int
     lines: list[bytes]
     broke_off: bool = False
     clean: bool = False
-    """Each line is known to begin with a time, to hold no second one, and to end as a line of state-change.log does."""
+    """Each line is known to begin with a time, to contain no second one, and to end like a line of state-change.log."""
 
 
 def chunks(source: Source) -> Iterator[Chunk]:
-    """Yield the lines of a source; a compressed file that is damaged ends where it can be read no further."""
+    """Yield the lines of a source; a damaged compressed file ends at the last readable line."""
     for number, path in source.files:
         first, rest = 1, b""
         with open_log(path) as file:
@@ -131,7 +131,7 @@ def chunks(source: Source) -> Iterator[Chunk]:
 
 
 def _is_clean(data: bytes, lines: int, rest: int) -> bool:
-    """Whether counting alone shows that there is a time at the start of each line and nowhere else, and the usual end."""
+    """Whether counting alone shows that each line has a time at its start and nowhere else, and the usual end."""
     begin, end = data[:6], len(data) - rest
     return (
         FRAMED.match(data) is not None
@@ -142,7 +142,7 @@ def _is_clean(data: bytes, lines: int, rest: int) -> bool:
 
 
 def _cut(data: bytes, last: bool) -> tuple[list[bytes], bytes]:
-    """Return the whole lines of some text, without their ends, and what is left; at the end of a file nothing is."""
+    """Return the complete lines of a text, without line breaks, and the remainder, which is empty at the end of a file."""
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
     *lines, rest = data.split(b"\n")
@@ -152,7 +152,7 @@ def _cut(data: bytes, last: bool) -> tuple[list[bytes], bytes]:
 
 
 def in_turns(sources: Sequence[Source]) -> Iterator[tuple[int, Chunk]]:
-    """Yield chunks of all sources, always from the one that is behind in time, so that both sides of a request are near."""
+    """Yield chunks of all sources, always from the one with the earliest time, so that both sides of a request are close."""
     waiting: dict[int, tuple[bytes, Chunk, Iterator[Chunk]]] = {}
 
     def refill(index: int, rest: Iterator[Chunk]) -> None:

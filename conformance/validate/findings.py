@@ -1,6 +1,6 @@
-"""What can be wrong in a log: the kinds, what each breaks, the known bugs of Kafka that look like it, and single violations.
+"""Kinds of violations in a log: the statement that each breaks, known bugs of Kafka that look like it; and single violations.
 
-Knows the names of bugs in spec/control/eras.py and of guards, effects and gates; a test holds them to what they name.
+Refers by name to bugs in spec/control/eras.py and to guards, effects and gates; a test checks that they exist.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of violation: what must hold instead, the statement of spec/ that it breaks, and bugs of Kafka that show like this."""
+    """A kind of violation: what must hold instead, the statement of spec/ that it breaks, and bugs of Kafka with this symptom."""
 
     holds: str
     breaks: str
@@ -74,14 +74,14 @@ KINDS = {
         "the metadata that one controller sends to a broker does not go back", "EpochsNeverGoBack", ("KAFKA-6082-unfenced-writes",)
     ),
 }
-"""By name, in the order of a report."""
+"""The kinds by name, in the order of a report."""
 
 TRACE, BEGUN, UNTIL = "trace", "begun", "until"
-"""What a violation needs of the controller's log: that it is at TRACE, has the beginning of the epoch, and goes on for so long."""
+"""Requirements on the controller's log: it is at TRACE, contains the beginning of the epoch, and continues up to this time."""
 
 
 class Violation(NamedTuple):
-    """Something in a log that must not be."""
+    """A violation: something that a log must not show."""
 
     place: int
     kind: str
@@ -91,14 +91,14 @@ class Violation(NamedTuple):
     actor: str
     says: str
     row: str = ""
-    """The row that it breaks, where it is one."""
+    """The row that it breaks, if it breaks one."""
     epoch: int = 0
     """The controller epoch whose log must meet `needs`."""
     needs: tuple[str, ...] = ()
 
 
 class Refusal(NamedTuple):
-    """A change that a controller attempted and refused itself, as it should."""
+    """A change that a controller attempted and correctly refused itself."""
 
     machine: str
     source: int
@@ -107,7 +107,7 @@ class Refusal(NamedTuple):
 
 
 class Unfinished(NamedTuple):
-    """Something that the log does not show the end of."""
+    """Something that has not ended when the log ends."""
 
     subject: str
     says: str

@@ -1,4 +1,4 @@
-"""An outcome as JUnit XML: one case for each kind of violation, so that CI names what broke. Knows outcomes, no lines."""
+"""An outcome as JUnit XML: one case for each kind of violation, so that CI names what broke. Independent of log lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kafka_spec.conformance.validate.report import MOST_SHOWN
 
 
 def junit_of(outcome: Outcome) -> str:
-    """Return the outcome as JUnit XML; a verdict that is open is an error."""
+    """Return the outcome as JUnit XML; an inconclusive verdict is an error."""
     by_kind = {kind: [one for one in outcome.violations if one.kind == kind] for kind in KINDS}
     open_reasons = outcome.open_reasons
     counts = {
@@ -38,5 +38,5 @@ def junit_of(outcome: Outcome) -> str:
 
 
 def _printable(text: str) -> str:
-    """Return a text without what XML cannot hold."""
+    """Return a text without characters that XML forbids."""
     return "".join(sign if sign in "\n\t" or sign.isprintable() else "\ufffd" for sign in text)

@@ -1,7 +1,8 @@
-"""The parser: from the lines of one source to events, with a count of the lines that it cannot read.
+"""The parser: turns the lines of one source into events, and counts the lines that it cannot read.
 
-Knows how a line begins and ends; messages.py knows what stands in between. Lines that tell nothing to check are recognised by
-their first bytes and left alone; broken, cut and interleaved lines are counted, and stack traces belong to the line before them.
+Handles the beginning and the end of a line; messages.py handles the message in between. Lines without anything to check are
+recognised by their first bytes and skipped. Broken, cut and interleaved lines are counted. A stack trace belongs to the line before
+it.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ PLAIN = re.compile(rb"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) (Controller|Broker) (\
 FRAME = re.compile(rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) ")
 LOGGER = re.compile(rb" \([\w.$]+\)$")
 CONTINUED = re.compile(rb"\s*$|\tat |\t?Caused by: |\t?Suppressed: |\t\.\.\. \d+ (more|common)|[\w.$]+(Exception|Error)\b")
-"""How the lines of a stack trace begin."""
+"""The beginnings of lines of a stack trace."""
 
 
 class Origin(NamedTuple):
-    """Who writes a line: what stands between its time and its message, and who reads what follows by its first bytes."""
+    """The writer of a line: the text between its time and its message, and the readers of messages by their first bytes."""
 
     actor: Any
     handlers: Mapping[bytes, Any]
@@ -40,7 +41,7 @@ NOBODY = Origin(None, {}, lambda line, start: None)
 
 @dataclass
 class LineCounts:
-    """How many lines there were, and of what kind; the first broken ones by place."""
+    """Counts of lines by kind, and the places of the first broken ones."""
 
     read: int = 0
     continued: int = 0
@@ -70,7 +71,7 @@ class Parser:
         self._of_broker = BrokerMessages(dumps)
 
     def read(self, chunk: Chunk) -> None:
-        """Read some lines; what they tell goes to the actors."""
+        """Read some lines; their events go to the actors."""
         cursor, origins, unknown, clean = self._cursor, self._origins, object(), chunk.clean
         place = place_of(chunk.file, chunk.first) - 1
         for line in chunk.lines:
@@ -100,7 +101,7 @@ class Parser:
             if handle is not None:
                 try:
                     understood = handle(line, start, actor)
-                except ValueError:  # a number of more digits than Python reads
+                except ValueError:  # a number with more digits than Python converts
                     understood = False
                 if not understood:
                     self._broken(place)
@@ -122,7 +123,7 @@ class Parser:
                 break
 
     def _odd(self, line: bytes, place: int) -> None:
-        """Count a line that does not begin as a line does."""
+        """Count a line with an unusual beginning."""
         if CONTINUED.match(line):
             self.counts.continued += 1
         else:
@@ -134,7 +135,7 @@ class Parser:
             self.counts.examples.append(place)
 
     def _other(self, line: bytes, place: int) -> None:
-        """Read a line of another logger, those of the controller among them."""
+        """Read a line of another logger, for example the controller's."""
         if not FRAME.match(line) or not LOGGER.search(line):
             self._broken(place)
             return
@@ -144,7 +145,7 @@ class Parser:
             self._broken(place)
 
     def _origin(self, line: bytes, end: int) -> tuple[Origin, int] | None:
-        """Return who writes the line and where its message starts, for a beginning that was not met before."""
+        """Return the writer of a line and where its message starts, for a new beginning of a line."""
         if not FRAME.match(line):
             return None
         prefix = line[26:end]

@@ -1,6 +1,7 @@
-"""The messages of state-change.log, read: which events each kind of line is, for a controller's lines and for a broker's.
+"""Parses the messages of state-change.log: the events of each kind of line of controllers and brokers.
 
-Knows Kafka's texts, no rule. A message is recognised by its first bytes without its first letter, which 0.10 wrote small.
+Depends on Kafka's texts, not on the rules. A message is recognised by its first bytes after the first letter, which is lower case
+in 0.10.
 
 Source: Kafka 0.10.2, 2.8.2 and 3.9.1, the callers of `state.change.logger`: StateChangeLogger, (Zk)PartitionStateMachine,
 (Zk)ReplicaStateMachine, ControllerChannelManager, ReplicaManager, Partition, MetadataCache.
@@ -74,7 +75,7 @@ STOP_RECEIVED = re.compile(
 
 ControllerHandler = Callable[[bytes, int, ControllerLog], bool]
 BrokerHandler = Callable[[bytes, int, BrokerLog], bool]
-"""Reads a line from a place on; returns whether it could."""
+"""Reads a line from an offset on; returns whether that succeeded."""
 
 
 class ControllerMessages:
@@ -283,7 +284,7 @@ class BrokerMessages:
         return True
 
     def rarer(self, line: bytes, start: int) -> BrokerHandler | None:
-        """Return who reads a line that begins with a word of its own."""
+        """Return the reader of a line that begins with a word of its own."""
         if line.startswith(b"Add ", start):
             return self._added
         if line.startswith((b"Leader ", b"Follower "), start):

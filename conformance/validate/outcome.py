@@ -1,7 +1,7 @@
-"""What came of a validation: the results of sources, partitions and channels put together, with a verdict.
+"""The outcome of a validation: the merged results of sources, partitions and channels, with a verdict.
 
-A violation that needs more than its log shows (TRACE lines, the beginning of the epoch) is left out here, and what could not be
-seen is told. Knows no texts of logs and no output.
+A violation that needs more than its log shows (TRACE lines, the beginning of the epoch) is left out here, and the outcome reports
+what could not be checked. Independent of log texts and of output.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Verdict: TypeAlias = Literal["holds", "violated", "inconclusive"]
 
 @dataclass(frozen=True)
 class EpochOutcome:
-    """One controller epoch: who says to be its controller, and how well its log can be seen."""
+    """One controller epoch: the controllers that claim it, and how complete their log is."""
 
     epoch: int
     controllers: tuple[int, ...]
@@ -37,7 +37,7 @@ class EpochOutcome:
 
 @dataclass
 class Outcome:
-    """What came of a validation."""
+    """The outcome of a validation."""
 
     files: list[str]
     sources: int
@@ -62,14 +62,14 @@ class Outcome:
 
     @property
     def verdict(self) -> Verdict:
-        """`violated`, or `holds` where all could be seen, or inconclusive."""
+        """`violated`, `holds` if the logs are complete, or inconclusive."""
         if self.violations:
             return "violated"
         return "inconclusive" if self.open_reasons else "holds"
 
     @property
     def open_reasons(self) -> list[str]:
-        """Why it cannot be said that the log holds: nothing was seen, too little was logged, or something is not finished."""
+        """Reasons why the verdict is inconclusive: no events, too little logging, or unfinished work."""
         reasons = []
         if not any(epoch.seen for epoch in self.epochs):
             reasons.append("no controller's state-change log is among the files")
@@ -83,7 +83,7 @@ class Outcome:
 
     @property
     def transitions(self) -> int:
-        """How many transitions were seen."""
+        """Number of transitions seen."""
         return sum(self.rows.values())
 
     def at(self, place: int) -> str:
@@ -160,7 +160,7 @@ def _epochs(results: Results) -> list[EpochOutcome]:
 
 
 def _counts(violation: Violation, epochs: dict[int, EpochOutcome]) -> bool:
-    """Whether the log of the epoch shows what the violation needs in order to be one."""
+    """Whether the log of the epoch meets the needs of the violation."""
     if not violation.needs:
         return True
     epoch = epochs.get(violation.epoch)

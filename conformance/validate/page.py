@@ -1,6 +1,6 @@
-"""An outcome as one HTML page that needs no network: a timeline of each partition, who was controller, and what was wrong.
+"""An outcome as one HTML page that needs no network: a timeline of each partition, the controllers, and the violations.
 
-Knows outcomes, no lines. The page has no script: lanes are SVG, and the moments of a partition are a table that opens.
+Depends on outcomes, not on log lines. The page has no script: lanes are SVG, and the moments of a partition are a table that opens.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WIDTH, LANE = 1000, 22
 GONE = kafka_name(PARTITION, PartitionState.NON_EXISTENT)
 CREATED = kafka_name(PARTITION, PartitionState.NEW)
 MOST_PARTITIONS = 200
-"""Partitions that a page shows: those with violations, then those with the most transitions."""
+"""Maximum number of partitions on a page: those with violations, then those with the most transitions."""
 
 
 def page_of(outcome: Outcome) -> str:
@@ -73,7 +73,7 @@ def _of(outcome: Outcome, subject: str) -> list[Violation]:
 
 
 class Scale:
-    """From times to places on a lane; times that cannot be read stand at the beginning."""
+    """Maps times to positions on a lane; unreadable times map to the beginning."""
 
     def __init__(self, outcome: Outcome) -> None:
         moments = [moment.when for partition in outcome.partitions for moment in partition.moments]
@@ -82,7 +82,7 @@ class Scale:
         self.last = max(max(times, default=1.0), self.first + 1.0)
 
     def at(self, when: str) -> float:
-        """Return the place of a time."""
+        """Return the position of a time."""
         share = (_seconds(when) - self.first) / (self.last - self.first) if when else 0.0
         return round(min(max(share, 0.0), 1.0) * WIDTH, 1)
 
@@ -147,7 +147,7 @@ def _partition(partition: PartitionResult, outcome: Outcome, scale: Scale) -> st
 
 
 def _written(moments: Sequence[Moment]) -> list[Moment]:
-    """Return the moments at which a lane changes: new leadership, and the deletion; what follows that is no leadership."""
+    """Return the moments at which a lane changes: new leadership, and the deletion, after which there is none."""
     found: list[Moment] = []
     exists = True
     for moment in moments:

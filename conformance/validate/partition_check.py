@@ -1,7 +1,7 @@
-"""What a controller logs about one partition in one epoch, checked: transitions, leadership, and what each batch has sent.
+"""Checks a controller's log of one partition in one epoch: transitions, leadership, and the requests of each batch.
 
-Knows no texts. The rows come from the tables (states.py, rows.py). What can be judged only with TRACE lines, or only if the log
-shows the beginning of the epoch, is recorded as such, and judged where all logs are known (outcome.py).
+Independent of log texts. The rows come from the tables (states.py, rows.py). A violation that counts only with TRACE lines, or only
+if the log shows the beginning of the epoch, is recorded with this need; outcome.py decides when all logs are known.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kafka_spec.spec.partition import PartitionState
 from kafka_spec.spec.replica import ReplicaState
 
 MOST_MOMENTS = 2_000
-"""Moments of a timeline that are kept for one partition in one controller epoch."""
+"""Maximum number of moments kept for the timeline of one partition in one controller epoch."""
 DELETING = (ReplicaState.DELETION_STARTED, ReplicaState.DELETION_SUCCESSFUL)
 
 
@@ -38,7 +38,7 @@ class ControllerView:
         self._partition: int | None = None
         self._replicas: dict[int, int] = {}
         self._visited: dict[int, int] = {}
-        """The states that transitions have shown, as bits."""
+        """The states shown by transitions, as bits."""
         self._started: list[tuple[int, int, int, str]] = []
         self._assigned: tuple[int, ...] = ()
         self._removed: dict[int, tuple[LeaderAndIsr, LeaderAndIsr | None]] = {}
@@ -55,7 +55,7 @@ class ControllerView:
     # Transitions
 
     def partition_changed(self, source: int, target: int, now: LeaderAndIsr | None, assigned: tuple[int, ...]) -> None:
-        """Check the pair against the table, and the leadership against what it was."""
+        """Check the pair against the table, and the leadership against the previous one."""
         before, known = self.last, self._knows()
         rows = self._step(self._tables.partition, -1, self._partition, source, target)
         self._partition = target
@@ -106,7 +106,7 @@ class ControllerView:
         self._batch.changes.append(change)
 
     def _knows(self) -> bool | None:
-        """Whether the controller knows a leadership: None where the log does not tell."""
+        """Whether the controller knows a leadership; None if the log does not show it."""
         if self.last is not None:
             return True
         return False if self.created else None
@@ -115,7 +115,7 @@ class ControllerView:
     # Leadership
 
     def _written(self, now: LeaderAndIsr, before: LeaderAndIsr | None, created: bool) -> None:
-        """Judge a leadership that was just written by a row."""
+        """Check a leadership that a row has just written."""
         self._sound(now)
         if created:
             if wrong := wrong_creation(now, self._assigned):
@@ -142,7 +142,7 @@ class ControllerView:
             self._of.leads(self.epoch, *named)
 
     def removed(self, replica: int, now: LeaderAndIsr) -> None:
-        """Check what a removal left, against what was there."""
+        """Check the result of a removal against the previous leadership."""
         before = self.last
         self._sound(now)
         if replica in now.isr and len(now.isr) > 1:
@@ -160,7 +160,7 @@ class ControllerView:
         self._moment(f"without replica {replica}", now)
 
     def moves(self, now: LeaderAndIsr) -> None:
-        """Learn what a reassignment has written."""
+        """Record the leadership that a reassignment has written."""
         self._batch.excused = True
         self._sound(now)
         self._not_back(now, "a reassignment")
@@ -178,7 +178,7 @@ class ControllerView:
     # Requests
 
     def told(self, broker: int, now: LeaderAndIsr) -> None:
-        """Keep what is sent for the batch and for the other side."""
+        """Record a sent request for the batch and for the comparison with the receiver's log."""
         if now is not self.last:
             self._sound(now)
             self._not_back(now, f"the LeaderAndIsr to broker {broker}")
@@ -195,11 +195,11 @@ class ControllerView:
         exchange.send(now[:3], self._at, when)
 
     def stopped(self, broker: int, epoch: int, delete: bool) -> None:
-        """Keep what is sent for the batch."""
+        """Record a sent request for the batch."""
         self._batch.stopped[broker] = (epoch, delete)
 
     def refused(self, replica: int, source: int, target: int) -> None:
-        """Count a change that failed, and hold its source to the state."""
+        """Count a failed change, and check its source against the state."""
         known = self._tables.partition if replica < 0 else self._tables.replica
         current = self._partition if replica < 0 else self._replicas.get(replica)
         if current is not None and current != source:
@@ -208,11 +208,11 @@ class ControllerView:
         self._of.refusals[Refusal(known.machine.name, source, target, (source, target) in known.rows)] += 1
 
     def started(self, replica: int, state: int) -> None:
-        """Keep what a machine says about itself when it has started."""
+        """Record the state that a machine reports after its start-up."""
         self._started.append((replica, state, self._cursor.place, self._cursor.when))
 
     def flushed(self, registered: frozenset[int] | None, alive: frozenset[int] | None) -> None:
-        """Judge the batch: each row that it fired, and what that must have sent."""
+        """Check the batch: each row that it fired must have sent its requests."""
         batch, self._batch = self._batch, Batch()
         batch.alive = alive
         counts = self._of.rows
@@ -241,7 +241,7 @@ class ControllerView:
     # The end
 
     def finish(self) -> None:
-        """Compare the states in which the machines say to have started with those that the transitions show."""
+        """Compare the states that the machines report at start-up with those that the transitions show."""
         for replica, state, place, when in self._started:
             visited = self._visited.get(replica)
             if visited is not None and not visited >> state & 1:
@@ -251,7 +251,7 @@ class ControllerView:
                 self._tell("snapshot-differs", says, (TRACE, BEGUN), place, when)
 
     def unfinished(self) -> list[Unfinished]:
-        """Return what this epoch, if it is the last of the partition, leaves open."""
+        """Return what this epoch leaves unfinished, if it is the last one of the partition."""
         found = []
         names = self._tables.replica.names
         for replica, state in sorted(self._replicas.items()):
@@ -276,7 +276,7 @@ class ControllerView:
 
 
 def _key(rows: tuple[LoggedRow, ...], change: Change) -> tuple[str, tuple[int, ...]]:
-    """Return under what a transition is counted: the rows that it may have been, none if it is illegal."""
+    """Return the key under which a transition is counted: the rows that it may have been, none if it is illegal."""
     if len(rows) == 1:
         return rows[0].key
     return "Partition" if change.replica < 0 else "Replica", tuple(row.key[1][0] for row in rows)

@@ -1,4 +1,4 @@
-"""What the views of one partition share: the place of findings, the counts of rows, and the requests between them."""
+"""Data shared by the views of one partition: findings, counts of rows, and the requests between the views."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kafka_spec.conformance.validate.exchange import Exchange
 from kafka_spec.conformance.validate.findings import Refusal, Violation
 
 RowCounts = Counter[tuple[str, tuple[int, ...]]]
-"""How often a row was seen: machine, and the numbers of the rows that it may have been."""
+"""Counts of rows: the key is the machine and the numbers of the rows that a transition may have been."""
 
 
 class PartitionRecord(Protocol):
-    """One partition, as its views write to it; `PartitionCheck` is one."""
+    """One partition, as its views write to it; implemented by `PartitionCheck`."""
 
     name: str
     cursor: Cursor
@@ -23,12 +23,12 @@ class PartitionRecord(Protocol):
     refusals: Counter[Refusal]
     violations: list[Violation]
     uncached: set[int]
-    """Controller epochs in which the partition was deleted, as brokers say."""
+    """Controller epochs in which the partition was deleted, according to brokers."""
 
     def exchange(self, epoch: int, broker: int) -> Exchange:
         """Return the LeaderAndIsr requests for this partition on one channel."""
         ...
 
     def leads(self, epoch: int, leader_epoch: int, leader: int) -> None:
-        """Note under a controller epoch who leads in a leader epoch."""
+        """Record under a controller epoch the leader of a leader epoch."""
         ...

@@ -1,7 +1,7 @@
-"""Partitions, each checked by itself: its controllers' and brokers' views, the requests between them, and the order of epochs.
+"""Checks each partition separately: its controllers' and brokers' views, the requests between them, and the order of epochs.
 
-Knows no texts. A `PartitionCheck` depends on the lines of its partition only, and not on how the sources interleave, so partitions
-can be checked in one process or in many.
+Independent of log texts. A `PartitionCheck` depends on the lines of its partition only, and not on how the sources interleave, so
+partitions can be checked in one process or in many.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Moment(NamedTuple):
 
 
 class Followed(NamedTuple):
-    """What became of the requests on one channel: how many arrived, and how many were not seen to arrive."""
+    """The fate of the requests on one channel: how many arrived, and of how many no arrival was seen."""
 
     epoch: int
     broker: int
@@ -41,7 +41,7 @@ class Followed(NamedTuple):
 
 @dataclass
 class PartitionResult:
-    """What came of one partition."""
+    """The results of one partition."""
 
     name: str
     rows: RowCounts
@@ -52,13 +52,13 @@ class PartitionResult:
     moments: list[Moment]
     moments_left_out: int
     epochs: int
-    """Controller epochs in which it is met."""
+    """Controller epochs in which it occurs."""
     last: LeaderAndIsr | None
     """The last leadership that a controller has written or sent; None if the partition was deleted then."""
 
 
 class PartitionCheck:
-    """Listens to all that is logged about one partition."""
+    """Listens to all events of one partition."""
 
     def __init__(self, name: str, cursor: Cursor, era: str | None, keeps_moments: bool) -> None:
         self.name = name
@@ -67,14 +67,14 @@ class PartitionCheck:
         self.refusals: Counter[Refusal] = Counter()
         self.violations: list[Violation] = []
         self.uncached: set[int] = set()
-        """Controller epochs in which the partition was deleted, as brokers say."""
+        """Controller epochs in which the partition was deleted, according to brokers."""
         self.cursor = cursor
         self._era = era
         self._views: dict[tuple[int, int], ControllerView] = {}
         self._brokers: dict[int, BrokerView] = {}
         self._exchanges: dict[tuple[int, int], Exchange] = {}
         self._leaders: dict[tuple[int, int], dict[int, list[Any]]] = {}
-        """By controller epoch and leader epoch: who is said to lead, how often, and where and when first."""
+        """By controller epoch and leader epoch: the reported leaders, how often, and where and when first."""
 
     def of_controller(self, controller: int, epoch: int, plain: bool) -> ControllerView:
         """Return the view of a controller in an epoch."""
@@ -101,7 +101,7 @@ class PartitionCheck:
         return found
 
     def leads(self, epoch: int, leader_epoch: int, leader: int) -> None:
-        """Somebody says under a controller epoch who leads in a leader epoch."""
+        """Record that a line reports, under a controller epoch, the leader of a leader epoch."""
         leaders = self._leaders.get((epoch, leader_epoch))
         if leaders is None:
             leaders = self._leaders[epoch, leader_epoch] = {}
@@ -114,7 +114,7 @@ class PartitionCheck:
                 claim[1:] = self.cursor.place, self.cursor.when
 
     def finish(self) -> PartitionResult:
-        """Judge what needs all lines, and return what came of it."""
+        """Do the checks that need all lines, and return the results."""
         for view in self._views.values():
             view.finish()
         for broker in self._brokers.values():
@@ -149,7 +149,7 @@ class PartitionCheck:
                 self._tell(place, "two-leaders", when, f"controller epoch {epoch}", says, epoch)
 
     def _judge_order_of_epochs(self) -> None:
-        """Each controller goes on from where the one before stopped, unless the partition was deleted in between."""
+        """Check that each controller continues where its predecessor stopped, unless the partition was deleted in between."""
         before: ControllerView | None = None
         for _, view in sorted(self._views.items()):
             if before is not None and before.last is not None and view.first is not None and not (before.deleted or view.created):
@@ -168,7 +168,7 @@ class PartitionCheck:
 
 
 class _Teller:
-    """Turns what an exchange finds into violations."""
+    """Turns the findings of an exchange into violations."""
 
     def __init__(self, of: PartitionCheck, epoch: int, broker: int) -> None:
         self._of, self._epoch, self._broker = of, epoch, broker
@@ -181,7 +181,7 @@ class _Teller:
 
 
 def told_of_request(what: str, epoch: int, broker: int, lost: bool) -> tuple[str, str, tuple[str, ...]]:
-    """Return kind, words and needs for a request that was lost, or was never sent."""
+    """Return kind, message and needs for a request that was lost or never sent."""
     if lost:
         says = f"{what} was sent in epoch {epoch} and did not arrive at broker {broker}, and later ones did"
         return "request-lost", says, (TRACE, BEGUN)

@@ -1,6 +1,6 @@
-"""An outcome as text and as JSON: what was read, which rows were seen, what was wrong, what could not be seen.
+"""An outcome as text and as JSON: the logs read, the rows seen, violations, and what could not be checked.
 
-Knows outcomes, no lines.
+Depends on outcomes, not on log lines.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kafka_spec.conformance.validate.partitions import PartitionResult
 from kafka_spec.conformance.validate.states import Known
 
 MOST_SHOWN = 20
-"""Violations of one kind, and partitions, that a text shows; JSON has all."""
+"""Maximum number of violations of one kind, and of partitions, in a text; JSON contains all."""
 
 
 def text_of(outcome: Outcome) -> str:
@@ -52,7 +52,7 @@ def _text(outcome: Outcome) -> Iterator[str]:
 
 
 def headline(outcome: Outcome) -> str:
-    """Return the verdict in a line."""
+    """Return the verdict as one line."""
     what = f"{outcome.transitions:,} transitions of {len(outcome.partitions):,} partitions"
     if outcome.verdict == "violated":
         return f"VIOLATED: {what}, {len(outcome.violations):,} violations"
@@ -66,7 +66,7 @@ def _where(outcome: Outcome) -> str:
 
 
 def row_counts(known: Known, rows: RowCounts) -> list[tuple[int, int]]:
-    """Return for each transition row how often it was seen for certain, and how often it may have been."""
+    """Return for each transition row how often it was certainly seen, and how often it was possibly seen."""
     found = []
     for number, row in enumerate(known.machine.rows):
         if row.kind == "transition":
@@ -128,8 +128,8 @@ def _violations(outcome: Outcome) -> Iterator[str]:
 
 
 def nearest_bugs(kind: str) -> list[str]:
-    """Return the known bugs that show like this kind of violation, the nearest first, with what they do."""
-    from kafka_spec.spec.control.eras import BUGS  # builds all models: only when something is wrong
+    """Return the known bugs with symptoms like this kind of violation, most similar first, with their descriptions."""
+    from kafka_spec.spec.control.eras import BUGS  # builds all models, so only after a violation
 
     says = {bug.name: bug.says for bug in BUGS}
     return [f"{name}, {says[name]}" for name in KINDS[kind].bugs]
@@ -140,7 +140,7 @@ def nearest_bugs(kind: str) -> list[str]:
 
 
 def plain_of(outcome: Outcome) -> dict[str, Any]:
-    """Return the outcome as plain objects and lists."""
+    """Return the outcome as plain dictionaries and lists."""
     return {
         "verdict": outcome.verdict,
         "open": outcome.open_reasons,

@@ -1,8 +1,8 @@
-"""Which row of a table a logged transition was, and what that row must have sent: guards and effects, as a log shows them.
+"""Determines which row of a table a logged transition was, and what that row must have sent.
 
-A row's guards and effects are names in the tables. Here each name is given what a log says about it: a guard is known to hold,
-known not to, or open; an effect asks for requests, or for a change of the leadership. Which row has which is read from the table.
-A name that is missing here is an error when this module is imported.
+A row's guards and effects are names in the tables. This module maps each name to its evidence in a log: a guard holds, does not
+hold, or is unknown; an effect requires requests, or a change of the leadership. The table says which row has which names. If a name
+is missing here, the import of this module fails.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from kafka_spec.spec.table import Row, name_of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoggedRow:
-    """A row of a table, with what a log shows of its guards and effects."""
+    """A row of a table, with the evidence of its guards and effects in a log."""
 
     key: tuple[str, tuple[int, ...]]
-    """Under which it is counted: the machine, and its number in the table."""
+    """The key for counts: the machine, and the row's number in the table."""
     row: Row
     must: tuple[Guard, ...]
     must_not: tuple[Guard, ...]
@@ -35,7 +35,7 @@ class LoggedRow:
 
 @dataclass(slots=True)
 class Change:
-    """A transition of the partition (replica -1) or of one replica, with what is known around it."""
+    """A transition of the partition (replica -1) or of one replica, with its known context."""
 
     replica: int
     source: int
@@ -46,7 +46,7 @@ class Change:
     known: bool | None
     """Leadership was known before."""
     before: LeaderAndIsr | None
-    """The leadership before, as far as the log tells."""
+    """The leadership before, as far as the log shows it."""
     now: LeaderAndIsr | None
     """The leadership that the change has written or read."""
     assigned: tuple[int, ...] = ()
@@ -54,7 +54,7 @@ class Change:
 
 @dataclass(slots=True)
 class Batch:
-    """What was sent for one partition in one batch."""
+    """The requests sent for one partition in one batch."""
 
     changes: list[Change] = field(default_factory=list)
     told: dict[int, LeaderAndIsr] = field(default_factory=dict)
@@ -67,11 +67,11 @@ class Batch:
 
 Guard: TypeAlias = Callable[[Change], bool | None]
 Asks: TypeAlias = Callable[[Change, Batch, frozenset[int] | None], str]
-"""Returns what is missing or wrong, or an empty text."""
+"""Returns what is missing or wrong, or an empty string."""
 
 
 def _open(change: Change) -> bool | None:
-    """Nothing in a log tells."""
+    """Return that the log does not show it."""
     return None
 
 
@@ -97,7 +97,7 @@ GUARDS: Mapping[str, Guard] = {
 
 
 def _told(batch: Batch, wanted: set[int], registered: frozenset[int] | None) -> str:
-    """Return which of the brokers were sent no LeaderAndIsr; those that are not registered are sent none."""
+    """Return which of the registered brokers were sent no LeaderAndIsr; unregistered ones get none."""
     if registered is None:
         return ""
     missing = sorted((wanted & registered) - set(batch.told))
@@ -109,7 +109,7 @@ def _first_isr(change: Change, batch: Batch, registered: frozenset[int] | None) 
 
 
 def _recipients(change: Change, batch: Batch, registered: frozenset[int] | None) -> str:
-    """Every strategy tells the new leader and the new ISR; a reassignment, which keeps the ISR, tells its targets only."""
+    """Every strategy sends to the new leader and the new ISR; a reassignment keeps the ISR and sends to its targets only."""
     now = change.now
     if now is None:
         return ""
@@ -123,9 +123,9 @@ def _to_replica(change: Change, batch: Batch, registered: frozenset[int] | None)
 
 
 def _to_others(change: Change, batch: Batch, registered: frozenset[int] | None) -> str:
-    """The other replicas are told, unless the topic is being deleted.
+    """The other replicas get a request, unless the topic is being deleted.
 
-    A StopReplica without leader epoch shows that, or that the replica was ineligible, and nobody is told.
+    A StopReplica without leader epoch shows a deletion, or that the replica was ineligible; then no replica gets one.
     """
     if change.now is None or any(epoch < 0 for epoch, _ in batch.stopped.values()):
         return ""
@@ -134,7 +134,7 @@ def _to_others(change: Change, batch: Batch, registered: frozenset[int] | None) 
     dump = next(iter(batch.told.values()), None)
     replicas = set(dump.replicas if dump and dump.replicas else change.assigned or change.now.isr)
     removed = {one.replica for one in batch.changes if one.replica >= 0 and one.target == change.target}
-    if len(removed) > 1:  # each is told of the others' removal, or of none
+    if len(removed) > 1:  # each gets the removal of all others, or of none
         return ""
     return _told(batch, replicas - {change.replica}, registered)
 
@@ -146,7 +146,7 @@ def _stop(change: Change, batch: Batch, registered: frozenset[int] | None) -> st
 
 
 def _stop_with_delete(change: Change, batch: Batch, registered: frozenset[int] | None) -> str:
-    """Who deletes is alive, so it counts also where the batch sends no metadata."""
+    """The broker that deletes is alive, so it counts even if the batch sends no metadata."""
     if missing := _stop(change, batch, registered or batch.alive):
         return missing
     sent = batch.stopped.get(change.replica)
@@ -171,7 +171,7 @@ EFFECTS: Mapping[str, Asks] = {
     "append_replica_to_assignment": _nothing,
     "remove_replica_from_assignment": _nothing,
 }
-"""Requests only; writes are judged where they are logged (`judge_write`)."""
+"""Requests only; writes are checked where they are logged (`judge_write`)."""
 
 
 def logged_rows(known: Known) -> Mapping[tuple[int, int], tuple[LoggedRow, ...]]:
@@ -196,11 +196,11 @@ def _logged(known: Known, number: int, row: Row) -> LoggedRow:
 
 
 ROWS = {id(known): logged_rows(known) for tables in TABLES.values() for known in (tables.partition, tables.replica)}
-"""The rows of each table, by the identity of the table, since they are looked up for every line."""
+"""The rows of each table, by the table's identity; cached, since every line needs them."""
 
 
 def fitting(change: Change) -> tuple[LoggedRow, ...]:
-    """Return the rows of the pair that what is known does not rule out."""
+    """Return the rows of the pair that the known context does not rule out."""
     rows = change.rows
     if len(rows) < 2:
         return rows
@@ -218,7 +218,7 @@ def _fits(row: LoggedRow, change: Change) -> bool:
 
 
 def unsent(row: LoggedRow, change: Change, batch: Batch, registered: frozenset[int] | None) -> str:
-    """Return what the row must have sent and the batch has not, or an empty text."""
+    """Return what the row must have sent and the batch did not send, or an empty string."""
     missing = ""
     for asks in row.asks:
         if wrong := asks(change, batch, registered):
@@ -227,7 +227,7 @@ def unsent(row: LoggedRow, change: Change, batch: Batch, registered: frozenset[i
 
 
 def wrong_creation(now: LeaderAndIsr, assigned: tuple[int, ...]) -> str:
-    """Return what is wrong with the first leadership of a partition, or an empty text."""
+    """Return what is wrong with the first leadership of a partition, or an empty string."""
     if now.epoch != 0 or now.version > 0:
         return f"it starts at leader epoch {now.epoch} and version {now.version}"
     if not assigned:

@@ -1,11 +1,11 @@
 """The engine on Spark: the same parser and checker, first by source, then by partition.
 
-Theory of operation. A task reads one source in order, since batches and gates need that, and writes down its events by
-partition: one row for each partition of a chunk. The rows are shuffled by partition and sorted by time, so that both sides of a
-request are near each other; a task then tells each partition's events to the same `PartitionCheck` that the embedded engine
-uses. What comes back is one row for each partition, channel and source.
+Theory of operation: A task reads one source in order, since batches and gates need the order, and records its events by partition:
+one row for each partition of a chunk. The rows are shuffled by partition and sorted by time, so that both sides of a request are
+close. A second task then passes each partition's events to the same `PartitionCheck` that the embedded engine uses. The result has
+one row for each partition, channel and source.
 
-Knows Spark and the events, no text and no rule. Sources are read where tasks run: they must lie on storage that all workers share.
+Depends on Spark and the events, not on log texts or rules. Tasks read the sources, so all workers must share their storage.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from kafka_spec.model_check.spark_cluster import send_package, session
 
 DDL = "key string, when string, source int, row long, data binary"
 CHANNEL, SOURCE = "\x00channel", "\x00source"
-"""What the keys begin with that are no partitions."""
+"""The prefix of keys that are not partitions."""
 PARTS_PER_CORE = 4
 Event = tuple[Any, int, bytes, str, tuple[Any, ...]]
-"""Who tells, the place and the time of the line, the method that is told, and its arguments."""
+"""The actor, the place and the time of the line, the listener's method, and its arguments."""
 
 
 def run(sources: Sequence[Source], era: str | None, keeps_moments: bool, master: str, given: SparkSession | None = None) -> Results:
@@ -71,7 +71,7 @@ def _run(spark: SparkSession, sources: Sequence[Source], era: str | None, keeps_
 
 
 class Recorder:
-    """Listens to one actor about one partition, and writes down what it is told."""
+    """Listens to one actor's events of one partition, and records them."""
 
     def __init__(self, book: Book, key: str, actor: Any) -> None:
         self._book, self._key, self._actor = book, key, actor
@@ -87,37 +87,37 @@ class Recorder:
 
 
 class ChannelRecorder:
-    """Listens to the whole requests of one channel, and writes them down."""
+    """Listens to the whole requests of one channel, and records them."""
 
     def __init__(self, book: Book, key: str) -> None:
         self._book, self._key = book, key
 
     def send(self, request: int, place: int, when: bytes) -> None:
-        """So many partitions are sent."""
+        """A request with this number of partitions is sent."""
         self._book.events.setdefault(self._key, []).append((None, place, when, "send", (request, place, when)))
 
     def receive(self, request: int, number: int, place: int, when: bytes) -> None:
-        """So many partitions arrived."""
+        """A request with this number of partitions arrived."""
         self._book.events.setdefault(self._key, []).append((None, place, when, "receive", (request, number, place, when)))
 
 
 class Book:
-    """The events of one source, by key, until they are taken; makes the views."""
+    """The events of one source, by key, until they are taken; makes the recorders."""
 
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
         self.events: dict[str, list[Event]] = {}
 
     def of_controller(self, controller: int, epoch: int, plain: bool, name: str) -> Any:
-        """Return who listens to a controller's lines about a partition."""
+        """Return the listener to a controller's lines about a partition."""
         return Recorder(self, name, (controller, epoch, plain))
 
     def of_broker(self, broker: int, name: str) -> Any:
-        """Return who listens to a broker's lines about a partition."""
+        """Return the listener to a broker's lines about a partition."""
         return Recorder(self, name, broker)
 
     def of_channel(self, epoch: int, broker: int) -> ChannelRecorder:
-        """Return who listens to the whole requests of one channel."""
+        """Return the listener to the whole requests of one channel."""
         return ChannelRecorder(self, f"{CHANNEL} {epoch} {broker}")
 
 
@@ -144,7 +144,7 @@ def _events_of(number: int, source: Source) -> Iterator[pa.RecordBatch]:
 
 
 def _rows(book: Book, source: int, row: int, last: str) -> pa.RecordBatch:
-    """Return the events of a chunk; times never go back in a source, so that sorting by them keeps its order."""
+    """Return the events of a chunk; times never decrease within a source, so sorting by time keeps its order."""
     events, book.events = book.events, {}
     return _batch([(key, last, source, row, pickle.dumps(some)) for key, some in events.items()])
 
@@ -184,7 +184,7 @@ def _result(data: bytes) -> pa.RecordBatch:
 
 
 class _Replay:
-    """Tells the events of one key to its check."""
+    """Passes the events of one key to its check."""
 
     def __init__(self, key: str, era: str | None, keeps_moments: bool) -> None:
         self.key = key
@@ -197,7 +197,7 @@ class _Replay:
             self._check = PartitionCheck(key, self._cursor, era, keeps_moments)
 
     def tell(self, events: list[Event]) -> None:
-        """Tell some events."""
+        """Pass some events."""
         cursor, check = self._cursor, self._check
         for actor, place, when, method, arguments in events:
             cursor.place, cursor.line = place, b"[" + when
@@ -211,5 +211,5 @@ class _Replay:
             getattr(view, method)(*arguments)
 
     def finish(self) -> PartitionResult | ChannelResult:
-        """Return what came of it."""
+        """Return the results."""
         return self._check.finish()

@@ -1,6 +1,6 @@
-"""The tables as a log names them: Kafka's names of states, the rows of a pair, the states a start-up seeds.
+"""The tables in the terms of a log: Kafka's names of states, the rows of a pair, the states that a start-up seeds.
 
-Everything here is read from a Machine of spec/; no pair and no row is stated again. Knows no line.
+Everything here is derived from a Machine of spec/; no pair and no row is stated again. Independent of log lines.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from kafka_spec.spec.replica import REPLICA, REPLICA_0_10
 from kafka_spec.spec.table import Machine, Row
 
 HIDDEN_AT_INFO = {"Partition": ("OFFLINE", "NON_EXISTENT"), "Replica": ()}
-"""The targets whose transitions Kafka logs at TRACE only (PartitionStateMachine.doHandleStateChanges); replicas' all are."""
+"""Targets whose transitions are logged at TRACE only (PartitionStateMachine.doHandleStateChanges); all those of replicas are."""
 
 
 def kafka_name(machine: Machine, state: enum.IntEnum) -> str:
-    """Return what Kafka calls a state: OfflinePartition, ReplicaDeletionStarted."""
+    """Return Kafka's name of a state, such as OfflinePartition or ReplicaDeletionStarted."""
     words = "".join(word.capitalize() for word in state.name.split("_"))
     return machine.name + words if words.startswith("Deletion") else words + machine.name
 
 
 @dataclass(frozen=True)
 class Known:
-    """One machine, ready for look-ups by numbers of states."""
+    """One machine, indexed by numbers of states."""
 
     machine: Machine
 
@@ -52,13 +52,13 @@ class Known:
 
     @cached_property
     def seeds(self) -> frozenset[int]:
-        """The states in which an entity may be that a controller has not moved yet: unknown to it, or seeded when it started."""
+        """Possible states of an entity that a controller has not moved yet: unknown to it, or seeded when it started."""
         rows = (row for row in self.machine.rows if row.kind == "initialisation" and self.machine.initial in row.sources)
         return frozenset({int(self.machine.initial), *(int(row.target) for row in rows)})
 
     @cached_property
     def unseen(self) -> Mapping[int, frozenset[int]]:
-        """For each state, those in which an entity may be later without a line at INFO."""
+        """For each state, the states that an entity can reach without a line at INFO."""
         hidden = {state for state in self.machine.states if state.name in HIDDEN_AT_INFO[self.machine.name]}
         found: dict[int, frozenset[int]] = {}
         for state in self.machine.states:
@@ -86,6 +86,6 @@ TABLES = {
     "0.10": Tables("0.10", Known(PARTITION), Known(REPLICA_0_10)),
     "2.8": Tables("2.8", Known(PARTITION), Known(REPLICA)),
 }
-"""By era; 3.9 has the tables of 2.8."""
+"""The tables by era; 3.9 has those of 2.8."""
 PARTITION_NUMBERS = TABLES["2.8"].partition.numbers
 REPLICA_NUMBERS = TABLES["2.8"].replica.numbers
