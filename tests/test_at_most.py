@@ -266,7 +266,7 @@ def test_wrong_limits_are_refused() -> None:
         replace(SWINGS, start=Rule("Start", "", "", "", (kick,), at_most=KICKS))
     with pytest.raises(SpecError, match=r"OtherSpent\.spent: rules use at_most, and their counters are in a field of that name"):
         replace(SWINGS, state=OtherSpent)
-    with pytest.raises(SpecError, match=r"MisplacedSwing\.counts: counters stand in a field spent of the whole state"):
+    with pytest.raises(SpecError, match=r"MisplacedSwing\.counts: counters must be in a field spent of the whole state"):
         replace(SWINGS, state=MisplacedSwing)
     with pytest.raises(BadAccess, match=r"Spent\.pushes counts firings"):
         oracle.ExecutableSpec(SWINGS, SWINGS.bound_values({})).space.fresh().spent.pushes = 1
