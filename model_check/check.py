@@ -1,7 +1,7 @@
 """One check: a spec, bounds, an engine, and the expectations. The API behind the command line.
 
-No files and no screen here. An engine is imported when it is used, since it needs the extra `check` or `spark`; listing models and
-drawing machines need neither.
+Does no input or output. An engine is imported only when it is used: it needs the extra `check` or `spark`, while listing models
+and drawing machines need neither.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ENGINES: tuple[Engine, ...] = ("embedded", "oracle", "both", "spark")
 
 @dataclass(frozen=True)
 class Expectation:
-    """The expected result of a check; None and empty where nothing is expected."""
+    """The expected result of a check; None or empty where nothing is expected."""
 
     verdict: Verdict = "holds"
     distinct: int | None = None
@@ -70,12 +70,12 @@ class Outcome:
 
     @functools.cached_property
     def unmet(self) -> list[str]:
-        """What is not as expected, as sentences."""
+        """The expectations that are not met, as sentences."""
         return self.expected.unmet(self.result)
 
     @functools.cached_property
     def traces(self) -> Mapping[str, Trace]:
-        """The traces of all findings, by property: of violations, and of goals that were reached."""
+        """The traces of all violations and of all reached goals, by property."""
         with needing("check"):
             from kafka_spec.model_check.counterexample import trace_of
         found = {name: trace_of(self.result, name) for name in self.result.findings}
@@ -104,20 +104,20 @@ def check(
     """Check a spec at bounds.
 
     Args:
-        spec: what to check.
-        bounds: values of bounds by name; those not named come from the spec's first bound set.
-        properties: names of the properties to judge; by default all.
-        engine: "embedded", "oracle" (plain Python, slow, the judge), "both", which must agree, or "spark".
+        spec: the spec to check.
+        bounds: values of bounds by name; the other bounds have the values of the spec's first bound set.
+        properties: names of the properties to check; by default all.
+        engine: "embedded", "oracle" (plain Python, slow, the reference), "both" (they must agree), or "spark".
         threads: threads of the embedded engine; the result is the same for any number.
-        everything: continue to the end after a violation.
-        deadlock: also check for deadlocks, states without any step.
-        verify: search again with another seed of the fingerprints and code that is compiled anew; the counts must be equal.
-        budget: time, memory, states to spend.
+        everything: continue the search to its end after a violation.
+        deadlock: also check for deadlocks, that is, states without any step.
+        verify: search again with another fingerprint seed and newly compiled code; the counts must be equal.
+        budget: limits of time, memory and states.
         progress: called after each level.
         distribution: where the Spark engine runs and keeps the states.
 
     Raises:
-        SpecError: the request or the spec is wrong; a rule was declared beside those of the spec, and stands in none.
+        SpecError: the request or the spec is wrong, or a declared rule belongs to no spec.
         EngineError: two engines or two seeds disagree.
     """
     refuse_unlisted(spec)
@@ -170,17 +170,17 @@ def check(
 
 
 def need(module: str) -> Any:
-    """Return a module of this package that needs the extra `spark`.
+    """Import and return a module of this package that needs the extra `spark`.
 
     Raises:
-        MissingExtra: it is not installed.
+        MissingExtra: the extra is not installed.
     """
     with needing("spark"):
         return importlib.import_module(f"kafka_spec.model_check.{module}")
 
 
 def compare(result: Exploration, other: Exploration, who: str, exact: bool) -> None:
-    """Raise unless two explorations of one spec agree; `exact` where both have one seed, so that all must be equal."""
+    """Raise EngineError unless two explorations of one spec agree; `exact`: both have the same seed, so all must be equal."""
     if other.stopped:
         result.complete, result.stopped = False, f"the comparison with {who} was not finished: {other.stopped}"
         return

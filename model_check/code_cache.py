@@ -1,7 +1,8 @@
 """A cache of compiled code in a folder that only this user can write, since its content is executed.
 
-An entry's name is the digest of its origin, and the entry contains it: a file that is copied over another one is detected, and so
-is a damaged one. If other users could have written, or the folder cannot be used, the program continues without it, with a warning.
+The file name of an entry is the digest of its origin, and the file also contains that digest, so a damaged file and a file under
+a wrong name are both detected. If other users could have written to the folder, or if it cannot be used, the program warns and
+continues without the cache.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ class CacheWarning(UserWarning):
     """The cache of compiled code could not be used as it is."""
 
 
-class Unsafe(OSError):  # noqa: N818 - says what is the matter
-    """Others than this user own a file or a folder, or can write to it."""
+class Unsafe(OSError):  # noqa: N818 - names the problem
+    """Another user owns a file or a folder, or can write to it."""
 
 
 @dataclass(frozen=True)
@@ -35,28 +36,28 @@ class CodeOrigin:
 
     @property
     def path(self) -> Path:
-        """Where the code is kept."""
+        """The file that holds the code."""
         return folder() / f"{hashlib.sha256(self.text + self.compiler).hexdigest()[:32]}.o"
 
     @property
     def head(self) -> bytes:
-        """What a file begins with."""
+        """The first bytes of the file."""
         return FORMAT + self.text + self.compiler
 
     def checksum(self, machine_code: bytes) -> bytes:
-        """Return what stands between the head and the code: a checksum over both."""
+        """Return the checksum over head and code; it is stored between them."""
         return hashlib.sha256(self.head + machine_code).digest()
 
 
 def folder() -> Path:
-    """Return where compiled code is kept: $KAFKA_SPEC_CACHE, or kafka-spec in the user's cache folder."""
+    """Return the folder of the cache: $KAFKA_SPEC_CACHE, or kafka-spec in the user's cache folder."""
     if chosen := os.environ.get("KAFKA_SPEC_CACHE"):
         return Path(chosen)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafka-spec"
 
 
 def read(origin: CodeOrigin) -> bytes | None:
-    """Return the cached machine code of an origin, or None if there is none that is certainly valid."""
+    """Return the cached machine code of an origin, or None unless there is an entry and it is valid."""
     path = origin.path
     try:
         content = _read(path)
@@ -80,7 +81,7 @@ def read(origin: CodeOrigin) -> bytes | None:
 
 
 def write(origin: CodeOrigin, machine_code: bytes) -> None:
-    """Keep machine code, whole or not at all."""
+    """Store machine code atomically: the whole file or none."""
     path = origin.path
     try:
         path.parent.parent.mkdir(parents=True, exist_ok=True)
@@ -98,7 +99,7 @@ def write(origin: CodeOrigin, machine_code: bytes) -> None:
 
 
 def _read(path: Path) -> bytes:
-    """Return the content of a file that this user alone can have written."""
+    """Return the content of a file; raise Unsafe unless only this user can have written it."""
     check_folder(path.parent)
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
         _check(os.fstat(file.fileno()), path, {os.geteuid()})
@@ -106,10 +107,10 @@ def _read(path: Path) -> bytes:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise Unsafe unless this user alone can put files into a folder, or put another in the place of it or of one above.
+    """Raise Unsafe unless only this user can write files into a folder, or replace the folder or one of its parents.
 
-    The folder itself is this user's. Those above may be the system's, and may be open to all where nobody can take away what is
-    another's (sticky, as /tmp is).
+    This user must own the folder itself. The system may own the parents. A parent may be writable by all if it is sticky, as /tmp
+    is: then nobody can remove or rename the files of others.
     """
     real = folder.resolve(strict=True)
     _check(real.stat(), real, {os.geteuid()})
@@ -129,7 +130,7 @@ _warned: set[str] = set()
 
 
 def _warn(message: str) -> None:
-    """Warn once of what is the matter."""
+    """Issue a CacheWarning, once for each message."""
     if message not in _warned:
         _warned.add(message)
         warnings.warn(message, CacheWarning, stacklevel=4)

@@ -1,6 +1,6 @@
-"""From packed records to named columns: the states as a table for people and queries.
+"""Unpacks records into named columns: the states as a table for people and queries.
 
-A column is described by plain values, so that the description can be stored in a file and sent to a worker.
+The description of a column consists of plain values, so that it can be stored in a file and sent to a worker.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from kafka_spec.model_check.layout import Packed
 from kafka_spec.spec.domain import Array, Scalar, Sequence
 
 TEXTS = 256
-"""Of how many values at most the words are told; a wider field is shown as its number."""
+"""The most values of a field that are shown as words; a field with more values is shown as a number."""
 
 
 def columns_of(place: Packed, offset: int = 0, name: str = "", item: tuple[int, int, int] | None = None) -> list[dict[str, Any]]:
     """Return the columns into which a packed type unpacks.
 
-    Each has its name, offset and bytes in the record and whether it is signed; as `texts` the words for its values, or None
-    where they are the numbers; as `item` the offset and bytes of the length of the sequence it is in, and its index there.
+    Each has a name, its offset and size in bytes in the record, and whether it is signed. `texts` are the words for its values, or
+    None where a value is shown as a number. `item` is set for a column in a sequence: the offset and size of the sequence's length,
+    and the index of the item.
     """
     if place.fields is not None:
         parts = [(f"{name}_{part}" if name else part, *field) for part, field in place.fields.items()]
@@ -48,13 +49,13 @@ def columns_of(place: Packed, offset: int = 0, name: str = "", item: tuple[int, 
 
 
 def numbers(records: npt.NDArray[np.uint8], offset: int, size: int, signed: bool) -> npt.NDArray[np.int64]:
-    """Return a field of some records, which are rows of bytes."""
+    """Return one field of all records as integers; each row of `records` holds the bytes of one record."""
     field = np.ascontiguousarray(records[:, offset : offset + size])
     return field.view(f"<{'i' if signed else 'u'}{size}").ravel().astype(np.int64)
 
 
 def unpacked(records: npt.NDArray[np.uint8], column: Mapping[str, Any]) -> Any:
-    """Return a column of some records as an Arrow array."""
+    """Return one column of all records as an Arrow array."""
     values = numbers(records, column["offset"], column["bytes"], column["signed"])
     beyond = None
     if column["item"]:

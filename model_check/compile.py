@@ -1,7 +1,7 @@
-"""From a spec at given bounds to a loaded program: the successor function, the judge of states, the set of fingerprints.
+"""Compiles a spec at given bounds to a program: the successor function, the judge of states, the set of fingerprints.
 
-One module of machine code for each shape; bounds and decisions that change no shape are values of `k` at run time. Knows what
-an engine needs, no search.
+There is one module of machine code for each shape; bounds and decisions that do not change the shape are values of `k` at run
+time. Does not depend on any engine.
 """
 
 from __future__ import annotations
@@ -33,39 +33,39 @@ WORD = I64.as_pointer()
 I32 = ir.IntType(32)
 I128 = ir.IntType(128)
 
-# where the successor function counts; rules and step invariants follow
+# the counters of the successor function; those of rules and step invariants follow
 DIGEST, FAULT, FAULT_STATE, FAULT_ACTION, STUCK, UNTYPED, UNTYPED_ACTION, UNTYPED_FAULT, HEADER = range(9)
 
 
 KEPT = 32
-"""Compiled shapes that a process keeps, the oldest being dropped: checks of one shape follow each other in a manifest."""
+"""The most compiled shapes that a process keeps; the oldest is dropped. In a manifest, checks of one shape often stand together."""
 
 _compiled: dict[str, tuple[Compiler, str]] = {}
-"""By the text of what is compiled: the compiler with its faults, and the code's text."""
+"""For each text of the compiler's inputs: the compiler with its faults, and the text of the code."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The numbers that are needed beside a program's code to call it, and nothing of the spec: this can travel."""
+    """The numbers that a caller of a program's code needs. They do not refer to the spec, so they can be sent to workers."""
 
     record_bytes: int
     actions: int
     action_bits: int
     rules: int
     states: int
-    """How many claims the judge decides."""
+    """The number of claims that the judge decides."""
     steps: int
-    """How many step invariants the successor function judges."""
+    """The number of step invariants that the successor function checks."""
     state_tests: int
-    """How many antecedents the judge counts, and how many the successor function."""
+    """The numbers of antecedents that the judge and the successor function count."""
     step_tests: int
     k: tuple[int, ...]
     seed: int
-    """What the hash starts from."""
+    """The initial value of the hash, derived from the seed of the fingerprints."""
 
 
 class Code:
-    """A program's machine code, and how to call it. Needs the code's text and its shape only, so any machine can load it."""
+    """A program's machine code, and how to call it. The text of the code and its shape are enough to load it on any machine."""
 
     def __init__(self, text: str, shape: Shape, anew: bool = False) -> None:
         self.text, self.shape = text, shape
@@ -73,12 +73,12 @@ class Code:
         self.bounded = self.fired + shape.rules
         self.met = self.bounded + shape.rules
         self.counters = self.met + shape.step_tests
-        """How many counters the successor function keeps: the header, two for each step invariant, two for each rule, one for
+        """The number of counters of the successor function: the header, two for each step invariant, two for each rule, one for
         each antecedent of a step invariant."""
         if strange := [value for value in shape.k if unusable(value)]:
             raise SpecError(f"a bound or a decision of {strange[0]} {unusable(strange[0])}")
         self.k = (ctypes.c_int64 * max(1, len(shape.k)))(*shape.k)
-        self.seed = ctypes.c_int64(shape.seed).value  # all 64 bits of it, read as a signed number
+        self.seed = ctypes.c_int64(shape.seed).value  # all 64 bits, read as a signed number
         self._library, self.from_cache = load(text, anew)
         integer, pointer = ctypes.c_int64, ctypes.c_void_p
         self.expand = self._entry("expand", integer, [pointer, pointer, integer, integer, pointer, integer, *[pointer] * 6])
@@ -92,9 +92,9 @@ class Code:
     rehash: Callable[..., None]
     components: Callable[..., int]
     leads = False
-    """Whether a leads-to claim is judged; code that travels judges none."""
+    """Whether a leads-to claim is checked; code sent to workers checks none."""
     on_graph: Sequence[Property] = ()
-    """The claims of which the judge tells where they are met, in its order; code without a spec has none."""
+    """The claims whose predicates the judge evaluates in every state, in its order; empty for code without a spec."""
 
     def _entry(self, name: str, result: Any, arguments: list[Any]) -> Callable[..., Any]:
         return ctypes.CFUNCTYPE(result, *arguments)(self._library.get_function_address(name))
@@ -113,17 +113,17 @@ class Program(Code):
         leave_out: frozenset[str] = frozenset(),
         anew: bool = False,
     ) -> None:
-        """Compile; what was compiled before is used again where it comes from the same, unless `anew`."""
+        """Compile, or use code that was compiled from equal inputs before; `anew`: always compile."""
         began = time.perf_counter()
         self.digests = "digest" not in leave_out
         self.rules = spec.rules
         self.states = [claim for claim in claims if claim.kind in ("invariant", "reachable")]
-        """The claims that the judge decides, in its order."""
+        """The claims that the judge decides, in the judge's order."""
         self.on_graph = [claim for claim in claims if claim.kind in ("recoverable", "leads-to")]
         self.leads = any(claim.kind == "leads-to" for claim in claims)
         self.steps = [claim for claim in claims if claim.kind == "step invariant"]
         self.ways = [claim.predicate for claim in self.on_graph] + antecedents(self.on_graph)
-        """What the judge tells of each state: whether it meets the predicates of those claims, and their antecedents."""
+        """The predicates and antecedents of the claims on the graph; the judge returns the value of each in every state."""
         self.state_tests = antecedents(self.states)
         self.step_tests = antecedents(self.steps)
         self.fired = HEADER + 2 * len(self.steps)
@@ -146,7 +146,7 @@ class Program(Code):
         leave_out: frozenset[str],
         anew: bool,
     ) -> tuple[Compiler, str]:
-        """Return a compiler with its faults, and the text of its code, from the last time that the same was compiled."""
+        """Return a compiler with its faults, and the text of its code; reuse those of an earlier compilation of equal inputs."""
         literals = {"RECORD_BYTES": layout.size, "AHEAD": kernel.AHEAD}
         functions = kernel.signatures(actions.bits, self.leads)
         engine = (sorted(leave_out), literals, [(definition_of(function).text, shapes) for function, shapes in functions.items()])
@@ -164,12 +164,12 @@ class Program(Code):
         return _compiled[key]
 
     def fault_of(self, code: int) -> Fault:
-        """Return what a fault's number stands for."""
+        """Return the fault with this number."""
         return self._compiler.fault_of(code)
 
 
 def antecedents(claims: Sequence[Property]) -> list[Function]:
-    """Return the antecedents of some claims, each once: claims that share one are counted together."""
+    """Return the distinct antecedents of some claims; claims that share an antecedent share its count."""
     return list(dict.fromkeys(claim.when for claim in claims if claim.when is not None))
 
 
@@ -178,7 +178,7 @@ def antecedents(claims: Sequence[Property]) -> list[Function]:
 
 
 class _Export(Emitter):
-    """Gives a compiled function of the engine a name outside the module; a fault cannot happen in it."""
+    """Exports a compiled function of the engine from the module; the function cannot fault."""
 
     def __init__(self, compiler: Compiler, name: str, inner: ir.Function) -> None:
         type_ = inner.function_type
@@ -192,10 +192,10 @@ class _Successors(Emitter):
     """The successor function: for each state of a slice of the frontier, fires every rule with every binding.
 
     expand(states, fingerprints, count, base, k, seed, out_states, out_fingerprints, out_parents, out_actions, cuts, counters)
-    returns how many successors it wrote, or -1 after a fault that ends the search. `base` is the number of the slice's first state.
-    Where a claim is judged on the graph, the byte of a state in `cuts` becomes 1 if a bound forbade a protocol step there.
-    A rule's parameters are bound by nested loops, and each guard is evaluated as soon as what it names is bound: most
-    guards are false, and a false one ends its loop's turn.
+    returns the number of successors it wrote, or -1 after a fault that ends the search. `base` is the number of the slice's first
+    state. Where a claim is checked on the graph, the byte of a state in `cuts` becomes 1 if a bound forbade a protocol step there.
+    Nested loops bind a rule's parameters. Each guard is evaluated as soon as its parameters are bound: most guards are false, and
+    a false guard ends that iteration of its loop.
     """
 
     def __init__(self, program: Program, compiler: Compiler, layout: Layout, actions: Actions) -> None:
@@ -225,12 +225,12 @@ class _Successors(Emitter):
         return self.b.gep(self.counters, [I64(index) if isinstance(index, int) else index])
 
     def add(self, index: int) -> None:
-        """Count one more."""
+        """Add 1 to a counter."""
         cell = self.counter(index)
         self.b.store(self.b.add(self.b.load(cell), ONE), cell)
 
     def state(self, now: ir.Value) -> None:
-        """Fire all rules in one state."""
+        """Emit the firing of all rules in one state."""
         s = self.at(self.states, self.b.mul(now, I64(self.layout.size)))
         self.source = Ref(self.layout.root, s)
         self.mark = self.b.load(self.b.gep(self.fingerprints, [now]))
@@ -244,7 +244,7 @@ class _Successors(Emitter):
             self.b.store(self.number, self.counter(STUCK))
 
     def rule(self, index: int, rule: Rule) -> None:
-        """Fire one rule with every binding."""
+        """Emit the firing of one rule with every binding."""
         scope: dict[str, Value] = {"s": self.source, "k": self.k}
         names, action = list(rule.params), I64(self.actions.first[index])
         left = list(rule.guards)
@@ -282,7 +282,7 @@ class _Successors(Emitter):
         self.end_on_fault(I64(self.actions.first[index]))
 
     def end_on_fault(self, action: ir.Value) -> None:
-        """End the search if a fault was recorded."""
+        """Emit the end of the search if a fault was recorded."""
         code = self.b.load(self.fault)
         on = self.code.append_basic_block("sound")
         bad = self.code.append_basic_block("fault")
@@ -294,7 +294,7 @@ class _Successors(Emitter):
         self.b.position_at_end(on)
 
     def fire(self, index: int, rule: Rule, scope: dict[str, Value], action: ir.Value) -> None:
-        """Fire a rule whose guards hold: build the successor, or count why there is none."""
+        """Emit the firing of a rule whose guards hold: build the successor, or count why there is none."""
         self.b.store(ONE, self.moves)
         out = self.code.append_basic_block("fired")
         counts = [self.spent(limit) for limit in rule.limits]
@@ -327,7 +327,7 @@ class _Successors(Emitter):
         self.b.position_at_end(out)
 
     def spent(self, limit: Bound) -> tuple[Packed, int]:
-        """Return where the counter of a bound stands in a state."""
+        """Return the packed counter of a bound, and its offset in a state."""
         assert self.layout.root.fields is not None
         offset, spent = self.layout.root.fields[SPENT]
         assert spent.fields is not None
@@ -335,7 +335,7 @@ class _Successors(Emitter):
         return packed, offset + inner
 
     def within(self, ok: ir.Value, index: int, out: ir.Block) -> None:
-        """Go on if a bound allows the step of this rule; else count it as cut off, and leave."""
+        """Continue if a bound allows the step of this rule; otherwise count the step as cut off and branch to `out`."""
         on, cut = self.code.append_basic_block("within"), self.code.append_basic_block("cut")
         self.b.cbranch(ok, on, cut)
         self.b.position_at_end(cut)
@@ -344,7 +344,7 @@ class _Successors(Emitter):
         self.b.position_at_end(on)
 
     def after_faults(self, index: int, action: ir.Value, out: ir.Block) -> None:
-        """Drop a step that left a bound, note one that left a domain, end the search on an error."""
+        """Drop a step that left a bound, record one that left a domain, and end the search on an error."""
         code = self.b.load(self.fault)
         on, faulty = self.code.append_basic_block("sound"), self.code.append_basic_block("faulty")
         self.b.cbranch(self.b.icmp_signed("==", code, ZERO), on, faulty).set_weights([2000, 1])
@@ -371,13 +371,13 @@ class _Successors(Emitter):
         self.b.position_at_end(on)
 
     def cut_off(self, index: int) -> None:
-        """Count a step that a bound forbids, and mark the state where that matters."""
+        """Count a step that a bound forbids, and set the state's byte in `cuts` if a claim on the graph needs it."""
         self.add(self.program.bounded + index)
         if self.program.on_graph and self.program.rules[index].kind == "protocol":
             self.b.store(I8(1), self.at(self.cuts, self.now))
 
     def judge_steps(self, after: Ref, action: ir.Value) -> None:
-        """Judge the step invariants, each where its antecedent is met, which is counted."""
+        """Check each step invariant where its antecedent holds, and count those steps."""
         scope: dict[str, Value] = {"before": self.source, "after": after, "k": self.k}
         met = {when: self.predicate(when, scope) for when in self.program.step_tests}
         for number, when in enumerate(met):
@@ -394,7 +394,7 @@ class _Successors(Emitter):
             self.b.store(self.number, self.counter(counter))
             self.b.store(action, self.counter(counter + 1))
 
-    # wyhash and the hash of edges; model_check/fingerprint.py is their definition
+    # wyhash and the hash of edges, as defined in model_check/fingerprint.py
 
     def edge_hash(self, action: ir.Value, target: ir.Value) -> ir.Value:
         xor = self.b.xor
@@ -441,12 +441,12 @@ class _Successors(Emitter):
 
 
 class _Judge(Emitter):
-    """The judge: for each invariant the first state that breaks it, for each goal the first that meets it.
+    """The judge: finds the first state that violates each invariant, and the first that meets each goal.
 
-    judge(states, count, k, first, meets) fills the cells of `first` that are negative, one for each claim; one more cell gets the
-    code of a fault, and those after it count the states that meet each antecedent. `meets` has a byte for each state and, within
-    it, each of the program's `ways`: 1 where it is true.
-    Returns the number of the state that could not be judged, or -1.
+    judge(states, count, k, first, meets) fills the negative cells of `first`, one for each claim. One more cell gets the code of a
+    fault, and the cells after it count the states that meet each antecedent. `meets` has a row for each state and in it a byte for
+    each of the program's `ways`: 1 where it is true.
+    Returns the index of the state in which a claim faulted, or -1.
     """
 
     def __init__(self, program: Program, compiler: Compiler, layout: Layout) -> None:
@@ -460,7 +460,7 @@ class _Judge(Emitter):
         self.b.ret(I64(-1))
 
     def state(self, now: ir.Value) -> None:
-        """Judge one state."""
+        """Emit the check of one state."""
         claims = self.program.states
         scope: dict[str, Value] = {
             "s": Ref(self.layout.root, self.at(self.states, self.b.mul(now, I64(self.layout.size)))),

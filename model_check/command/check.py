@@ -1,4 +1,4 @@
-"""The subcommands `check` and `trace`: run the requested checks, and report the outcomes in every format."""
+"""The subcommands `check` and `trace`: run the requested checks and write the outcomes in each requested format."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, Draw]) -> int:
-    """Check models or the manifest, write the results, return the exit code."""
+    """Check models or the manifest, write the results, and return the exit code."""
     named = _named_checks(options, models)
     wanted = outputs(options)
     if options.models:
@@ -125,7 +125,7 @@ def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, 
 
 
 class Report:
-    """The outcomes of one run, in every form."""
+    """The outcomes of one run, in all formats."""
 
     def __init__(self, options: argparse.Namespace, checks: Sequence[NamedCheck], alone: bool, charts: Mapping[str, Draw]) -> None:
         self.options, self.checks, self.alone, self.charts = options, checks, alone, charts
@@ -147,18 +147,18 @@ class Report:
         return forms[form]()
 
     def junit(self) -> str:
-        """Return JUnit XML; checks that an interrupt left out are told as such."""
+        """Return JUnit XML; checks that an interrupt prevented are marked as not run."""
         return junit_text(self.outcomes, [(left.name, left.spec.name) for left in self.checks[len(self.outcomes) :]])
 
     def json(self) -> str:
-        """Return JSON: one result, or the named checks."""
+        """Return JSON: a single result, or the list of named checks."""
         if self.alone:
             return json.dumps(result_plain(self.outcomes[0].result, self.outcomes[0].traces), indent=1)
         plain = [check_plain(o.name, o.result, o.traces, o.expected) for o in self.outcomes]
         return json.dumps({"schema_version": SCHEMA_VERSION, "checks": plain}, indent=1)
 
     def plain_text(self) -> str:
-        """Return what people read: one result in full, or a line for each check."""
+        """Return plain text: a single result in full, or one line for each check."""
         if self.alone:
             (outcome,) = self.outcomes
             _warn_of_dead_rules(outcome.result)
@@ -166,7 +166,7 @@ class Report:
         return "\n".join([*(self._text_of(outcome) for outcome in self.outcomes), self.closing()])
 
     def last_text(self) -> str:
-        """Return what people read of the newest outcome."""
+        """Return the newest outcome as plain text."""
         return self._text_of(self.outcomes[-1])
 
     def _text_of(self, outcome: Outcome) -> str:
@@ -181,11 +181,11 @@ class Report:
         return "\n".join(lines)
 
     def closing(self) -> str:
-        """Return the last line."""
+        """Return the last line of the output."""
         return f"{sum(not outcome.unmet for outcome in self.outcomes)} of {len(self.checks)} checks as expected"
 
     def summarise(self) -> None:
-        """Add the summary in Markdown to GitHub's job summary, where there is one."""
+        """Append a summary in Markdown to GitHub's job summary, if there is one."""
         if file := os.environ.get("GITHUB_STEP_SUMMARY"):
             try:
                 with Path(file).open("a", encoding="utf-8") as summary:
@@ -205,7 +205,7 @@ class Report:
 
 
 def _named_checks(options: argparse.Namespace, models: Models) -> dict[str, NamedCheck]:
-    """Return the checks of the manifest; none where models are named and there is no manifest to look into."""
+    """Return the checks of the manifest by name; empty if models are named and no manifest exists."""
     if options.models and all(":" in name or name in models.catalogue for name in options.models):
         return {}
     if options.models and options.manifest == MANIFEST and not options.manifest.exists():
@@ -226,7 +226,7 @@ def _named_checks(options: argparse.Namespace, models: Models) -> dict[str, Name
 
 
 def _unnamed(options: argparse.Namespace, spec: Spec) -> NamedCheck:
-    """Return the check that the options ask for."""
+    """Return the check of a model that the options describe."""
     expected = Expectation(all_rules_fire=options.all_rules_fire, all_properties_tested=options.all_properties_tested)
     properties = tuple(options.properties) if options.properties else None
     if options.without:
@@ -238,9 +238,9 @@ def _unnamed(options: argparse.Namespace, spec: Spec) -> NamedCheck:
 
 
 def _run(options: argparse.Namespace, named: NamedCheck) -> Exploration:
-    """Run one check under the options' budget, with progress, interruptible."""
+    """Run one check within the options' budget; show progress, and stop on Ctrl-C."""
     with needing("check"):
-        # before the clock of the budget runs
+        # imported before the time of the budget starts
         from kafka_spec.model_check import embedded  # noqa: F401
         from kafka_spec.model_check.progress import Display
     seconds = options.seconds if options.seconds is not None else named.seconds
@@ -262,7 +262,7 @@ def _run(options: argparse.Namespace, named: NamedCheck) -> Exploration:
 
 
 def _distribution(options: argparse.Namespace, named: NamedCheck) -> Distribution | None:
-    """Return the options of the Spark engine, or None for another engine."""
+    """Return the options of the Spark engine, or None for the other engines."""
     given = {name: getattr(options, name) for name in ("master", "state_dir", "resume", "handover") if getattr(options, name)}
     if (options.engine or named.engine) != "spark":
         if given:
@@ -280,7 +280,7 @@ def _distribution(options: argparse.Namespace, named: NamedCheck) -> Distributio
 
 @contextmanager
 def _interruptible(budget: Budget) -> Iterator[None]:
-    """Let Ctrl-C end the search properly: the result so far is reported. A second Ctrl-C ends the program."""
+    """Let Ctrl-C stop the search, so that the result so far is reported. A second Ctrl-C ends the program."""
 
     def interrupt(number: int, frame: object) -> None:
         if budget.interrupted:
@@ -305,13 +305,13 @@ def _warn_of_untested(name: str, result: Exploration) -> None:
 
 
 def run_trace(options: argparse.Namespace, models: Models, charts: Mapping[str, Draw]) -> int:
-    """Show the traces of the violated properties, or of those asked for; return 0 if there is something to show."""
+    """Show the traces of the violated or of the named properties; return 0 if there is at least one trace."""
     name, wanted = options.models[0], options.properties
     options.properties = None
     named = _named_checks(options, models)
     chosen = named[name] if name in named else _unnamed(options, models.find(name))
     if wanted:
-        # only what is wanted is judged, so that the search goes on until it is shown
+        # only the named properties are checked, so that no other violation ends the search
         stated = [claim for claim in wanted if claim not in (TYPE_INVARIANT, DEADLOCK)]
         for claim in stated:
             chosen.spec.property(claim)

@@ -1,4 +1,4 @@
-"""Finds specs and objects by the names that users give: in the catalogue, or in any module that can be imported."""
+"""Finds specs and other objects by name: in the catalogue, or in any importable module."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Loaded = TypeVar("Loaded")
 
 
 class Models:
-    """Finds specs by name: those of the catalogue, and `module:NAME` for people's own."""
+    """Finds specs by name: those of the catalogue, and `module:NAME` for users' own."""
 
     def __init__(self, catalogue: Mapping[str, Spec]) -> None:
         self.catalogue = catalogue
 
     def find(self, name: str) -> Spec:
-        """Return the spec of a name, or raise SpecError."""
+        """Return the spec with this name; raise SpecError if there is none."""
         if ":" in name:
             return self.load(*name.split(":", 1))
         if name not in self.catalogue:
@@ -33,12 +33,12 @@ class Models:
 
     @staticmethod
     def load(module: str, name: str) -> Spec:
-        """Return a spec out of a module that can be imported, the current folder included."""
+        """Return a spec from an importable module; modules in the current folder are importable too."""
         return load_object(module, name, Spec)
 
 
 def load_object(module: str, name: str, kind: type[Loaded]) -> Loaded:
-    """Return an object of this kind out of a module that can be imported, the current folder included."""
+    """Return an object of this kind from an importable module; modules in the current folder are importable too."""
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
@@ -50,7 +50,7 @@ def load_object(module: str, name: str, kind: type[Loaded]) -> Loaded:
     except SpecError:
         raise
     except Exception as error:
-        # the module is the user's: whatever it raises is told with the line that raised it
+        # the module is the user's: any exception is reported with the line that raised it
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{frame.filename}:{frame.lineno}"
         raise SpecError(f"{module}:{name} cannot be imported: {where}: {type(error).__name__}: {error}") from None

@@ -23,7 +23,7 @@ def add_models(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec]) -
 
 
 def run_models(options: argparse.Namespace, models: Models) -> int:
-    """List the models, or show some in full."""
+    """List all models, or describe the named ones in full."""
     specs = [models.find(name) for name in options.models] if options.models else list(models.catalogue.values())
     for spec in specs:
         refuse_unlisted(spec)

@@ -1,4 +1,4 @@
-"""The options that subcommands share, and their values: bounds, outputs, numbers."""
+"""The options that subcommands share, and the parsing of their values: bounds, outputs, numbers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ MANIFEST = Path("pyproject.toml")
 MOST_THREADS = 64
 AS_EXPECTED, VIOLATED, MISUSE, INCONCLUSIVE, INTERNAL = range(5)
 Output = tuple[str, Path | None]
-"""A format, and the file it goes to; None is stdout."""
+"""A format and the file it is written to; None is stdout."""
 
 
 def add_bound_options(parser: argparse.ArgumentParser) -> None:
-    """Add --bound and --bounds; `asked_bounds` tells what they come to."""
+    """Add --bound and --bounds; `asked_bounds` returns the resulting bounds."""
     parser.add_argument("--bound", action="append", default=[], metavar="NAME=N", help="set one bound; may be repeated")
     parser.add_argument("--bounds", metavar="SET", help="use a named set of bounds; --bound changes single bounds")
 
 
 def add_output_options(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
-    """Add --format, --output and -q; `outputs` tells what they come to."""
+    """Add --format, --output and -q; `outputs` returns the resulting outputs."""
     parser.add_argument("--format", choices=formats, default=formats[0], help="the format of stdout, or of --output FILE")
     parser.add_argument(
         "--output",
@@ -39,10 +39,10 @@ def add_output_options(parser: argparse.ArgumentParser, formats: Sequence[str]) 
 
 
 def outputs(options: argparse.Namespace) -> list[Output]:
-    """Return what to write and where. Files without a format take that of --format, and then nothing goes to stdout.
+    """Return the formats to write and their files. A file without a format gets that of --format, and then stdout gets nothing.
 
     Raises:
-        SpecError: a format without a file, or a word before the colon that is no format. (One letter is a drive.)
+        SpecError: a format has no file, or the word before the colon is not a format. (A single letter is a drive.)
     """
     found: list[Output] = []
     plain: list[Output] = []
@@ -63,7 +63,7 @@ def outputs(options: argparse.Namespace) -> list[Output]:
 
 
 def duration(text: str) -> float:
-    """Read a number of seconds."""
+    """Parse a number of seconds."""
     seconds = float(text)
     if not 0 <= seconds < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} must be a non-negative number of seconds")
@@ -71,7 +71,7 @@ def duration(text: str) -> float:
 
 
 def threads(text: str) -> int:
-    """Read a number of threads."""
+    """Parse a number of threads."""
     number = positive(text)
     if number > MOST_THREADS:
         raise argparse.ArgumentTypeError(f"{text} is more than {MOST_THREADS}; more threads than cores only wait")
@@ -79,12 +79,12 @@ def threads(text: str) -> int:
 
 
 def cores() -> int:
-    """Return the number of cores that this process may use."""
+    """Return how many processor cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def positive(text: str) -> int:
-    """Read a number of 1 or more."""
+    """Parse a whole number of 1 or more."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
@@ -92,7 +92,7 @@ def positive(text: str) -> int:
 
 
 def asked_bounds(options: argparse.Namespace, spec: Spec) -> dict[str, int]:
-    """Return the bounds that --bounds and --bound ask for."""
+    """Return the bounds that --bounds and --bound specify, by name."""
     bounds = dict(named_bounds(spec, options.bounds)) if options.bounds else {}
     bounds.update(_bound(text) for text in options.bound)
     return spec.bound_values(bounds)
@@ -107,7 +107,7 @@ def _bound(text: str) -> tuple[str, int]:
 
 
 def write(text: str | bytes, file: Path | None) -> None:
-    """Write a result to a file, or to stdout; a text ends with one line break."""
+    """Write a result to a file, or to stdout if `file` is None; a text ends with one line break."""
     data = text if isinstance(text, bytes) else (text.rstrip("\n") + "\n").encode()
     try:
         if file is not None:

@@ -33,7 +33,7 @@ def add_states(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec]) -
 
 
 def run_states(options: argparse.Namespace, models: Models) -> int:
-    """Show states that a Spark search left behind, or the way to one; return 0 if there are any."""
+    """Show states that a Spark search stored, or a path to one; return 0 if there are any."""
     if options.path:
         return _run_path(options, models)
     if options.columns:
@@ -53,7 +53,7 @@ def run_states(options: argparse.Namespace, models: Models) -> int:
 
 
 def _run_path(options: argparse.Namespace, models: Models) -> int:
-    """Show a shortest way to a state, told and checked by the oracle."""
+    """Show a shortest path to a state, replayed and checked by the oracle."""
     store = need("state_dir")
     try:
         mark = int(options.path, 16)
@@ -79,6 +79,6 @@ def _run_path(options: argparse.Namespace, models: Models) -> int:
 
 
 def _tell(options: argparse.Namespace, plain: Any, text: str) -> None:
-    """Write what was found as JSON or as text, wherever the options want it."""
+    """Write the result as JSON or as text, to the outputs that the options name."""
     for form, file in outputs(options):
         write(json.dumps(plain, indent=1) if form == "json" else text, file)
