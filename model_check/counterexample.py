@@ -1,7 +1,8 @@
-"""From a finding to a trace: every counterexample is replayed by the oracle before anybody sees it.
+"""Turns findings into traces: the oracle replays every counterexample before it is shown.
 
-Knows steps and states, no engine. What a step sent, received and wrote is derived from the state: an item that appeared in a
-sequence was sent, what a rule names by `ItemOf` or `receives` was received, a change of a field that somebody keeps was written.
+Does not depend on any engine. What a step sent, received and wrote is derived from the states before and after it. An item that
+appeared in a sequence was sent. An item that the rule names by `ItemOf` or `receives` was received. A changed field that has a
+holder was written.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ from kafka_spec.spec.trace import Action, FieldChange, Firing, Lasso, MessageIte
 
 Binding = tuple[int, ...]
 REPLAYED_WAYS = 2_000
-"""How many states the oracle looks at, to confirm that no protocol steps lead from a state to where a claim is met."""
+"""The most states that the oracle searches to confirm that protocol steps from a state cannot reach one that meets a claim."""
 
 
 def trace_of(result: Exploration, claim: str) -> Trace | None:
-    """Return the trace that an exploration found for a property, or None where it found none.
+    """Return the trace that an exploration found for a property, or None if it found none.
 
     Raises:
-        EngineError: the oracle cannot follow the finding, or does not agree that it shows what the engine says.
+        EngineError: the oracle cannot replay the finding, or disagrees with the engine about its end.
     """
     finding = result.findings.get(claim)
     if finding is None:
@@ -47,14 +48,14 @@ def trace_of(result: Exploration, claim: str) -> Trace | None:
 
 
 class Replay:
-    """Follows findings of an exploration in plain Python."""
+    """Replays findings of an exploration in plain Python."""
 
     def __init__(self, world: ExecutableSpec, result: Exploration) -> None:
         self.world, self.result = world, result
         self.layout = Layout(world.space)
 
     def trace(self, claim: str, finding: Finding) -> Trace:
-        """Return the trace of a finding, each step checked, and its end judged."""
+        """Return the trace of a finding; check each step, and check the property at its end."""
         trace, before, state = self.way(claim, finding)
         if finding.back >= 0:
             self.confirm_lasso(claim, finding)
@@ -63,7 +64,7 @@ class Replay:
         return trace
 
     def way(self, claim: str, finding: Finding) -> tuple[Trace, Any, Any]:
-        """Return the trace of a way, each step checked, and its last two states."""
+        """Return the trace of a path and its last two states; check each step."""
         states = self.world.initial()
         if finding.start >= len(states):
             raise EngineError(f"{claim}: the engine starts from initial state {finding.start} of {len(states)}")
@@ -80,7 +81,7 @@ class Replay:
         return Trace(self.world.spec.name, tuple(self.world.bounds.items()), claim, start, tuple(steps)), before, state
 
     def follow(self, claim: str, rule: Rule, binding: Binding, before: Any, last: bool) -> tuple[Any, str]:
-        """Return the state after a step, if the oracle allows the step, and what there is to note about it."""
+        """Return the state after a step and a note about it, or ""; raise EngineError unless the oracle allows the step."""
         what = f"{claim}: {rule.name}{binding}"
         if not self.world.allows(rule, before, binding):
             raise EngineError(f"{what} does not replay: the oracle says that its guards do not hold; an engine is wrong")
@@ -95,7 +96,7 @@ class Replay:
         return after, ""
 
     def confirm(self, claim: str, before: Any, state: Any) -> None:
-        """Raise unless the oracle agrees that the last state or step shows what is claimed."""
+        """Raise EngineError unless the oracle agrees about the last state or step."""
         if claim == TYPE_INVARIANT:
             return
         if claim == DEADLOCK:
@@ -112,7 +113,7 @@ class Replay:
             raise EngineError(f"{claim}: the trace replays, but the oracle judges its end otherwise; an engine is wrong")
 
     def confirm_lasso(self, claim: str, finding: Finding) -> None:
-        """Raise unless the oracle agrees that a way leads into a fair circle, and a predicate is not met from some state on."""
+        """Raise EngineError unless a path leads into a fair cycle and, from some state on, no state meets the predicate."""
         world, back = self.world, finding.back
         stated = next(p for p in self.result.properties if p.name == claim)
         states = [world.initial()[finding.start]]
@@ -140,7 +141,7 @@ class Replay:
     # steps
 
     def step(self, rule: Rule | None, binding: Binding, before: Any, after: Any) -> Step:
-        """Return one step with all that a reader may want to know of it."""
+        """Return one step of a trace, with its messages and its changes."""
         told = rule or self.world.spec.start
         changes = self.world.space.changes(before, after) if before is not None else []
         begun = self.world.space.changes(self.world.space.fresh(), after) if before is None else changes
@@ -164,7 +165,7 @@ class Replay:
         )
 
     def shown(self, rule: Rule, binding: Binding, before: Any) -> Mapping[str, str]:
-        """Return the values of a binding as a person reads them; `{request.leader}` shows a field of a message."""
+        """Return the printed values of a binding; `{request.leader}` shows a field of a message."""
         shown: dict[str, str] = {}
         for (name, parameter), value in zip(rule.params.items(), binding, strict=False):
             if isinstance(parameter, ItemOf):
@@ -179,7 +180,7 @@ class Replay:
         return shown
 
     def received(self, rule: Rule, binding: Binding, before: Any) -> list[MessageItem]:
-        """Return the messages that the rule reads: the items it is bound to, and the first of the sequence it receives from."""
+        """Return the messages that the rule reads: items bound to its parameters, and the first of the sequence it receives from."""
         if before is None:
             return []
         bound = dict(zip(rule.params, binding, strict=True))
@@ -196,7 +197,7 @@ class Replay:
         return messages
 
     def sent(self, change: Change) -> list[MessageItem]:
-        """Return the messages that a change put into a sequence, from which the first, or all, may have gone."""
+        """Return the messages that a change added to a sequence; it may also have removed the first message or all."""
         if not isinstance(change.type, Sequence) or not _is_message(change.type.item):
             return []
         before, after = change.type.freeze(change.before), change.type.freeze(change.after)
@@ -207,7 +208,7 @@ class Replay:
 
 
 class ShownItem(str):
-    """The index of an item as a person reads it, with the item's fields as attributes."""
+    """The printed index of an item, with the item's fields as attributes."""
 
 
 def _is_message(type_: Any) -> bool:

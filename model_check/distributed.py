@@ -1,14 +1,14 @@
 """The Spark engine: the search of the embedded engine, spread over machines.
 
-Knows the state-dir and results; what is done with states is the workers' business (model_check/worker.py), how they are
-reached Spark's (model_check/spark_cluster.py), and no state comes here but those of narrow levels and of a trace.
+This is the driver. It handles the state-dir and results. The workers expand and deduplicate states (model_check/worker.py), and
+model_check/spark_cluster.py runs the jobs. The driver holds only the states of narrow levels and of a trace.
 
-Theory of operation. The narrow levels run in the embedded engine, for a level costs Spark some tenths of a second whatever its
-size. Shortly before a level has `handover` states a session is started, beside the search; when it is up, or at the latest when
-the driver would have to hold too much, Spark takes over: a job reads the last committed level, expands it, shuffles the
-candidates to the parts they belong to, and commits what is new; several small levels are unrolled in one job. What the driver
-collects is one report for each task. Counts, findings and digest are added up from the reports of the tasks whose output
-counts, never from accumulators, so that a repeated task counts once.
+Theory of operation. The narrow levels run in the embedded engine, since a level of any size costs Spark some tenths of a second.
+Shortly before a level has `handover` states, a session starts in parallel to the search. Spark takes over when the session is up,
+or at the latest when the driver would have to hold too many states. A job reads the last committed level, expands it, shuffles
+the candidates to their partitions, and commits the new states; several small levels are unrolled in one job. The driver collects
+one report for each task. It sums counts, findings and digest over the reports of the tasks whose output is used, never with
+accumulators, so that a repeated task counts once.
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ from kafka_spec.spec.lint import Function
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError
 
 KINDS = ("invariant", "step invariant", "reachable")
-"""The kinds of properties that this engine judges."""
+"""The kinds of properties that this engine checks."""
 COUNTERS = ("fired", "new", "bounded", "tested")
-"""What is counted by name, and remembered with each level."""
+"""The counts by name that are stored with each level."""
 PART_BYTES = 256 << 20
-"""What the states take that one task expands: more tasks find fewer equal candidates, fewer take more memory each."""
+"""Bytes of the states that one task expands: smaller tasks find fewer equal candidates, larger ones take more memory each."""
 SMALL_PART = 16_384
-"""Below this a task of its own does not pay."""
+"""States below which a separate task does not pay."""
 UNROLL = ((100_000, 4), (400_000, 2))
-"""So many levels run in one job while the frontier is at most so wide."""
+"""Pairs (width, levels): while the frontier is at most this wide, one job runs this many levels."""
 VERIFIERS = 16
-"""The most files that are read at once when a folder is verified, one a core."""
+"""The most files that are read at once when a folder is verified, one for each core."""
 STEEP = 4.0
-"""The most that a level is expected to be wider than the one before."""
+"""The largest expected ratio of the widths of a level and the one before it."""
 
 
 def explore(
@@ -79,10 +79,10 @@ def explore(
     progress: Progress = quiet,
     seed: int | None = None,
 ) -> Exploration:
-    """Explore a spec on Spark; `distribution` says where, `model_check.embedded.explore` what the other arguments mean.
+    """Explore a spec on Spark, as `distribution` says; `model_check.embedded.explore` documents the other arguments.
 
     Raises:
-        SpecError: the request, the state-dir, Java or a worker is not as needed, or the spec cannot be executed in some state.
+        SpecError: the request, the state-dir, Java or a worker is unfit, or the spec cannot be executed in some state.
     """
     claims = tuple(spec.properties if properties is None else properties)
     result = Exploration(spec, dict(bounds), "spark", threads, claims, deadlock)
@@ -132,18 +132,18 @@ class Run:
         self.lock: Lock | None = None
         self.cluster: SparkCluster | None = None
         self.last: dict[str, Any] = {}
-        """The summary of the last finished level, or what is known of the run."""
+        """The summary of the last finished level, or the description of the run before the first."""
         self.before = np.empty(0, np.uint64)
 
     def close(self) -> None:
-        """Let go of Spark and of the state-dir."""
+        """Stop Spark and release the state-dir."""
         if self.cluster is not None:
             self.cluster.close()
         if self.lock is not None:
             self.lock.release()
 
     def search(self) -> None:
-        """Search to the end, or to where the budget or a violation ends it."""
+        """Search to the end, or until the budget or a violation ends the search."""
         world, result = self.world, self.result
         self.program = Program(world.spec, self.layout, world.actions, result.properties, world.k)
         result.compile_seconds = self.program.seconds
@@ -162,7 +162,7 @@ class Run:
         check_sums(result, sum(content["states"] for content in store.finished_levels(self.storage)))
 
     def goes_on(self) -> bool:
-        """Whether there is a frontier to expand, and a reason to."""
+        """Whether there is a frontier, and the search should expand it."""
         return bool(self.last["states"]) and (self.everything or not self.result.violated)
 
     def check_budget(self) -> None:
@@ -173,12 +173,12 @@ class Run:
     # the state-dir
 
     def open_state_dir(self) -> list[dict[str, Any]]:
-        """Take the state-dir, see that it is this run's or empty, and return the summaries of its finished levels."""
+        """Lock the state-dir, check that it is empty or of this run, and return the summaries of its finished levels."""
         place = self.distribution.state_dir
         self.storage = Storage(place)
         if self.storage.local is not None:
             self.storage.local.mkdir(parents=True, exist_ok=True)
-        names = self.storage.names()  # first: a run that begins meanwhile is met by what follows
+        names = self.storage.names()  # read first: the checks below detect a run that begins meanwhile
         told = store.unsealed(self.storage, "run.json")
         if told is None and (there := store.foreign(names)):
             raise SpecError(f"--state-dir {place}: the folder contains {there[0]} and no run; name an empty one")
@@ -212,7 +212,7 @@ class Run:
         return self.verified(store.finished_levels(self.storage))
 
     def verified(self, finished: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the summaries of finished levels; what is on storage of others is removed."""
+        """Verify the finished levels and return their summaries; remove the files of other levels."""
         text = self.storage.read("program.ll") or b""
         if hashlib.sha256(text).hexdigest() != self.code_digest:
             raise Damaged(f"{self.storage.place}: program.ll is damaged")
@@ -229,7 +229,7 @@ class Run:
         return finished
 
     def remove_unfinished(self, level: int) -> None:
-        """Remove what is on storage of levels beyond the last finished one."""
+        """Remove the files of all levels after the last finished one."""
         for folder in self.storage.names("levels"):
             if int(folder.rpartition("=")[2]) > level:
                 self.storage.remove_folder(folder)
@@ -240,7 +240,7 @@ class Run:
         return hashlib.sha256(self.program.text.encode()).hexdigest()
 
     def about(self) -> dict[str, Any]:
-        """Return what makes two runs the same."""
+        """Return the description of the run; two runs with equal descriptions are the same."""
         return {
             "format": store.FORMAT,
             "model": self.result.spec.name,
@@ -257,7 +257,7 @@ class Run:
         }
 
     def commit(self, level: int, files: Sequence[Mapping[str, Any]], by: str, cost: Sequence[Mapping[str, Any]] = ()) -> None:
-        """Say that a level is finished; from now on it counts. `cost` is what its tasks say about deduplication."""
+        """Commit a finished level. `files` are its files, `cost` what its tasks report about deduplication."""
         files = sorted((told for told in files if told["rows"]), key=lambda told: told["name"])
         content = {
             "level": level,
@@ -283,7 +283,7 @@ class Run:
         return {**counters, **numbers, "findings": findings}
 
     def recall(self, plain: Mapping[str, Any]) -> None:
-        """Take up the result that was remembered."""
+        """Restore a result from those plain values."""
         result = self.result
         for name in COUNTERS:
             getattr(result, name).update(plain[name])
@@ -293,9 +293,9 @@ class Run:
     # the narrow levels
 
     def search_embedded(self, finished: Sequence[Mapping[str, Any]]) -> None:
-        """Search in the embedded engine until a level is wide enough, and commit each level.
+        """Search in the embedded engine until a level is wide enough for Spark, and commit each level.
 
-        Levels that stand already are searched again, which is quick, and must come out the same.
+        Levels that are already finished are searched again, which is quick, and must give the same result.
         """
         result = self.result
         search = Search(self.world, result, self.seed, self.budget)
@@ -316,7 +316,7 @@ class Run:
             search.close()
 
     def taken_over(self, width: int, again: bool) -> bool:
-        """Whether Spark goes on from a level; where it will soon, its start begins. `again`: the next level stands already."""
+        """Whether Spark takes over at a level; start Spark if it soon will. `again`: the next level is already finished."""
         told = self.distribution
         before = self.result.levels[-2] if len(self.result.levels) > 1 else width
         soon = width * min(STEEP, max(1.0, width / before)) ** 2
@@ -376,28 +376,28 @@ class Run:
                 break
 
     def start_cluster(self) -> None:
-        """Begin to start Spark."""
+        """Start Spark in the background."""
         self.cluster = SparkCluster(self.distribution.master, self.distribution.session, self.task())
         self.storage.write("scratch", str(self.cluster.folder).encode())
 
     def job_budget(self) -> str:
-        """Return why a running job should be given up, or ""."""
+        """Return the reason to cancel a running job, or ""."""
         return self.budget.exhausted()
 
     def parts(self, width: float) -> int:
-        """Return into how many parts a level is split: a power of two."""
+        """Return the number of parts of a level: a power of two."""
         assert self.cluster is not None and self.cluster.task is not None
         wanted = max(min(self.cluster.cores, width / SMALL_PART), width * self.layout.size / PART_BYTES, 1)
         return min(self.cluster.task.shards, 1 << (int(np.ceil(wanted)) - 1).bit_length())
 
     def task(self) -> Task:
-        """Return what the tasks are told."""
+        """Return the description of the run for its tasks."""
         assert self.lock is not None
         place = str(self.storage.local) if self.storage.local is not None else self.storage.place
         return Task(self.lock.owner, self.lock.owner, place, None, 0, self.program.shape, self.code_digest)
 
     def count_edges(self, level: int, reports: Sequence[Mapping[str, Any]]) -> None:
-        """Add up what was counted on the edges out of a level, and note what was found there."""
+        """Add up the counts of the edges out of a level, and record the findings on them."""
         result, program = self.result, self.program
         faults = sorted((int(r["fault"][0], 16), *r["fault"][1:]) for r in reports if r["fault"])
         for mark, code, action in faults:
@@ -423,14 +423,14 @@ class Run:
     def count_tests(
         self, claims: Sequence[Property], antecedents: Sequence[Function], reports: Sequence[Mapping[str, Any]]
     ) -> None:
-        """Add up how often the tasks have met the antecedents of claims."""
+        """Add up how often the antecedents of claims held in the tasks."""
         for claim in claims:
             if claim.when is not None:
                 place = antecedents.index(claim.when)
                 self.result.tested[claim.name] += sum(r["met"][place] for r in reports)
 
     def end_level(self, level: int, reports: Sequence[Mapping[str, Any]]) -> None:
-        """Commit a level that the tasks have written, judge it by what they say."""
+        """Commit a level that the tasks have written, and record the findings that they report."""
         result = self.result
         files = [r["file"] for r in reports]
         total = sum(told["rows"] for told in files)
@@ -453,12 +453,12 @@ class Run:
     # findings
 
     def found(self, claim: str, level: int, mark: int, *last: int) -> None:
-        """Note the shortest way to a state, and on by the last action."""
+        """Record the shortest path to a state as a finding; `last` are further actions at its end."""
         start, actions = store.way_to(self.storage, level, mark)
         self.result.findings[claim] = Finding(start, (*actions, *last))
 
     def explain(self, message: str, place: str, what: str, level: int, mark: int) -> None:
-        """Raise what the oracle says about the state at which compiled code met a fault."""
+        """Raise the oracle's error for the state in which compiled code faulted."""
         explain(self.world, self.program, f"{place}: {what}: {message}", place, *store.way_to(self.storage, level, mark))
 
 
@@ -469,12 +469,13 @@ class Run:
 def states_of(spark: SparkSession, place: str) -> DataFrame:
     """Return the states of the finished levels in a state-dir as a table with named columns, one row each.
 
-    `level`, `fingerprint` and `parent` (as traces print them; null for an initial state), the `rule` that first led there, then a
-    column for each number of the state, `replicas_0_hw` for replicas[0].hw. Items beyond the length of a sequence are null.
+    The columns are `level`, `fingerprint` and `parent` (as traces print them; null for an initial state), the `rule` that first
+    reached the state, then one for each number of the state: `replicas_0_hw` is replicas[0].hw. Items beyond the length of a
+    sequence are null.
 
     Raises:
-        SpecError: there is no run.
-        Damaged: the state-dir is.
+        SpecError: the state-dir holds no run.
+        Damaged: a file of the state-dir is missing or damaged.
     """
     storage = Storage(place)
     about = store.run_of(storage)
@@ -494,10 +495,10 @@ def states_of(spark: SparkSession, place: str) -> DataFrame:
 def query(
     place: str, where: str | None, limit: int, master: str, given: SparkSession | None = None
 ) -> tuple[int, list[dict[str, Any]]]:
-    """Return how many states of a state-dir meet a condition, and the first of them by level and fingerprint.
+    """Return the number of states in a state-dir that meet an SQL condition, and the first `limit` by level and fingerprint.
 
     Raises:
-        SpecError: the condition cannot be read, or there is no run.
+        SpecError: the condition cannot be parsed, or the state-dir holds no run.
     """
     cluster = SparkCluster(master, given)
     try:

@@ -1,15 +1,14 @@
 """The fast engine: breadth-first search on compiled code, one process, one or more threads.
 
-Knows packed records and fingerprints, no protocol. Its results equal the oracle's, level by level and edge by edge.
+Works on packed records and fingerprints. Its results equal the oracle's, level by level and edge by edge.
 
-Theory of operation. A level is an array of records in the order of their fingerprints. Slices of it go, in order, through the
-successor function, which writes candidates; each shard of the set of fingerprints then takes the candidates that are its own and
-new. The first of equal candidates wins, and because the frontier is ordered and slices are taken in order, the first is
-the one with the smallest parent, rule and binding: parents are deterministic for any number of threads, and no comparison is
-needed. When a level is done its records are ordered, judged, and become the frontier; the old ones are dropped. Of a state
-nothing stays but its fingerprint in the set, and the index of its parent with the number of the action in the history.
-Only where a claim needs the graph, steps are recorded too, and judged at the end: ways back (recovery.py), and what leads to what
-(liveness.py).
+Theory of operation. A level is an array of records in the order of their fingerprints. The successor function expands slices of
+the level, in order, into candidates. Each shard of the set of fingerprints then takes those of its candidates that are new. The
+first of equal candidates wins. The frontier is ordered and slices are taken in order, so the first is the one with the smallest
+parent, rule and binding: parents are the same for any number of threads, and no comparison is needed. At the end of a level its
+records are ordered, checked, and become the frontier; the old records are dropped. Of each state only its fingerprint (in the
+set) and the index of its parent with the number of the action (in the history) are kept. If a claim needs the graph, steps are
+recorded too, and the claim is checked at the end: backward reachability (recovery.py) and leads-to (liveness.py).
 """
 
 from __future__ import annotations
@@ -36,16 +35,16 @@ from kafka_spec.spec.domain import OutOfBound, OutOfDomain
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Rule, Spec, SpecError
 
 SLICE = 16384
-"""States of the frontier that a thread takes at a time."""
+"""States of the frontier that a thread expands at a time."""
 SLICE_BYTES = 256 << 20
-"""What the candidates of a slice may take at most, were every action enabled everywhere."""
+"""The most bytes that the candidates of a slice could take if every action were enabled in every state."""
 SMALL_LEVEL = 1024
-"""Below this, handing work to threads costs more than it brings."""
+"""States of a level below which threads cost more time than they save."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """How the states of a level were first reached: for each, in order, the index of its parent and the action."""
+    """How the states of a level were first reached: for each, in order, the index of its parent and the number of the action."""
 
     parents: npt.NDArray[np.uint32]
     actions: npt.NDArray[Any]
@@ -81,11 +80,11 @@ class Search:
         claims, rules = self.program.on_graph, world.actions.rules if self.program.on_graph else []
         self.recoverable = [number for number, claim in enumerate(claims) if claim.kind == "recoverable"]
         self.leading = [number for number, claim in enumerate(claims) if claim.kind == "leads-to"]
-        """The places of both kinds of claims among those that are judged on the graph."""
+        """The indices of both kinds of claims among those that are checked on the graph."""
         self.recovery = Recovery(len(self.recoverable)) if self.recoverable else None
         self.liveness = Liveness(len(self.leading), rules, self.components) if self.leading else None
         self.protocol = np.array([rule.kind == "protocol" for rule in rules], np.bool_)
-        """For each number of an action whether its rule is one of the protocol; only where that matters."""
+        """For each number of an action whether its rule is a protocol rule; empty if no claim needs it."""
         self.pool = ThreadPoolExecutor(result.threads) if result.threads > 1 else None
 
     def close(self) -> None:
@@ -94,7 +93,7 @@ class Search:
             self.pool.shutdown()
 
     def together(self, jobs: Sequence[Callable[[], None]], parallel: bool = True) -> None:
-        """Run some jobs, on the threads if there are any."""
+        """Run some jobs and wait for all; on the threads if there are any and `parallel`."""
         if self.pool is None or not parallel:
             for job in jobs:
                 job()
@@ -121,7 +120,7 @@ class Search:
         self.end_level()
 
     def expand_level(self) -> str:
-        """Find the successors of the frontier; return why the budget does not allow it, or ""."""
+        """Find the successors of the frontier; return "", or why the budget does not allow it."""
         for part in self.slices:
             part.start_level()
         total = self.width
@@ -141,7 +140,7 @@ class Search:
         return ""
 
     def expansion(self, part: Slice, begin: int, end: int) -> Callable[[], None]:
-        """Return the job of expanding a slice."""
+        """Return a job that expands a slice of the frontier."""
 
         def job() -> None:
             part.expand(self.states, self.marks, begin, end)
@@ -156,21 +155,21 @@ class Search:
         return job
 
     def taking(self, shard: Shard, slices: Sequence[Slice]) -> Callable[[], None]:
-        """Return the job of taking what is a shard's."""
+        """Return a job in which a shard takes its new states from some slices."""
         return lambda: shard.take(slices)
 
     def end_level(self) -> None:
-        """Order the new states, note how they were reached, and make them the frontier."""
+        """Order the new states, record how they were reached, and make them the frontier."""
         total = sum(shard.new.count for shard in self.shards)
         parents, actions = np.empty(total, np.uint32), np.empty(total, self.shards[0].new.actions.dtype)
-        # the shards differ in the high bits, so one after the other they are in order
+        # the shards differ in the high bits, so their concatenation is in order
         starts = np.cumsum([0, *(shard.new.count for shard in self.shards)])
 
         def settle(shard: Shard, at: int) -> Callable[[], None]:
             def job() -> None:
                 new, end = shard.new, at + shard.new.count
                 order = np.argsort(new.marks[: new.count]) if self.ordered else np.arange(new.count)
-                # the old frontier is expanded, so the new one takes its place
+                # the old frontier is expanded, so its memory is reused for the new one
                 np.take(new.states, order, axis=0, out=self.states[at:end], mode="clip")
                 np.take(new.marks, order, out=self.marks[at:end], mode="clip")
                 np.take(new.parents, order, out=parents[at:end], mode="clip")
@@ -197,7 +196,7 @@ class Search:
             self.result.new[rule.name] += int(counts[edges[index] : edges[index + 1]].sum())
 
     def judge(self, threads: int | None = None) -> None:
-        """Judge the states of the frontier."""
+        """Check the properties in the states of the frontier."""
         claims, on_graph = self.program.states, self.program.on_graph
         if not claims and not on_graph:
             return
@@ -220,7 +219,7 @@ class Search:
 
         self.together([job(thread) for thread in range(threads)], threads > 1)
         if threads > 1 and max(faults) >= 0:
-            # what one thread judges may depend on what another found: tell what one thread alone would meet
+            # which faults threads meet may depend on their findings: report the fault that a single thread would meet
             self.judge(threads=1)
             return
         for thread, index in enumerate(faults):
@@ -240,7 +239,7 @@ class Search:
             self.add_level(meets)
 
     def add_level(self, meets: npt.NDArray[np.bool_]) -> None:
-        """Note which states of the frontier meet the claims that are judged on the graph, and their antecedents."""
+        """Record which states of the frontier meet the predicates and the antecedents of the claims on the graph."""
         claims, ways, everywhere = self.program.on_graph, self.program.ways, np.ones(self.width, np.bool_)
         goals = meets[:, : len(claims)]
         owes = np.stack([everywhere if c.when is None else meets[:, ways.index(c.when)] for c in claims], axis=1)
@@ -253,7 +252,7 @@ class Search:
             self.liveness.add_level(marks, goals[:, self.leading], owes[:, self.leading])
 
     def judge_graph(self) -> str:
-        """Judge the claims that need the graph; return why the budget does not allow it, or ""."""
+        """Check the claims that need the graph; return "", or why the budget does not allow it."""
 
         def exhausted(planned: int) -> str:
             return self.budget.exhausted(planned_bytes=planned)
@@ -283,7 +282,7 @@ class Search:
         return level, number - int(starts[level])
 
     def components(self, starts: npt.NDArray[np.int64], targets: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-        """Return the strongly connected part of each state of a graph; see `liveness.Components`."""
+        """Return the number of each state's strongly connected component; see `liveness.Components`."""
         count = len(starts) - 1
         parts, order, low, path, open_states = (np.zeros(count + 1, np.uint32) for _ in range(5))
         targets = np.ascontiguousarray(targets)
@@ -293,7 +292,7 @@ class Search:
         return parts[:count]
 
     def count_level(self, level: int) -> None:
-        """Add up what the slices counted, and note what they found on the edges out of a level."""
+        """Add up the counts of the slices, and record their findings on the edges out of a level."""
         result, program = self.result, self.program
         counters = np.array([part.counters for part in self.slices])
         result.digest = int(counters[:, compiled.DIGEST].astype(np.uint64).sum())
@@ -315,7 +314,7 @@ class Search:
                 self.found(name, level, index, *([] if name == DEADLOCK else [action]))
 
     def held(self) -> int | None:
-        """Return how many states the set of seen fingerprints holds; None where the search was stopped inside a level."""
+        """Return the size of the set of seen fingerprints; None if the search was stopped inside a level."""
         for shard in self.shards:
             if (held := int(np.count_nonzero(shard.table))) != shard.seen:
                 raise EngineError(f"{self.world.spec.name}: a set took {shard.seen:,} states, and holds {held:,}")
@@ -332,12 +331,12 @@ class Search:
         return int(self.history[0].parents[index]), actions
 
     def found(self, claim: str, level: int, index: int, *last: int) -> None:
-        """Note the shortest way to a state, and on by the last action."""
+        """Record the shortest path to a state as a finding; `last` are further actions at its end."""
         start, actions = self.way_to(level, index)
         self.result.findings[claim] = Finding(start, (*actions, *last))
 
     def raise_fault(self, part: Slice) -> None:
-        """Raise if the successor function met something that cannot be executed."""
+        """Raise SpecError if the successor function faulted in the slice."""
         if part.count >= 0:
             return
         fault = self.program.fault_of(int(part.counters[compiled.FAULT]))
@@ -346,15 +345,15 @@ class Search:
         self.explain(fault.message, fault.place, f"rule {rule.name}", len(self.history) - 1, index)
 
     def explain(self, message: str, place: str, what: str, level: int, index: int) -> None:
-        """Raise what the oracle says about the state at which compiled code met a fault."""
+        """Raise the oracle's error for the state in which compiled code faulted."""
         explain(self.world, self.program, f"{place}: {what}: {message}", place, *self.way_to(level, index))
 
 
 def explain(world: ExecutableSpec, program: Program, otherwise: str, place: str, start: int, numbers: Sequence[int]) -> NoReturn:
-    """Raise what the oracle says about the state at the end of a way, at which compiled code met a fault.
+    """Raise the oracle's error for the state at the end of a path, in which compiled code faulted.
 
     Raises:
-        SpecError: the oracle's words, or `otherwise` where the oracle meets no fault.
+        SpecError: with the oracle's message, or `otherwise` if the oracle finds no fault.
     """
     state = world.initial()[start]
     for number in numbers:
@@ -375,7 +374,7 @@ def explain(world: ExecutableSpec, program: Program, otherwise: str, place: str,
 
 
 def _retry(world: ExecutableSpec, program: Program, rule: Rule, state: Any, binding: tuple[int, ...]) -> None:
-    """Do a step in plain Python, to see what it raises; what ends at a bound or outside a domain is no error here."""
+    """Do a step in plain Python to raise its error; leaving a bound or a domain is not an error here."""
     if not world.within(rule, state, binding):
         return
     with contextlib.suppress(OutOfBound, OutOfDomain):
@@ -402,18 +401,18 @@ def explore(
     """Explore a spec breadth first with compiled code.
 
     Args:
-        spec: what to explore.
+        spec: the spec to explore.
         bounds: a value for every bound of the spec.
-        properties: the claims to judge; by default all of the spec's.
-        threads: how many threads; any number gives the same result.
-        everything: go on to the end; by default the search stops at the end of the level with the first violation.
-        deadlock: also check for deadlocks, states without any step.
-        budget: time, memory or states to spend; on reaching one the verdict is inconclusive.
+        properties: the claims to check; by default all of the spec's.
+        threads: the number of threads; any number gives the same result.
+        everything: continue to the end; by default the search stops at the end of the level with the first violation.
+        deadlock: also check for deadlocks, that is, states without any step.
+        budget: limits of time, memory and states; a search that reaches one is inconclusive.
         progress: called after each level.
-        seed: the seed of the fingerprints, to repeat a search with another.
-        on_level: called with the search after each level, for tests and tools that look at the states.
-        leave_out: what not to do, of "digest", "checks" and "order", to measure its cost; the result is then no verdict.
-        anew: compile anew, whatever this process or the cache may hold.
+        seed: the seed of the fingerprints; repeating a search with another seed exposes collisions.
+        on_level: called with the search after each level, for tests and tools that read the states.
+        leave_out: parts of "digest", "checks" and "order" to skip, to measure their cost; the result is then not a verdict.
+        anew: compile even if this process or the cache holds the code.
 
     Raises:
         SpecError: a guard, an effect or a property cannot be executed in some state.
