@@ -1,4 +1,4 @@
-"""What all tests share: a cache of compiled code of their own, golden texts, the command line."""
+"""Fixtures of all tests: a separate cache of compiled code, golden texts, the command line."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Keep compiled code in a folder of this run, which its processes share, so that nothing old is met."""
+    """Keep compiled code in a folder of this run, which its processes share, so that no old code is loaded."""
     of_run = tmp_path_factory.getbasetemp()
     folder = (of_run.parent if "PYTEST_XDIST_WORKER" in os.environ else of_run) / "compiled"
     folder.mkdir(exist_ok=True)
@@ -77,7 +77,7 @@ def compiled_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperServer]:
-    """Return a ZooKeeper server that all tests of this process share; each works below a path of its own."""
+    """Return a ZooKeeper server that all tests of this process share; each uses its own path."""
     from kafka_spec.impl.coordination.server import ZooKeeperServer
 
     with ZooKeeperServer(tmp_path_factory.mktemp("zookeeper")) as running:
@@ -134,7 +134,7 @@ def inside(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def kafka_spec() -> Command:
-    """Return a function that runs the command line in a process of its own."""
+    """Return a function that runs the command line in its own process."""
 
     def run(*arguments: str, cwd: Path = ROOT, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}

@@ -53,7 +53,7 @@ class Decoder:
         return World(**parts)
 
     def nearness(self, record: bytes) -> bytes:
-        """Return a sort key under which neighbouring states share what is expensive to load: brokers, then controllers."""
+        """Return a sort key under which neighbouring states share the parts that are costly to load: brokers, then controllers."""
         assert self.root.fields is not None
         brokers, controllers = (self.root.fields[name][0] for name in ("brokers", "controllers"))
         return record[brokers:] + record[controllers:brokers] + record[:controllers]
@@ -68,7 +68,7 @@ class Decoder:
 
 
 def plain(place: Packed, value: Any) -> Any:
-    """Return a value without what watches its domain: the bare dataclasses, and lists."""
+    """Return a value without domain checks: as plain dataclasses and lists."""
     if place.fields is not None:
         assert isinstance(place.type, Record)
         return place.type.cls(**{name: plain(field_, getattr(value, name)) for name, (_, field_) in place.fields.items()})
@@ -93,7 +93,7 @@ class Edge:
 def edges(
     spec: Spec, bounds: Mapping[str, int], rules: Container[str] | None = None, part: int = 0, parts: int = 1
 ) -> Iterator[Edge]:
-    """Yield every step of a model at bounds, or those of some rules, or out of every so many-th state."""
+    """Yield every step of a model at bounds, or those of some rules, or those from every n-th state."""
     model = Model(spec, bounds)
     search = Search(model, Exploration(spec, dict(bounds), "embedded", 1, ()), None, Budget())
     decoder = Decoder(search.layout)
@@ -140,7 +140,7 @@ def stage(spec: Spec, bounds: Mapping[str, int]) -> Iterator[Projection]:
 
 
 def broken(model: Model, claims: Iterable[Property], before: World, found: World) -> Iterator[str]:
-    """Yield the names of the claims that a projected state, or the step to it, breaks; `Recovers` is judged elsewhere."""
+    """Yield the names of the claims that a projected state or the step to it violates; `Recovers` is checked elsewhere."""
     for claim in claims:
         if claim.kind == "invariant" and not model.judge(claim, found):
             yield claim.name
@@ -188,7 +188,7 @@ def replay(
     parts: int = 1,
     most_failures: int = 1,
 ) -> Replayed:
-    """Replay every step of a model on the implementation, or some, see `edges`; stop after so many failures."""
+    """Replay all or some steps of a model on the implementation, see `edges`; stop after this number of failures."""
     result = Replayed()
     with stage(spec, bounds) as projection:
         source: World | None = None
@@ -207,7 +207,7 @@ def replay(
 
 
 def identity(projection: Projection, state: World) -> str:
-    """Put a state on, and read it back; return where it is another, or ""."""
+    """Load a state, and read it back; return the differences, or ""."""
     projection.load(state)
     found = projection.project(state.spent, state.notes)
     return "" if found == state else f"load and project: {difference(state, found)}"
@@ -229,5 +229,5 @@ def replayed(projection: Projection, edge: Edge, result: Replayed) -> str:
     projection.forget(edge.source, found)
     touched = [edge.binding[name] for name in ("controller", "broker") if name in edge.binding]
     for number in range(projection.brokers) if "leader" in edge.binding else touched:
-        projection.forget_actor(number)  # what it keeps beside the model's state may be another, too
+        projection.forget_actor(number)  # its data outside the model's state may differ, too
     return "" if found == target else f"{edge}: {difference(target, found)}"

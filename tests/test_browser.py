@@ -33,7 +33,7 @@ def browser() -> Iterator[Browser]:
 
 
 class Opened:
-    """A page, and all it complained of or asked the network for."""
+    """A page, with its errors and its network requests."""
 
     def __init__(self, browser: Browser, file: Path, scheme: Any = "light", fragment: str = "") -> None:
         self.context = browser.new_context(viewport={"width": 1400, "height": 900}, color_scheme=scheme)
@@ -46,7 +46,7 @@ class Opened:
         self.page.goto(file.as_uri() + fragment)
 
     def close(self) -> None:
-        """Close the page; it must not have complained, nor asked for anything but itself."""
+        """Close the page; it must have no errors, and must have requested only itself."""
         self.context.close()
         assert self.complaints == []
         assert len(self.asked) == 1 and self.asked[0].startswith("file://")
@@ -120,7 +120,7 @@ def test_keys_and_buttons(browser: Browser, counterexample: Path) -> None:
 
 
 def test_links_to_a_step(browser: Browser, counterexample: Path) -> None:
-    """A link with #step=N opens that state; a wrong one opens the first, or the last where N is too large."""
+    """A link with #step=N opens that state; a wrong one opens the first state, or the last if N is too large."""
     for fragment, shown in (("#step=9", 9), ("#step=99", 12), ("#step=x", 1), ("#step=0", 1), ("", 1)):
         opened = Opened(browser, counterexample, fragment=fragment)
         assert text(opened.page, "#where") == f"state {shown} of 12"
@@ -144,7 +144,7 @@ def test_the_whole_state_is_there(browser: Browser, counterexample: Path) -> Non
 
 
 def test_machines_are_lit(browser: Browser, tmp_path: Path) -> None:
-    """In each step the pictures of the machines light the states that are taken, and the arrow that was."""
+    """In each step the pictures of the machines highlight the current states and the arrow that was taken."""
     file = tmp_path / "doors.html"
     file.write_text(page_html(*doors()), encoding="utf-8")
     opened = Opened(browser, file)
@@ -164,7 +164,7 @@ def test_machines_are_lit(browser: Browser, tmp_path: Path) -> None:
 
 
 def test_hostile_text_stays_text(browser: Browser, tmp_path: Path) -> None:
-    """A name or a sentence that looks like markup or ends a script is shown as it is written."""
+    """A name or a sentence that looks like markup or ends a script is shown literally."""
     import dataclasses
 
     trace, spec = doors()
@@ -277,7 +277,7 @@ def test_the_pictures_are_not_empty(browser: Browser, counterexample: Path, tmp_
 
 
 def test_a_trace_of_a_violation_in_the_initial_state(browser: Browser, tmp_path: Path) -> None:
-    """A trace of one state is a page too: nothing to step to, and both ends at once."""
+    """A trace of one state is a page too: it has no further step, and its state is both the first and the last."""
     import dataclasses
 
     trace = trace_of(check(toys.DOORS, toys.bounds_of(toys.DOORS)), "BothLocked")

@@ -1,4 +1,4 @@
-"""Charts of traces: what a step says is what is drawn, for any trace; and which part of a property fails."""
+"""Charts of traces: for any trace the chart shows what each step says; explanations name the part of a property that fails."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_counterexample(golden: Golden) -> None:
 
 
 def test_a_chart_has_colours_without_css_variables() -> None:
-    """Programs that know no variables leave out what names one (librsvg); each has the same plain value right before."""
+    """Programs without CSS variables (librsvg) skip a value that uses one; the same plain value precedes each."""
     svg = chart_svg(chart_of(kip_279()[0]))
     declarations = [text.strip() for rule in re.findall(r"{(.*?)}", svg) for text in rule.split(";")]
     variables = [(before, text) for before, text in pairwise(declarations) if "var(" in text]
@@ -80,13 +80,13 @@ def test_any_trace_is_drawn(trace: Trace) -> None:
 
 
 def step(actor: str, sent: tuple[MessageItem, ...] = (), received: tuple[MessageItem, ...] = (), kind: str = "protocol") -> Step:
-    """Return a step that does nothing but send and receive."""
+    """Return a step that only sends and receives."""
     wrote = FieldChange("znode", 0, 1, ("0", "1"), "ZooKeeper")
     return Step(Action("Do"), actor, kind, "does", "", sent, received, (wrote,), (), (wrote,), (), "")
 
 
 def test_a_received_message_is_traced_back() -> None:
-    """A message comes from the newest step that sent the same over the same channel, or else over another; or from nobody."""
+    """A message comes from the latest step that sent it over the same channel, or else over another; otherwise it has no sender."""
     one, two, other = MessageItem("a", 1, "x"), MessageItem("b", 1, "x"), MessageItem("a", 2, "y")
     steps = (step("c 1", (one,)), step("c 2", (one, two)), step("b 1", received=(one, other)), step("b 2", received=(two,)))
     events = chart_of(Trace("spec", (), "P", step("w"), steps)).events
@@ -116,7 +116,7 @@ def test_a_fault_stands_out() -> None:
 @given(TRACES)
 @settings(max_examples=20, deadline=None, derandomize=True, database=None)
 def test_lines_fit(trace: Trace) -> None:
-    """A wrapped text keeps its letters and no line is wider than asked."""
+    """A wrapped text keeps its letters, and no line exceeds the given width."""
     for text in (trace.spec * 7, "a" * 200, "word " * 30 + trace.shows):
         lines = wrapped(text, 120)
         assert "".join("".join(lines).split()) == "".join(text.split())
@@ -140,7 +140,7 @@ def test_reasons_lead_from_the_property_to_the_logs() -> None:
 
 
 def test_a_conjunct_is_named() -> None:
-    """Where a predicate returns a conjunction, the part that is false is the reason; where no loop found anything, that is said."""
+    """If a predicate returns a conjunction, the reason is its false part; if no loop found anything, the reason says so."""
     for spec in (toys.BREAKS_AT_THREE, toys.GOES_BACK, toys.GRID):
         result = check(spec, toys.bounds_of(spec), everything=True)
         for claim in result.violated:
@@ -189,7 +189,7 @@ def test_trace_as_charts(kafka_spec: Command, tmp_path: Path) -> None:
 
 
 def test_a_page_without_graphviz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without Graphviz the page is written all the same, and a warning says what it lacks."""
+    """Without Graphviz the page is still written, and a warning says what it lacks."""
     from kafka_spec.diagrams.page import page_html
 
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -199,7 +199,7 @@ def test_a_page_without_graphviz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_stale_gallery_is_noticed(tmp_path: Path) -> None:
-    """A file that is missing, left over, changed by hand, or of an older table is told; written anew, nothing is."""
+    """A file that is missing, left over, edited by hand, or of an older table is reported; after a rewrite none is."""
     files = gallery(MACHINES, [])
     write_gallery(tmp_path, files)
     assert stale(tmp_path, files) == []
@@ -223,7 +223,7 @@ def test_a_stale_gallery_is_noticed(tmp_path: Path) -> None:
 
 
 def test_the_gallery_shows_what_the_manifest_rejects(kafka_spec: Command, tmp_path: Path) -> None:
-    """A check that expects a violation has its chart, one that holds has none; --check fails on a stale folder, with the cure."""
+    """A check that expects a violation has a chart, one that holds has none; --check fails on a stale folder, with the cure."""
     manifest = tmp_path / "pyproject.toml"
     manifest.write_text(
         '[[tool.kafka-spec.checks]]\nname = "bad/one"\nmodel = "replication/kip_279"\nverdict = "violated"\n'
@@ -244,7 +244,7 @@ def test_the_gallery_shows_what_the_manifest_rejects(kafka_spec: Command, tmp_pa
 
 
 def test_a_bug_that_is_not_found_is_told(inside: Command, tmp_path: Path) -> None:
-    """A check that expects a violation and shows none leaves no gap in the gallery: it is told, and nothing is written."""
+    """If a check expects a violation and shows none, the gallery reports it, and nothing is written."""
     manifest = tmp_path / "pyproject.toml"
     manifest.write_text(
         '[[tool.kafka-spec.checks]]\nname = "gone"\nmodel = "replication/kip_320"\nbounds = "tiny"\nverdict = "violated"\n'

@@ -1,4 +1,4 @@
-"""What a check compares: two seeds, two engines, and every part of what they found."""
+"""Comparisons of a check: two seeds, two engines, and every part of their findings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Change = Callable[[Exploration], None]
 
 
 def explored() -> Exploration:
-    """Return what there is to find in a toy."""
+    """Return the expected findings in a toy."""
     return embedded.explore(toys.GRID_TRAP, {"limit": 3}, everything=True)
 
 
@@ -107,7 +107,7 @@ EXACT = {"findings": other_way, "digest": other_edge, "new": first_by_another}
 
 @pytest.mark.parametrize(("kind", "change"), {**ALWAYS, **EXACT}.items())
 def test_the_other_engine_finds_the_same(kind: str, change: Change) -> None:
-    """Engines that differ in any one part of what they found disagree, and the part is named."""
+    """Engines that differ in any one part of their findings disagree, and the report names the part."""
     result = explored()
     other = copy.deepcopy(result)
     change(other)
@@ -130,7 +130,7 @@ def test_another_seed_counts_the_same(kind: str, change: Change) -> None:
 
 @pytest.mark.parametrize("change", EXACT.values(), ids=EXACT.keys())
 def test_another_seed_has_another_order(change: Change) -> None:
-    """What depends on the order of fingerprints may differ between two seeds."""
+    """Results that depend on the order of fingerprints may differ between two seeds."""
     result = explored()
     other = copy.deepcopy(result)
     change(other)
@@ -141,7 +141,7 @@ def test_another_seed_has_another_order(change: Change) -> None:
 
 
 def test_a_property_that_is_named_twice_is_judged_once() -> None:
-    """What was tested is counted once by each engine, so that they agree."""
+    """Each engine counts a tested property once, so the engines agree."""
     results = [check(toys.TESTED, properties=names, engine="both", everything=True) for names in (["OverIsUp"], ["OverIsUp"] * 2)]
 
     assert results[0].tested == results[1].tested != {}
@@ -155,7 +155,7 @@ def test_a_bound_that_is_no_integer_is_refused(value: Any) -> None:
 
 
 def test_a_comparison_that_is_cut_short() -> None:
-    """Where the second search was stopped, nothing was compared: the result is inconclusive, and says why."""
+    """If the second search was stopped, nothing was compared: the result is inconclusive and says why."""
     result, other = explored(), explored()
     result.findings.clear()
     other.stopped = "the time budget of 1 s is spent"
@@ -167,7 +167,7 @@ def test_a_comparison_that_is_cut_short() -> None:
 
 @pytest.mark.parametrize("explore", [oracle.explore, embedded.explore], ids=["oracle", "embedded"])
 def test_a_budget_of_states(explore: Callable[..., Exploration]) -> None:
-    """A search that has found as many states as it may is stopped at the end of the level, and says so."""
+    """A search that reaches its maximum number of states stops at the end of the level and says so."""
     result = explore(toys.GRID, {"limit": 9}, budget=Budget(max_states=15))
 
     assert (result.levels, result.verdict) == ([1, 4, 10], "inconclusive")
@@ -175,7 +175,7 @@ def test_a_budget_of_states(explore: Callable[..., Exploration]) -> None:
 
 
 def test_a_way_must_be_legal() -> None:
-    """A finding whose steps no guard allows is no counterexample, though its end is what it should be."""
+    """A finding with a step that a guard forbids is not a counterexample, even if its last state is the expected one."""
     result = embedded.explore(toys.GOES_BACK, {"limit": 5})
     assert result.findings["NeverDown"].actions == (0,) * 5 + (1,)
     result.findings["NeverDown"] = Finding(0, (0, 1))
@@ -185,7 +185,7 @@ def test_a_way_must_be_legal() -> None:
 
 
 def test_a_rule_that_never_fires_fails_a_check() -> None:
-    """Where a check says that all rules fire, one that does not is named; where it does not say so, nothing is expected."""
+    """If a check says that all rules fire, one that does not is named; otherwise none is expected to fire."""
     result = embedded.explore(toys.DEAD_RULE, {"limit": 5})
 
     assert Expectation(all_rules_fire=True).unmet(result) == ["rules that never fire: Jump"]

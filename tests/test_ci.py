@@ -86,7 +86,7 @@ def junit(text: str) -> etree._Element:
 
 
 def test_junit(golden: Golden) -> None:
-    """A surprise is a failure with its counterexample, what was not finished an error, what was not run skipped."""
+    """An unexpected result is a failure with its counterexample, an unfinished check an error, one that did not run is skipped."""
     text = junit_text(outcomes(), [("later", "replication/kip_320")])
     root = junit(text)
 
@@ -129,7 +129,7 @@ def test_markdown(golden: Golden) -> None:
 
 
 def test_several_outputs(kafka_spec: Command, tmp_path: Path) -> None:
-    """One run writes text to stdout and as many files as are asked for; the exit code is that of the checks."""
+    """One run writes text to stdout and all requested files; the exit code is that of the checks."""
     write_manifest(tmp_path)
     run = kafka_spec(
         "check",
@@ -151,7 +151,7 @@ def test_several_outputs(kafka_spec: Command, tmp_path: Path) -> None:
 
 
 def test_github_writes_the_summary(kafka_spec: Command, tmp_path: Path) -> None:
-    """--format github adds to the job's summary where GitHub names one, and needs none."""
+    """--format github appends to the job's summary if GitHub names one, and works without one."""
     write_manifest(tmp_path)
     summary = tmp_path / "summary"
     summary.write_text("before\n")
@@ -168,7 +168,7 @@ def test_github_writes_the_summary(kafka_spec: Command, tmp_path: Path) -> None:
 
 
 def test_a_single_model_in_every_format(kafka_spec: Command, tmp_path: Path) -> None:
-    """A model that is named has every format too; a violation is a failure there, as it is expected to hold."""
+    """A named model supports every format too; a violation is a failure there, as the model is expected to hold."""
     run = kafka_spec("check", "replication/kip_279", "--bounds", "three_replicas", "--format", "junit")
 
     assert run.returncode == 1
@@ -176,7 +176,7 @@ def test_a_single_model_in_every_format(kafka_spec: Command, tmp_path: Path) -> 
 
 
 def test_wrong_outputs(kafka_spec: Command, tmp_path: Path) -> None:
-    """An output without a file, or where nothing can be written, is told before or after the run, with 2."""
+    """An output without a file, or with an unwritable one, is reported before or after the run, with exit code 2."""
     nothing = kafka_spec("check", "replication/kip_320", "--bounds", "tiny", "--output", "junit:")
     nowhere = kafka_spec("check", "replication/kip_320", "--bounds", "tiny", "--output", f"junit:{tmp_path}/no/report.xml")
     unknown = kafka_spec("check", "replication/kip_320", "--bounds", "tiny", "--output", "bogus:x")
@@ -207,7 +207,7 @@ def test_checks_are_items(pytester: pytest.Pytester) -> None:
 
 
 def test_a_project_without_checks_is_left_alone(pytester: pytest.Pytester) -> None:
-    """A pyproject.toml that has no [tool.kafka-spec], or is none, is no concern of the plugin; nor is the checker imported."""
+    """The plugin ignores a file without [tool.kafka-spec], or one that is not a pyproject.toml, and does not import the checker."""
     write_manifest(pytester.path, "[tool.ruff]\n")
     pytester.makepyfile("import sys\ndef test_it():\n    assert 'model_check' not in sys.modules")
     pytester.runpytest_subprocess(".").assert_outcomes(passed=1)
@@ -222,7 +222,7 @@ def test_checks_are_collected_where_they_are_asked_for(pytester: pytest.Pytester
 
 
 def test_a_wrong_manifest_is_an_error(pytester: pytest.Pytester) -> None:
-    """A mistake in the manifest is told as the command line tells it."""
+    """The plugin reports a mistake in the manifest like the command line."""
     write_manifest(pytester.path, MANIFEST.replace("kip_320", "kip_321"))
     result = pytester.runpytest_subprocess("pyproject.toml")
 
@@ -231,7 +231,7 @@ def test_a_wrong_manifest_is_an_error(pytester: pytest.Pytester) -> None:
 
 
 def test_a_model_of_the_project(pytester: pytest.Pytester) -> None:
-    """A check may name module:SPEC of the project, seen from the manifest."""
+    """A check may name module:SPEC of the project, relative to the manifest."""
     (pytester.path / "lock.py").write_text((ROOT / "examples" / "tutorial.py").read_text(encoding="utf-8"), encoding="utf-8")
     write_manifest(pytester.path, '[[tool.kafka-spec.checks]]\nname = "lock"\nmodel = "lock:LOCK"\nverdict = "violated"\n')
 
@@ -245,7 +245,7 @@ ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 
 
 def test_the_action_takes_inputs_by_environment() -> None:
-    """No input is pasted into a script, where it could be run: expressions stand in `env` and `working-directory` only."""
+    """No input is inserted into a script, where it could be executed: expressions occur in `env` and `working-directory` only."""
     steps = ACTION["runs"]["steps"]
 
     assert ACTION["runs"]["using"] == "composite"

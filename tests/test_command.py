@@ -22,7 +22,7 @@ HUGE = ("replication/kip_320", "--bounds", "huge", "--threads", "1")
 
 
 def test_a_model_that_holds(kafka_spec: Command) -> None:
-    """A model that holds ends with 0 and says that it is complete."""
+    """A model that holds exits with 0 and says that the search is complete."""
     run = kafka_spec("check", "replication/kip_320", *TINY)
 
     assert run.returncode == 0, run.stderr
@@ -39,7 +39,7 @@ def test_a_model_that_is_violated(kafka_spec: Command) -> None:
 
 
 def test_json(kafka_spec: Command) -> None:
-    """--format json writes one object with everything a program needs, and nothing else to stdout."""
+    """--format json writes one object with all results, and nothing else to stdout."""
     run = kafka_spec("check", "replication/kip_279", *THREE, "--engine", "embedded", "--threads", "1", "--format", "json", "--all")
     result = json.loads(run.stdout)
 
@@ -81,7 +81,7 @@ def test_output_file(kafka_spec: Command, tmp_path: Path) -> None:
 
 
 def test_one_property(kafka_spec: Command) -> None:
-    """--property judges only what is named: kip_279 keeps WeakIsr where it breaks StrongIsr."""
+    """--property checks only the named properties: kip_279 keeps WeakIsr and breaks StrongIsr."""
     run = kafka_spec("check", "replication/kip_279", *THREE, "--property", "WeakIsr")
 
     assert run.returncode == 0
@@ -107,7 +107,7 @@ def test_trace_of_a_goal(kafka_spec: Command) -> None:
 
 
 def test_trace_of_a_named_check(kafka_spec: Command) -> None:
-    """`trace` takes the name of a check of the manifest."""
+    """`trace` accepts the name of a check of the manifest."""
     run = kafka_spec("trace", "KAFKA-7128")
 
     assert run.returncode == 0
@@ -115,7 +115,7 @@ def test_trace_of_a_named_check(kafka_spec: Command) -> None:
 
 
 def test_trace_of_what_does_not_happen(kafka_spec: Command) -> None:
-    """`trace` of a property that holds says so and ends with 1."""
+    """`trace` of a property that holds says so and exits with 1."""
     run = kafka_spec("trace", "replication/kip_320", *TINY, "--property", "StrongIsr")
 
     assert run.returncode == 1
@@ -123,7 +123,7 @@ def test_trace_of_what_does_not_happen(kafka_spec: Command) -> None:
 
 
 def test_own_module(kafka_spec: Command, tmp_path: Path) -> None:
-    """module:SPEC checks a specification of one's own, found in the current folder."""
+    """module:SPEC checks a user's spec, found in the current folder."""
     (tmp_path / "mine.py").write_text((ROOT / "examples" / "tutorial.py").read_text())
     run = kafka_spec("check", "mine:LOCK", cwd=tmp_path)
 
@@ -165,7 +165,7 @@ def test_own_module(kafka_spec: Command, tmp_path: Path) -> None:
     ],
 )
 def test_wrong_input(kafka_spec: Command, arguments: tuple[str, ...], message: str) -> None:
-    """Wrong input ends with 2, a message that names the mistake and what there is, and no traceback."""
+    """Wrong input exits with 2 and a message that names the mistake and the valid values, without a traceback."""
     run = kafka_spec(*arguments)
 
     assert run.returncode == 2
@@ -243,7 +243,7 @@ def until_imported(module: str, process: subprocess.Popen[str]) -> None:
 
 
 def test_interrupt() -> None:
-    """Ctrl-C ends with 3 and prints what was reached."""
+    """Ctrl-C exits with 3 and prints the results so far."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-X", "importtime", "-m", "kafka_spec", "check", *HUGE]
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=-1, stderr=-1, text=True) as process:
@@ -361,7 +361,7 @@ verdict = "{verdict}"
     ],
 )
 def test_expectations(kafka_spec: Command, tmp_path: Path, verdict: str, more: str, code: int, message: str) -> None:
-    """The manifest's run ends with 0 only where all is as expected, and says what is not."""
+    """A run of the manifest exits with 0 only if all results are as expected, and names the others."""
     (tmp_path / "pyproject.toml").write_text(MANIFEST.format(verdict=verdict, more=more))
     run = kafka_spec("check", cwd=tmp_path)
 
@@ -410,7 +410,7 @@ def test_the_projects_own_manifest(kafka_spec: Command) -> None:
 
 
 def test_two_hash_seeds(kafka_spec: Command) -> None:
-    """What a run prints does not depend on the order of sets: two hash seeds give the same text."""
+    """The output of a run does not depend on the order of sets: two hash seeds give the same text."""
     arguments = ("trace", "replication/kip_279", *THREE, "--full")
     first, second = (kafka_spec(*arguments, env={"PYTHONHASHSEED": seed}).stdout for seed in ("1", "2"))
 
@@ -426,7 +426,7 @@ def test_two_hash_seeds(kafka_spec: Command) -> None:
     ],
 )
 def test_own_module_that_cannot_be_imported(kafka_spec: Command, tmp_path: Path, text: str, message: str) -> None:
-    """A module of one's own that cannot be imported ends with 2, its mistake and its line, and no traceback."""
+    """A user's module that cannot be imported exits with 2, its error and its line, without a traceback."""
     (tmp_path / "broken.py").write_text(text)
     run = kafka_spec("check", "broken:SPEC", cwd=tmp_path)
 
@@ -436,7 +436,7 @@ def test_own_module_that_cannot_be_imported(kafka_spec: Command, tmp_path: Path,
 
 
 def test_a_broken_manifest_is_not_hidden(kafka_spec: Command, tmp_path: Path) -> None:
-    """Naming a check of a manifest that is wrong tells what is wrong with it."""
+    """Naming a check of an invalid manifest reports the manifest's error."""
     (tmp_path / "pyproject.toml").write_text(MANIFEST.format(verdict="hold", more=""))
     run = kafka_spec("check", "one", cwd=tmp_path)
 
@@ -445,7 +445,7 @@ def test_a_broken_manifest_is_not_hidden(kafka_spec: Command, tmp_path: Path) ->
 
 
 def test_trace_goes_on_to_the_property_asked_for(kafka_spec: Command) -> None:
-    """`trace --property` finds the trace of a property that another one breaks before."""
+    """`trace --property` finds the trace of a property even if another one is violated earlier."""
     run = kafka_spec("trace", "replication/kip_320_first_try", "--bounds", "three_epochs", "--property", "StrongIsr")
 
     assert run.returncode == 0
@@ -474,7 +474,7 @@ def test_an_unfinished_comparison_is_inconclusive(
 
 
 def test_a_full_disk_is_told(kafka_spec: Command) -> None:
-    """A result that cannot be written ends with 2 and one line."""
+    """A result that cannot be written exits with 2 and one line."""
     run = subprocess.run(
         f"{sys.executable} -m kafka_spec models > /dev/full", shell=True, cwd=ROOT, capture_output=True, text=True, check=False
     )

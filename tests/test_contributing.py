@@ -16,7 +16,7 @@ MOST_FILES = 8
 
 
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in a copy of the repository, whose package comes first."""
+    """Run Python in a copy of the repository; the copy's package comes first on the path."""
     return subprocess.run([sys.executable, *command], cwd=folder, capture_output=True, text=True, check=False, timeout=300)
 
 

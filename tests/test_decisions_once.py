@@ -1,8 +1,8 @@
-"""Each named decision of an era is taken in one place: model and implementation hand it to the same function.
+"""Each named decision of an era is evaluated in one place: model and implementation pass it to the same function.
 
-A reading of `k.NAME` is *handed on* where it is an argument of a function of spec/election.py, spec/log.py or spec/gates.py,
-beside something that the decision is about. Any other reading is a *branch*: a comparison, an alias, or an argument of a function
-that would see nothing but the decision. `python -m tests.test_decisions_once` prints the branches.
+A use of `k.NAME` is *passed on* if it is an argument of a function of spec/election.py, spec/log.py or spec/gates.py, next to an
+argument that the decision applies to. Any other use is a *branch*: a comparison, an alias, or an argument of a function that takes
+only the decision. `python -m tests.test_decisions_once` prints the branches.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ BRANCHED_TWICE = {
 
 
 def is_decision(node: ast.expr) -> bool:
-    """Whether an expression is a named decision, `k.NAME` of whatever `k`, as a number or as it is."""
+    """Whether an expression is a named decision, `k.NAME` for any `k`, converted to a number or not."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "int":
         return is_decision(node.args[0])
     return isinstance(node, ast.Attribute) and node.attr in NAMES
 
 
 def shared_functions(tree: ast.Module) -> set[str]:
-    """Return the names under which a module imports the functions that take decisions."""
+    """Return the names under which a module imports the functions with decisions as arguments."""
     imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module in SHARED)
     return {alias.asname or alias.name for node in imports for alias in node.names}
 
@@ -64,7 +64,7 @@ def branches(folder: str) -> dict[str, list[str]]:
 
 
 def test_a_comparison_is_a_branch_and_an_argument_is_none() -> None:
-    """What counts as a branch: a comparison, an alias, a function of the decision alone; not what is handed on."""
+    """A comparison, an alias and a function of only the decision are branches; a decision that is passed on is not."""
     text = """
 from kafka_spec.spec.log import may_join_isr
 from elsewhere import other
@@ -86,7 +86,7 @@ def test_decisions_are_branched_on_once() -> None:
 
 
 def main() -> None:
-    """Print what each side branches on."""
+    """Print the decisions that each side branches on."""
     model, implementation = branches(MODEL), branches(IMPLEMENTATION)
     twice = model.keys() & implementation.keys()
     for name in sorted(NAMES):

@@ -33,7 +33,7 @@ RANDOM = settings(max_examples=60, deadline=None, derandomize=True, database=Non
 
 
 def drawn_rows(machine: Machine) -> Counter[object]:
-    """Return what the arrows of a machine show, one entry for each row and source."""
+    """Return the content of a machine's arrows, one entry for each row and source."""
     return Counter(
         (arrow.trigger, source, arrow.target, arrow.kind, choice)
         for arrow in arrows(machine)
@@ -43,7 +43,7 @@ def drawn_rows(machine: Machine) -> Counter[object]:
 
 
 def stated_rows(machine: Machine) -> Counter[object]:
-    """Return what the table states, one entry for each row and source."""
+    """Return the content of the table, one entry for each row and source."""
     return Counter((row.trigger, source, row.target, row.kind, choice_of(row)) for row in machine.rows for source in row.sources)
 
 
@@ -56,7 +56,7 @@ def test_every_row_is_drawn_once(machine: Machine) -> None:
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_a_catalogue_machine_is_drawn_whole(name: str) -> None:
-    """The same of the machines that there are."""
+    """The same holds for the machines of the catalogue."""
     assert drawn_rows(MACHINES[name]) == stated_rows(MACHINES[name])
 
 
@@ -72,7 +72,7 @@ def test_rows_that_belong_together_are_one_arrow() -> None:
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_a_placed_machine_is_placed_whole(name: str) -> None:
-    """Where a machine has a page of its own, every state and arrow has a place there, and no two have the same."""
+    """If a machine has a layout, every state and arrow has a position in it, and no two share one."""
     machine = MACHINES[name]
     if machine.name not in PLACES:
         return
@@ -86,7 +86,7 @@ def test_a_placed_machine_is_placed_whole(name: str) -> None:
 
 
 def test_the_usual_way_is_straight() -> None:
-    """On each page the usual way is one line from left to right, failure below it, deletion to its right or below."""
+    """In each layout the usual path is one line from left to right, with failure below it, and deletion to its right or below."""
     for places in PLACES.values():
         path = [places.points[state] for state in places.lanes["path"]]
         assert len({y for _, y in path}) == 1
@@ -107,7 +107,7 @@ def test_formats(machine: Machine, golden: Golden) -> None:
 
 
 def test_eras(golden: Golden) -> None:
-    """What 0.10 and 2.8 differ in, as Mermaid and Markdown: the one pair that 0.10 has not."""
+    """0.10 and 2.8 differ in one pair, which 0.10 lacks, as Mermaid and Markdown."""
     golden("replica-eras.mmd", machine_mermaid(REPLICA, compared(REPLICA_0_10, REPLICA)))
     golden("replica-eras.md", changes_markdown(REPLICA_0_10, REPLICA))
 
@@ -127,7 +127,7 @@ def test_a_machine_does_not_differ_from_itself(machine: Machine) -> None:
 @given(machines())
 @RANDOM
 def test_a_row_taken_away_is_seen(machine: Machine) -> None:
-    """A guard that is added to a row shows as changed, old and new; nothing else does."""
+    """A row with an added guard shows as changed, old and new; no other row does."""
     first = machine.rows[0]
     guarded = dataclasses.replace(first, guards=(*first.guards, "another_guard"))
     newer = dataclasses.replace(machine, rows=(guarded, *machine.rows[1:]))
@@ -152,7 +152,7 @@ def test_two_machines_are_not_two_eras(inside: Command) -> None:
 @given(machines())
 @settings(max_examples=8, deadline=None, derandomize=True, database=None)
 def test_graphviz_takes_any_machine(machine: Machine) -> None:
-    """Graphviz draws any machine; the SVG is well-formed and holds each state by its id."""
+    """Graphviz draws any machine; the SVG is well-formed and contains each state by its id."""
     root = etree.fromstring(render(machine_dot(machine), "svg"))
     ids = set(root.xpath("//@id"))
 
@@ -184,7 +184,7 @@ def test_without_graphviz(kafka_spec: Command, tmp_path: Path) -> None:
 
 
 def test_wrong_requests(inside: Command) -> None:
-    """What cannot be drawn is told with what can."""
+    """An error about what cannot be drawn lists what can be drawn."""
     cases = {
         (): "name what to draw: partition, replica",
         ("nobody",): "'nobody' is neither a machine nor a model; there is partition",
@@ -202,7 +202,7 @@ def test_wrong_requests(inside: Command) -> None:
 
 
 def test_mermaid_escapes() -> None:
-    """What means something to Mermaid is written so that it is shown and not obeyed."""
+    """Characters with a meaning in Mermaid are escaped, so they are shown literally."""
     assert escaped('a "b" <i>; #1\n%') == "a #quot;b#quot; #lt;i#gt;#59; #35;1 %"
 
 

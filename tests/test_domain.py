@@ -1,4 +1,4 @@
-"""Values of states: what they hold, what they refuse, and that they are the same as bytes."""
+"""Values of states: what they accept and refuse, and that their packed bytes are equivalent."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def s() -> Any:
 
 
 def test_fresh_values_are_initial(s: Any) -> None:
-    """In a fresh state every field holds its initial value, records and arrays included."""
+    """In a fresh state every field has its initial value, including records and arrays."""
     assert (s.leader, s.first, s.everyone, s.clock, s.kind) == (NONE, 0, 0b111, 7, Kind.PUT)
     assert len(s.nodes) == 3 and len(s.channel) == len(s.replicas) == 0
     assert (s.nodes[2].up, s.nodes[2].isr, list(s.nodes[2].seen), s.last.epoch, s.last.record) == (0, 0, [0, 0], -1, 0)
@@ -157,7 +157,7 @@ def test_domains_name_their_bounds() -> None:
 
 @pytest.mark.parametrize(("limit", "value"), [(SIZE, 2), (SIZE + 3, 5), (SIZE - 1, 1), (SIZE + 3 - 1, 4), (SIZE - 1 + 1, 2)])
 def test_limits_are_bounds_and_a_constant(limit: Any, value: int) -> None:
-    """A bound plus and minus constants is the value it stands for, and keeps the bound's name."""
+    """A bound plus or minus constants has the right value, and keeps the bound's name."""
     type_ = Range(0, limit).at(BOUNDS, "here")
     assert type_.high == value and type_.bound == "size"
 
@@ -172,7 +172,7 @@ def test_limits_are_bounds_and_a_constant(limit: Any, value: int) -> None:
     ],
 )
 def test_wrong_initial_values_are_refused(domain: Range, message: str) -> None:
-    """A domain whose initial value is none of its values is refused."""
+    """A domain is refused if its initial value is not one of its values."""
     with pytest.raises(SpecError, match=message):
         domain.at(BOUNDS, "here")
 
@@ -196,7 +196,7 @@ class NoDataclass:
 
 
 def test_wrong_declarations_are_refused() -> None:
-    """An enum with gaps, a field without domain and a state that is no dataclass are refused, with the cure."""
+    """An enum with gaps, a field without a domain and a state that is not a dataclass are refused, with the cure."""
     with pytest.raises(SpecError, match="here: the values of Gappy have gaps"):
         OneOf(Gappy).at({}, "here")
     with pytest.raises(SpecError, match=r"Bare.value has no domain; declare it as value: ... = holds\(DOMAIN\)"):
@@ -208,7 +208,7 @@ def test_wrong_declarations_are_refused() -> None:
 
 
 def test_wrong_tags_are_refused() -> None:
-    """A tag whose kind names an unknown field, or that leaves a kind out, is refused."""
+    """A tag is refused if one of its kinds names an unknown field, or if a kind is missing."""
 
     @dataclass
     class Note:
@@ -234,7 +234,7 @@ def test_wrong_tags_are_refused() -> None:
     ],
 )  # fmt: skip
 def test_fields_hold_their_domain(s: Any, field: str, good: list[int], bad: list[int]) -> None:
-    """A field takes every value of its domain and refuses those outside, keeping what it held."""
+    """A field accepts every value of its domain, refuses others, and keeps its old value then."""
     for value in good:
         setattr(s, field, value)
         assert getattr(s, field) == value
@@ -257,7 +257,7 @@ def test_leaving_a_number_is_an_error_and_leaving_a_bound_is_none(s: Any) -> Non
 
 
 def test_truth_is_held_as_number(s: Any) -> None:
-    """What is true is held as 1, so that equal states are equal."""
+    """True values are stored as 1, so that equal states are equal."""
     s.nodes[0].up = True
     s.nodes[0].seen[1] = True
     append(s.few, True)
@@ -267,7 +267,7 @@ def test_truth_is_held_as_number(s: Any) -> None:
 
 @pytest.mark.parametrize("value", ["1", 1.0, None, [1]])
 def test_only_integers_are_held(s: Any, value: Any) -> None:
-    """A field refuses what is no integer."""
+    """A field refuses a value that is not an integer."""
     with pytest.raises(BadAccess, match="is not an integer"):
         s.clock = value
     with pytest.raises(BadAccess, match="is not an integer"):
@@ -316,7 +316,7 @@ def test_state_of_a_machine_is_changed_by_fire_alone() -> None:
 
 
 def test_append_adds_at_the_end(s: Any) -> None:
-    """Numbers and records are appended in order, fields that are not given being initial."""
+    """Numbers and records are appended in order; omitted fields have their initial values."""
     append(s.few, 3)
     append(s.few, 1)
     append(s.nodes[1].log, epoch=5)
@@ -339,7 +339,7 @@ def test_full_sequences_refuse(s: Any) -> None:
 
 
 def test_appended_values_are_checked(s: Any) -> None:
-    """What is appended is checked against the item's domain, and nothing is appended otherwise."""
+    """An appended value is checked against the item's domain; an invalid one is not appended."""
     with pytest.raises(OutOfDomain):
         append(s.few, 4)
     with pytest.raises(OutOfBound):
@@ -350,7 +350,7 @@ def test_appended_values_are_checked(s: Any) -> None:
 
 
 def test_assignments_are_distinct(s: Any) -> None:
-    """An assignment holds every broker at most once, in the order in which they came."""
+    """An assignment contains every broker at most once, in the order of insertion."""
     append(s.replicas, 2)
     append(s.replicas, 0)
     with pytest.raises(OutOfDomain, match=r"World\.replicas: 2 is already in the sequence"):
@@ -359,7 +359,7 @@ def test_assignments_are_distinct(s: Any) -> None:
 
 
 def test_tagged_messages_hold_what_they_mean(s: Any) -> None:
-    """A message refuses a field that means nothing in its kind, unless the value is the initial one."""
+    """A message refuses a field that its kind does not have, unless the value is the initial one."""
     append(s.channel, kind=Kind.ACK, sender=1, value=0)
     append(s.channel, kind=Kind.PUT, value=3)
     with pytest.raises(OutOfDomain, match="value has no meaning in this kind of Letter"):
@@ -370,7 +370,7 @@ def test_tagged_messages_hold_what_they_mean(s: Any) -> None:
 
 
 def test_queue_is_first_in_first_out(s: Any) -> None:
-    """What was appended first is taken first, and nothing can be taken from an empty queue."""
+    """The item that was appended first is removed first, and an empty queue has no item to remove."""
     for value in (1, 2, 3):
         append(s.channel, value=value)
     pop_first(s.channel)
@@ -403,7 +403,7 @@ def test_truncation_below_nothing_is_refused(s: Any) -> None:
 
 
 def test_assign_copies(s: Any) -> None:
-    """A record is copied with all it holds, between any two places of its type, and nothing is shared."""
+    """A record is copied with all its contents, between any two places of its type, and nothing is shared."""
     append(s.nodes[0].log, epoch=4)
     s.nodes[0].seen[1] = 9
     assign(s.nodes[2], s.nodes[0])
@@ -417,7 +417,7 @@ def test_assign_copies(s: Any) -> None:
 
 
 def test_assign_refuses_other_records(s: Any) -> None:
-    """A record takes no other record's contents, and a number or a sequence has none."""
+    """A record refuses the contents of a record of another type, and numbers and sequences cannot be assigned this way."""
     with pytest.raises(BadAccess, match="Entry and Node are different records"):
         assign(s.last, s.nodes[0])
     for value in (3, s.few):
@@ -438,7 +438,7 @@ def test_reset_gives_initial_values(s: Any) -> None:
 
 
 def test_copies_share_nothing(s: Any) -> None:
-    """A copy is equal, and a change of it is none of the original."""
+    """A copy is equal, and a change of it does not change the original."""
     append(s.channel, value=2)
     twin = SPACE.root.copy(s)
     assert SPACE.root.freeze(twin) == SPACE.root.freeze(s)
@@ -450,13 +450,13 @@ def test_copies_share_nothing(s: Any) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Sets, and what people read
+# Sets, and readable output
 
 
 @given(st.sets(st.integers(0, 6)), st.integers(0, 6))
 @settings(deadline=None, derandomize=True, database=None)
 def test_sets_of_brokers(members: set[int], broker: int) -> None:
-    """Bit masks behave as the sets they stand for."""
+    """Bit masks behave like the sets that they represent."""
     mask = sum(only(member) for member in members)
     assert contains(mask, broker) == (broker in members)
     assert including(mask, broker) == sum(1 << member for member in members | {broker})
@@ -545,7 +545,7 @@ def test_states_survive_packing(state: Any) -> None:
 @MANY
 @given(STATES, STATES)
 def test_bytes_are_equal_where_states_are(one: Any, other: Any) -> None:
-    """Two states have equal bytes where they are equal, and different bytes where they differ."""
+    """Two states have equal bytes exactly if they are equal."""
     assert (LAYOUT.pack(one) == LAYOUT.pack(other)) == (SPACE.root.freeze(one) == SPACE.root.freeze(other))
     assert LAYOUT.pack(SPACE.root.copy(one)) == LAYOUT.pack(one)
 
@@ -564,7 +564,7 @@ def test_bytes_forget_what_was_dropped(s: Any) -> None:
 
 
 def read(type_: Any, stored: Any) -> Any:
-    """Return what NumPy reads, frozen."""
+    """Return a value that NumPy reads, in hashable form."""
     if isinstance(type_, Scalar):
         return int(stored)
     if isinstance(type_, Record):
@@ -577,7 +577,7 @@ def read(type_: Any, stored: Any) -> Any:
 @MANY
 @given(st.lists(STATES, min_size=1, max_size=3))
 def test_numpy_reads_the_same(states: list[Any]) -> None:
-    """An array of records, read by the layout's dtype, holds the values of the states."""
+    """An array of records, read by the layout's dtype, has the values of the states."""
     assert LAYOUT.dtype.itemsize == LAYOUT.size
     array = np.frombuffer(b"".join(LAYOUT.pack(state) for state in states), LAYOUT.dtype)
     assert [read(SPACE.root, stored) for stored in array] == [SPACE.root.freeze(state) for state in states]
@@ -597,7 +597,7 @@ def flat(type_: Any, value: Any, path: tuple[Any, ...] = ()) -> dict[tuple[Any, 
 @MANY
 @given(STATES, STATES)
 def test_changes_are_exactly_what_differs(one: Any, other: Any) -> None:
-    """The changes between two states are the fields that differ, with their values, and there are none without a difference."""
+    """The changes between two states are exactly the differing fields, with their values."""
     before, after = flat(SPACE.root, one), flat(SPACE.root, other)
     changes = SPACE.changes(one, other)
     assert [change.path for change in changes] == [path for path in before if before[path] != after[path]]
@@ -624,7 +624,7 @@ def test_changes_name_the_keeper(s: Any) -> None:
     ],
 )  # fmt: skip
 def test_scalars_take_the_fewest_bytes(low: int, high: int, size: int, signed: bool) -> None:
-    """A scalar takes 1, 2 or 4 bytes, whichever holds its range, and is signed where it can be negative."""
+    """A scalar takes 1, 2 or 4 bytes, the fewest for its range, and is signed if it can be negative."""
     place = packed(Range(low, high).at({}, "here"))
     assert (place.size, place.signed) == (size, signed)
 

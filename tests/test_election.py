@@ -210,7 +210,7 @@ def test_a_leader_is_live_assigned_and_in_its_isr() -> None:
 
 @pytest.mark.parametrize(("asked", "configured"), [(0, 0), (0, 1), (1, 0), (1, 1)])
 def test_unclean_election_is_never_permitted_while_the_isr_lives(asked: int, configured: int) -> None:
-    """Some ISR member is live: never. Otherwise where an operator asked for it, or else as the topic is configured."""
+    """It is never permitted if some ISR member is live; otherwise if an operator requested it or the topic is configured for it."""
     for isr, live in itertools.product(SETS, SETS):
         some_member_lives = any(member in brokers_of(live) for member in brokers_of(isr))
         stated = False if some_member_lives else (True if asked else bool(configured))
@@ -218,7 +218,7 @@ def test_unclean_election_is_never_permitted_while_the_isr_lives(asked: int, con
 
 
 def test_the_strategy_at_hand_elects() -> None:
-    """`elect` is the strategy that it is asked for; an unclean election only where no member of the ISR is live."""
+    """`elect` uses the given strategy; it elects uncleanly only if no member of the ISR is live."""
     for (assignment, live, isr), unclean in itertools.product(cases(), (0, 1)):
         recipients = LIVE_OR_STOPPING, ShutdownRecipients.LIVE
         stopping = SETS[-1] & ~live
@@ -243,7 +243,7 @@ def test_the_strategy_at_hand_elects() -> None:
     ],
 )
 def test_what_a_removal_leaves(rule: LastIsrMember, unclean: int, keeps_last: bool) -> None:
-    """The broker leaves the ISR, unless the last member is kept; if it led there is no leader, except with KAFKA-708's switch."""
+    """The broker leaves the ISR, unless the last member is kept; if it led, there is no leader, except with KAFKA-708's switch."""
     for leader, isr, gone in itertools.product((NONE, *BROKERS), SETS, BROKERS):
         if gone not in isr:
             continue
@@ -254,7 +254,7 @@ def test_what_a_removal_leaves(rule: LastIsrMember, unclean: int, keeps_last: bo
 
 
 def test_recipients_of_a_removal() -> None:
-    """All other replicas, or the leader alone, if there is one and it is not the broker that left."""
+    """The recipients are all other replicas, or only the leader if there is one and it is not the broker that left."""
     for assignment, leader, gone in itertools.product(ASSIGNMENTS, (NONE, *BROKERS), BROKERS):
         others = [replica for replica in assignment if replica != gone]
         everybody = recipients_of_removal(assignment, leader, gone, ShrinkRecipients.ALL_REPLICAS)
@@ -306,7 +306,7 @@ def test_who_is_lost_who_is_preferred_and_who_may_join() -> None:
 
 
 def test_sets_of_brokers_stay_sets() -> None:
-    """Whatever is given as a set comes back as one, so that it can be iterated."""
+    """A set as an argument gives a set as the result, so that it can be iterated."""
     for assignment, live, isr in cases():
         results = (
             members(assignment),

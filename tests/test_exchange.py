@@ -1,4 +1,4 @@
-"""Tables for others: what is written is what is read, bad texts are refused with place and cure, and others can use them."""
+"""Tables as JSON: a written table is read back equal, bad texts are refused with place and cure, and other tools can use them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_any_table_comes_back(machine: Machine) -> None:
 
 
 def test_docs_are_those_of_the_source() -> None:
-    """What is said below each state in the source goes into the text; functions give their docstrings."""
+    """The docstring below each state in the source goes into the text, and so do the docstrings of functions."""
     plain = table_plain(toys.DOOR)
 
     assert member_docs(ReplicaState)["OFFLINE"] == "Its broker, or its log directory, is down."
@@ -72,7 +72,7 @@ def test_docs_are_those_of_the_source() -> None:
 
 
 def test_names_are_bound_when_asked_for() -> None:
-    """Unbound names stay names; bound ones become the functions, and the others stay."""
+    """Unbound names remain names; bound ones become the functions, and the others remain."""
     text = table_text(toys.DOOR)
     read = load_table(text)
     bound = load_table(text, {"there_is_a_key": toys.there_is_a_key})
@@ -177,7 +177,7 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_texts_are_refused(case: str) -> None:
-    """A text that is no table is refused, quickly, with the place and the cure."""
+    """A text that is not a table is refused, quickly, with the place and the cure."""
     text, message = BAD[case]
     began = time.perf_counter()
 
@@ -187,7 +187,7 @@ def test_bad_texts_are_refused(case: str) -> None:
 
 
 def test_what_is_no_text_is_refused() -> None:
-    """load_table takes the text, and no path, bytes or objects."""
+    """load_table accepts text only, not paths, bytes or objects."""
     for wrong in (b"{}", {}, Path("x"), None):
         with pytest.raises(SpecError, match="a table is a string"):
             load_table(wrong)  # type: ignore[arg-type]
@@ -214,7 +214,7 @@ def places(plain: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 @given(st.sampled_from(places(PLAIN)[1:]), JUNK)
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)
 def test_junk_anywhere_is_refused_or_is_a_table(path: tuple[Any, ...], junk: Any) -> None:
-    """Whatever stands in one place: either it is a table, and then the schema agrees, or a SpecError; never another error."""
+    """With any value in one place, either the text is a table and the schema agrees, or it is a SpecError; never another error."""
     text = changed(*path, to=junk)
     try:
         machine = load_table(text)
@@ -242,7 +242,7 @@ def test_the_largest_table_loads_in_time() -> None:
 
 
 def test_the_schema_is_one() -> None:
-    """The published schema is a JSON Schema, names the version that is written, and refuses what the reader refuses most often."""
+    """The published schema is a JSON Schema, names the written version, and refuses the reader's most frequent refusals."""
     Draft202012Validator.check_schema(SCHEMA.schema)
 
     assert SCHEMA.schema["properties"]["version"]["const"] == PLAIN["version"]
@@ -255,7 +255,7 @@ def test_the_schema_is_one() -> None:
 
 
 class Model:
-    """A model of `transitions` whose guards say what they are told, and whose effects are noted."""
+    """A model of `transitions` whose guards return given values, and whose effects are recorded."""
 
     def __init__(self, truths: set[str]) -> None:
         self.truths, self.done = truths, []
@@ -267,7 +267,7 @@ class Model:
 
 
 def suits(row: Row, truths: set[str]) -> bool:
-    """Whether a row fits where these guards hold and no others."""
+    """Whether a row is enabled if exactly these guards hold."""
     return truths >= set(map(name_of, row.guards)) and not truths & set(map(name_of, row.unless))
 
 
@@ -363,7 +363,7 @@ def machine_of_both_kinds() -> Machine:
 
 
 def renamed(row: Any) -> Any:
-    """Return a row whose trigger is a word of the module."""
+    """Return a row whose trigger is a reserved name of the module."""
     return type(row)("current", row.sources, row.target, (*row.guards, f"g_{row.trigger}"), row.effects)
 
 
@@ -391,7 +391,7 @@ def test_export_to_stdout(inside: Command, golden: Golden) -> None:
 
 
 def test_export_of_several_needs_a_folder(inside: Command) -> None:
-    """Several tables are not written into one file; an unknown one is told."""
+    """Several tables are not written into one file; an unknown one is reported."""
     several = inside("export")
     unknown = inside("export", "nobody")
 

@@ -1,4 +1,4 @@
-"""The hash of packed states: the published vectors, the compiled form, and that records of a model keep apart."""
+"""The hash of packed states: the published vectors, the compiled form, and different fingerprints of a model's records."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ FINAL_4 = (
     0xFF42329B90E50D58,
     0xC39CAB13B115AAD3,
 )
-"""What final version 4 gives under the default secret it came with, which is the one used here."""
+"""The values of final version 4 under its default secret, which is the one used here."""
 
 FINAL_4_2 = (
     0x93228A4DE0EEC5A2,
@@ -58,20 +58,20 @@ FINAL_4_2 = (
     0xB9E734F117CFAF70,
     0x6CC5EAB49A92D617,
 )
-"""What final version 4.2 gives: the same algorithm with another default secret."""
+"""The values of final version 4.2: the same algorithm with another default secret."""
 
 SECRET_4_2 = (0x2D358DCCAA6C78A5, 0x8BB84B93962EACC9, 0x4B33A62ED433D4A3, 0x4D5A2DA51DE1AA47)
 
 
 @pytest.mark.parametrize(("seed", "expected"), list(enumerate(FINAL_4)))
 def test_published_vectors(seed: int, expected: int) -> None:
-    """The hash is wyhash, final version 4: it gives the values published with that version."""
+    """The hash is wyhash, final version 4: it equals the values published with that version."""
     assert wyhash(MESSAGES[seed], seed) == expected
 
 
 @pytest.mark.parametrize(("seed", "expected"), list(enumerate(FINAL_4_2)))
 def test_published_vectors_of_a_later_secret(monkeypatch: pytest.MonkeyPatch, seed: int, expected: int) -> None:
-    """With the default secret of version 4.2 the hash gives the values published with that version."""
+    """With the default secret of version 4.2, the hash equals the values published with that version."""
     monkeypatch.setattr("kafka_spec.model_check.fingerprint.SECRET", SECRET_4_2)
     assert wyhash(MESSAGES[seed], seed) == expected
 
@@ -202,7 +202,7 @@ def test_records_of_a_model_do_not_collide() -> None:
 
 
 def test_fingerprints_of_a_search_do_not_collide() -> None:
-    """A search over a grid of counters finds exactly as many states as there are, under either seed."""
+    """A search over a grid of counters finds the exact number of states, under either seed."""
     for seed in (None, VERIFY_SEED):
         assert embedded.explore(toys.GRID, {"limit": 12}, seed=seed, everything=True).distinct == 13**4
 

@@ -60,7 +60,7 @@ def test_whole_requests(epoch: int, seen: int, broker_epoch: int, own: int, answ
 
 @pytest.mark.parametrize(("epoch", "seen", "broker_epoch", "own", "answer"), REQUESTS)
 def test_eras_without_a_gate(epoch: int, seen: int, broker_epoch: int, own: int, answer: int) -> None:
-    """Before 2.2 no broker epoch is compared, before 0.8 no controller epoch: the other gate stays as it is."""
+    """Before 2.2 no broker epoch is compared, before 0.8 no controller epoch; the other gate is unchanged."""
     without_generation = answer_to_request(epoch, seen, Checked.YES, broker_epoch, own, Checked.NO)
     without_controller = answer_to_request(epoch, seen, Checked.NO, broker_epoch, own, Checked.YES)
 
@@ -72,12 +72,12 @@ def test_eras_without_a_gate(epoch: int, seen: int, broker_epoch: int, own: int,
 @pytest.mark.parametrize(
     ("leader_epoch", "current", "assigned", "answer"),
     [
-        (0, -1, 1, 0),  # a replica that was told of no epoch: created now
+        (0, -1, 1, 0),  # a replica that has received no epoch: created now
         (5, 4, 1, 0),
         (9, 4, 1, 0),
         (5, 4, 0, 3),  # news, but the broker is no replica
         (0, -1, 0, 3),
-        (4, 4, 1, 11),  # known already
+        (4, 4, 1, 11),  # already known
         (3, 4, 1, 11),  # older
         (4, 4, 0, 11),  # the epoch is looked at before the assignment
         (3, 4, 0, 11),
@@ -109,13 +109,13 @@ def test_stop_replica(leader_epoch: int, current: int, from_3_5: int, from_2_6: 
 
 @pytest.mark.parametrize(("epoch", "answer"), [(5, 0), (4, 74), (6, 75), (-1, 0)])
 def test_fetches(epoch: int, answer: int) -> None:
-    """A leader in epoch 5 fences an older epoch, does not know a newer one, and passes its own and none; an old era passes all."""
+    """A leader in epoch 5 fences an older epoch, rejects a newer one, and accepts its own and none; an old era accepts all."""
     assert answer_to_fetch_epoch(epoch, 5, Checked.YES) == answer
     assert answer_to_fetch_epoch(epoch, 5, Checked.NO) == ErrorCode.NONE
 
 
 def test_what_a_fetch_carries() -> None:
-    """A fetch carries its sender's leader epoch where leaders compare it, and none before."""
+    """A fetch carries its sender's leader epoch in eras whose leaders compare it, and none before."""
     assert leader_epoch_in_fetch(5, Checked.YES) == 5
     assert leader_epoch_in_fetch(5, Checked.NO) == -1
 
@@ -132,7 +132,7 @@ def test_generations_of_fetches(broker_epoch: int, registered: int, passes: bool
 
 @pytest.mark.parametrize(("broker_epoch", "latest", "outdated"), [(6, 7, True), (7, 7, False), (8, 7, False)])
 def test_outdated_fetches(broker_epoch: int, latest: int, outdated: bool) -> None:
-    """A fetch under a smaller broker epoch than one before it is outdated, where the era compares."""
+    """A fetch with a smaller broker epoch than an earlier one is outdated, if the era compares broker epochs."""
     assert fetch_is_outdated(broker_epoch, latest, Checked.YES) == outdated
     assert not fetch_is_outdated(broker_epoch, latest, Checked.NO)
 

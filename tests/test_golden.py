@@ -67,7 +67,7 @@ def test_control_story(name: str, golden: Golden) -> None:
 
 @pytest.mark.parametrize("name", BREAKS_NOTHING)
 def test_switch_that_breaks_nothing(name: str) -> None:
-    """A switch of an era that breaks no promise by itself is known as such."""
+    """A switch of an era that breaks no property by itself is listed as such."""
     assert check(MODELS[f"control/{name}"]).verdict == "holds"
 
 
@@ -81,7 +81,7 @@ def test_full_trace(golden: Golden) -> None:
 
 
 def test_result(golden: Golden) -> None:
-    """The report of a result, but for what a run cannot repeat."""
+    """The report of a result equals the golden text, without the parts that vary between runs."""
     spec = MODELS["replication/kip_320"]
     result = check(spec, _bounds(spec.name, "small"))
 
@@ -89,7 +89,7 @@ def test_result(golden: Golden) -> None:
 
 
 def test_result_as_json(golden: Golden) -> None:
-    """The JSON form of a result with a counterexample, but for what a run cannot repeat."""
+    """The JSON form of a result with a counterexample equals the golden text, without the parts that vary between runs."""
     spec = MODELS["replication/kip_279"]
     result = check(spec, _bounds(spec.name, "three_replicas"))
     trace = trace_of(result, "StrongIsr")
@@ -102,7 +102,7 @@ def test_result_as_json(golden: Golden) -> None:
 
 
 def test_model(golden: Golden) -> None:
-    """What `kafka-spec models` says of a model, as text and as JSON."""
+    """The output of `kafka-spec models` for a model equals the golden text, as text and as JSON."""
     spec = MODELS["replication/kip_320"]
 
     golden("kip_320-model.txt", model_text(spec) + "\n")

@@ -43,7 +43,7 @@ def circles(texts: Mapping[str, str]) -> list[set[str]]:
 
 
 def test_circles_are_seen() -> None:
-    """A circle is found through `from package import module`, among imports for type checkers, and over three modules."""
+    """A cycle is found through `from package import module`, among imports for type checkers, and over three modules."""
     assert circles({"p": "", "p.a": "from p import b", "p.b": "import p.a"}) == [{"p.a", "p.b"}]
     checking = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from p.b import x\n"
     assert circles({"p.a": checking, "p.b": "from p.c import y", "p.c": "import p.a"}) == [{"p.a", "p.b", "p.c"}]
@@ -51,7 +51,7 @@ def test_circles_are_seen() -> None:
 
 
 def test_no_import_circles() -> None:
-    """In the whole package no module imports itself through others."""
+    """In the entire package, no module imports itself through others."""
     texts = {name: file.read_text(encoding="utf-8") for name, file in modules().items()}
 
     assert len(texts) > 100

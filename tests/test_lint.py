@@ -1,4 +1,4 @@
-"""What the language of guards and effects refuses, each with its place and a cure, and what it takes."""
+"""The constructs that the language of guards and effects refuses, each with its place and a cure, and those that it accepts."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ REFUSED: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_refused(tmp_path: Path, case: str) -> None:
-    """What is outside the language is refused with file, line, function and cure."""
+    """A construct outside the language is refused with file, line, function and cure."""
     text, cure = REFUSED[case]
     module = module_of(tmp_path, text)
     with pytest.raises(SpecError) as raised:
@@ -211,7 +211,7 @@ def test_refused(tmp_path: Path, case: str) -> None:
 
 
 def test_refusal_names_the_very_line(tmp_path: Path) -> None:
-    """A refusal names the line of what is refused, not the function's."""
+    """A refusal names the line of the refused construct, not the function's."""
     module = module_of(tmp_path, body("x = 1", "y = 2", "return x / y"))
     with pytest.raises(SpecError, match=rf":{module.f.__code__.co_firstlineno + 4}: in f: fractions"):
         source_of(module.f)
@@ -262,7 +262,7 @@ WRITES = {
 
 @pytest.mark.parametrize("case", WRITES)
 def test_guards_do_not_write(tmp_path: Path, case: str) -> None:
-    """A guard that writes, itself or through a function it calls, is refused where the rule is stated, by file and line."""
+    """A guard that writes, itself or through a function it calls, is refused at the rule's declaration, by file and line."""
     module = module_of(tmp_path, WRITES[case])
     assert source_of(module.f).writes
     place = rf"{module.f.__code__.co_firstlineno}: rule Write: guard f writes; guards look, effects write"
@@ -296,7 +296,7 @@ TAKEN = {
 
 @pytest.mark.parametrize("case", TAKEN)
 def test_taken(tmp_path: Path, case: str) -> None:
-    """What is in the language is taken, with its parameters and its place."""
+    """A construct of the language is accepted, with its parameters and its place."""
     function = module_of(tmp_path, TAKEN[case]).f
     source = source_of(function)
     assert source.parameters == ("s", "k", "a")
@@ -304,7 +304,7 @@ def test_taken(tmp_path: Path, case: str) -> None:
 
 
 def test_source_tells_what_a_function_does(tmp_path: Path) -> None:
-    """A source tells what the function calls, whether it writes and what it fires, through functions it calls as well."""
+    """A source lists the function's calls, writes and firings, including those of the functions that it calls."""
     module = module_of(tmp_path, body("calls_writer(s)", "g(s, k)", "return looks(s) + contains(a, 1)") + "\n\n" + body(
         'fire(s, k, DOOR, (0,), "shut")', 'fire(s, k, DOOR, (1,), "open")'
     ).replace("def f(s, k, a)", "def g(s, k)"))  # fmt: skip

