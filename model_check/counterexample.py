@@ -180,7 +180,7 @@ class Replay:
         return shown
 
     def received(self, rule: Rule, binding: Binding, before: Any) -> list[MessageItem]:
-        """Return the messages that the rule reads: items bound to its parameters, and the first of the sequence it receives from."""
+        """Return the messages that the rule reads: items bound to its parameters, and the first of what it receives from."""
         if before is None:
             return []
         bound = dict(zip(rule.params, binding, strict=True))

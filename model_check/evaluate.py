@@ -1,7 +1,7 @@
-"""A predicate of a spec, evaluated from its parsed source: its answer, and for each call which return gave it, on what numbers.
+"""Evaluates a predicate of a spec from its parsed source; records for each call its result, the deciding return and local values.
 
-Knows the language of spec/lint.py, states as plain Python holds them, and no property. What it tells is checked against Python
-by whoever asks (explain.py): here nothing is judged.
+Works on the language of spec/lint.py and on plain Python states; does not depend on any property. The caller (explain.py) checks
+the result against that of Python.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kafka_spec.spec.domain import BrokerSet, Scalar, show_set
 from kafka_spec.spec.lint import Function, Source, source_of
 
 Show = Callable[[int], str]
-"""How a number is printed, as a person reads it."""
+"""Prints a number."""
 
 _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
@@ -62,27 +62,27 @@ class _Return(_Jump):
 
 @dataclass
 class Call:
-    """One call of a function: its answer, the return that gave it inside which tests, its names then, and the calls it made."""
+    """One call of a function: its result, the return that gave it, the tests around that, its names, and the calls it made."""
 
     source: Source
     names: dict[str, Any]
     shows: dict[str, Show] = field(default_factory=dict)
-    """How the value of a name is printed, where it came from a field of the state or is a set of brokers."""
+    """How the value of a name is printed, if the value is from a field of the state or is a set of brokers."""
     answer: Any = None
     end: ast.Return | None = None
     tests: tuple[ast.expr, ...] = ()
-    """The tests of the `if` statements in whose bodies the return stands, the outermost first."""
+    """The tests of the `if` statements around the return, the outermost first."""
     calls: list[Call] = field(default_factory=list)
 
     def value(self, node: ast.expr) -> Any:
-        """Evaluate an expression of the function on the names it has now; what that calls is not noted."""
+        """Evaluate an expression of the function on its current names, without recording calls."""
         return _Evaluator(Call(self.source, self.names)).value(node)
 
 
 def evaluate(function: Function, arguments: tuple[Any, ...], shows: Sequence[Show | None] = ()) -> Call:
-    """Call a function of the language that changes nothing; return what happened in the call.
+    """Call a pure function of the language; return a record of the call.
 
-    `shows` tells of the arguments how each is printed, where that is known.
+    `shows` says how each argument is printed, or None if that is not known.
     """
     source = source_of(function)
     known = {name: show for name, show in zip(source.parameters, shows, strict=False) if show is not None}
@@ -165,13 +165,13 @@ class _Evaluator:
     # how values are printed
 
     def note_show(self, name: str, node: ast.expr) -> None:
-        """Note how a name is printed that has just got the value of an expression."""
+        """Record how a name is printed to which the value of an expression was just assigned."""
         self.call.shows.pop(name, None)
         if show := show_set if isinstance(self.names[name], BrokerSet) else self.show_of(node):
             self.call.shows[name] = show
 
     def show_of(self, node: ast.expr) -> Show | None:
-        """Return how the value of an expression is printed: as its field is, a set made of sets as they are."""
+        """Return how the value of an expression is printed: like its field; a set computed from sets like these."""
         type_: object = None
         match node:
             case ast.Name(id=name):
@@ -214,7 +214,7 @@ class _Evaluator:
         raise TypeError(f"{ast.unparse(node)} is no part of a predicate")
 
     def decide(self, every: bool, values: list[ast.expr]) -> Any:
-        """`a and b`, `a or b`: the operand that decides."""
+        """Return the deciding operand of `and` (if `every`) or of `or`."""
         result: Any = every
         for value in values:
             result = self.value(value)
@@ -231,7 +231,7 @@ class _Evaluator:
         return True
 
     def called(self, callee: Function, nodes: list[ast.expr]) -> Any:
-        """Call a function; the helpers of the vocabulary and what is built in explain nothing, and are not noted."""
+        """Call a function; do not record calls of built-in functions and of the helpers of spec/, which explain nothing."""
         arguments = tuple(self.value(node) for node in nodes)
         if callee in lint.BUILTINS or callee.__module__.startswith(f"{domain.__name__}."):
             return callee(*arguments)

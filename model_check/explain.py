@@ -1,8 +1,8 @@
 """Which part of a property fails at the end of a trace: the deciding condition and its values.
 
-Theory of operation. The trace is replayed in plain Python, and the predicate is evaluated once more from its source (evaluate.py),
-which notes for each call where it ended and its local names; its answer must be Python's. From the outermost inwards, the call that
-was made last and answered *no* is the reason of the one around it. Nothing is known of the property but its source.
+Theory of operation. The trace is replayed in plain Python. Then the predicate is evaluated again from its source (evaluate.py),
+which records for each call the deciding return and the local names; the result must equal that of Python. Starting at the outermost
+call, the last call inside it that returned false is the reason for its result. Only the source of the property is used.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kafka_spec.spec.trace import Trace
 
 @dataclass(frozen=True)
 class Reason:
-    """A function that answered no: what it claims, the condition that decided, and the printed values it saw."""
+    """A function that returned false: its claim, the deciding condition, and the printed values of the names in it."""
 
     function: str
     says: str
@@ -34,7 +34,7 @@ class Reason:
 
     @property
     def seen(self) -> str:
-        """The values, as the continuation of a sentence, or ""."""
+        """The values as the end of a sentence, or ""."""
         return f" with {', '.join(f'{name} = {value}' for name, value in self.values)}" if self.values else ""
 
     def __str__(self) -> str:
@@ -42,12 +42,12 @@ class Reason:
 
 
 def reasons(trace: Trace, spec: Spec) -> tuple[Reason, ...]:
-    """Return why the last state (or step) of a trace breaks the property it shows, the outermost function first.
+    """Return why the last state (or step) of a trace violates its property, the outermost function first.
 
-    Empty where the predicate holds there (a goal), and for the built-in properties, which have no parts.
+    Empty if the predicate holds there (a goal), and for the built-in properties.
 
     Raises:
-        EngineError: the trace is not one of this spec.
+        EngineError: the trace does not belong to this spec.
     """
     if trace.shows in (TYPE_INVARIANT, DEADLOCK):
         return ()
@@ -62,7 +62,7 @@ def reasons(trace: Trace, spec: Spec) -> tuple[Reason, ...]:
 
 
 def last_states(trace: Trace, world: ExecutableSpec) -> tuple[Any, Any]:
-    """Return the last two states of a trace; the first is None where it has one state only."""
+    """Return the last two states of a trace; the first is None if the trace has a single state."""
     layout = Layout(world.space)
     found = [s for s in world.initial() if f"{layout.fingerprint(layout.pack(s)):016x}" == trace.start.fingerprint]
     if not found:
@@ -78,7 +78,7 @@ def last_states(trace: Trace, world: ExecutableSpec) -> tuple[Any, Any]:
 
 
 def _chain(made: Call | None) -> Iterator[Reason]:
-    """Yield the reason of each call that answered no: from the outermost inwards the one that was made last."""
+    """Yield the reason of each call that returned false: the outermost call, then the last such call inside it, and so on."""
     while made is not None and not made.answer:
         yield _reason(made)
         made = made.calls[-1] if made.calls else None
@@ -100,12 +100,12 @@ def _reason(made: Call) -> Reason:
 
 
 def _number(value: int) -> str:
-    """Print a number of which nothing more is known."""
+    """Print a number of unknown type."""
     return str(int(value))
 
 
 def _decided(made: Call) -> str:
-    """Return the condition that made a call answer no: of its return, or of the `if` around it."""
+    """Return the condition that made a call return false: that of its return, or of the `if` around it."""
     if made.end is not None and made.end.value is not None and not isinstance(made.end.value, ast.Constant):
         return ast.unparse(_negated(_deciding(made, made.end.value, False)))
     return ast.unparse(_deciding(made, made.tests[-1], True)) if made.tests else "nothing in it made it true"
@@ -117,7 +117,7 @@ _OPPOSITES: Mapping[type[ast.cmpop], ast.cmpop] = {
 
 
 def _negated(test: ast.expr) -> ast.expr:
-    """Return the opposite of a test."""
+    """Return the negation of a test."""
     match test:
         case ast.Compare(left=left, ops=[op], comparators=[right]):
             return ast.Compare(left, [_OPPOSITES[type(op)]], [right])
@@ -125,7 +125,7 @@ def _negated(test: ast.expr) -> ast.expr:
 
 
 def _deciding(made: Call, test: ast.expr, answer: bool) -> ast.expr:
-    """Return the part that made a test come out so: the first true one of `or`, the first false one of `and`, or all of it."""
+    """Return the deciding part of a test: the first true operand of `or`, the first false one of `and`, or the whole test."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or if answer else ast.And):
         return next((_deciding(made, part, answer) for part in test.values if bool(made.value(part)) == answer), test)
     return test

@@ -1,7 +1,7 @@
 """The result of an exploration, the same for every engine: counts per level, verdicts, coverage, completeness.
 
-Knows no engine. A verdict is *holds*, *violated* or *inconclusive*; *holds* needs a complete exploration. Whether a complete one
-was cut by bounds is told apart, by the names of the steps that a bound forbade.
+Does not depend on any engine. A verdict is *holds*, *violated* or *inconclusive*; *holds* needs a complete exploration. The result
+also counts, for each rule, the steps that a bound forbade.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ Verdict: TypeAlias = Literal["holds", "violated", "inconclusive"]
 
 
 class EngineError(Exception):
-    """Two readings of one spec disagree, or the checker is at fault; never the spec's fault."""
+    """Two engines disagree about a spec, or the checker has an error; the spec is not the cause."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A shortest way to a violation or a goal: the number of the initial state, then the numbers of the actions.
+    """A shortest path to a violation or a goal: the number of the initial state, then the numbers of the actions.
 
-    Of a leads-to property a way on to a circle, and once around it: after `met` actions the antecedent is met, after `back` actions
-    the circle begins. There is no circle, but a state that may stay as it is, where those are all actions.
+    For a leads-to property the path continues to a cycle and once around it: after `met` actions the antecedent is met, after
+    `back` actions the cycle begins. If `back` is the number of actions, the cycle is the last state, which may stay as it is.
     """
 
     start: int
@@ -39,34 +39,34 @@ class Finding:
     back: int = -1
 
     def going_on(self, lead: tuple[int, ...], circle: tuple[int, ...]) -> Finding:
-        """Return the finding of a leads-to property whose antecedent is met at the end of this way."""
+        """Return the finding of a leads-to property whose antecedent is met at the end of this path."""
         met = len(self.actions)
         return Finding(self.start, (*self.actions, *lead, *circle), met, met + len(lead))
 
     @property
     def states(self) -> int:
-        """How many states there are on the way, that in which a circle closes counted once."""
+        """The number of states on the path; the state in which a cycle closes counts once."""
         return len(self.actions) + (self.back < 0 or self.back == len(self.actions))
 
     @property
     def searched(self) -> int:
-        """How many of the actions are a shortest way: all, or those to where the antecedent is met."""
+        """How many of the actions form a shortest path: all, or those up to the state that meets the antecedent."""
         return self.met if self.met >= 0 else len(self.actions)
 
 
 @dataclass
 class Budget:
-    """What a check may use. None: without limit. On reaching it the engine stops with the levels done."""
+    """The limits of a check; None: no limit. An engine that reaches one stops and keeps the finished levels."""
 
     seconds: float | None = None
     memory_bytes: int | None = None
     max_states: int | None = None
     interrupted: bool = False
-    """Set (by a signal handler) to stop at the next occasion."""
+    """Set by a signal handler; the engine stops at its next check of the budget."""
     began: float = field(default_factory=time.perf_counter)
 
     def exhausted(self, distinct: int = 0, planned_bytes: int = 0) -> str:
-        """Return why to stop, or "". `planned_bytes` is what the engine is about to allocate."""
+        """Return the reason to stop, or "". `planned_bytes` is the memory that the engine is about to allocate."""
         if self.interrupted:
             return "interrupted"
         if self.seconds is not None and time.perf_counter() - self.began > self.seconds:
@@ -80,23 +80,23 @@ class Budget:
 
 @dataclass
 class Distribution:
-    """How a search is spread over machines: what the Spark engine is told."""
+    """The options of the Spark engine: how it distributes a search."""
 
     state_dir: str
-    """Where the levels are kept: a local or mounted folder, or a URI."""
+    """The folder of the levels: a local or mounted one, or a URI."""
     master: str = "local[*]"
     resume: bool = False
     handover: int = 300_000
-    """The states of a level from which on Spark takes over as soon as it is up."""
+    """The width of a level, in states, from which Spark takes over as soon as it is up."""
     latest: int = 1_200_000
-    """The states of a level at which the search waits for Spark to be up, so that it never holds more."""
+    """The width of a level, in states, at which the search waits for Spark, to limit the memory of the driver."""
     session: Any = None
-    """A SparkSession to use as it is; None: make one, and stop it at the end."""
+    """An existing SparkSession to use; None: start one, and stop it at the end."""
 
 
 @dataclass
 class Exploration:
-    """What an engine found out about a spec at bounds."""
+    """The result of exploring a spec at given bounds."""
 
     spec: Spec
     bounds: dict[str, int]
@@ -105,29 +105,29 @@ class Exploration:
     properties: tuple[Property, ...]
     deadlock: bool = False
     levels: list[int] = field(default_factory=list)
-    """Distinct states found at each depth, the initial states first."""
+    """The number of distinct states at each depth, the initial states first."""
     fired: Counter[str] = field(default_factory=Counter)
-    """Firings of each rule, those that lead to known states included."""
+    """The number of firings of each rule, including those that lead to known states."""
     new: Counter[str] = field(default_factory=Counter)
-    """States first reached by each rule, by the smallest of (parent, rule, binding)."""
+    """The number of states that each rule reached first, by the smallest (parent, rule, binding)."""
     bounded: Counter[str] = field(default_factory=Counter)
-    """Steps of each rule that nothing but a bound forbade."""
+    """The number of steps of each rule that only a bound forbade."""
     tested: Counter[str] = field(default_factory=Counter)
-    """For each property with an antecedent the states or steps that met it; of a recoverable or a leads-to one those of them that
-    do not meet the predicate."""
+    """For each property with an antecedent, the number of states or steps that met it. For recoverable and leads-to properties,
+    only those that do not meet the predicate count."""
     findings: dict[str, Finding] = field(default_factory=dict)
-    """For each violated property, and each goal that was reached, a shortest way there."""
+    """For each violated property and each reached goal, a shortest path to it."""
     digest: int = 0
     complete: bool = False
     stopped: str = ""
-    """Why the exploration is not complete."""
+    """The reason why the exploration is incomplete."""
     compared: list[str] = field(default_factory=list)
-    """What the result was compared with, and equal to."""
+    """The searches that gave an equal result."""
     compile_seconds: float = 0.0
     search_seconds: float = 0.0
     record_bytes: int = 0
     shuffled_bytes: int = 0
-    """What a distributed search sent between its tasks."""
+    """The bytes that the tasks of a distributed search sent to each other."""
 
     @property
     def distinct(self) -> int:
@@ -136,7 +136,7 @@ class Exploration:
 
     @property
     def generated(self) -> int:
-        """The number of firings."""
+        """The number of all firings."""
         return sum(self.fired.values())
 
     @property
@@ -146,7 +146,7 @@ class Exploration:
 
     @property
     def claims(self) -> list[tuple[str, str]]:
-        """Name and kind of everything that is judged, the built-in properties included."""
+        """Name and kind of each checked property, including the built-in ones."""
         built_in = [(TYPE_INVARIANT, "invariant")] + ([(DEADLOCK, "invariant")] if self.deadlock else [])
         return [(claim.name, claim.kind) for claim in self.properties] + built_in
 
@@ -158,7 +158,7 @@ class Exploration:
         return "violated" if name in self.findings else "holds" if self.complete else "inconclusive"
 
     def tested_of(self, name: str) -> int | None:
-        """Return on how many states or steps a property was tested: those that met its antecedent, or all; None for a goal."""
+        """Return how many states or steps a property was tested on: all, or those that met its antecedent; None for a goal."""
         kind = dict(self.claims)[name]
         claim = next((claim for claim in self.properties if claim.name == name), None)
         if kind == "reachable":
@@ -169,54 +169,54 @@ class Exploration:
 
     @property
     def untested(self) -> list[str]:
-        """The stated properties that were tested on no state and no step."""
+        """The properties of the spec that were not tested on any state or step."""
         return [claim.name for claim in self.properties if self.tested_of(claim.name) == 0]
 
     @property
     def undecided_by(self) -> list[str]:
-        """The protocol rules whose bounded steps leave states undecided for the recoverable and the leads-to properties."""
+        """The protocol rules whose bounded steps leave states undecided for recoverable and leads-to properties."""
         if not any(claim.kind in ("recoverable", "leads-to") for claim in self.properties):
             return []
         return [rule.name for rule in self.spec.rules if rule.kind == "protocol" and self.bounded[rule.name]]
 
     @property
     def violated(self) -> list[str]:
-        """The properties that are violated."""
+        """The names of the violated properties."""
         return [name for name, _ in self.claims if self.verdict_of(name) == "violated"]
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on all properties together."""
+        """The verdict on the conjunction of all properties."""
         if self.violated:
             return "violated"
         return "holds" if self.complete else "inconclusive"
 
     @property
     def dead_rules(self) -> list[str]:
-        """Rules that never fired, those left out that the spec lists as unreachable."""
+        """The rules that never fired, except those that the spec lists as unreachable."""
         known = self.spec.unreachable_rules
         return [rule.name for rule in self.spec.rules if not self.fired[rule.name] and rule.name not in known]
 
     @property
     def reached_after_all(self) -> list[str]:
-        """Rules that fired though the spec lists them as unreachable."""
+        """The rules that fired although the spec lists them as unreachable."""
         return [name for name in self.spec.unreachable_rules if self.fired[name]]
 
     @property
     def collision_probability(self) -> float:
-        """The odds that two states were taken for one."""
+        """The probability that two distinct states share a fingerprint."""
         return 0.0 if self.engine == "oracle" else collision_probability(self.distinct)
 
 
 def check_sums(result: Exploration, held: int | None = None) -> None:
-    """Raise unless what an engine counted adds up; a search whose counts do not has no verdict.
+    """Raise unless the counts of an engine are consistent; a search with inconsistent counts has no verdict.
 
     Args:
-        result: what was found, of a search that is at its end or was stopped.
-        held: how many states the engine holds as seen, counted apart from the levels; None where that is not known.
+        result: the result of a search that has ended or was stopped.
+        held: the size of the engine's set of seen states, counted independently of the levels; None if not known.
 
     Raises:
-        EngineError: the sums do not add up.
+        EngineError: the counts are inconsistent.
     """
     if not result.levels:
         return
@@ -243,7 +243,7 @@ def quiet(result: Exploration, seconds: float) -> None:
 
 
 def resident_bytes() -> int:
-    """Return the memory that this process holds now (where the system does not tell, the most it ever held)."""
+    """Return the bytes of memory that this process holds (the peak, if the system does not report the current value)."""
     try:
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
     except OSError:
@@ -251,6 +251,6 @@ def resident_bytes() -> int:
 
 
 def peak_bytes() -> int:
-    """Return the most memory that this process ever held."""
+    """Return the peak memory of this process in bytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

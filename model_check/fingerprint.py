@@ -1,22 +1,22 @@
 """The 64-bit hash of packed states and of edges, in plain Python: the definition that compiled code must match.
 
-wyhash, final version 4 (Wang Yi, public domain), for inputs of more than 16 bytes and of 16 or less that are a multiple of 8:
-packed records are padded to 8. The tests hold it to the published test vectors. Knows bytes, no states.
+wyhash, final version 4 (Wang Yi, public domain), for inputs longer than 16 bytes, and for shorter ones whose length is a multiple
+of 8: packed records are padded to a multiple of 8. The tests compare it with the published test vectors. Works on bytes only.
 """
 
 from __future__ import annotations
 
 MASK = (1 << 64) - 1
 SECRET = (0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3, 0x589965CC75374CC3)
-"""wyhash's default secret; the last two serve longer inputs only."""
+"""wyhash's default secret; only longer inputs use the last two."""
 
 DEFAULT_SEED = 0x6B61666B61  # "kafka"
 VERIFY_SEED = 0x7665726966790A
-"""The second seed, for checks that are repeated to expose a collision."""
+"""The second seed, for repeating a check to expose a collision."""
 
 
 def mix(a: int, b: int) -> int:
-    """Return the low and high halves of the 128-bit product, xor-ed."""
+    """Return the exclusive or of the low and high halves of the 128-bit product."""
     product = (a & MASK) * (b & MASK)
     return (product ^ (product >> 64)) & MASK
 
@@ -57,15 +57,15 @@ def wyhash(data: bytes, seed: int) -> int:
 
 
 def fingerprint(record: bytes, seed: int = DEFAULT_SEED) -> int:
-    """Return the fingerprint of a packed state; never 0, which marks a free slot in a set of fingerprints."""
+    """Return the 64-bit fingerprint of a packed state; never 0, which marks a free slot in a set of fingerprints."""
     return wyhash(record, seed) or 1
 
 
 def edge_hash(source: int, action: int, target: int) -> int:
-    """Return the hash of an edge: source and target fingerprints, and the number of the action (rule and binding)."""
+    """Return the 64-bit hash of an edge: source and target are fingerprints, `action` is the number of rule and binding."""
     return mix(mix(source ^ SECRET[0], action ^ SECRET[1]) ^ SECRET[2], target ^ SECRET[3])
 
 
 def collision_probability(states: int) -> float:
-    """Return the odds that any two of so many states share a 64-bit fingerprint (birthday bound)."""
+    """Return the probability that any two of this many states share a 64-bit fingerprint (birthday bound)."""
     return states * (states - 1) / 2.0 / 2.0**64

@@ -1,8 +1,8 @@
-"""The text of all that the code of a program is compiled from: equal texts, equal code.
+"""The text of all inputs of a compilation: equal texts give equal code.
 
-Knows the parts of a spec and the packed form of its states, neither LLVM nor how anything is compiled. What has fields is told with
-all of them, so that nothing can be forgotten; what is left out is named here, with the reason. A function is told by its source
-and by what its global names stand for now, and the functions it calls in the same way, each once.
+Depends on the parts of a spec and the packed form of its states, not on LLVM or the compiler. An object is written with all of its
+fields, so that none can be forgotten; the exceptions are listed here with their reasons. A function is written as its source and
+the current values of its global names; the functions that it calls are written in the same way, each once.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from kafka_spec.spec.domain import Array, Domain, Record, Scalar, Sequence
 from kafka_spec.spec.table import Machine, Property, Spec
 
 LEFT_OUT: Mapping[type, tuple[str, ...]] = {
-    Scalar: ("show", "high"),  # how a value prints; `high` is told unless code reads its bound at run time
-    Record: ("fields", "live", "holders"),  # told as they are packed; the class of records in plain Python; for traces
-    Array: ("item",),  # told as it is packed
+    Scalar: ("show", "high"),  # how a value prints; `high` is written unless code reads its bound at run time
+    Record: ("fields", "live", "holders"),  # written as they are packed; the class of records in plain Python; for traces
+    Array: ("item",),  # written as it is packed
     Sequence: ("item",),
 }
 
@@ -29,15 +29,15 @@ LEFT_OUT: Mapping[type, tuple[str, ...]] = {
 def text_of(
     spec: Spec, layout: Layout, actions: Actions, claims: Iterable[Property], constants: Iterable[str], engine: tuple[Any, ...]
 ) -> str:
-    """Return the text of what a program is compiled from.
+    """Return the text of all inputs of a program's compilation.
 
     Args:
         spec: the rules and machines.
         layout: how states are packed.
         actions: the numbering of actions.
-        claims: what is judged.
+        claims: the checked properties.
         constants: the names of `k`; their values are read at run time.
-        engine: what else the engine's own code depends on.
+        engine: all other values that the engine's own code depends on.
     """
     told = _Telling(frozenset(constants))
     machines: tuple[Machine, ...] = spec.machines
@@ -46,7 +46,7 @@ def text_of(
 
 
 class _Telling:
-    """Writes values as text; classes and functions by number, in the order of their first occurrence."""
+    """Writes values as text; classes and functions as numbers, in the order of their first occurrence."""
 
     def __init__(self, constants: frozenset[str]) -> None:
         self.constants = constants
@@ -54,7 +54,7 @@ class _Telling:
         self.functions: dict[Callable[..., Any], int] = {}
 
     def all(self, parts: tuple[Any, ...]) -> str:
-        """Return the text of some parts and then of every function that they name or that those call."""
+        """Return the text of some parts, then that of each function that they name, directly or through calls."""
         lines = [self.value(part) for part in parts]
         told = 0
         while told < len(self.functions):
@@ -82,7 +82,7 @@ class _Telling:
         return self.fields(value)
 
     def class_(self, cls: type) -> str:
-        """Return a class by its number, and where it is first met with its name and members."""
+        """Return a class as its number, at its first occurrence with its name and members."""
         known, number = cls in self.classes, self.classes.setdefault(cls, len(self.classes))
         if known:
             return f"c{number}"
@@ -105,13 +105,13 @@ class _Telling:
         return f"{self.class_(type(value))}({shown})"
 
     def source(self, function: Callable[..., Any]) -> str:
-        """Return the source of a function, where it stands, and what its global names stand for."""
+        """Return the source of a function, its file and line, and the values of its global names."""
         source = lint.source_of(function)
         names = ", ".join(f"{name}={self.named(value)}" for name, value in source.names)
         return f"{self.value(function)} {source.place} [{names}]\n{source.text}"
 
     def named(self, value: Any) -> str:
-        """Return what a global name stands for."""
+        """Return the value of a global name as text."""
         if isinstance(value, Machine):
             return f"machine {value.name}"
         if value in lint.WRITERS:

@@ -1,19 +1,19 @@
-"""The set of seen fingerprints, and the parts of a graph, as compiled code: the functions that are neither Python nor generated.
+"""The engine's own compiled functions: the set of seen fingerprints, and the strongly connected components of a graph.
 
-Written in the language of specs with what an engine needs besides (arrays, `while`, arithmetic that wraps); compiled by
-lowering/ into each module, beside the spec's own code. Knows fingerprints and records, no states.
+They are written in the language of specs, extended by arrays, `while` and arithmetic that wraps. lowering/ compiles them into each
+module together with the code of the spec. They work on fingerprints and records.
 
 A set is an open-addressing table of 64-bit fingerprints, a power of two long, probed linearly from the low bits; 0 is a free slot.
 The high bits say which shard a fingerprint belongs to.
 """
-# ruff: noqa: F821  (RECORD_BYTES, prefetch and copy_record are the compiler's)
+# ruff: noqa: F821  (the compiler defines RECORD_BYTES, prefetch and copy_record)
 # mypy: ignore-errors
 
 from collections.abc import Callable
 from typing import Any
 
 AHEAD = 12
-"""How many candidates ahead the table is fetched into the cache: about what one memory access takes."""
+"""How many candidates ahead table slots are prefetched: about the latency of one memory access."""
 
 
 def insert(
@@ -35,8 +35,8 @@ def insert(
 ):
     """Append the candidates of a shard that are not in the table to the new states; return their number.
 
-    `shift` is 0 where there is one shard only; `mine` is room for the numbers of the shard's candidates. The first of
-    equal candidates wins.
+    `shift` is 0 if there is a single shard. `mine` is a buffer for the numbers of the shard's candidates. The first of equal
+    candidates wins.
     """
     own = 0
     for i in range(count):
@@ -74,10 +74,10 @@ def rehash(old, size, table, mask):
 
 
 def components(starts, targets, count, parts, order, low, path, at, open_states):
-    """Number the strongly connected parts of a graph from 1 on, single states included; return how many there are (Tarjan).
+    """Number the strongly connected components of a graph from 1, including single states; return their number (Tarjan).
 
-    The steps out of a state lead to the `targets` from its place in `starts` to the next. `parts` gets the number of each state;
-    it and `order` come as zeros, `at` as a copy of `starts`, the others as room for a number of each state.
+    The steps out of state n lead to `targets[starts[n]:starts[n + 1]]`. `parts` gets the component's number for each state. The
+    caller passes `parts` and `order` as zeros, `at` as a copy of `starts`, and the others as buffers with one number per state.
     """
     seen = 0
     opened = 0
@@ -121,7 +121,7 @@ RETURNING = (insert, components)
 
 
 def signatures(action_bits: int, graph: bool = False) -> dict[Callable[..., Any], tuple[int | str, ...]]:
-    """Return the kinds of the arguments of each function: bits of an array's items, or "int"; `graph`: with that for graphs."""
+    """Return the kinds of each function's arguments: bits of an array's items, or "int"; `graph`: include `components`."""
     sets: dict[Callable[..., Any], tuple[int | str, ...]] = {
         insert: (64, "int", "int", "int", 8, 64, 32, 32, "int", 8, 64, 32, action_bits, "int", 32),
         rehash: (64, "int", 64, "int"),
