@@ -151,9 +151,21 @@ def test_a_leader_starts(start: Start, lines: list[str]) -> None:
         "from controller 5 epoch 7 for partition orders-0 (last update controller epoch 7) since it is already the leader for "
         "the partition."
     )
+
+
+@pytest.mark.parametrize(("era", "known"), [(FIXED, UNKNOWN_END), (ERA_2_8, 1)])
+def test_a_leader_that_is_elected_again(start: Start, era: Spec, known: int) -> None:
+    """A leader that led before keeps what it knows of its followers in Kafka, and forgets it with the fix."""
+    manager = start(era)
+    manager.handle(lead(0, isr=(1,)))
+    partition = manager.partitions[P]
+    assert partition.log is not None
+    partition.log.append_as_leader(batch(b"a", b"b"), 0)
+    manager.handle(lead(4, isr=(1, 2)))
+
     partition.followers[2].end = 1
     manager.handle(lead(5, isr=(1, 2)))
-    assert (ends(partition), partition.high_watermark) == ({2: 1}, 1)
+    assert (ends(partition), partition.high_watermark) == ({2: known}, max(known, 0))
     manager.handle(lead(6, isr=(1,)))
     assert partition.high_watermark == 2
     manager.handle(lead(7, leader=2))
