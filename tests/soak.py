@@ -71,7 +71,7 @@ HEAD += "\n|" + "|".join("-" * (width + 2) for width in WIDTHS) + "|"
 
 
 def say(what: str) -> None:
-    """Tell on stderr how far the soak is."""
+    """Report progress on stderr."""
     sys.stderr.write(f"{time.strftime('%H:%M:%S')} {what}\n")
 
 
@@ -99,7 +99,7 @@ def start(
 
 
 def check(output: str, errors: str, code: int, truth: Exploration) -> None:
-    """Raise unless a run has come to the truth."""
+    """Raise unless a run has the correct result."""
     if code != 0:
         raise Differs(f"a run ended with {code}: {errors.strip() or output[-500:]}")
     told = json.loads(output)
@@ -128,7 +128,7 @@ def processes() -> dict[int, tuple[int, str]]:
 
 
 def below(roots: list[int], text: str) -> list[int]:
-    """Return the processes below some whose command lines hold a text."""
+    """Return the descendants of some processes whose command lines contain a text."""
     known = processes()
 
     def is_below(number: int) -> bool:
@@ -150,7 +150,7 @@ def summaries(place: Path) -> dict[str, bytes]:
 
 
 def wait(process: subprocess.Popen[str], done: Callable[[], bool], seconds: float = 300.0) -> bool:
-    """Wait until something is true, or a process has ended; return whether it came true."""
+    """Wait until a condition holds or a process ends; return whether the condition held."""
     end = time.monotonic() + seconds
     while process.poll() is None:
         if done():
@@ -163,7 +163,7 @@ def wait(process: subprocess.Popen[str], done: Callable[[], bool], seconds: floa
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What is done to runs
+# Faults of runs
 
 
 def kill_drivers(folder: Path, random: Random, truth: Exploration, bounds: str, levels: list[int], handover: int) -> Row:
@@ -181,7 +181,7 @@ def kill_drivers(folder: Path, random: Random, truth: Exploration, bounds: str, 
             process.communicate()
             if any(summaries(place)[name] != content for name, content in before.items()):
                 raise Differs("a summary changed")
-        else:  # it came to its end before
+        else:  # it ended before
             check(*process.communicate(), process.returncode, truth)
         resume = ["--resume"]
         row.resumed += 1

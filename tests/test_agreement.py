@@ -1,4 +1,4 @@
-"""Where the two engines could part in silence, and once did: what is refused, or agrees."""
+"""Cases in which the two engines could silently disagree, and once did: each is refused, or they agree."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def grows(before: Bag, after: Bag) -> bool:
 
 @pytest.mark.parametrize("explore", ENGINES)
 def test_a_fault_is_told_beside_a_bound(explore: Explore) -> None:
-    """A rule that cannot be executed is named, though an earlier rule of the same state ends at a bound."""
+    """A rule that cannot be executed is named, even if an earlier rule of the same state ends at a bound."""
     rules = (Rule("Over", "w", "", "", (overflow,)), Rule("Bad", "w", "", "", (read_nothing,)))
 
     with pytest.raises(SpecError, match="Bad: read_nothing cannot be executed"):
@@ -237,7 +237,7 @@ def test_a_version_may_replace_a_machine(explore: Explore) -> None:
 
 @pytest.mark.parametrize("explore", ENGINES)
 def test_a_row_does_not_fire_unless(explore: Explore) -> None:
-    """A row that forbids a guard does not fire where that holds."""
+    """A row that forbids a guard does not fire if the guard holds."""
     wary = Machine("door", Door, Door.SHUT, (Row("open", (Door.SHUT,), Door.OPEN, unless=(is_light,)), BACK))
 
     assert explore(HOUSE.replacing("wary", "opens in the dark only", machines=(wary,)), {}).levels == [1]
@@ -250,7 +250,7 @@ def look(s: House) -> None:
 
 @pytest.mark.parametrize("explore", ENGINES)
 def test_effects_of_a_row_see_its_source(explore: Explore) -> None:
-    """The effects of a row run before the machine enters its target: what they read is the source."""
+    """The effects of a row run before the machine enters its target: they read the source."""
     seen = Machine("door", Door, Door.SHUT, (Row("open", (Door.SHUT,), Door.OPEN, effects=(look,)), BACK))
     version = HOUSE.replacing("seen", "sees the door", machines=(seen,))
     result = explore(version, {}, properties=[invariant("Dark", is_light, "", "")])
@@ -278,7 +278,7 @@ def forget(s: House) -> None:
 
 @pytest.mark.parametrize("explore", ENGINES)
 def test_reset_cannot_change_a_machine(explore: Explore) -> None:
-    """A record that holds a machine's state is not reset: only fire changes that."""
+    """A record that contains a machine's state is not reset: only fire changes the state."""
     with pytest.raises(SpecError, match="holds the state of a machine"):
         explore(HOUSE.replacing("forgetful", "", rules=(Rule("Forget", "w", "", "", (forget,)),)), {})
 
@@ -335,7 +335,7 @@ def first_is_one(s: Line) -> bool:
 
 @pytest.mark.parametrize("explore", ENGINES)
 def test_guards_run_before_parameters_they_do_not_need(explore: Explore) -> None:
-    """A guard that needs no parameter is evaluated though there is no value for one: both engines say that it faults."""
+    """A guard that needs no parameter is evaluated even if a parameter has no value: both engines report its fault."""
     rule = Rule("Read", "w", "", "", (read_before_the_item_goes,), {"item": ItemOf("queue")}, (first_is_one,))
 
     with pytest.raises(SpecError, match="first_is_one cannot be executed"):
@@ -349,7 +349,7 @@ def never(s: Line) -> bool:
 
 @pytest.mark.parametrize("explore", ENGINES)
 def test_no_initial_state_is_refused(explore: Explore) -> None:
-    """A start that never holds is a mistake, not a proof."""
+    """A spec without an initial state is an error, not a proof."""
     start = Rule("Start", "world", "", "", (fill,), guards=(never,))
 
     with pytest.raises(SpecError, match="there is no initial state: Start needs that never hold; correct the bounds"):
@@ -376,13 +376,13 @@ def test_a_row_that_fires_itself_is_refused() -> None:
     ],
 )
 def test_sentences_and_names_of_rules_are_checked(change: dict[str, object], message: str) -> None:
-    """A sentence that names what is not there, and a parameter that hides the state, are refused at import."""
+    """A sentence with an unknown name, and a parameter that hides the state, are refused at import."""
     with pytest.raises(SpecError, match=message):
         Rule(**{"name": "R", "actor": "w", "says": "", "cites": "", "effects": (fill,), **change})  # type: ignore[arg-type]
 
 
 def test_built_in_properties_keep_their_names() -> None:
-    """A property of one's own cannot take the name of a built-in one."""
+    """A user's property cannot have the name of a built-in one."""
     with pytest.raises(SpecError, match="TypeInvariant is a built-in property"):
         Spec("clash", "", Line, HOUSE_LINE, (invariant("TypeInvariant", never, "", ""),))
 
@@ -394,7 +394,7 @@ def unlike_ten(s: Many) -> bool:
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_threads_do_not_change_what_faults(threads: int) -> None:
-    """What is judged, and so what faults, is the same for any number of threads, and what the oracle says."""
+    """The evaluated predicates, and so the faults, are the same for any number of threads, and equal the oracle's."""
     start = Rule("Start", "world", "", "", (begin_anywhere,), {"number": Range(0, 20_000)})
     spec = Spec("many", "", Many, (Rule("Stay", "w", "", "", (stay,)),), (invariant("Unlike", unlike_ten, "", ""),), start=start)
 

@@ -48,7 +48,7 @@ def counts(result: Exploration) -> dict[str, int | None]:
 
 
 def test_a_claim_is_made_of_what_meets_its_antecedent(explore: Explore) -> None:
-    """Claims are broken, and counted, only where their antecedents are met; counting goes on after a violation."""
+    """Claims are violated, and tested, only in states that meet their antecedents; counting continues after a violation."""
     result = explore(toys.TESTED, {"limit": 5}, everything=True)
 
     assert result.violated == ["OddIsLow", "OverIsUp", "OddIsStuck"]
@@ -69,7 +69,7 @@ def test_a_search_that_stops_counts_what_it_judged(explore: Explore) -> None:
 
 
 def test_goals_are_not_tested(explore: Explore) -> None:
-    """A goal is met or not, and makes no claim of a state: it has no such number, and may have no antecedent."""
+    """A goal is reached or not, and claims nothing of each state: it has no number of tests, and may have no antecedent."""
     assert counts(explore(toys.COUNTER, {"limit": 5}))["Arrives"] is None
     with pytest.raises(SpecError, match="a goal has no antecedent; make is_odd a part of its predicate"):
         Property("Goal", "reachable", toys.is_high, "", "", toys.is_odd)
@@ -82,7 +82,7 @@ def writes(s: toys.Count) -> bool:
 
 
 def test_an_antecedent_is_checked_like_a_predicate() -> None:
-    """An antecedent takes what the predicate takes, and only looks."""
+    """An antecedent takes the predicate's parameters, and may not write."""
     with pytest.raises(SpecError, match="takes before, which property P does not have"):
         invariant("P", toys.is_high, "", "", when=toys.starts_over)
     with pytest.raises(SpecError, match="guards look, effects write"):
@@ -95,7 +95,7 @@ def divides(s: toys.Count) -> bool:
 
 
 def test_an_antecedent_that_cannot_be_evaluated_is_told(explore: Explore) -> None:
-    """A fault of an antecedent is one of its property; where the antecedent is not met the predicate is not evaluated."""
+    """A fault of an antecedent is a fault of its property; if the antecedent is not met, the predicate is not evaluated."""
     faulty = invariant("Faulty", toys.is_high, "", "", when=divides)
     spared = invariant("Spared", divides, "", "", when=toys.is_past_limit)
     rules = (toys.COUNT_UP,)
@@ -225,7 +225,7 @@ WHOLE = {
     ),
     "replication": ("WeakIsr", "StrongIsr"),
 }  # fmt: skip
-"""The properties whose predicate cannot be false where their antecedent is not met: there the antecedent only counts."""
+"""Properties whose predicate is true whenever their antecedent is not met: the antecedent only serves to count."""
 
 
 @pytest.mark.parametrize(
@@ -266,11 +266,11 @@ def test_engines_count_the_same_of_a_model() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What people and programs read
+# Reports
 
 
 def test_reports() -> None:
-    """Text and JSON tell the number and the antecedent of each property, Markdown those of all checks."""
+    """Text and JSON give the number of tests and the antecedent of each property, Markdown those of all checks."""
     result = embedded.explore(toys.TESTED, {"limit": 5}, everything=True)
     told = {claim["name"]: (claim["antecedent"], claim["tested"]) for claim in result_plain(result, {})["properties"]}
     text = result_text(result, {}, timing=False)
@@ -309,7 +309,7 @@ properties = ["PastIsLow", "HighIsWithin"]
 
 @pytest.mark.parametrize(("more", "code"), [("", 0), ("all_properties_tested = false", 0), ("all_properties_tested = true", 1)])
 def test_manifest(kafka_spec: Command, tmp_path: Path, more: str, code: int) -> None:
-    """A property that was never tested is a warning, and a failure where the manifest wants all tested."""
+    """A property that was never tested gives a warning, and a failure if the manifest requires all to be tested."""
     (tmp_path / "pyproject.toml").write_text(MANIFEST.format(more=more))
     run = kafka_spec("check", cwd=tmp_path)
     message = "properties that were never tested: PastIsLow"
@@ -330,7 +330,7 @@ def test_command_line(kafka_spec: Command) -> None:
 
 
 def test_a_reachable_predicate_keeps_its_form() -> None:
-    """What an antecedent changes is what is claimed, not the claim's name or kind."""
+    """An antecedent changes the claim's meaning, not its name or kind."""
     claim = recoverable("Back", toys.is_at_limit, "says", "cites", when=toys.is_odd)
 
     assert (claim.name, claim.kind, claim.when) == ("Back", "recoverable", toys.is_odd)

@@ -1,4 +1,4 @@
-"""Assignment of replicas: Kafka's worked tables, and what holds for all."""
+"""Assignment of replicas: Kafka's documented tables, and properties of all assignments."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_rack_aware_table() -> None:
 
 
 def test_racks_that_run_out() -> None:
-    """A rack without brokers left is passed over: one of each rack in turn."""
+    """Brokers come from each rack in turn; a rack without remaining brokers is skipped."""
     assert alternate_racks({1: "b", 2: "a", 3: "a", 4: "c", 5: "a"}) == [2, 1, 4, 3, 5]
 
 
@@ -90,7 +90,7 @@ def spread(assignment: Sequence[Sequence[int]], brokers: Mapping[int, str]) -> t
 
 @given(requests())
 def test_rack_unaware_is_even(request: tuple[Mapping[int, str], int, int, int, int, int]) -> None:
-    """No list names a broker twice; leaders are even within one, and replicas where the partitions go round whole times."""
+    """No list names a broker twice; leaders differ by at most one, and so do replicas if the partitions fill whole rounds."""
     racks, partitions, replicas, start, shift, first = request
     brokers = sorted(racks)
     assignment = assign_rack_unaware(brokers, partitions, replicas, start, shift, first)
@@ -115,7 +115,7 @@ def test_rack_aware_spreads(request: tuple[Mapping[int, str], int, int, int, int
 
 @given(st.integers(1, 4), st.integers(1, 3), st.integers(1, 3), st.data())
 def test_even_racks_have_even_replicas(rack_count: int, size: int, rounds: int, data: st.DataObject) -> None:
-    """With racks of one size, and a replica in each, replicas are even within one where the partitions go round whole times."""
+    """With racks of equal size and a replica in each, replicas differ by at most one if the partitions fill whole rounds."""
     racks = {rack * size + number: f"rack{rack}" for rack in range(rack_count) for number in range(size)}
     start, shift = data.draw(st.integers(0, len(racks) - 1)), data.draw(st.integers(0, len(racks) - 1))
     assignment = assign_rack_aware(racks, rounds * len(racks), rack_count, start, shift)

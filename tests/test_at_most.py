@@ -153,7 +153,7 @@ BY_HAND = replace(
 
 
 def essence(result: Exploration) -> tuple[Any, ...]:
-    """Return what must be the same."""
+    """Return the parts of a result that must be equal."""
     return result.levels, result.fired, result.new, +result.bounded, result.findings, result.digest, result.complete
 
 
@@ -214,7 +214,7 @@ def test_a_state_may_say_where_the_counters_stand() -> None:
 
 
 def test_traces_show_the_counters() -> None:
-    """A counterexample shows each counter change beside what else changed."""
+    """A counterexample shows each counter's change next to the other changes."""
     result = embedded.explore(SWINGS, SWINGS.bound_values({"pushes": 4}))
     trace = trace_of(result, "OneLow")
 
@@ -223,13 +223,13 @@ def test_traces_show_the_counters() -> None:
 
 
 def test_models_tell_how_often() -> None:
-    """`models` tells, as text and as JSON, which bounds limit a rule."""
+    """`models` shows, as text and as JSON, which bounds limit a rule."""
     assert "    Kick(), fault, at most kicks and pushes times\n" in model_text(SWINGS)
     assert [rule["at_most"] for rule in model_plain(SWINGS)["rules"]] == [["pushes"], ["kicks", "pushes"], []]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What is refused
+# Refusals
 
 
 def count_by_hand(s: PlacedSwing) -> None:

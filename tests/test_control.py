@@ -1,4 +1,4 @@
-"""The control plane: engines agree, machines change through `fire` alone, eras are what is known of them, goals are reached."""
+"""The control plane: engines agree, machines change only through `fire`, eras match the known bugs, goals are reached."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ AGREED: list[tuple[str, str, dict[str, int]]] = [
 
 
 def essence(result: Exploration) -> dict[str, Any]:
-    """Return what must be the same in both engines."""
+    """Return the parts of a result that must be equal in both engines."""
     return {
         "levels": result.levels,
         "fired": +result.fired,
@@ -88,7 +88,7 @@ def steps(world: ExecutableSpec) -> Iterator[tuple[Rule, Any, Any, list[Attempt]
 
 
 def machine_of(world: ExecutableSpec, path: Path) -> tuple[str, tuple[int, ...]] | None:
-    """Return machine and entity of the field at a path, or None where the field is no machine's state."""
+    """Return machine and entity of the field at a path, or None if the field is not a machine's state."""
     shape = tuple("[]" if isinstance(part, int) else part for part in path)
     for machine in MACHINES:
         if machine_paths(world.space.root, machine) == [shape]:
@@ -132,7 +132,7 @@ def test_machines_change_through_their_tables_alone(model: str, name: str) -> No
 
 
 def test_every_state_of_a_machine_is_declared_as_one() -> None:
-    """Partition, replica, controller and role each stand in one field, once for each of their entities."""
+    """The states of partition, replica, controller and role are each in one field, once for each entity."""
     root = ExecutableSpec(FIXED, bounds_of("first_look")).space.root
 
     assert {machine: machine_paths(root, machine) for machine in sorted(MACHINES)} == {
@@ -192,7 +192,7 @@ FOUND = {
 
 
 def test_every_known_bug_is_a_switch_or_has_a_reason() -> None:
-    """Each known bug is a switch of its id, or says what the model lacks to express it."""
+    """Each known bug is a switch with its id, or states what the model lacks to express it."""
     ids = {known.number: known.ids for known in KNOWN_BUGS}
     switches = {bug.known_as for bug in BUGS if bug.known_as is not None}
 
@@ -206,7 +206,7 @@ def test_every_known_bug_is_a_switch_or_has_a_reason() -> None:
 
 @pytest.mark.parametrize(("era", "column"), [(IN_0_10, "in_0_10"), (IN_2_8, "in_2_8")], ids=["0.10", "2.8"])
 def test_eras_are_the_columns(era: tuple[str, ...], column: str) -> None:
-    """An era's numbered switches are those that the column of known bugs says yes to, and that the model can express."""
+    """An era's numbered switches are the bugs marked in its column of known bugs that the model can express."""
     yes = {known.number for known in KNOWN_BUGS if getattr(known, column) == "yes"}
 
     assert len(set(era)) == len(era)
@@ -247,7 +247,7 @@ def test_a_switch_is_a_difference() -> None:
 
 
 def test_goals_are_reached() -> None:
-    """Every state of every machine that nothing waits for, elections of each kind, zombies, bounces and quiet are reached."""
+    """Every state of every machine without waiting rows, elections of each kind, zombies, bounces and quiet are reached."""
     result = embedded.explore(MODELS["control/goals"], bounds_of("goals"))
 
     assert len(result.findings) == len(result.properties)
@@ -270,7 +270,7 @@ def test_goals_about_logs_are_reached() -> None:
     ],
 )
 def test_a_claim_that_kafka_does_not_keep(claim: str, name: str) -> None:
-    """Both engines find the same shortest way to what is stricter than Kafka; `fixed` itself does not promise it."""
+    """Both engines find the same shortest violation of a claim stricter than Kafka; `fixed` does not claim it."""
     spec = MODELS[f"control/{name}"]
     bounds = dict(spec.bound_sets[0].values)
     one, other = (engine.explore(spec, bounds) for engine in (oracle, embedded))
@@ -308,7 +308,7 @@ COVERING: list[tuple[Any, str, dict[str, int]]] = [
     (embedded, "expiry_at_the_beginning", {"failed_failovers": 1}),
     (embedded, "leader_shuts_down", {}),
 ]
-"""Small bounds that together let every rule fire."""
+"""Small bounds that together enable every rule."""
 
 
 def test_every_rule_fires() -> None:
@@ -352,7 +352,7 @@ def follow(world: ExecutableSpec, state: Any, way: Iterable[str]) -> Any:
 
 @pytest.mark.parametrize(("brokers", "replicas"), [(1, 1), (2, 1), (2, 2)])
 def test_a_settled_start_is_where_the_rules_lead(brokers: int, replicas: int) -> None:
-    """Each settled start is reached from the very beginning, where nobody interferes, by the rules."""
+    """The rules lead from the initial state to each settled start, without faults."""
     sizes = {"brokers": brokers, "replicas": replicas}
     beginning, settled = (ExecutableSpec(FIXED, bounds_of("first_look", settled=value, **sizes)) for value in (0, 1))
     (nothing,) = beginning.initial()

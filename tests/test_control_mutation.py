@@ -1,4 +1,4 @@
-"""Every guard of the two tables and of a broker's gates: leave it out, and something notices, or the reason why not stands here."""
+"""Every guard of the two tables and of a broker's gates: its removal is detected, or this file states why not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GATES = (
     "RefuseRequest", "IgnoreLeaderAndIsr", "BecomeLeader", "BecomeFollower", "LeaderIsUnavailable", "UpdateMetadata", "StopReplica",
     "IgnoreStopReplica",
 )  # fmt: skip
-"""The rules by which a broker takes or refuses requests."""
+"""The rules by which a broker accepts or refuses requests."""
 
 INITIAL = "online_partition from NEW [state_znode_is_absent]"
 ELECTION = "online_partition from ONLINE [a_leader_can_be_elected]"
@@ -112,7 +112,7 @@ def row_name(row: Row) -> str:
 
 
 def rows_in_use() -> list[tuple[Machine, Row]]:
-    """Return the guarded rows of both tables that wait for nothing."""
+    """Return the guarded rows of both tables that are in use."""
     return [(machine, row) for machine in FIXED.machines[:2] for row in machine.rows if row.looks and not row.waits_for]
 
 
@@ -178,12 +178,12 @@ def test_the_search_ends(mutant: Guard, error: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("mutant", REFUSED, ids="-".join)
 def test_the_table_is_refused(mutant: Guard) -> None:
-    """Without the guard two rows leave one state on one trigger and surely overlap: there is no such table."""
+    """Without the guard two rows leave one state on one trigger and overlap: the table is refused."""
     with pytest.raises(SpecError, match="wherever one fits the other does"):
         weakened(mutant)
 
 
 @pytest.mark.parametrize("mutant", sampled(sorted(UNNOTICED), 4, "-".join))
 def test_nothing_notices(mutant: Guard) -> None:
-    """Without the guard all properties still hold where a process crashes and a session expires: the reason is not contradicted."""
+    """Without the guard all properties still hold with a crash and an expired session: the reason is not contradicted."""
     assert explored(weakened(mutant), "crash_and_expiry", tuple(claim.name for claim in FIXED.properties)).verdict == "holds"

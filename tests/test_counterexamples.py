@@ -3,7 +3,7 @@
 On `fixed` the same actions, as far as they are possible, break nothing.
 
 The counterexamples are the checker's shortest, kept in tests/golden/counterexamples.json; the oracle follows each before it counts.
-Nothing is put on between two steps: what the implementation has kept from the steps before is what it goes on with.
+No state is loaded between two steps: the implementation continues from its own state.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CHECKS = {
 CLAIMS = [(name, claim) for name, check in CHECKS.items() for claim in check.expected.traces]
 """Each bug of the manifest that is violated, with each property that it breaks."""
 QUICK = 1_000
-"""Searches up to so many states are repeated, to see that the golden file is what the checker finds."""
+"""Searches up to this number of states are repeated, to check the golden file against the checker."""
 
 
 def golden_actions(name: str, claim: str) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def golden_actions(name: str, claim: str) -> dict[str, Any]:
 
 
 def found_actions(check: NamedCheck) -> dict[str, Any]:
-    """Return what the checker finds, in the golden file's form."""
+    """Return the checker's counterexamples, in the golden file's form."""
     result = check.run()
     model = Model(check.spec, result.bounds)
     told = {}
@@ -79,7 +79,7 @@ class LedFollower:
         return found
 
     def rule(self, name: str, binding: tuple[int, ...]) -> Rule | None:
-        """Return the rule of that name, if there is one and it may fire now."""
+        """Return the rule of this name, if it exists and is enabled."""
         rules = [rule for rule in self.model.spec.rules if rule.name == name]
         if not rules or not self.model.allows(rules[0], self.state, binding):
             return None
@@ -118,7 +118,7 @@ def test_the_implementation_fails_in_the_same_way(name: str, claim: str) -> None
 
 @pytest.mark.parametrize(("name", "claim"), CLAIMS, ids=[f"{name}-{claim}" for name, claim in CLAIMS])
 def test_fixed_survives(name: str, claim: str) -> None:
-    """The same actions on `fixed` break no promise anywhere; one whose guards do not hold in the state reached is left out."""
+    """The same actions on `fixed` violate no property; an action whose guards do not hold in the current state is skipped."""
     check, actions = CHECKS[name], golden_actions(name, claim)
     follower = LedFollower(FIXED, check.bounds, actions["start"])
     done = []
@@ -137,7 +137,7 @@ def test_fixed_survives(name: str, claim: str) -> None:
 
 @pytest.mark.slow
 def test_the_golden_counterexamples_are_the_checkers(golden: Callable[[str, str], None], request: pytest.FixtureRequest) -> None:
-    """The checker finds what the golden file says, of all bugs whose search is short; `--update-golden` asks it for all."""
+    """The checker's counterexamples equal the golden file, for all bugs with a short search; `--update-golden` runs them all."""
     known = {} if request.config.getoption("--update-golden") else json.loads((GOLDEN / FILE).read_text(encoding="utf-8"))
     told = {
         name: found_actions(check) if name not in known or (check.expected.distinct or 0) <= QUICK else known[name]

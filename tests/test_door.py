@@ -1,4 +1,4 @@
-"""The public door, `from kafka_spec import ...`: what it offers, what a name costs, what it says where an extra is missing."""
+"""The public interface, `from kafka_spec import ...`: its names, the cost of a name, the message for a missing extra."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from kafka_spec import (
 
 
 def test_every_name_is_there() -> None:
-    """What type checkers are told is public is what the program offers, and each name can be imported."""
+    """The public names for type checkers are those at run time, and each name can be imported."""
     tree = ast.parse((ROOT / "kafka_spec" / "__init__.py").read_text(encoding="utf-8"))
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("kafka_spec")]
     told = {alias.name: node.module for node in imports for alias in node.names if alias.asname}

@@ -1,4 +1,4 @@
-"""What works with which extra, and the message where one is missing: without libraries here, and in fresh environments."""
+"""The features of each extra, and the message if one is missing: here without the libraries, and in fresh environments."""
 
 from __future__ import annotations
 
@@ -122,12 +122,12 @@ except SystemExit:
 
 @dataclass(frozen=True)
 class Environments:
-    """Fresh environments with the wheel, made when they are asked for, once for all processes of a test run."""
+    """Fresh environments with the wheel, made on demand, once for all processes of a test run."""
 
     folder: Path
 
     def wheel(self) -> Path:
-        """Return the wheel, built from a copy of the sources, in which nothing of an older build is left."""
+        """Return the wheel, built from a copy of the sources without files of an older build."""
         with self._once("wheel") as todo:
             if todo:
                 sources = self.folder / "sources"
@@ -138,7 +138,7 @@ class Environments:
         return wheel
 
     def of(self, extra: str, *others: str, constraints: Path = ROOT / "constraints.txt") -> Path:
-        """Return the folder of an environment that holds the wheel with one extra ("" for none), and other packages."""
+        """Return the folder of an environment with the wheel, one extra ("" for none), and other packages."""
         wheel = self.wheel()
         place = self.folder / "-".join([extra or "bare", *others])
         with self._once(place.name) as todo:
@@ -170,7 +170,7 @@ def call(command: list[str], **variables: str) -> None:
 
 
 def in_environment(place: Path, command: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a line of shell in an environment and a folder, with nothing of this repository in reach."""
+    """Run a shell command in an environment and a folder, without access to this repository."""
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PIP_CONSTRAINT")}
     environment |= {"PATH": f"{place / 'bin'}:{environment['PATH']}", **variables}
     return subprocess.run(
@@ -290,7 +290,7 @@ def test_readme_in_a_fresh_environment(environments: Environments, project: Path
 
 @pytest.mark.slow
 def test_wheel(environments: Environments, project: Path) -> None:
-    """The wheel holds one package, without tests; alone it lists, exports and draws, and names the extra that the rest needs."""
+    """The wheel contains one package, without tests; alone it lists, exports and draws, and names the extra that others need."""
     names = zipfile.ZipFile(environments.wheel()).namelist()
     tops = {name.split("/")[0] for name in names}
     place = environments.of("")
@@ -337,7 +337,7 @@ def test_beside_the_package_named_diagrams(environments: Environments, project: 
 
 @pytest.mark.slow
 def test_pytest_without_the_checker(environments: Environments, project: Path) -> None:
-    """Where the checker is not installed, the named checks are one failure of one line, and other tests run as ever."""
+    """If the checker is not installed, the named checks are one failure of one line, and other tests run as usual."""
     place = environments.of("", "pytest")
     (project / "test_own.py").write_text("def test_own(): pass\n")
     run = in_environment(place, "python -m pytest -q -p no:cacheprovider pyproject.toml test_own.py", project)

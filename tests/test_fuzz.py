@@ -1,4 +1,4 @@
-"""Specs that nobody wrote: the engines and an independent search agree on them; `make fuzz SECONDS=N` goes on for long."""
+"""Random specs: the engines and an independent search agree on them; `make fuzz SECONDS=N` runs for longer."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ WRITTEN = (
     "at_most=", "at_most=(LIMIT, EXTRA", "holds(Counters())", "s.spent.", "after.spent.",
     "k.mode", "Mode.FAST", "contains(", " if ", "and", "<<",
 )  # fmt: skip
-"""What random specs have to have in them."""
+"""Constructs that random specs must contain."""
 
 
 def test_everything_is_written() -> None:
-    """Each construct of the language stands in at least 3 of 200 random specs."""
+    """Each construct of the language occurs in at least 3 of 200 random specs."""
     texts = [text_of(seed) for seed in range(200)]
 
     assert [word for word in WRITTEN if sum(word in text for text in texts) < 3] == []
@@ -61,7 +61,7 @@ def test_the_search_is_independent() -> None:
 @pytest.mark.parametrize("everything", [False, True], ids=["to the first", "everything"])
 @pytest.mark.parametrize("spec", toys.EXPLORABLE, ids=lambda spec: spec.name)
 def test_independent_search(spec: Spec, everything: bool) -> None:
-    """The independent search finds on every toy what the oracle finds: counts, verdicts and the very steps."""
+    """The independent search agrees with the oracle on every toy: counts, verdicts and the steps of findings."""
     world = ExecutableSpec(spec, {**toys.bounds_of(spec), **({"limit": 3} if spec in (toys.GRID, toys.GRID_TRAP) else {})})
     layout = Layout(world.space)
     plain = Independent(spec, world.bounds, lambda s: layout.fingerprint(layout.pack(s)), everything, 10**6, deadlock=False)
@@ -75,7 +75,7 @@ def test_independent_search(spec: Spec, everything: bool) -> None:
 
 @pytest.mark.parametrize("claim", sorted(toys.BROKEN))
 def test_independent_search_notes_what_cannot_be_executed(claim: str) -> None:
-    """The rules and properties that cannot be executed somewhere are noted by their names."""
+    """Rules and properties that cannot be executed in some state are recorded by name."""
     spec = toys.BROKEN[claim]
 
     assert [*Independent(spec, toys.bounds_of(spec), lambda _: 0, True, 10**6).faults] == [claim]
@@ -89,7 +89,7 @@ def test_random_specs(seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_new_random_specs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """On random specs of seeds that nobody has seen all readings agree, for half a minute."""
+    """On random specs of new seeds all engines agree, for half a minute."""
     seed, tally = random.SystemRandom().randrange(10**9), Tally()
     found = fuzz(seed, CI_SECONDS, tmp_path, tally)
     with capsys.disabled():
@@ -99,7 +99,7 @@ def test_new_random_specs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_disagreement_is_told(tmp_path: Path) -> None:
-    """A spec that is read in two ways is told with its seed, with how to repeat it, and with a smaller spec that shows it."""
+    """A disagreement on a spec is reported with its seed, a command that repeats it, and a smaller spec that shows it."""
     counted = embedded.Search.count_level
 
     def miscounts(search: embedded.Search, level: int) -> None:
@@ -117,14 +117,14 @@ def test_a_disagreement_is_told(tmp_path: Path) -> None:
 
 
 def test_texts_are_shrunk() -> None:
-    """Of a text nothing is left but what is wrong with it."""
+    """Shrinking removes every part of a text that the failure does not need."""
     text = "def f(a):\n    if a > 1:\n        c = a + min(b, 2)\n        for i in range(3):\n            d = g(b, i) + 1\n"
 
     assert shrunk(text, lambda smaller: "= g(" in smaller, 20) == "def f():\n    for i in range():\n        d = g()"
 
 
 def test_sources_are_read_anew(tmp_path: Path) -> None:
-    """Specs of one text are two specs: a module that is loaded twice has functions of its own."""
+    """A module that is loaded twice gives two specs with separate functions."""
     one, other = (load(text_of(3), tmp_path, f"one_{number}").SPEC for number in range(2))
 
     assert one.rules[0].effects[0] is not other.rules[0].effects[0]

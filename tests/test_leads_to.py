@@ -1,4 +1,4 @@
-"""What leads to what under fairness: in both engines, on toys, on random graphs by the definition, and as people read it."""
+"""Leads-to properties under fairness: in both engines, on toys, on random graphs by the definition, and in reports."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def verdicts(result: Exploration) -> dict[str, str]:
     ids=lambda value: value.name if isinstance(value, Spec) else None,
 )
 def test_a_lock(explore: Explore, spec: Spec, granted: str, freed: str) -> None:
-    """Weak fairness does not grant the lock to who waits, strong fairness does, nor need anybody give back who is not fair."""
+    """Weak fairness does not grant the lock to a waiting client, strong fairness does; an unfair client need not release it."""
     result = explore(spec, {}, everything=True)
 
     assert result.complete and verdicts(result) == {"Granted": granted, "Freed": freed}
@@ -78,7 +78,7 @@ def test_a_lock(explore: Explore, spec: Spec, granted: str, freed: str) -> None:
 
 
 def test_the_circle_is_the_one_that_is_meant(explore: Explore) -> None:
-    """The first client waits while the other gets the lock and gives it back; the light need not change for that."""
+    """The first client waits while the other acquires and releases the lock; the light need not change."""
     trace = trace_of(explore(toys.WEAK_LOCK, {}, everything=True), "Granted")
 
     assert trace is not None and trace.lasso is not None
@@ -89,7 +89,7 @@ def test_the_circle_is_the_one_that_is_meant(explore: Explore) -> None:
 
 
 def test_who_may_rest_breaks_a_promise(explore: Explore) -> None:
-    """Where nothing that is fair is enabled the behaviour may end: that is a violation, told without a circle."""
+    """If no fair rule is enabled the behaviour may end: this is a violation, reported without a cycle."""
     result = explore(toys.UNFAIR_LOCK, {}, everything=True)
     finding = result.findings["Freed"]
     trace = trace_of(result, "Freed")
@@ -113,7 +113,7 @@ def stay(s: toys.Count) -> None:
 
 
 def test_a_firing_that_changes_nothing_is_no_step(explore: Explore) -> None:
-    """An idle turn neither takes an action nor keeps it enabled; it hides no state that may rest, and no way on."""
+    """A stuttering step neither takes an action nor keeps it enabled, and hides neither a state that may stutter nor a path."""
     idle = Rule("Idle", "world", "", "", (stay,))
     passes = leads_to("Passes", toys.is_odd, toys.is_past_limit, "", "")
     arrives = leads_to("Arrives", toys.is_odd, toys.is_at_limit, "", "")
@@ -124,7 +124,7 @@ def test_a_firing_that_changes_nothing_is_no_step(explore: Explore) -> None:
 
 @pytest.mark.parametrize("spec", [toys.COUNTS_AWAY, toys.UNDECIDED], ids=lambda spec: spec.name)
 def test_a_bounded_step_leaves_it_undecided(explore: Explore, spec: Spec) -> None:
-    """A state in which a bound forbids a protocol step is taken to have a way out, and the rule is named."""
+    """A state in which a bound forbids a protocol step is assumed to have a way out, and the rule is named."""
     never = leads_to("Never", anything, nothing, "", "")
     result = explore(dataclasses.replace(spec, properties=(never,)), toys.bounds_of(spec))
 
@@ -152,7 +152,7 @@ def test_claims_are_checked() -> None:
 
 
 def test_only_what_is_asked_for_is_recorded() -> None:
-    """Without such a claim nothing is recorded and no code is made for it."""
+    """Without such a claim nothing is recorded, and no code is generated for it."""
     searches: list[embedded.Search] = []
     embedded.explore(toys.WEAK_LOCK, {}, properties=[], on_level=searches.append)
     with_claim: list[embedded.Search] = []
@@ -177,7 +177,7 @@ def test_budgets(explore: Explore) -> None:
 
 
 def test_memory_for_the_graph_is_asked_for() -> None:
-    """Where the budget has no room for the graph, the verdict is inconclusive, and says so."""
+    """If the memory budget is too small for the graph, the verdict is inconclusive, and the report says so."""
     budget = Budget()
 
     def spend(result: Exploration, _seconds: float) -> None:
@@ -291,7 +291,7 @@ def edges_of(bounds: dict[str, int], cut: bool) -> set[Edge]:
 
 
 def closure(edges: set[Edge], nodes: set[int]) -> set[int]:
-    """Return what can be reached from some nodes."""
+    """Return the nodes that can be reached from some nodes."""
     reached = set(nodes)
     for _ in range(NODES):
         reached |= {to for node, _, to in edges if node in reached}
@@ -299,7 +299,7 @@ def closure(edges: set[Edge], nodes: set[int]) -> set[int]:
 
 
 def stays(some: tuple[int, ...], edges: set[Edge]) -> bool:
-    """Whether a behaviour can visit exactly these nodes again and again, and be fair: by the definition."""
+    """Whether a fair behaviour can visit exactly these nodes infinitely often: by the definition."""
     inside = {(node, action, to) for node, action, to in edges if node in some and to in some}
     if any(closure(inside, {node}) != set(some) for node in some):
         return False
@@ -355,7 +355,7 @@ def states_of(result: Exploration, finding: Finding) -> list[int]:
 @given(GRAPHS)
 @settings(max_examples=150, deadline=None, derandomize=True, database=None)
 def test_random_graphs(bounds: dict[str, int]) -> None:
-    """On any small graph both engines come to what the definition says, find the same lasso, and the replay agrees with it."""
+    """On any small graph both engines agree with the definition and find the same lasso, and its replay agrees."""
     one, other = oracle.explore(GRAPH, bounds), embedded.explore(GRAPH, bounds)
 
     assert one.complete and other.complete
@@ -372,7 +372,7 @@ def test_random_graphs(bounds: dict[str, int]) -> None:
 
 @pytest.mark.parametrize("change", ["met", "back", "circle", "start"])
 def test_a_wrong_lasso_is_refused(change: str) -> None:
-    """A lasso that starts where nothing is owed, closes nowhere, or is not fair is an error of an engine."""
+    """A lasso without a met antecedent, without a closed cycle, or without fairness is an error of an engine."""
     result = embedded.explore(toys.WEAK_LOCK, {}, everything=True)
     found = result.findings["Granted"]
     result.findings["Granted"] = {
@@ -424,7 +424,7 @@ def test_texts(golden: Golden) -> None:
 
 
 def test_charts(golden: Golden) -> None:
-    """Charts mark where something begins to be owed, and the circle, in Mermaid as a loop."""
+    """Charts mark where the antecedent is met, and the cycle, in Mermaid as a loop."""
     trace = trace_of(check(toys.WEAK_LOCK), "Granted")
     assert trace is not None
     chart = chart_of(trace, claim_of(trace, toys.WEAK_LOCK))
@@ -434,7 +434,7 @@ def test_charts(golden: Golden) -> None:
 
 
 def test_json() -> None:
-    """The JSON form names the kind, the antecedent, the fairness of rules, and where the circle begins."""
+    """The JSON form names the kind, the antecedent, the fairness of rules, and the start of the cycle."""
     result = check(toys.WEAK_LOCK)
     trace = trace_of(result, "Granted")
     assert trace is not None

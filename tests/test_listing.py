@@ -1,4 +1,4 @@
-"""A rule that is declared and stands in no spec is an error that names it; rules that a version cannot reach are listed by it."""
+"""A rule that is declared but in no spec is an error that names it; each version lists the rules that it cannot reach."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
 
 
 def test_an_unlisted_rule_is_named(module: Callable[[str, str], ModuleType], inside: Command) -> None:
-    """A rule that was declared and forgotten is refused by `check` and `models`, which name it and where it stands."""
+    """A rule that is declared but not listed is refused by `check` and `models`, which name it and its position."""
     module("mine_forgets", HEAD + 'SPEC = Spec("mine", "counts", Count, (UP,))\n')
 
     for command in ("check", "models", "trace"):
@@ -82,7 +82,7 @@ def test_an_unlisted_rule_is_named(module: Callable[[str, str], ModuleType], ins
 
 
 def test_forgotten_rules_are_found_in_lists(module: Callable[[str, str], ModuleType]) -> None:
-    """A list of rules that no spec takes is found as a single rule is; one that is taken is not complained of."""
+    """A list of rules that no spec uses is reported like a single rule; a used list is not reported."""
     rules = 'RULES = (UP, DOWN)\nMORE = [Rule("Stay", "w", "", "", (less,))]\nBY_NAME = {"Stay": MORE[0]}\n'
     forgets = module("mine_lists", HEAD + rules + 'SPEC = Spec("mine", "counts", Count, RULES)\n')
     takes = module("mine_takes", HEAD + rules + 'SPEC = Spec("mine", "counts", Count, (*RULES, *MORE))\n')
@@ -113,7 +113,7 @@ def test_versions_of_one_family(module: Callable[[str, str], ModuleType]) -> Non
 
 
 def test_several_specs_in_one_module(module: Callable[[str, str], ModuleType]) -> None:
-    """A rule counts as listed if it stands in another spec of the module, before or after, by itself or in a tuple of specs."""
+    """A rule counts as listed if another spec of the module has it, before or after, by itself or in a tuple of specs."""
     text = (
         HEAD
         + 'ONE = Spec("one", "", Count, (UP,))\nALL = (ONE, Spec("two", "", Count, (DOWN,)))\nTHREE = ONE.replacing("three", "")\n'
@@ -125,7 +125,7 @@ def test_several_specs_in_one_module(module: Callable[[str, str], ModuleType]) -
 
 
 def test_modules_do_not_mix(module: Callable[[str, str], ModuleType]) -> None:
-    """What is imported from elsewhere is nobody's omission here, and rules of other modules of the same names do not count."""
+    """Imported rules need not be listed here, and rules of other modules with the same names do not count."""
     whole = module("mine_first", HEAD + 'SPEC = Spec("first", "", Count, (UP, DOWN))\n')
     forgets = module("mine_second", HEAD + 'SPEC = Spec("second", "", Count, (UP,))\n')
     borrows = module(
@@ -140,7 +140,7 @@ def test_modules_do_not_mix(module: Callable[[str, str], ModuleType]) -> None:
 
 @pytest.mark.parametrize("model", ["control/fixed", "control/era_0_10", "control/KAFKA-1738", "control/goals"])
 def test_a_forgotten_rule_of_the_control_plane(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rule that somebody declares in a module of the control plane and lists nowhere stops the check of every version."""
+    """A rule that is declared in a module of the control plane and listed nowhere stops the check of every version."""
     exec("from dataclasses import replace as _replace\nREVIVE = _replace(RESTART, name='Revive')", vars(environment))
     made = vars(environment).pop("REVIVE")
     monkeypatch.setattr(environment, "REVIVE", made, raising=False)
@@ -150,7 +150,7 @@ def test_a_forgotten_rule_of_the_control_plane(model: str, monkeypatch: pytest.M
 
 
 def test_the_catalogue_forgets_nothing() -> None:
-    """Every rule that any module of spec/ declares stands in a model of the catalogue, imported by somebody or not."""
+    """Every rule that any module of spec/ declares is in a model of the catalogue, whether the module is imported or not."""
     listed = {id(rule) for spec in MODELS.values() for rule in (*spec.rules, spec.start)}
     found = 0
     for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
@@ -174,7 +174,7 @@ def test_a_rule_knows_its_module() -> None:
 
 
 def test_a_check_does_not_move_a_spec() -> None:
-    """A check validates rules and spec again; they still know the module that states them, and the next check accepts them."""
+    """A check validates rules and spec again; they keep the name of their module, and the next check accepts them."""
     bounds = dict.fromkeys(FIXED.bounds, 0) | {"brokers": 1, "replicas": 1, "channel_depth": 4}
     for _ in range(2):
         check(FIXED, bounds, engine="oracle")
@@ -205,7 +205,7 @@ def test_versions_list_what_they_cannot_reach() -> None:
     ],
 )
 def test_what_is_listed_never_fires(model: str, bounds: str) -> None:
-    """Where a version lists a rule as unreachable it never fires, and what `fixed` lists and the version does not fires there."""
+    """A rule that a version lists as unreachable never fires in it; one that only `fixed` lists fires in the version."""
     spec = MODELS[f"control/{model}"]
     values = spec.bound_values(next(one.values for one in spec.bound_sets if one.name == bounds))
     result = embedded.explore(spec, values, properties=())
@@ -215,7 +215,7 @@ def test_what_is_listed_never_fires(model: str, bounds: str) -> None:
 
 
 def test_a_rule_that_is_wrongly_listed_is_told() -> None:
-    """A check whose model lists a rule as unreachable that fires is not as expected; results and `models` show the list."""
+    """A check fails if a rule fires that its model lists as unreachable; results and `models` show the list."""
     spec: Any = replace(toys.DOORS, unreachable_rules=("FindKey",))
     result = check(spec)
 

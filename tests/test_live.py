@@ -1,7 +1,7 @@
-"""A live cluster under random operations and faults, seen as the model sees it: the promises of spec/ hold of it after each step.
+"""A live cluster under random operations and faults, read as states of the model: the properties of spec/ hold after each step.
 
-Nothing is put on: what happens, happens to processes that keep what they have kept. Each step is one that the model knows, so that
-it can say what its properties have to remember; what comes of it is the implementation's, and is what is judged.
+No state is loaded: the processes keep their own state. Each step is a rule of the model, so that the model can update the notes of
+its properties; the result of the step is the implementation's, and the properties are evaluated on it.
 A failing run prints the seed and the steps, and a line that repeats it.
 """
 
@@ -39,7 +39,7 @@ class Live(RuleBasedStateMachine):
 
     era: Spec = FIXED
     reached: set[str]
-    """What all runs together have done."""
+    """Totals of all runs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class Live(RuleBasedStateMachine):
         self.projection.load(self.state)
 
     def bare(self, typed: Any) -> World:
-        """Return a state of the model without what watches its domain."""
+        """Return a state of the model without domain checks."""
         found: World = plain(self.layout.root, typed)
         return found
 
@@ -163,6 +163,6 @@ def test_fixed_keeps_its_promises(examples: int) -> None:
     ],
 )
 def test_a_bug_is_met(bug: str, claim: str) -> None:
-    """With the switch of a bug, a promise that it breaks is seen broken: the runs can fail."""
+    """With the switch of a bug, the runs show the violation of a property: the runs can fail."""
     with pytest.raises(AssertionError, match=f"^{claim} after "):
         run(BUG[bug].on(FIXED), examples=300, steps=50, phases=[Phase.generate])

@@ -1,4 +1,4 @@
-"""The decisions about a replicated log that eras take differently, against a second statement of each."""
+"""The decisions about a replicated log that differ between eras, compared with a second statement of each."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_follower_fetches_once_its_log_is_a_prefix() -> None:
     ],
 )
 def test_which_followers_keep_their_log(role: str, leader: int, named: int, from_2_1: bool, up_to_2_0_0: bool) -> None:
-    """A larger leader epoch makes every follower truncate and fetch anew; up to 2.0.0 not one whose leader stays the same."""
+    """A larger leader epoch makes every follower truncate and fetch again; up to 2.0.0 not one whose leader stays the same."""
     follows = int(role == "follower")
 
     assert follower_goes_on(follows, leader, named, FollowerSkip.SAME_EPOCH) is from_2_1
@@ -93,7 +93,7 @@ def test_which_followers_keep_their_log(role: str, leader: int, named: int, from
     ],
 )
 def test_where_a_crash_loses_what_was_not_flushed(where: str, in_isr: int, others_hold: int, may: set[SuffixLoss]) -> None:
-    """The three assumptions allow more and more: each allows what the one before does, and one case beside."""
+    """Each of the three assumptions allows the cases of the previous one, and one more case."""
     allowed = {loss for loss in SuffixLoss if unflushed_may_be_lost(in_isr, others_hold, loss)}
 
     assert allowed == may, where

@@ -504,7 +504,7 @@ VALUES = (*range(-9, 10), 31, 62, 1000, -1000, 123456789, -987654321)
 
 
 def evaluated(function: Function, arguments: Sequence[int]) -> Any:
-    """Return what the evaluation of the function's source gives."""
+    """Return the result of evaluating the function's source."""
     numbers = iter(arguments)
     scope = {"s": None, "k": Constants(K_VALUES)}
     made = evaluate(function, tuple(scope[n] if n in scope else next(numbers) for n in source_of(function).parameters))
@@ -525,13 +525,13 @@ def fits(result: Any) -> bool:
 
 @pytest.mark.parametrize("function", PURE, ids=lambda function: function.__name__)
 def test_numbers(native: Native, function: Function) -> None:
-    """A function of numbers gives compiled what it gives in Python for every pair of many values, or both are at fault."""
+    """For every pair of many values, the compiled function returns Python's result, or both fail."""
     sound = 0
     for arguments in itertools.product(VALUES[:19] if function in LOOPING else VALUES, repeat=2):
         expected, kind = in_python(function, arguments)
         result, _, fault = native(function, arguments)
         if fault is not None and not kind:
-            # compiled numbers have 64 bits, and those that leave them must be told
+            # compiled numbers have 64 bits, and overflow must be reported
             assert arguments[1] > 62 if fault.message.startswith("a shift") else not fits(expected), arguments
         elif fault is None and not kind:
             assert result == expected, arguments
@@ -543,7 +543,7 @@ def test_numbers(native: Native, function: Function) -> None:
 
 @pytest.mark.parametrize("function", PURE, ids=lambda function: function.__name__)
 def test_numbers_evaluated_from_the_source(function: Function) -> None:
-    """A function that is evaluated from its source, as explanations do, gives what it gives in Python."""
+    """A function that is evaluated from its source, as in explanations, returns Python's result."""
     for arguments in itertools.product((-9, -1, 0, 1, 2, 5), repeat=2):
         expected, kind = in_python(function, arguments)
         if not kind:
@@ -552,7 +552,7 @@ def test_numbers_evaluated_from_the_source(function: Function) -> None:
 
 @pytest.mark.parametrize("function", OVERFLOWING, ids=lambda function: function.__name__)
 def test_numbers_beyond_64_bits_are_faults(native: Native, function: Function) -> None:
-    """Where a number leaves 64 bits compiled code notes a fault, and where none does it gives what Python gives."""
+    """If a number exceeds 64 bits, compiled code records a fault; otherwise it returns Python's result."""
     faults = 0
     for arguments in itertools.product((-4, -2, -1, 0, 1, 2, 3), repeat=2):
         expected, kind = in_python(function, arguments)
@@ -579,7 +579,7 @@ def test_functions_of_the_state(native: Native, function: Function, argument: in
 
 
 def test_the_first_fault_is_told(native: Native) -> None:
-    """A fault tells the file and the line of the operation that failed."""
+    """A fault names the file and the line of the operation that failed."""
     _, _, fault = native(floor_divides, (1, 0))
     assert fault == Fault("error", f"{__file__}:{floor_divides.__code__.co_firstlineno + 2}", "a division by zero")
 
@@ -715,7 +715,7 @@ EFFECTS: tuple[Function, ...] = (
 @settings(max_examples=400, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(st.sampled_from(EFFECTS), *[st.integers(-1, most) for most in (2, 4, 4)]), min_size=10, max_size=80))
 def test_effects_in_a_row(native: Native, steps: list[tuple[Function, int, int, int]]) -> None:
-    """Any row of effects writes compiled the bytes of what it does in Python, or is at fault in the same way."""
+    """Any sequence of compiled effects writes the bytes of Python's result, or fails in the same way."""
     root = LAYOUT.space.root
     state = LAYOUT.space.fresh()
     record = LAYOUT.pack(state)
@@ -732,7 +732,7 @@ def test_effects_in_a_row(native: Native, steps: list[tuple[Function, int, int, 
 
 @pytest.mark.parametrize("function", EFFECTS, ids=lambda function: function.__name__)
 def test_each_effect_can_succeed(native: Native, function: Function) -> None:
-    """On a state that is full of things each effect does something, and the same as in Python."""
+    """On a state with many items each effect succeeds, with the same result as in Python."""
     state = LAYOUT.space.fresh()
     for fill, *arguments in (
         (append_entry, 0, 4, 2), (append_entry, 0, 5, 1), (append_entry, 1, 1, 1), (append_number, 0, 3), (append_broker, 0, 2),
@@ -751,7 +751,7 @@ def test_each_effect_can_succeed(native: Native, function: Function) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Functions that nobody wrote
+# Random functions
 
 
 class Writer:
@@ -836,7 +836,7 @@ class Writer:
         return lines or ["pass"]
 
     def returned(self, names: list[str], results: int) -> str:
-        """Return a return statement of so many values."""
+        """Return a return statement of this number of values."""
         return "return " + ", ".join(self.small(*self.number(names, 2)) for _ in range(results))
 
     def function(self, name: str, results: int) -> str:
@@ -862,7 +862,7 @@ def modules(draw: st.DrawFn) -> str:
     for number in range(2):
         texts.append(writer.function(f"caller_{number}", 1))
     writer.callees = [("pair", 2)]
-    # `pair` is taken apart only: a number is needed in expressions
+    # `pair` is only unpacked: expressions need a number
     writer.number = lambda names, depth, write=writer.number: plain(writer, write, names, depth)  # type: ignore[method-assign]
     texts.append(writer.function("unpacker", 1))
     return "\n\n\n".join(texts) + "\n"
@@ -883,7 +883,7 @@ COUNTER = itertools.count()
 @settings(max_examples=30, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_random_functions(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    """Random functions give compiled, and evaluated from their source, what they give in Python, or all are at fault."""
+    """Random functions, compiled and evaluated from their source, return Python's result, or all fail."""
     name = f"written_{next(COUNTER)}"
     path: Path = tmp_path_factory.mktemp("written") / f"{name}.py"
     path.write_text(text, encoding="utf-8")
@@ -903,7 +903,7 @@ def test_random_functions(tmp_path_factory: pytest.TempPathFactory, text: str) -
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What the compiler refuses
+# Refusals of the compiler
 
 
 def assign_machine(s: toys.House) -> None:
@@ -1012,7 +1012,7 @@ REFUSED: dict[Function, str] = {
 
 @pytest.mark.parametrize("function", REFUSED, ids=lambda function: function.__name__)
 def test_refused_by_the_compiler(function: Function) -> None:
-    """What only the shapes of the state show to be wrong is refused with file, line, function and cure."""
+    """Errors that only the types of the state reveal are refused with file, line, function and cure."""
     with pytest.raises(SpecError) as raised:
         Native([function], LAYOUT)
     message = str(raised.value)

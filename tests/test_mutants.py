@@ -1,4 +1,4 @@
-"""The tests of the checker are tested: mutants stand in the code, and a few are tried; `make mutants` tries all."""
+"""Mutation tests of the checker's tests: each mutant's text occurs in the code, and a few are run; `make mutants` runs all."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from tests.mutants.run import ROOT, Stale, changed, copied, fate, unharmed
 from tests.mutants.table import GROUPS, MUTANTS, Mutant
 
 SAMPLE = 3
-"""How many mutants are tried; each takes a few seconds."""
+"""Number of mutants to run; each takes a few seconds."""
 SLOW = ("test_wide_levels", "test_control", "test_spark", "test_random_specs", "test_random_graphs", "test_no_false_verdict",
         "test_effects_in_a_row", "test_command", "test_engines_find_the_same")  # fmt: skip
-"""Tests that take longer; the mutants that need them are left to `make mutants`."""
+"""Tests that take longer; only `make mutants` runs the mutants that need them."""
 
 
 def test_mutants_are_many_and_have_names() -> None:
-    """There are thirty ways and more, each with a name of its own, and with tests or a reason."""
+    """There are at least thirty mutants, each with its own name, and with tests or a reason."""
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 30
     assert all(mutant.tests for mutant in MUTANTS)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_mutant_stands_in_the_code(mutant: Mutant) -> None:
-    """The text of each mutant stands in its file once, what comes of it is Python, and its tests are there."""
+    """The text of each mutant occurs once in its file, the result is valid Python, and its tests exist."""
     for path, text in changed(mutant, ROOT).items():
         assert ast.parse(text) and text != path.read_text(encoding="utf-8")
     for test in mutant.tests:

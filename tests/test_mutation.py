@@ -1,4 +1,4 @@
-"""Every guard of kip_320 is there for a reason: leave one out, and a property notices, or the reason why not stands here."""
+"""Every guard of kip_320 is needed: without it a property is violated, or this file states why not."""
 
 from __future__ import annotations
 
@@ -99,13 +99,13 @@ def test_implied_guards_change_no_count() -> None:
 
 
 def test_weakening_an_unknown_guard_is_refused() -> None:
-    """A misspelt guard names those there are."""
+    """The error for a misspelt guard lists the rule's guards."""
     with pytest.raises(SpecError, match="has no guard nonsense; it has"):
         KIP_320.rule("LeaderWrite").without_guard("nonsense")
 
 
 def test_a_guard_is_left_out_once() -> None:
-    """without_guard takes away one guard and nothing else."""
+    """without_guard removes one guard and nothing else."""
     rule = KIP_320.rule("BecomeFollower")
     weak = rule.without_guard("replica_is_not_the_leader")
 

@@ -1,4 +1,4 @@
-"""What the control plane promises once faults have stopped: on `fixed`, and under the bugs that stop it."""
+"""Progress of the control plane after faults have stopped: on `fixed`, and with the bugs that prevent it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_both_engines_find_the_same_lasso(check: NamedCheck) -> None:
 
 @pytest.mark.parametrize("check", [check for check in CHECKS if (check.expected.distinct or 0) < 10_000], ids=id_of)
 def test_fixed_makes_progress_where_a_bug_does_not(check: NamedCheck) -> None:
-    """At the same bounds `fixed` keeps every promise, and no bound forbids a protocol step: nothing is left undecided."""
+    """At the same bounds every property of `fixed` holds, and no bound forbids a protocol step: none is undecided."""
     result = embedded.explore(FIXED, check.bounds, properties=list(PROGRESS))
 
     assert (result.verdict, result.complete, result.undecided_by) == ("holds", True, [])
@@ -62,7 +62,7 @@ def test_without_its_expansion_no_isr_grows() -> None:
 
 
 def test_an_unfair_fetcher_hinders_progress() -> None:
-    """Weak fairness is needed: where a broker need not act on requests, a replica may stay behind forever."""
+    """Weak fairness is needed: if a broker need not act on requests, a replica may stay behind forever."""
     unfair = [dataclasses.replace(rule, fairness="none") for rule in FIXED.rules if rule.name == "BecomeFollower"]
     values = next(bounds.values for bounds in FIXED.bound_sets if bounds.name == "bounce")
     result = embedded.explore(
@@ -73,7 +73,7 @@ def test_an_unfair_fetcher_hinders_progress() -> None:
 
 
 def test_a_check_may_leave_out_a_kind(tmp_path: Path) -> None:
-    """`without` in a manifest names properties or kinds that are not judged; a name that is neither is an error."""
+    """`without` in a manifest names properties or kinds that are not checked; a name that is neither is an error."""
     text = '[[tool.kafka-spec.checks]]\nname = "n"\nmodel = "control/fixed"\nbounds = "bounce"\nverdict = "holds"\nwithout = {}\n'
     path = tmp_path / "pyproject.toml"
     path.write_text(text.format('["leads-to", "Recovers"]'), encoding="utf-8")

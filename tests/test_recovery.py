@@ -1,4 +1,4 @@
-"""Ways back: what is recoverable, in both engines, on toys, on random graphs, and as people and programs read it."""
+"""Recoverable properties (AG EF): in both engines, on toys, on random graphs, and in reports."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def end_of(result: Exploration, claim: str) -> Any:
 
 @pytest.mark.parametrize("spec", [toys.TRAP, toys.FETCHED, toys.LOST, toys.CUT_OPERATOR], ids=lambda spec: spec.name)
 def test_a_trap_is_found_at_its_first_state(explore: Explore, spec: Spec) -> None:
-    """The first state without a way back is told, whether or not an operator or a fault leads out, or would but for a bound."""
+    """The first state without a way back is reported, even if an operator or a fault leads out, or would without a bound."""
     result = run(explore, spec)
 
     assert result.complete
@@ -74,7 +74,7 @@ def test_a_trap_is_found_at_its_first_state(explore: Explore, spec: Spec) -> Non
 
 
 def test_a_way_by_the_protocol_is_enough(explore: Explore) -> None:
-    """Where a protocol rule leads out of the trap, the claim holds."""
+    """If a protocol rule leads out of the trap, the claim holds."""
     result = run(explore, toys.RETURNS)
 
     assert (result.verdict, result.complete, result.findings) == ("holds", True, {})
@@ -82,7 +82,7 @@ def test_a_way_by_the_protocol_is_enough(explore: Explore) -> None:
 
 @pytest.mark.parametrize(("spec", "rule"), [(toys.UNDECIDED, "IsFetched"), (toys.COUNTS_AWAY, "CountUp")])
 def test_a_bounded_step_leaves_it_undecided(explore: Explore, spec: Spec, rule: str) -> None:
-    """Where only a bound forbids a protocol step, by `within` or by a store, a way is taken to exist, and the rule is named."""
+    """If only a bound forbids a protocol step, by `within` or by a store, a way is assumed to exist, and the rule is named."""
     result = run(explore, spec)
 
     assert (result.verdict, result.complete) == ("holds", True)
@@ -108,7 +108,7 @@ def test_a_step_out_of_a_domain_is_no_way(explore: Explore) -> None:
 
 
 def test_a_search_that_stops_is_inconclusive(explore: Explore) -> None:
-    """A search that another violation or a budget ends says nothing on ways back; one that goes on does."""
+    """A search that ends by another violation or a budget has no verdict on ways back; one that continues has."""
     violated = run(explore, toys.BREAKS_AND_TRAPS)
     whole = run(explore, toys.BREAKS_AND_TRAPS, everything=True)
     spent = run(explore, toys.TRAP, budget=Budget(max_states=3))
@@ -120,7 +120,7 @@ def test_a_search_that_stops_is_inconclusive(explore: Explore) -> None:
 
 
 def test_only_what_is_asked_for_is_judged(explore: Explore) -> None:
-    """Of two claims one can be judged alone, and its finding is the same."""
+    """One of two claims can be checked alone, and its finding is the same."""
     both, one = run(explore, toys.TRAP), run(explore, toys.TRAP, properties=[toys.HOME])
 
     assert [name for name, _ in one.claims] == ["Home", "TypeInvariant"]
@@ -228,7 +228,7 @@ def test_an_interrupt_while_ways_are_looked_for(explore: Explore) -> None:
 
 
 def test_a_violation_beside_unjudged_ways(explore: Explore) -> None:
-    """An invariant that is violated stays so where ways back could not be judged, and the report says that this is not all."""
+    """A violated invariant stays violated if ways back could not be checked, and the report says that they were not."""
     budget = Budget()
     progress = _at_the_end(6, lambda: setattr(budget, "interrupted", True))
     result = run(explore, toys.BREAKS_AND_TRAPS, everything=True, budget=budget, progress=progress)
@@ -238,7 +238,7 @@ def test_a_violation_beside_unjudged_ways(explore: Explore) -> None:
 
 
 def test_memory_for_ways_is_asked_for() -> None:
-    """Where the budget has no room for the graph, the verdict is inconclusive, and says so."""
+    """If the memory budget is too small for the graph, the verdict is inconclusive, and the report says so."""
     budget = Budget()
 
     def spend() -> None:
@@ -377,7 +377,7 @@ GRAPHS = st.fixed_dictionaries(
 @given(GRAPHS)
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
 def test_random_graphs(bounds: dict[str, int]) -> None:
-    """On any small graph both engines tell the first state without a way back, for two claims at once, or that there is none."""
+    """On any small graph both engines find the first state without a way back, for two claims at once, or that none exists."""
     one, other = oracle.explore(GRAPH, bounds), embedded.explore(GRAPH, bounds)
 
     assert one.complete and other.complete
@@ -514,7 +514,7 @@ traces = {{ Home = {states} }}
 
 @pytest.mark.parametrize(("states", "code"), [(3, 0), (2, 1)])
 def test_manifest(kafka_spec: Command, tmp_path: Path, states: int, code: int) -> None:
-    """A check of the manifest expects the length of the counterexample; with --traces its story is told to the end."""
+    """A check of the manifest expects the length of the counterexample; --traces prints it in full."""
     (tmp_path / "pyproject.toml").write_text(MANIFEST.format(states=states))
     ran = kafka_spec("check", "--traces", cwd=tmp_path)
 
@@ -523,7 +523,7 @@ def test_manifest(kafka_spec: Command, tmp_path: Path, states: int, code: int) -
 
 
 def test_command_line(kafka_spec: Command) -> None:
-    """`check` ends with 1 and tells the counterexample, and `trace` shows it by its name; both engines agree."""
+    """`check` exits with 1 and prints the counterexample, and `trace` shows it by its name; both engines agree."""
     checked = kafka_spec("check", "tests.toys:TRAP", "--engine", "both", "--verify")
     traced = kafka_spec("trace", "tests.toys:TRAP", "--property", "Home", "--format", "json")
 

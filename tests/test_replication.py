@@ -1,4 +1,4 @@
-"""The replication models against what another checker (TLC) measured on the public TLA+ models."""
+"""The replication models agree with the results of another checker (TLC) on the public TLA+ models."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_threads_change_nothing(row: dict[str, Any], explored: dict[str, Explora
 @pytest.mark.slow
 @pytest.mark.parametrize("row", [row for row in MEASURED["counts"] if row["distinct"] < 1_000_000], ids=_name)
 def test_fingerprints_against_whole_states(row: dict[str, Any], explored: dict[str, Exploration]) -> None:
-    """A search that tells states apart by all their bytes finds as many in each level: no fingerprints collide."""
+    """A search that compares states by all their bytes finds the same number in each level: no fingerprints collide."""
     assert explored[_name({**row, "invariant": ""})].levels == exact_levels(row)
 
 
@@ -156,7 +156,7 @@ def test_large_kip_320() -> None:
     [("kafka_7164", (3, 2, 2, 2), 15), ("kafka_7128", (3, 1, 1, 1), 12), ("kafka_7395", (3, 1, 1, 2), 13)],
 )
 def test_historical_bugs_are_found(bug: str, bounds: tuple[int, ...], states: int) -> None:
-    """Each historical bug breaks StrongIsr where kip_320 keeps it, and at no smaller named bound."""
+    """Each historical bug violates StrongIsr at bounds where it holds in kip_320, and at no smaller named bound."""
     values = dict(zip(BOUNDS, bounds, strict=True))
     broken = embedded.explore(MODELS[f"replication/{bug}"], values)
 

@@ -1,4 +1,4 @@
-"""Every toy through both engines: what is known of its states, and that the engines find the same."""
+"""Every toy in both engines: known facts about its states, and equal findings of the engines."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def essence(result: Exploration) -> dict[str, Any]:
 @pytest.mark.parametrize("everything", [False, True], ids=["to the first", "everything"])
 @pytest.mark.parametrize("spec", toys.EXPLORABLE, ids=lambda spec: spec.name)
 def test_engines_find_the_same(spec: Spec, everything: bool, deadlock: bool) -> None:
-    """The compiled engine, with one thread and with two, finds on every toy what the oracle finds."""
+    """The compiled engine, with one thread and with two, agrees with the oracle on every toy."""
     found = [essence(run(explore, spec, everything=everything, deadlock=deadlock)) for explore in ENGINES.values()]
     assert found[0] == found[1] == found[2]
 
@@ -115,7 +115,7 @@ def test_invariant_breaks_after_three_steps(explore: Explore) -> None:
 
 
 def test_everything_goes_on_after_a_violation(explore: Explore) -> None:
-    """With `everything` the search goes to the end, and the first violation stays the one that is told."""
+    """With `everything` the search continues to the end, and the first violation is the reported one."""
     result = run(explore, toys.BREAKS_AT_THREE, everything=True)
     assert result.levels == [1] * 6 and result.complete
     assert result.findings["BelowThree"].actions == (0, 0, 0)
@@ -123,7 +123,7 @@ def test_everything_goes_on_after_a_violation(explore: Explore) -> None:
 
 
 def test_step_invariant_breaks_on_an_edge_to_a_known_state(explore: Explore) -> None:
-    """A step invariant is judged on edges that lead to known states too."""
+    """A step invariant is checked on edges to known states too."""
     result = run(explore, toys.GOES_BACK)
     assert result.violated == ["NeverDown"]
     assert result.findings["NeverDown"].actions == (0, 0, 0, 0, 0, 1)
@@ -132,7 +132,7 @@ def test_step_invariant_breaks_on_an_edge_to_a_known_state(explore: Explore) -> 
 
 @pytest.mark.parametrize("spec", [toys.COMMANDED, toys.FAULTY], ids=lambda spec: spec.name)
 def test_step_invariant_binds_operators_and_faults(explore: Explore, spec: Spec) -> None:
-    """A step invariant is judged on the steps of operators and faults too."""
+    """A step invariant is checked on the steps of operators and faults too."""
     assert run(explore, spec).findings["NeverDown"].actions == (0,) * 5 + (1,)
 
 
@@ -159,7 +159,7 @@ def test_all_values_of_all_parameters_are_tried(explore: Explore) -> None:
 
 
 def test_every_item_is_tried(explore: Explore) -> None:
-    """A parameter over a sequence takes the index of each item that is there, and no other."""
+    """A parameter over a sequence takes the index of each existing item, and no other value."""
     result = run(explore, toys.PICKS)
     assert (result.levels, result.fired["Pick"], result.violated) == ([1, 2], 6, [])
 
@@ -171,7 +171,7 @@ def test_goal_that_is_never_reached_is_violated(explore: Explore) -> None:
 
 
 def test_goal_is_inconclusive_before_the_end(explore: Explore) -> None:
-    """A goal that was not met is inconclusive while the search is not complete."""
+    """A goal that was not reached is inconclusive while the search is not complete."""
     result = run(explore, toys.NEVER_PASSES, budget=Budget(max_states=3))
     assert result.verdict == "inconclusive" and "3 states" in result.stopped and result.levels == [1, 1, 1]
 
@@ -208,7 +208,7 @@ def test_leaving_a_domain_violates_the_type_invariant(explore: Explore) -> None:
 
 
 def test_meaningless_field_violates_the_type_invariant(explore: Explore) -> None:
-    """A field that means nothing in a kind of message must not be set in it."""
+    """A field that a kind of message does not have must not be set in it."""
     result = run(explore, toys.MEANINGLESS)
     assert result.violated == [TYPE_INVARIANT] and result.findings[TYPE_INVARIANT].actions == (0,)
 
@@ -300,7 +300,7 @@ def test_overlap_names_both_rows(explore: Explore) -> None:
 
 
 def test_row_that_waits_says_for_what(explore: Explore) -> None:
-    """Firing a row that waits for something says for what."""
+    """The error for firing a row that waits for a feature names the feature."""
     with pytest.raises(SpecError, match="row 'lock' waits for keys"):
         run(explore, toys.WAITS)
 

@@ -1,4 +1,4 @@
-"""Traces as JSON: what is written is what is read, and what is damaged is refused."""
+"""Traces as JSON: a written trace is read back equal, and a damaged one is refused."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_plain_round_trip() -> None:
 
 
 def test_text_names_format_and_version() -> None:
-    """The JSON text says what it is, and in which version."""
+    """The JSON text names its format and version."""
     plain = json.loads(TRACE.to_json())
     assert (plain["format"], plain["version"]) == (FORMAT, VERSION)
 
@@ -79,14 +79,14 @@ def test_states_and_actions_are_counted() -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[1, 2", TRACE.to_json()[:-1], "nothing"])
 def test_no_json_is_refused(text: str) -> None:
-    """Text that is no JSON is refused, with what would be right."""
+    """Text that is not JSON is refused, with a description of the right format."""
     with pytest.raises(SpecError, match=r"this is not JSON: .*--format json"):
         from_json(text)
 
 
 @pytest.mark.parametrize("text", ["[]", "1", "null", "{}", '"trace"', '{"format": "tar"}', '{"version": 1}'])
 def test_other_json_is_refused(text: str) -> None:
-    """JSON that is no trace is refused."""
+    """JSON that is not a trace is refused."""
     with pytest.raises(SpecError, match=f"this is not a trace: its format is not '{FORMAT}'"):
         from_json(text)
 
@@ -99,7 +99,7 @@ def test_other_versions_are_refused(version: Any) -> None:
 
 
 def places(plain: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return where the required members of a trace's objects stand."""
+    """Return the paths of the required members of a trace's objects."""
     found: list[tuple[Any, ...]] = []
     if isinstance(plain, dict):
         for name, value in plain.items():
@@ -116,7 +116,7 @@ PLACES = places(json.loads(TRACE.to_json()))
 
 @pytest.mark.parametrize("path", PLACES, ids=lambda path: ".".join(map(str, path)))
 def test_missing_members_are_refused(path: tuple[Any, ...]) -> None:
-    """A trace from which any member is taken is refused as damaged."""
+    """A trace without any one of its members is refused as damaged."""
     plain = json.loads(TRACE.to_json())
     holder = plain
     for part in path[:-1]:
@@ -136,7 +136,7 @@ def test_missing_members_are_refused(path: tuple[Any, ...]) -> None:
     ],
 )  # fmt: skip
 def test_damaged_members_are_refused(path: tuple[Any, ...], value: Any) -> None:
-    """A trace whose members have another form is refused as damaged."""
+    """A trace whose members have a wrong form is refused as damaged."""
     plain = json.loads(TRACE.to_json())
     holder = plain
     for part in path[:-1]:

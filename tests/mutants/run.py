@@ -1,6 +1,6 @@
-"""Breaks a copy of the repository in one way after the other, and tells which test notices.
+"""Applies mutants to a copy of the repository, one at a time, and reports which test fails.
 
-Knows files, texts and pytest, nothing of the checker.
+Depends on files, texts and pytest, not on the checker.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Stale(Exception):  # noqa: N818 - says what happened
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of a mutant."""
+    """The result of a mutant."""
 
     mutant: Mutant
     noticed_by: str
@@ -42,7 +42,7 @@ class Fate:
 
     @property
     def alive(self) -> bool:
-        """Whether nothing noticed."""
+        """Whether no test failed."""
         return not self.noticed_by and not self.trouble
 
 
@@ -99,7 +99,7 @@ def pytest(copy: Path, tests: Iterable[str], patience: float = PATIENCE) -> tupl
 
 
 def fate(mutant: Mutant, copy: Path) -> Fate:
-    """Put a mutant into the copy, see which of its tests notices, and take it out again."""
+    """Apply a mutant to the copy, find which of its tests fails, and revert it."""
     began = time.monotonic()
     before = {path: path.read_text(encoding="utf-8") for path in changed(mutant, copy)}
     for path, text in changed(mutant, copy).items():
@@ -117,13 +117,13 @@ def fate(mutant: Mutant, copy: Path) -> Fate:
 
 
 def unharmed(mutants: Iterable[Mutant], copy: Path) -> str:
-    """Return why the tests of the mutants do not pass on the code as it is, or ""."""
+    """Return why the tests of the mutants do not pass on the unchanged code, or ""."""
     code, said = pytest(copy, dict.fromkeys(test for mutant in mutants for test in mutant.tests), patience=10 * PATIENCE)
     return "" if code == 0 else said[-3000:]
 
 
 def row(one: Fate) -> str:
-    """Return what became of a mutant, as a row of a table."""
+    """Return the result of a mutant, as a row of a table."""
     file = one.mutant.edits[0][0].removeprefix("model_check/")
     end = (
         f"`{one.noticed_by.removeprefix('tests/')}`"
