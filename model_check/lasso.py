@@ -1,13 +1,13 @@
-"""What *leads to* means on a graph of numbered states: where a behaviour can stay forever and be fair, and a way into it.
+"""Leads-to on a graph of numbered states: the components in which a fair behaviour can stay forever, and paths into them.
 
-Plain Python; knows no protocol, no record and no search. The oracle decides by it, and both engines make the counterexample with
-it. A step here changes the state: a firing that leaves it as it was is none.
+Plain Python; does not depend on protocols, records or searches. The oracle decides leads-to properties with it, and both engines
+construct their counterexamples with it. Every step here changes the state; a firing that does not is not a step.
 
-Theory of operation. A behaviour that goes on forever comes to stay in a set of states between which it goes to and fro: a
-strongly connected part of the graph of protocol steps, or one state, in which it may rest. Weak fairness of an action rules out
-a part in all of whose states the action is enabled, and within which it is never taken; every smaller part is then ruled out
-as well. Strong fairness rules out the states of a part in which the action is enabled, if it is never taken within; what is
-left may have smaller parts, which are looked at in turn. This is the emptiness check of Streett automata.
+Theory of operation. An infinite behaviour finally stays in a strongly connected component of the graph of protocol steps; the
+component may be a single state in which it stutters. Weak fairness of an action rules out a component if the action is enabled in
+all of its states and never taken within it; all smaller components are then ruled out as well. Strong fairness of an action that
+is never taken within a component rules out those of its states in which the action is enabled. The remaining states may form
+smaller components, which are examined in turn. This is the emptiness check of Streett automata.
 
 References: Lichtenstein, Pnueli: Checking that finite state concurrent programs satisfy their linear specification (1985).
 """
@@ -21,13 +21,13 @@ from typing import TypeAlias
 from kafka_spec.spec.table import Fairness
 
 Step: TypeAlias = tuple[int, int]
-"""The number of an action, and that of the state it leads to."""
+"""The number of an action, and that of its target state."""
 Steps: TypeAlias = Callable[[int], Sequence[Step]]
-"""Gives the steps out of a state, in the order of their actions."""
+"""Returns the steps out of a state, in the order of their actions."""
 
 
 def components(nodes: Collection[int], steps: Steps) -> list[set[int]]:
-    """Return the strongly connected parts of a graph, single states included (Kosaraju)."""
+    """Return the strongly connected components of a graph, including single states (Kosaraju)."""
     inside = set(nodes)
     forward = {node: [to for _, to in steps(node) if to in inside] for node in nodes}
     backward: dict[int, list[int]] = {node: [] for node in nodes}
@@ -46,7 +46,7 @@ def components(nodes: Collection[int], steps: Steps) -> list[set[int]]:
 
 
 def _visited(root: int, edges: dict[int, list[int]], known: set[int]) -> list[int]:
-    """Return the states that a depth-first visit newly comes to, in the order in which it leaves them."""
+    """Return the states that a depth-first search from the root newly finds, in postorder; add them to `known`."""
     if root in known:
         return []
     known.add(root)
@@ -64,9 +64,9 @@ def _visited(root: int, edges: dict[int, list[int]], known: set[int]) -> list[in
 
 
 def fair_parts(nodes: Collection[int], steps: Steps, fairness: Sequence[Fairness]) -> list[set[int]]:
-    """Return the largest parts of a graph in which a behaviour can stay forever and be fair; `fairness` is that of each action.
+    """Return the maximal components of a graph in which a fair behaviour can stay forever; `fairness` is that of each action.
 
-    `steps` are those of the protocol; one that leads out of the nodes makes its action enabled, and is none within.
+    `steps` are the protocol steps. A step out of `nodes` makes its action enabled, but does not belong to any component.
     """
     found, left = [], components(nodes, steps)
     while left:
@@ -84,9 +84,9 @@ def fair_parts(nodes: Collection[int], steps: Steps, fairness: Sequence[Fairness
 
 
 def way(start: int, steps: Steps, inside: Callable[[int], bool], ends: Callable[[int, int], bool]) -> list[Step]:
-    """Return a shortest way within some states whose last step, an action with its target, is one that `ends` says yes to.
+    """Return a shortest path within some states whose last step, an action with its target, satisfies `ends`.
 
-    Of several the first in the order of a breadth-first search. There must be one.
+    Of several shortest paths, return the first in breadth-first order. At least one must exist.
     """
     came: dict[int, tuple[int, int]] = {start: (-1, -1)}
     left = deque([start])
@@ -108,9 +108,9 @@ def way(start: int, steps: Steps, inside: Callable[[int], bool], ends: Callable[
 
 
 def circle(start: int, steps: Steps, inside: Callable[[int], bool], fairness: Sequence[Fairness]) -> list[Step]:
-    """Return a way from a state of a fair part back to it that is fair when it is gone forever; empty where it may rest there.
+    """Return a cycle from a state of a fair component whose infinite repetition is fair; empty if the behaviour may stutter there.
 
-    `steps` are those of the protocol, `inside` tells the states of the part.
+    `steps` are the protocol steps; `inside` is true of the states of the component.
     """
 
     def enabled(node: int) -> set[int]:
@@ -124,7 +124,7 @@ def circle(start: int, steps: Steps, inside: Callable[[int], bool], fairness: Se
     while owed:
 
         def paid(action: int, to: int) -> set[int]:
-            """Return what is owed no more after a step: its action, and weakly fair ones that are not enabled then."""
+            """Return the obligations that a step discharges: its action, and weakly fair actions not enabled after it."""
             return {one for one in owed if one == action or (fairness[one] == "weak" and one not in enabled(to))}  # noqa: B023
 
         more = way(here, steps, inside, lambda action, to: bool(paid(action, to)))
@@ -136,7 +136,7 @@ def circle(start: int, steps: Steps, inside: Callable[[int], bool], fairness: Se
 
 
 def _reached(start: int, steps: Steps, inside: Callable[[int], bool]) -> Iterable[int]:
-    """Return the states of a part."""
+    """Return the states of a component, given one of them."""
     known, left = {start}, [start]
     for node in left:
         fresh = {to for _, to in steps(node) if inside(to)} - known
@@ -153,9 +153,9 @@ def lasso(
     open_: Callable[[int], bool],
     part: Callable[[int], int],
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the actions of a way from a state to a fair part, and those of a circle in it, or none where it may rest.
+    """Return the actions of a path from a state to a fair component, and those of a cycle in it (empty if it may stutter there).
 
-    `open_` tells the states in which the predicate is not met, `part` the number of the fair part that a state is in, or 0.
+    `open_` is true of the states that do not meet the predicate; `part` returns the number of a state's fair component, or 0.
     """
     lead = [] if part(start) else way(start, steps, open_, lambda _, to: part(to) != 0)
     entry = lead[-1][1] if lead else start

@@ -1,8 +1,8 @@
-"""From a state to bytes: the packed record of a space, its NumPy dtype, its fingerprint, and the numbering of actions.
+"""Packs states into bytes: the record of a state space, its NumPy dtype, its fingerprint, and the numbering of actions.
 
-Knows no rule. Everything is derived from the space. A scalar takes the fewest bytes that hold its range, little-endian; a
-sequence is its length and then its capacity of items, those beyond the length being zero; a record is its fields in order,
-without gaps; the whole is padded with zeros to a multiple of 8. Equal states have equal bytes, and the other way round.
+The layout is derived from the state space alone. A scalar takes the fewest bytes that hold its range, little-endian. A sequence is
+its length, then as many items as its capacity; items beyond the length are zero. A record is its fields in order, without gaps.
+The whole is padded with zeros to a multiple of 8 bytes. Two states are equal if and only if their bytes are equal.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kafka_spec.spec.table import ItemOf, Rule, Spec, SpecError
 
 @dataclass(frozen=True)
 class Packed:
-    """How a type is packed: `size` bytes, and inside it fields at offsets, or items at a stride."""
+    """How a type is packed: `size` in bytes, and inside it fields at offsets, or items at a stride."""
 
     type: Type
     size: int
@@ -45,7 +45,7 @@ class Packed:
 
 
 def packed(type_: Type) -> Packed:
-    """Return how a type is packed."""
+    """Return the packed form of a type."""
     if isinstance(type_, Scalar):
         return _scalar(type_)
     if isinstance(type_, Record):
@@ -71,7 +71,7 @@ def _scalar(type_: Scalar) -> Packed:
 
 
 def put(place: Packed, value: Any, record: bytearray, at: int) -> None:
-    """Write a value into a record of zeros."""
+    """Write a value into a zeroed record at an offset."""
     if place.fields is not None:
         for name, (offset, field) in place.fields.items():
             put(field, getattr(value, name), record, at + offset)
@@ -86,7 +86,7 @@ def put(place: Packed, value: Any, record: bytearray, at: int) -> None:
 
 
 def get(place: Packed, record: bytes, at: int) -> Any:
-    """Read a value out of a record."""
+    """Read a value from a record at an offset."""
     if place.fields is not None:
         assert isinstance(place.type, Record)
         value = place.type.fresh()
@@ -103,7 +103,7 @@ def get(place: Packed, record: bytes, at: int) -> Any:
 
 
 class Layout:
-    """The packed form of a space's states. `size` is the record's bytes, padding included."""
+    """The packed form of a space's states; `size` is the bytes of a record, including the padding."""
 
     def __init__(self, space: Space, seed: int | None = None) -> None:
         self.space = space
@@ -136,9 +136,9 @@ class Layout:
 
 
 class Actions:
-    """The numbering of all actions of a spec at given bounds: rules in order, and in a rule bindings in order.
+    """The numbering of all actions of a spec at given bounds: by rule, and within a rule by binding.
 
-    A parameter that runs over a sequence counts up to the sequence's capacity, so that a number means the same in every state.
+    A parameter that ranges over a sequence counts up to the sequence's capacity, so that a number means the same in every state.
     """
 
     def __init__(self, spec: Spec, space: Space, bounds: Mapping[str, int]) -> None:
@@ -187,7 +187,7 @@ class Actions:
         ]
 
     def number(self, rule: int, binding: tuple[int, ...]) -> int:
-        """Return the number of a rule's instance."""
+        """Return the number of a rule with a binding."""
         ordinal = 0
         for value, (low, high) in zip(binding, self.ranges[rule], strict=True):
             ordinal = ordinal * (high - low + 1) + value - low

@@ -1,11 +1,11 @@
-"""What leads to what: what a search records of its steps, and the search for fair circles in it.
+"""Leads-to properties: the steps that a search records, and the search for fair cycles in them.
 
-Knows numbers of states, actions and steps between them, no protocol. lasso.py tells what is looked for, and makes the
-counterexample; here the same is decided over arrays. States are numbered level by level, in the order of the frontier. A state is
-*open* for a claim if it does not meet its predicate, and *owes* if it meets its antecedent. While the search goes on, a step is
-kept as the number of its source, the fingerprint of its target and the number of its action, where its source is open for some
-claim and its target another state. At the end fingerprints become numbers and the steps are sorted by source. For each claim the
-fair parts of the open states are found, and spread backwards over open states; the first that owes is told.
+Works on numbers of states and actions. lasso.py defines a violation and constructs the counterexample; this module decides the
+same over arrays. States are numbered level by level, in the order of the frontier. A state is *open* for a claim if it does not
+meet its predicate, and *owes* if it meets its antecedent. During the search a step is recorded as the number of its source, the
+fingerprint of its target and the number of its action, if the source is open for some claim and the target is another state. At
+the end fingerprints are replaced by numbers and the steps are sorted by source. For each claim the fair components of the open
+states are found and extended backwards over open states. The first state in the result that owes is a violation.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from kafka_spec.spec.table import Rule
 
 Places: TypeAlias = npt.NDArray[np.int64]
 Components: TypeAlias = Callable[[Places, Numbers], Numbers]
-"""Gives the strongly connected part of each state of a graph: where its steps begin, and the targets of steps in that order."""
+"""Returns each state's strongly connected component, from where its steps begin and the targets of the steps in that order."""
 
 STEP_BYTES, STATE_BYTES = 56, 64
-"""What each recorded step and each state take at the end beside what was recorded (16 bytes a step), which is given back."""
+"""Bytes that each recorded step and state take at the end, in addition to the recording (16 bytes a step), which is freed."""
 
 
 @dataclass(frozen=True)
 class LeadsToViolation:
-    """The number of a state that owes, the actions of a way on to a fair part, and those of a circle in it."""
+    """The number of a state that owes, the actions of a path from it to a fair component, and those of a cycle in it."""
 
     state: int
     lead: tuple[int, ...]
@@ -39,7 +39,7 @@ class LeadsToViolation:
 
 
 class Liveness:
-    """What a search records to tell where claims of the form *leads to* are violated."""
+    """The recording of a search that decides leads-to claims."""
 
     def __init__(self, claims: int, rules: Sequence[Rule], components: Components) -> None:
         self.claims, self.components = claims, components
@@ -52,14 +52,14 @@ class Liveness:
         self.marks: list[Words] = []
         self.meets: list[Flags] = []
         self.owes: list[Flags] = []
-        """For each level, state and claim whether the state meets its predicate, and its antecedent."""
+        """For each level, state and claim, whether the state meets the predicate, and whether it meets the antecedent."""
         self.cuts: list[Flags] = []
-        """For each level and state whether a bound forbids a protocol step."""
+        """For each level and state, whether a bound forbids a protocol step."""
         self.steps: list[tuple[Numbers, Words, Numbers]] = []
-        """In any order: the numbers of sources, the fingerprints of targets, the numbers of actions."""
+        """The steps in any order: the numbers of sources, the fingerprints of targets, the numbers of actions."""
 
     def add_level(self, marks: Words, meets: Flags, owes: Flags) -> None:
-        """Add the states of a level: their fingerprints, and for each state and claim what it meets."""
+        """Add the states of a level: their fingerprints, and whether each meets each claim's predicate, and antecedent."""
         self.first, self.count = self.count, self.count + len(marks)
         if self.count > np.iinfo(np.uint32).max:
             raise MemoryError
@@ -71,7 +71,7 @@ class Liveness:
     def add_steps(self, begin: int, cut: Flags, parents: Numbers, targets: Words, actions: Numbers) -> None:
         """Add steps out of the states of the last level that start at index `begin`, one for each of `cut`.
 
-        `parents` are indices in the level, `targets` fingerprints. Several threads may add steps of states of their own.
+        `parents` are indices in the level, `targets` fingerprints. Several threads may call this, for disjoint states.
         """
         end = begin + len(cut)
         self.cuts[-1][begin:end] = cut
@@ -81,9 +81,9 @@ class Liveness:
             self.steps.append((parents[kept] + np.uint32(self.first), targets[kept], actions[kept]))
 
     def judge(self, exhausted: Exhausted) -> tuple[str, list[LeadsToViolation | None]]:
-        """Return for each claim how it is violated, or None; before it why the budget does not allow it, or "".
+        """Return "" and for each claim its violation, or None; the text is the reason if the budget does not allow it.
 
-        What was recorded is used up.
+        This frees the recording.
         """
         count = sum(len(sources) for sources, _, _ in self.steps)
         if reason := exhausted(count * STEP_BYTES + self.count * STATE_BYTES):
@@ -108,7 +108,7 @@ class Liveness:
         return "", found
 
     def graph(self, count: int, exhausted: Exhausted) -> _Graph | str:
-        """Return the recorded steps with numbers for fingerprints, in the order of sources and actions, or why not."""
+        """Return the recorded steps by source and action, with state numbers; or why the budget does not allow it."""
         marks = np.concatenate(self.marks)
         self.marks.clear()
         order = np.argsort(marks)
@@ -125,12 +125,12 @@ class Liveness:
             numbers[by_target] = order[np.searchsorted(marks, to[by_target])]
             sources[at:end], targets[at:end], actions[at:end] = some, numbers, by
             at = end
-        # the actions of a state stand in their order in what was recorded of it
+        # the actions of a state were recorded in their order
         order = np.argsort(sources, kind="stable")
         return _Graph(sources[order], targets[order], actions[order], self.count)
 
     def fair_parts(self, graph: _Graph, left: Flags) -> Numbers:
-        """Return for each state the number of the fair part that it is in, or 0; only the states of `left` count."""
+        """Return for each state the number of its fair component, or 0; only the states of `left` count."""
         fair, left = np.zeros(self.count, np.uint32), left.copy()
         lasting = self.protocol[graph.actions] & left[graph.sources]
         sources, targets, actions = (array[lasting] for array in (graph.sources, graph.targets, graph.actions))
@@ -153,9 +153,9 @@ class Liveness:
         return fair
 
     def demands(self, labels: Numbers, sizes: Any, sources: Numbers, targets: Numbers, actions: Numbers) -> tuple[Flags, Numbers]:
-        """Return in which parts no weakly fair behaviour can stay, and the states where a strongly fair action waits in vain.
+        """Return the components that weak fairness rules out, and the states that strong fairness rules out.
 
-        Of steps those count whose source is in a part; one that leads out of it shows that its action is enabled.
+        Only steps from a component count; a step out of its component only shows that its action is enabled.
         """
         unfair = np.zeros(len(sizes), np.bool_)
         demanded = (self.weak | self.strong)[actions] & (labels[sources] > 0)
@@ -169,14 +169,14 @@ class Liveness:
         return unfair, sources[(vain & self.strong[action])[places]]
 
     def violation(self, graph: _Graph, state: int, open_: Flags, parts: Numbers) -> LeadsToViolation:
-        """Return how a behaviour goes on forever from a state that owes."""
+        """Return the violation of a state that owes: an infinite behaviour from it."""
         protocol = self.protocol.tolist()
         lead, circle = lasso(state, graph.steps, protocol, self.fairness, lambda n: bool(open_[n]), lambda n: int(parts[n]))
         return LeadsToViolation(state, lead, circle)
 
 
 class _Graph:
-    """Steps in the order of their sources, and those of one source in the order of their actions."""
+    """Steps in the order of source, then action."""
 
     def __init__(self, sources: Numbers, targets: Numbers, actions: Numbers, count: int) -> None:
         self.sources, self.targets, self.actions = sources, targets, actions
@@ -189,12 +189,12 @@ class _Graph:
 
 
 def _starts(sources: Numbers, count: int) -> Places:
-    """Return for each state where its steps begin in an array that is in the order of sources; one more place is the end."""
+    """Return for each state the index of its first step in an array sorted by source; one more index is the end."""
     starts = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(sources, minlength=count), out=starts[1:])
     return starts
 
 
 def _backwards(sources: Numbers, targets: Numbers, count: int) -> tuple[Any, Numbers]:
-    """Return for each state where the sources of steps to it begin, and those sources."""
+    """Return for each state the index of the first source of steps to it, and the array of those sources."""
     return _starts(targets, count), sources[np.argsort(targets, kind="stable")]

@@ -1,10 +1,10 @@
-"""From which states there is a way back: what a search records of its steps, and backward reachability over it.
+"""Recoverable properties: the steps that a search records, and backward reachability over them.
 
-Knows numbers of states and steps between them, no protocol. States are numbered level by level, in the order of the frontier. A
-state is *safe* for a claim if it meets it or is undecided, and *owes* a way if it meets the claim's antecedent. While the search
-goes on, a step is kept as the number of its source and the fingerprint of its target, and only where its source is not safe for
-all claims. At the end the fingerprints become numbers, the steps are sorted by target, and what is safe spreads from targets to
-sources. Of the rest, the first that owes a way is told.
+Works on numbers of states and steps between them. States are numbered level by level, in the order of the frontier. A state is
+*safe* for a claim if it meets the predicate or is undecided, and *owes* a path if it meets the antecedent. During the search a step
+is recorded as the number of its source and the fingerprint of its target, unless the source is safe for all claims. At the end
+fingerprints are replaced by numbers, the steps are sorted by target, and safety spreads from targets to sources. The first of the
+remaining states that owes a path is a violation.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ Numbers: TypeAlias = npt.NDArray[np.uint32]
 Places: TypeAlias = npt.NDArray[np.intp]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 Exhausted: TypeAlias = Callable[[int], str]
-"""Says why not to go on and take so many more bytes, or ""."""
+"""Returns "", or why the budget forbids the allocation of this many bytes."""
 
 PIECE = 1 << 16
-"""States whose steps are followed at a time."""
+"""The number of states whose steps are followed at a time."""
 STEP_BYTES, STATE_BYTES = 12, 24
-"""What each recorded step and each state take at the end beside what was recorded, which is given back on the way."""
+"""Bytes that each recorded step and state take at the end, in addition to the recording, which is freed meanwhile."""
 FOLLOWED_BYTES = 28
-"""What each step of a piece takes while it is followed."""
+"""Bytes that each step of a piece takes while it is followed."""
 
 
 class Recovery:
-    """What a search records to tell from which states there is a way to where claims are met."""
+    """The recording of a search that decides from which states protocol steps can reach a state that meets a claim."""
 
     def __init__(self, claims: int) -> None:
         self.claims = claims
         self.count = 0
-        """How many states there are."""
+        """The number of states."""
         self.first = 0
         """The number of the first state of the last level."""
         self.marks: list[Words] = []
         self.safe: list[Flags] = []
-        """For each level, state and claim whether the state is safe."""
+        """For each level, state and claim, whether the state is safe."""
         self.owes: list[Flags] = []
-        """The same of owing a way."""
+        """For each level, state and claim, whether the state owes a path."""
         self.steps: list[tuple[Numbers, Words]] = []
-        """In any order: the numbers of sources, the fingerprints of targets."""
+        """The steps in any order: the numbers of sources, the fingerprints of targets."""
 
     def add_level(self, marks: Words, meets: Flags, owes: Flags) -> None:
-        """Add the states of a level: their fingerprints, and for each state and claim whether it meets it, and owes a way."""
+        """Add the states of a level: their fingerprints, and whether each meets each claim's predicate, and owes a path."""
         self.first, self.count = self.count, self.count + len(marks)
         if self.count > np.iinfo(np.uint32).max:
             raise MemoryError
@@ -59,8 +59,8 @@ class Recovery:
     def add_steps(self, begin: int, undecided: Flags, parents: Numbers, targets: Words, leads: Flags) -> None:
         """Add steps out of the states of the last level that start at index `begin`, one for each of `undecided`.
 
-        `parents` are indices in the level, `targets` fingerprints; only the steps count for which `leads` is true. Several threads
-        may add steps of states of their own.
+        `parents` are indices in the level, `targets` fingerprints; only steps with a true `leads` count. Several threads may call
+        this, for disjoint states.
         """
         safe = self.safe[-1][begin : begin + len(undecided)]
         safe[undecided] = True
@@ -70,9 +70,9 @@ class Recovery:
             self.steps.append((parents[kept] + np.uint32(self.first), targets[kept]))
 
     def lost(self, exhausted: Exhausted) -> tuple[str, list[int]]:
-        """Return for each claim the number of the first state that owes a way to where it is met and has none, or -1.
+        """Return "" and for each claim the number of the first state that owes a path and has none, or -1.
 
-        The text before says why the budget does not allow it, or "". What was recorded is used up.
+        The text is the reason if the budget does not allow it. This frees the recording.
         """
         steps = sum(len(sources) for sources, _ in self.steps)
         if reason := exhausted(steps * STEP_BYTES + self.count * STATE_BYTES):
@@ -87,7 +87,7 @@ class Recovery:
             if reason := exhausted(0):
                 return reason, []
             sources, targets = self.steps.pop()
-            # in order of the targets, neighbours are looked up in neighbouring places
+            # in the order of targets, consecutive lookups are near each other in memory
             by_target = np.argsort(targets)
             numbers = order[np.searchsorted(marks, targets[by_target])].astype(np.uint64)
             sorted_steps[at : at + len(sources)] = numbers << np.uint64(32) | sources[by_target]
@@ -108,9 +108,9 @@ class Recovery:
 
 
 def spread(safe: Flags, starts: Places, back: Numbers, exhausted: Exhausted) -> str:
-    """Make safe every state that has a step to a safe one, until there is none; return why the budget does not allow it, or "".
+    """Mark all states safe that can reach a safe one; return "", or why the budget does not allow it.
 
-    The sources of the steps to a state are those of `back` from its place in `starts` to the next.
+    The sources of the steps to state n are `back[starts[n]:starts[n + 1]]`.
     """
     left: Places = np.flatnonzero(safe)
     while len(left):
