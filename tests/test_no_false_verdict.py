@@ -1,7 +1,7 @@
-"""What once gave a false verdict: each is a defect of the first rank, refused or judged right today.
+"""Cases that once gave a false verdict: each is now refused, or has the right verdict.
 
-Caches that forgot what their code came from, integers that compiled code reads otherwise than Python, functions that pass for
-others, counts that do not add up.
+Caches that ignored the origin of their code, integers that compiled code reads differently from Python, functions that pass for
+others, inconsistent counts.
 """
 
 from __future__ import annotations
@@ -78,16 +78,16 @@ def spec_of(effect: Any, claim: Any, state: type = toys.Count, **other: Any) -> 
 
 
 def agreed(spec: Spec) -> Exploration:
-    """Return what the embedded engine and the oracle find, which must be the same."""
+    """Return the findings of the embedded engine and the oracle, which must be the same."""
     return check(spec, everything=True, engine="both")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# 1 and 5. What a process compiled before
+# 1 and 5. Code that a process compiled before
 
 
 def test_what_is_added_to_a_bound_is_not_forgotten() -> None:
-    """Of two specs that differ in what is added to a bound, each is checked by its own code: 4 levels hold, 6 are violated."""
+    """Two specs that differ in a constant added to a bound have separate code: 4 levels hold, 6 are violated."""
     first, second = check(counter(0)), check(counter(2))
 
     assert (first.verdict, first.levels) == ("holds", [1] * 4)
@@ -101,7 +101,7 @@ def is_small(s: Any) -> bool:
 
 
 def test_other_claims_are_judged_by_other_code() -> None:
-    """Of two claims of one spec, one true and one false, each is judged by its own code, whichever comes first."""
+    """Two claims of one spec, one true and one false, are checked by separate code, in either order."""
     small = invariant("Small", is_small, "the value is below 300", TOY)
     spec = Spec("counts", "counts", toys.Count, (COUNT_UP,), (small, BELOW_FIVE), bound_sets=toys.FIVE)
 
@@ -145,7 +145,7 @@ def test_what_a_parameter_runs_over_is_not_forgotten() -> None:
     ids=["replication", "toys", "counters", "control", "all of control"],
 )
 def test_equal_texts_are_compiled_alike(specs: list[tuple[Spec, dict[str, int]]]) -> None:
-    """Checks for which one compilation is used are compiled alike, had each a compilation of its own."""
+    """Checks that share a compilation would have equal code if each were compiled separately."""
     code: dict[int, str] = {}
     for spec, bounds in specs:
         world = ExecutableSpec(spec, bounds)
@@ -220,7 +220,7 @@ NAMES = itertools.count()
 
 @pytest.fixture
 def module(tmp_path: Path) -> ModuleType:
-    """A module of its own, read from a file."""
+    """A separate module, loaded from a file."""
     path = tmp_path / f"changing_{next(NAMES)}.py"
     path.write_text(MODULE, encoding="utf-8")
     return imported(path)
@@ -236,7 +236,7 @@ def imported(path: Path) -> ModuleType:
 
 
 def test_a_global_that_changes_is_read_anew(module: ModuleType) -> None:
-    """A number that a property reads may be another at the next check of the same process, and is."""
+    """If a number that a property reads has changed, the next check in the same process uses the new one."""
     spec = spec_of(module.count_up, module.claim)
     assert agreed(spec).verdict == "violated"
     module.LIMIT = 9  # type: ignore[attr-defined]
@@ -246,7 +246,7 @@ def test_a_global_that_changes_is_read_anew(module: ModuleType) -> None:
 
 
 def test_a_global_that_grows_too_large_is_refused(module: ModuleType) -> None:
-    """What is checked when a function is first read is checked at the next check too."""
+    """A global is validated when a function is first read, and again at the next check."""
     spec = spec_of(module.count_up, module.claim)
     assert agreed(spec).verdict == "violated"
     module.LIMIT = 2**64 + 9  # type: ignore[attr-defined]
@@ -255,7 +255,7 @@ def test_a_global_that_grows_too_large_is_refused(module: ModuleType) -> None:
 
 
 def test_a_helper_that_changes_is_read_anew(module: ModuleType) -> None:
-    """A helper that a property calls may be another at the next check of the same process, and is."""
+    """If a helper that a property calls has changed, the next check in the same process uses the new one."""
     spec = spec_of(module.count_up, module.claim_by_helper)
     assert agreed(spec).verdict == "violated"
     module.helper = module.other_helper  # type: ignore[attr-defined]
@@ -274,7 +274,7 @@ def test_a_helper_that_begins_to_write_is_refused(module: ModuleType) -> None:
 
 
 def test_code_that_is_put_in_the_place_of_another_is_refused(module: ModuleType) -> None:
-    """A function whose code was replaced after it was read does not run what stands in its file."""
+    """A function whose code was replaced after it was read is refused: its file no longer has its code."""
     spec = spec_of(module.count_up, module.claim)
     assert agreed(spec).verdict == "violated"
     module.claim.__code__ = module.claim_that_is_true.__code__.replace(co_firstlineno=module.claim.__code__.co_firstlineno)
@@ -301,7 +301,7 @@ class Kept:
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
-    """A cache that holds the code of kip_279 and of kip_320, and the names of their files."""
+    """A cache with the code of kip_279 and of kip_320, and the names of their files."""
     folder = tmp_path_factory.mktemp("filled") / "cache"
     names: list[str] = []
     for model in ("kip_279", "kip_320"):
@@ -341,7 +341,7 @@ def test_the_folder_is_closed_to_others(kept: Kept) -> None:
 
 
 def test_code_of_something_else_is_noticed(kept: Kept) -> None:
-    """The code of a model that holds, copied over that of one that does not, is told and compiled anew; --verify too."""
+    """The code of a model that holds, copied over that of one that does not, is reported and recompiled; --verify too."""
     kept.mine.write_bytes(kept.other.read_bytes())
     found = kept.run(*CHECK)
 
@@ -404,7 +404,7 @@ def push(s: Any) -> None:
 
 
 def test_a_negative_capacity_is_refused() -> None:
-    """A sequence whose capacity is below 0 at the bounds that are asked for is refused, as an array is."""
+    """A sequence whose capacity is below 0 at the given bounds is refused, like an array."""
     domain = Bounded(Range(0, 5), N - 2)
 
     assert domain.at({"n": 2}, "items").capacity == 0
@@ -470,7 +470,7 @@ def test_numbers_beyond_64_bits_are_refused_by_name(claim: Any, name: str) -> No
 
 
 def test_a_decision_beyond_64_bits_is_refused() -> None:
-    """A decision whose value has more than 64 bits is refused where it is stated."""
+    """A decision whose value has more than 64 bits is refused at its declaration."""
     with pytest.raises(SpecError, match=r"decision decision: .* is too large"):
         spec_of(toys.count_up, is_decided, decisions=(Decision("decision", Large.THREE, "too much"),))
 
@@ -543,7 +543,7 @@ def test_a_function_that_passes_for_another_is_refused() -> None:
 
 
 def test_the_code_of_another_under_an_honest_name_is_refused() -> None:
-    """A function whose code is not what stands at its lines is refused where it is stated."""
+    """A function whose code differs from the source at its lines is refused at its declaration."""
 
     def claim(s: Any) -> bool:
         """The value is below 3."""
@@ -555,7 +555,7 @@ def test_the_code_of_another_under_an_honest_name_is_refused() -> None:
 
 
 def test_a_file_that_changed_since_it_was_imported_is_refused(tmp_path: Path) -> None:
-    """A function whose file says something else by now is not compiled from what the file says."""
+    """A function whose file has changed since its import is refused, not compiled from the new text."""
     path = tmp_path / f"edited_{next(NAMES)}.py"
     path.write_text(MODULE, encoding="utf-8")
     module = imported(path)
@@ -643,19 +643,19 @@ def is_flag(s: Any) -> bool:
     ],
 )
 def test_integers_with_operators_of_their_own_are_refused_by_name(claim: Any, message: str) -> None:
-    """A subclass of int, or an enum, that does something otherwise than int is refused where the function is read."""
+    """A subclass of int or an enum that overrides an operation of int is refused when the function is read."""
     with pytest.raises(SpecError, match=message):
         spec_of(toys.count_up, claim)
 
 
 def test_integers_without_are_taken() -> None:
-    """A subclass of int that changes nothing means the same to both engines."""
+    """A subclass of int without overrides means the same to both engines."""
     assert len(agreed(spec_of(toys.count_up, is_plain)).findings["Claim"].actions) == 3
 
 
 @pytest.mark.parametrize("operator", ["and_", "or_", "xor", "add", "sub", "mul", "lshift", "rshift", "eq", "lt", "ge"])
 def test_sets_of_brokers_are_the_numbers_they_are_held_as(operator: str) -> None:
-    """The one class whose operators are taken on its word, BrokerSet, gives with each of them the numbers that int gives."""
+    """BrokerSet, the only class with trusted operators, returns int's result for each of them."""
     do = getattr(python_operator, operator)
     for one, other in itertools.product(range(9), repeat=2):
         left, right = BrokerSet(one), BrokerSet(other)
@@ -679,13 +679,13 @@ def is_marked(s: Any) -> bool:
 
 
 def test_a_class_derived_from_a_set_of_brokers_is_refused() -> None:
-    """A subclass that changes an operator is not taken on its base's word."""
+    """A subclass of BrokerSet that overrides an operator is refused."""
     with pytest.raises(SpecError, match="MARKED is a Marked, an integer with its own __or__"):
         spec_of(toys.count_up, is_marked)
 
 
 def test_operators_of_ones_own_are_refused_elsewhere() -> None:
-    """Decisions, domains, bounds and machines take no such integers either."""
+    """Decisions, domains, bounds and machines refuse such integers too."""
     with pytest.raises(SpecError, match=r"decision d: .* its own __lt__"):
         Decision("d", Colour.RED, "odd")
     with pytest.raises(SpecError, match=r"Colour\.RED is a Colour"):
@@ -736,7 +736,7 @@ def test_a_count_of_new_states_that_is_wrong_is_an_internal_error(
 
 
 def test_more_new_states_than_firings_are_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No rule reaches more states first than it fires, even where the sum over all rules is right."""
+    """A rule with more new states than firings is an internal error, even if the sum over all rules is right."""
     counted = embedded.Search.count_new
 
     def count_new(search: embedded.Search, actions: Any) -> None:
@@ -750,7 +750,7 @@ def test_more_new_states_than_firings_are_an_internal_error(monkeypatch: pytest.
 
 
 def test_a_loss_when_the_set_grows_is_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The set of seen fingerprints is counted anew at the end: one that it lost is noticed, though it is found again."""
+    """The set of seen fingerprints is recounted at the end: a lost one is detected, even if it was found again."""
     grown = Shard.grow
     lost: list[int] = []
 
@@ -785,7 +785,7 @@ def test_a_search_that_is_stopped_anywhere_adds_up(engine: ModuleType, asked: in
 
 
 def test_states_that_the_levels_do_not_have_are_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the oracle has seen is what its levels hold."""
+    """The states that the oracle has seen must be those of its levels; otherwise there is no verdict."""
     began = oracle._Search.begin
 
     def begin(search: Any) -> None:
@@ -799,7 +799,7 @@ def test_states_that_the_levels_do_not_have_are_an_internal_error(monkeypatch: p
 
 @pytest.fixture
 def altered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, Any], None]]:
-    """Return a function that lets the oracle come to another result in one kind."""
+    """Return a function that changes one kind of the oracle's results."""
     honest_explore = oracle.explore
 
     def alter(kind: str, value: Any) -> None:
@@ -814,7 +814,7 @@ def altered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, Any], No
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# 9. What is compared
+# 9. Compared results
 
 
 def more(counts: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The run that loses a record because a leader that is elected again remembers, to its end, in the model and on the implementation.
+"""The full run to a lost record because a re-elected leader remembers, in the model and on the implementation.
 
 The checker's own trace (control/re-elected-leader-remembers) ends where a member of the ISR lacks a committed record. Here that
 member is elected.
@@ -31,17 +31,17 @@ LOST = (
     "AdvanceHighWatermark 1", "Crash 1", "NoticeBrokerChange 2", "ElectLeader 2", "UpdateMetadata 2 2", "IgnoreLeaderAndIsr 2 2",
     "LeaderIsUnavailable 2 2", "BecomeFollower 2 2", "UpdateMetadata 2 2", "BecomeLeader 2 2",
 )  # fmt: skip
-"""It commits by what it remembers of follower 2, and crashes; follower 2 leads."""
+"""It commits by the remembered log end of follower 2, and crashes; follower 2 leads."""
 
 
 def way(*parts: tuple[str, ...]) -> list[tuple[str, tuple[int, ...]]]:
-    """Return steps as names and parameters."""
+    """Return steps as pairs of a name and parameters."""
     return [(step.split()[0], tuple(map(int, step.split()[1:]))) for part in parts for step in part]
 
 
 @pytest.mark.parametrize("spec", [REMEMBERS, ERA_2_8], ids=lambda spec: spec.name)
 def test_a_committed_record_is_lost(spec: Spec) -> None:
-    """Each step leads the implementation where it leads the model; the last breaks Committed, and none before does."""
+    """After each step the implementation has the model's state; the last step violates Committed, and no earlier one does."""
     follower = LedFollower(spec, BOUNDS, 0)
     with stage(spec, BOUNDS) as modeled:
         modeled.load(follower.plain())
@@ -67,6 +67,6 @@ def test_who_forgets_commits_nothing() -> None:
 
 
 def test_both_eras_remember() -> None:
-    """2.8.2 and 0.10.2.2 reset what a leader knows of its followers only where it was not the leader before."""
+    """2.8.2 and 0.10.2.2 reset a leader's data about its followers only if it was not the leader before."""
     for era in (ERA_2_8, ERA_0_10):
         assert {decision.name: decision.value for decision in era.decisions}["follower_ends"] == 1

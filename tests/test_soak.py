@@ -59,7 +59,7 @@ def test_a_soak_can_fail(small: Exploration) -> None:
 
 
 def test_a_run_that_was_killed_before_it_began(tmp_path: Path) -> None:
-    """What a run writes before its run.json, and what it was about to write, are no reason to refuse the folder to the next one."""
+    """The next run accepts a folder that contains only files which a run writes before its run.json, even incomplete ones."""
     (tmp_path / "program.ll").write_text("half a prog")
     with pytest.raises(SpecError, match=r"holds program\.ll and no run; name an empty one"):
         distributed.explore(soak.MODEL, SMALL, Distribution(str(tmp_path)))
@@ -69,7 +69,7 @@ def test_a_run_that_was_killed_before_it_began(tmp_path: Path) -> None:
 
 
 def test_a_run_that_has_lost_its_folder_writes_nothing(tmp_path: Path) -> None:
-    """A task whose run has lost the folder while it wrote a part leaves nothing there under that part's name."""
+    """If a run loses its folder while a task writes a part, the task leaves no file with that part's name."""
     storage = state_dir.Storage(str(tmp_path))
 
     def lost() -> None:

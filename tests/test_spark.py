@@ -1,7 +1,7 @@
-"""The Spark engine: the embedded engine's results, whatever dies on the way.
+"""The Spark engine has the embedded engine's results, even if processes fail.
 
-Everything here is real: processes are killed, disks are full, executors are lost. What has to be exact is compared with the
-embedded engine: levels, firings, new states, bounded steps, digest, findings.
+The faults are real: processes are killed, disks are full, executors are lost. Exact results are compared with the embedded engine:
+levels, firings, new states, bounded steps, digest, findings.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ def same(one: Exploration, other: Exploration) -> None:
 
 @pytest.fixture(scope="module")
 def session_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the session that the tests share has its log."""
+    """The folder with the log of the tests' shared session."""
     return tmp_path_factory.mktemp("session")
 
 
 @pytest.fixture(scope="module")
 def spark(session_folder: Path) -> Iterator[SparkSession]:
-    """A session of its own kind, as a notebook would hand it over."""
+    """A session that the caller created, as in a notebook."""
     session = clusters.session("local[2]", session_folder)
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "777")
     yield session
@@ -105,20 +105,20 @@ def test_toys(on_spark: Callable[..., Exploration], spec: Spec, options: dict[st
 
 @pytest.mark.parametrize("everything", [False, True])
 def test_a_violation(on_spark: Callable[..., Exploration], everything: bool, tmp_path: Path) -> None:
-    """A violated model ends at the same level with the same shortest counterexample, or goes on to the same end."""
+    """A violated model ends at the same level with the same shortest counterexample, or continues to the same end."""
     spec = MODELS["replication/kip_320_first_try"]
     found = on_spark(spec, EPOCHS, everything=everything, handover=500)
     other = embedded.explore(spec, EPOCHS, everything=everything)
 
     same(found, other)
     assert found.violated
-    # a job goes on for some levels; what it found beyond the end is not left behind
+    # a job continues for some levels; levels beyond the end are removed
     assert len(list((tmp_path / "states" / "levels").iterdir())) == found.depth
     assert [trace_of(found, name) for name in found.violated] == [trace_of(other, name) for name in other.violated]
 
 
 def test_a_control_plane(on_spark: Callable[..., Exploration], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A control plane, whose records are ten times as long: the same results, and parts as small as their bytes want."""
+    """A control plane, with records ten times as long, has the same results, and parts sized by their bytes."""
     monkeypatch.setattr(distributed, "PART_BYTES", 4 << 20)
     spec = MODELS["control/fixed"]
     bounds = dict(next(bounds.values for bounds in spec.bound_sets if bounds.name == "everyday"))
@@ -137,7 +137,7 @@ def test_another_seed(on_spark: Callable[..., Exploration]) -> None:
 
 @pytest.mark.parametrize("name", ["Divide", "ReadsNothing"])
 def test_what_cannot_be_executed_is_told(on_spark: Callable[..., Exploration], name: str) -> None:
-    """A rule or a property that cannot be executed ends with the words of the embedded engine."""
+    """A rule or a property that cannot be executed gives the embedded engine's message."""
     spec = toys.BROKEN[name]
     with pytest.raises(SpecError) as mine:
         on_spark(spec, toys.bounds_of(spec))
@@ -156,7 +156,7 @@ def test_a_session_is_left_as_it_was(on_spark: Callable[..., Exploration], spark
 
 
 def test_a_recoverable_property_is_refused(tmp_path: Path) -> None:
-    """A kind of property that this engine does not judge makes the run inconclusive, and is named."""
+    """A kind of property that this engine does not check makes the run inconclusive, and is named."""
     claim = dataclasses.replace(KIP_320.properties[0], name="WayBack")
     object.__setattr__(claim, "kind", "recoverable")
     result = distributed.explore(KIP_320, SMALL, Distribution(str(tmp_path)), properties=[claim])
@@ -166,11 +166,11 @@ def test_a_recoverable_property_is_refused(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What is left behind
+# The state-dir
 
 
 def test_states_as_a_table(on_spark: Callable[..., Exploration], spark: SparkSession, tmp_path: Path, kafka_spec: Command) -> None:
-    """The levels can be read as Parquet, as named columns, and each state tells the shortest way to it."""
+    """The levels can be read as Parquet with named columns, and each state has a shortest path to it."""
     result = on_spark(KIP_320, SMALL, handover=100)
     place = str(tmp_path / "states")
     plain = spark.read.parquet(f"{place}/levels")
@@ -197,7 +197,7 @@ def test_a_condition_that_cannot_be_read(finished: Path, spark: SparkSession) ->
 
 
 def test_states_on_the_command_line(kafka_spec: Command, tmp_path: Path) -> None:
-    """`states` counts and shows what meets a condition, lists the columns, and says where there is nothing."""
+    """`states` counts and shows the states that meet a condition, lists the columns, and reports an empty result."""
     place = str(tmp_path / "states")
     kafka_spec("check", "replication/kip_320", "--bounds", "small", "--engine", "spark", "--state-dir", place)
     good = kafka_spec("states", place, "--where", "level = 3", "--limit", "2", "--master", "local[1]")
@@ -233,14 +233,14 @@ def resume(place: Path, spec: Spec = KIP_320, bounds: dict[str, int] = SMALL, **
 
 
 def test_resuming_what_is_finished(finished: Path) -> None:
-    """Resuming a finished search gives its result."""
+    """Resuming a finished search returns its result."""
     same(resume(finished), embedded.explore(KIP_320, SMALL))
 
 
 @pytest.mark.parametrize("spec", [toys.GRID, toys.CHANNEL, toys.TESTED], ids=lambda s: s.name)
 @pytest.mark.parametrize("most", [1, 5])
 def test_a_search_that_is_stopped_and_resumed(spec: Spec, most: int, tmp_path: Path) -> None:
-    """Wherever a search was stopped, the search that continues it finds what one search finds: counts, tests, findings."""
+    """A search that was stopped anywhere and resumed has the results of an uninterrupted one: counts, tests, findings."""
     bounds, options = toys.bounds_of(spec), {"everything": True, "deadlock": True}
     claims = [claim for claim in spec.properties if claim.kind in distributed.KINDS]
     place = Distribution(str(tmp_path / "states"))
@@ -252,7 +252,7 @@ def test_a_search_that_is_stopped_and_resumed(spec: Spec, most: int, tmp_path: P
 
 
 def test_foreign_state_dirs(finished: Path, tmp_path: Path) -> None:
-    """A folder of another search, of something else, or of nothing is refused with the reason."""
+    """A folder of another search, with foreign files, or without any is refused with the reason."""
     (tmp_path / "papers").mkdir()
     (tmp_path / "papers" / "letter").write_text("dear")
     with pytest.raises(SpecError, match="its bounds differs"):
@@ -296,7 +296,7 @@ def _flip(file: Path, at: int) -> None:
     ids=["data", "footer", "cut off", "gone", "summary", "no summary", "exchanged", "run", "code"],
 )
 def test_damage(finished: Path, harm: Callable[[Path], object]) -> None:
-    """A state-dir in which anything was changed is refused, and what is damaged is named."""
+    """A state-dir with any change is refused, and the damaged part is named."""
     harm(finished)
 
     with pytest.raises(SpecError, match=r"is damaged|is missing|does not follow"):
@@ -321,7 +321,7 @@ def test_one_flipped_byte_of_a_finished_level(finished: Path, column: str, level
 
 
 def test_damage_to_records_is_told_when_they_are_read(finished: Path) -> None:
-    """A flipped bit in the records themselves is met by their checksum."""
+    """A checksum detects a flipped bit in the records themselves."""
     file = finished / "levels/level=00009/part-000-of-001.parquet"
     place = pq.ParquetFile(file).metadata.row_group(0).column(3)
     _flip(file, place.data_page_offset + place.total_compressed_size - 3)
@@ -348,7 +348,7 @@ SPARK = ("--engine", "spark", "--master", "local[2]")
     ],
 )
 def test_misuse(kafka_spec: Command, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
-    """Options that do not go together, and masters that are none, end with 2 and one line that says so."""
+    """Conflicting options and invalid masters exit with 2 and one line that says so."""
     run = kafka_spec("check", "replication/kip_320", *(word.format(tmp=tmp_path) for word in arguments))
 
     assert run.returncode == 2
@@ -366,7 +366,7 @@ def test_misuse(kafka_spec: Command, tmp_path: Path, arguments: tuple[str, ...],
     ids=["none", "11", "8"],
 )
 def test_java(kafka_spec: Command, tmp_path: Path, script: str | None, message: str) -> None:
-    """Where Java is missing or too old, the message says what to install."""
+    """If Java is missing or too old, the message says what to install."""
     if script is not None:
         java = tmp_path / "bin" / "java"
         java.parent.mkdir()
@@ -379,7 +379,7 @@ def test_java(kafka_spec: Command, tmp_path: Path, script: str | None, message: 
 
 
 def test_needs_are_those_of_the_package() -> None:
-    """What workers are asked for is what the package's extras ask for."""
+    """The requirements for workers equal those of the package's extras."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     wanted = dict(re.findall(r"([a-z]+)>=([\d.]+)", " ".join(extras["check"] + extras["spark"])))
 
@@ -397,7 +397,7 @@ def test_a_worker_without_a_library(spark: SparkSession) -> None:
 
 
 def test_another_version_on_a_worker(tmp_path: Path) -> None:
-    """Where the Python workers find another version of the package first, the run is refused and not wrong."""
+    """If the Python workers import another version of the package, the run is refused instead of wrong."""
     elsewhere = tmp_path / "elsewhere"
     shutil.copytree(ROOT / "kafka_spec", elsewhere / "kafka_spec", ignore=shutil.ignore_patterns("__pycache__"))
     with (elsewhere / "kafka_spec" / "model_check" / "worker.py").open("a") as file:
@@ -478,7 +478,7 @@ def processes() -> dict[int, tuple[int, str]]:
 
 
 def below(root: int, text: str) -> list[int]:
-    """Return the processes below one whose command line holds a text."""
+    """Return the descendants of a process whose command lines contain a text."""
     known = processes()
 
     def is_below(number: int) -> bool:
@@ -572,7 +572,7 @@ def mounted(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
 
 
 def test_a_full_state_dir(mounted: Callable[[str], Path], on_spark: Callable[..., Exploration], medium: Exploration) -> None:
-    """A full state-dir is inconclusive, which is 3, with a message; the finished levels stand, and with room --resume is exact."""
+    """A full state-dir exits with 3 and a message; finished levels remain, and with space --resume is exact."""
     place = mounted("size=12m") / "states"
     found = on_spark(KIP_320, MEDIUM, state_dir=str(place), handover=3000)
     finished = sorted(path.name for path in place.glob("level-*.json"))
@@ -586,7 +586,7 @@ def test_a_full_state_dir(mounted: Callable[[str], Path], on_spark: Callable[...
 
 
 def test_an_unwritable_state_dir(mounted: Callable[[str], Path], kafka_spec: Command) -> None:
-    """A state-dir that cannot be written ends with 3 and a message."""
+    """A state-dir that cannot be written exits with 3 and a message."""
     place = mounted("ro,size=1m") / "states"
     run = kafka_spec("check", "replication/kip_320", "--bounds", "small", "--engine", "spark", "--state-dir", str(place))
 
@@ -595,7 +595,7 @@ def test_an_unwritable_state_dir(mounted: Callable[[str], Path], kafka_spec: Com
 
 
 def test_an_interrupt_stops_a_job(on_spark: Callable[..., Exploration], medium: Exploration, tmp_path: Path) -> None:
-    """An interrupt, like a spent budget, stops the search inside a job; what was finished is told, and resuming is exact."""
+    """An interrupt, like a spent budget, stops the search inside a job; finished levels are reported, and resuming is exact."""
     budget = Budget()
 
     def interrupt(result: Exploration, seconds: float) -> None:
@@ -611,7 +611,7 @@ def test_an_interrupt_stops_a_job(on_spark: Callable[..., Exploration], medium: 
 
     assert (some.verdict, some.stopped) == ("inconclusive", "interrupted")
     assert some.levels == medium.levels[: some.depth]
-    assert some.depth in (12, 13)  # 13 where the job was done just before it could be given up
+    assert some.depth in (12, 13)  # 13 if the job ended just before it could be cancelled
     same(on_spark(KIP_320, MEDIUM, resume=True, handover=3000), medium)
 
 
@@ -662,7 +662,7 @@ def gone(place: Path) -> None:
 
 
 def test_a_search_that_ends_before_spark_is_up(tmp_path: Path) -> None:
-    """Where the search is at its end before the session is up, the start is given up, and no Java and no folder stays."""
+    """If the search ends before the session is up, the start is cancelled, and no Java process and no folder remain."""
     code = (
         "from kafka_spec.model_check.distributed import explore\n"
         "from kafka_spec.model_check.exploration import Distribution\n"
@@ -679,7 +679,7 @@ def test_a_search_that_ends_before_spark_is_up(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_while_spark_starts(tmp_path: Path) -> None:
-    """Ctrl-C while Spark is being started ends with 3, what was finished stands, and no Java stays."""
+    """Ctrl-C while Spark starts exits with 3, finished levels remain, and no Java process remains."""
     process = start(tmp_path / "states", bounds="small", handover=300)
     until(lambda: alive(tmp_path / "states"), process)
     process.send_signal(signal.SIGINT)
@@ -704,7 +704,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     master = f"spark://127.0.0.1:{port}"
-    # another kafka_spec stands where executors would find one that is installed; the one that is sent comes first
+    # another kafka_spec is at the place of an installed one for executors; the one that is sent comes first
     (folder / "installed" / "kafka_spec").mkdir(parents=True)
     (folder / "installed" / "kafka_spec" / "__init__.py").write_text("raise ImportError('this one is installed')")
     environment = {
@@ -735,7 +735,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def test_a_standalone_cluster_that_loses_an_executor(cluster: str, tmp_path: Path, medium: Exploration) -> None:
-    """On a master and two workers, with an executor killed in the middle of a level: the result is exact.
+    """On a master and two workers, the result is exact if an executor is killed in the middle of a level.
 
     The executors run the package that is sent to them: another one that is installed there would end the run.
     """
@@ -754,7 +754,7 @@ def test_a_standalone_cluster_that_loses_an_executor(cluster: str, tmp_path: Pat
 
 
 def test_spark_submit(cluster: str, tmp_path: Path) -> None:
-    """Under spark-submit the session that is there is used: its master, not one of ours."""
+    """Under spark-submit the existing session is used, with its master, not a new one."""
     submit = [
         str(Path(pyspark.__file__).parent / "bin" / "spark-submit"),
         "--master",

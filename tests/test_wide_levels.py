@@ -1,4 +1,4 @@
-"""Searches that are wide or long: what is lost at the end of a level, beyond 16 bits, or once in a million."""
+"""Wide or long searches lose no state: not at the end of a level, beyond 16 bits, or once in a million."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def level() -> list[Place]:
     "at", ["the first", "the last", "the last of 16 bits", "the first beyond", "a share's last", "a share's first"]
 )
 def test_the_one_state_of_a_wide_level(level: list[Place], at: str, claim: str, threads: int) -> None:
-    """Wherever in a wide level the one state stands that breaks a claim, it is found, and the way to it can be gone."""
+    """The only violating state is found anywhere in a wide level, and the path to it can be replayed."""
     share = -(-len(level) // threads)
     places = {
         "the first": 0,
@@ -124,7 +124,7 @@ def test_the_one_state_of_a_wide_level(level: list[Place], at: str, claim: str, 
 
 
 def sums(cells: int, limit: int) -> list[int]:
-    """Return how many ways there are to fill cells with 0 to `limit` so that the sum is 0, 1, 2, ..."""
+    """Return the number of ways to fill cells with 0 to `limit` so that the sum is 0, 1, 2, ..."""
     ways = np.ones(1, np.int64)
     for _ in range(cells):
         ways = np.convolve(ways, np.ones(limit + 1, np.int64))
@@ -132,7 +132,7 @@ def sums(cells: int, limit: int) -> list[int]:
 
 
 def test_none_of_five_million_states_is_lost() -> None:
-    """Each level of four counters is as wide as there are ways to reach its sum, and each step to a known state was counted."""
+    """The width of each level of four counters is the number of ways to reach its sum; each step to a known state is counted."""
     limit = 46
     result = embedded.explore(toys.GRID, {"limit": limit}, properties=[])
 
@@ -144,7 +144,7 @@ def test_none_of_five_million_states_is_lost() -> None:
     "numbered", [np.arange, lambda count: np.random.default_rng(1).permutation(count)], ids=["in order", "mixed"]
 )
 def test_none_of_four_million_steps_is_lost(numbered: Callable[[int], Any]) -> None:
-    """Where each of four million states has one way back, by one step, all of them are needed, and there."""
+    """If each of four million states has a single way back of one step, every one of these steps is recorded."""
     width, levels = 200_000, 20
     marks = np.random.default_rng(7).permutation(np.arange(1, 1 + width * levels, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
     recovery, everyone = Recovery(1), np.arange(width, dtype=np.uint32)
