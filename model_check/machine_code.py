@@ -1,6 +1,6 @@
-"""Machine code: made from LLVM's text, kept in a cache (code_cache.py), loaded.
+"""Generates machine code from the text of LLVM modules, caches it (code_cache.py), and loads it.
 
-Knows no spec and no files.
+Does not depend on specs or on files.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def _machine() -> llvm.TargetMachine:
 
 
 LARGE = 500_000
-"""Characters of a module from which on LLVM's own pipeline costs more than it brings: the loops of its passes over the
-successor function take 7 s for a control plane of 40 rules, where a few passes take 0.3 s, and the search is as fast."""
+"""Characters of a module above which LLVM's own pipeline does not pay: for the successor function of a control plane with 40
+rules it takes 7 s, while a few passes take 0.3 s and the search is as fast."""
 
 
 def load(code: str, anew: bool = False) -> tuple[llvm.ExecutionEngine, bool]:
-    """Return the loaded machine code of a module, and whether it came from the cache; `anew` leaves the cache alone."""
+    """Return the loaded machine code of a module, and whether it is from the cache; `anew` does not read or write the cache."""
     if anew:
         return _link(_generate(code)), False
     origin = CodeOrigin(hashlib.sha256(code.encode()).digest(), hashlib.sha256(_compiler().encode()).digest())
@@ -45,7 +45,7 @@ def load(code: str, anew: bool = False) -> tuple[llvm.ExecutionEngine, bool]:
 
 @functools.cache
 def _compiler() -> str:
-    """Return what else than its text makes machine code what it is: versions, processor, and how this module calls LLVM."""
+    """Return the other inputs of code generation besides the text: versions, processor, and this module's calls of LLVM."""
     versions = f"{llvmlite.__version__} {llvm.llvm_version_info}"
     processor = f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
     calls = "\n".join(inspect.getsource(function) for function in (_machine, _few_passes, _generate))
@@ -53,7 +53,7 @@ def _compiler() -> str:
 
 
 def _few_passes() -> llvm.ModulePassManager:
-    """Return the passes for a large module: those that pay, in a time that grows with its length alone."""
+    """Return the passes for a large module: those that pay and whose time is linear in its length."""
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
     passes.add_simplify_cfg_pass()

@@ -62,7 +62,7 @@ class NamedCheck:
         progress: Progress = quiet,
         distribution: Distribution | None = None,
     ) -> Exploration:
-        """Run the check; what is asked for here comes on top of what the manifest says, `budget` and `engine` instead of it."""
+        """Run the check. The arguments add to the options of the manifest; `budget` and `engine` replace them."""
         memory = self.memory_mib << 20 if self.memory_mib is not None else None
         return check(
             self.spec,
@@ -80,10 +80,10 @@ class NamedCheck:
 
 
 def read_manifest(path: Path, model: Callable[[str], Spec]) -> list[NamedCheck]:
-    """Return the checks of a manifest, in order; `model` finds a spec by its name.
+    """Return the checks of a manifest, in order; `model` returns the spec with a name.
 
     Raises:
-        SpecError: the file cannot be read, or a check in it is wrong.
+        SpecError: the file cannot be read, or a check in it is invalid.
     """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -168,14 +168,14 @@ def _check(table: Any, where: str, model: Callable[[str], Spec]) -> NamedCheck:
 
 
 def judged_without(spec: Spec, left_out: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of a spec's properties but for some, each named or told by its kind."""
+    """Return the names of a spec's properties except some, each given by its name or its kind."""
     kinds = {claim.kind for claim in spec.properties}
     unjudged = [spec.property(name) for name in left_out if name not in kinds]
     return tuple(claim.name for claim in spec.properties if claim not in unjudged and claim.kind not in left_out)
 
 
 def named_bounds(spec: Spec, bounds: str | Mapping[str, Any]) -> Mapping[str, int]:
-    """Return the values of a bound set by its name, or the values themselves."""
+    """Return the values of the bound set with this name; return given values unchanged."""
     if not isinstance(bounds, str):
         if wrong := [name for name, value in bounds.items() if not isinstance(value, int) or isinstance(value, bool)]:
             raise SpecError(f"bound {wrong[0]} is not an integer")

@@ -1,6 +1,6 @@
-"""Numbers of the language as checked machine code: what leaves 64 bits is a fault, never wraps.
+"""Compiles integer arithmetic to checked machine code: a result beyond 64 bits is a fault and never wraps.
 
-Knows operators and where they stand in the source, not where numbers come from.
+Depends on operators and their places in the source, not on the origin of their operands.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kafka_spec.spec.table import SpecError
 
 
 class Arithmetic(Emitter):
-    """The operators, in the function of a source; `trusted` functions wrap and are not checked."""
+    """Compiles the operators of one function; in `trusted` functions arithmetic wraps and is not checked."""
 
     def __init__(self, unit: Unit, source: lint.Source, compiled: Compiled, trusted: bool) -> None:
         super().__init__(unit, compiled.code, compiled.code.args[-1])
@@ -32,11 +32,11 @@ class Arithmetic(Emitter):
         return f"{file}:{getattr(node, 'lineno', line)}" if file else self.source.place
 
     def refuse(self, node: ast.AST, message: str) -> NoReturn:
-        """Raise what the compiler does not take, with its place."""
+        """Raise the error for a construct that the compiler does not support, with its place."""
         raise SpecError(f"{self.place(node)}: in {self.source.function.__name__}: {message}")
 
     def arithmetic(self, node: ast.AST, op: ast.operator, left: ir.Value, right: ir.Value) -> ir.Value:
-        """Return the result of an operator, or note a fault and return some number."""
+        """Return the result of an operator; on an error record a fault, and return an arbitrary number."""
         b = self.b
         if isinstance(op, ast.FloorDiv | ast.Mod):
             return self.division(node, isinstance(op, ast.Mod), left, right)
@@ -51,12 +51,12 @@ class Arithmetic(Emitter):
         return b.extract_value(both, 0)
 
     def note(self, ok: ir.Value, node: ast.AST, message: str) -> None:
-        """Record a fault if the check fails, and go on."""
+        """Record a fault if the check fails, and continue."""
         with self.check(ok, "error", self.place(node), message):
             pass
 
     def shift(self, node: ast.AST, left_shift: bool, value: ir.Value, by: ir.Value) -> ir.Value:
-        """Return a shift by 0 to 62."""
+        """Return a value shifted by 0 to 62 bits; other shifts are faults."""
         if self.trusted:
             return self.b.shl(value, by) if left_shift else self.b.lshr(value, by)
         self.note(self.b.icmp_unsigned("<", by, I64(63)), node, "a shift by less than 0 or more than 62")

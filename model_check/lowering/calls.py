@@ -1,6 +1,6 @@
-"""Calls as machine code: functions of the spec, built-in ones, `fire`, and what the engine's own functions may do besides.
+"""Compiles calls: of functions of the spec, built-in functions and `fire`, and those that only the engine's own functions may make.
 
-Knows whom a name calls, and which calls move items of a sequence so that names for them go stale.
+Resolves the callee of a name. After a call that may move items of a sequence, names for those items are stale.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from kafka_spec.spec import lint
 
 
 class Calls(Writers):
-    """What a call means."""
+    """Compiles calls."""
 
     @property
     def engine(self) -> Mapping[str, Callable[..., None]]:
-        """What only the engine's own functions may call."""
+        """The functions that only the engine's own code may call, and what compiles them."""
         return {"prefetch": self.prefetch, "copy_record": self.copy_record}
 
     def call(self, node: ast.Call) -> Sequence[ir.Value]:
-        """Call what a call names; return the integers it returns."""
+        """Emit a call; return the integers that the callee returns."""
         assert isinstance(node.func, ast.Name)
         name = node.func.id
         if self.trusted and name in self.engine:
@@ -48,7 +48,7 @@ class Calls(Writers):
         return results
 
     def after_moves(self, code: Sequence[ast.AST]) -> None:
-        """Forget the names of items if the code may move items: in Python they mean the old item, here its old place."""
+        """Forget names of items if the code may move items: in Python they denote the old item, here its old place."""
         if self.trusted or not any(self.may_move(node) for part in code for node in ast.walk(part)):
             return
         self.stale |= {name for name, value in self.names.items() if isinstance(value, Ref) and value.moving}
@@ -63,7 +63,7 @@ class Calls(Writers):
         return lint.is_function(callee) and callee not in lint.WRITERS and lint.source_of(callee).moves
 
     def builtin(self, node: ast.Call, name: str) -> ir.Value:
-        """Return what len(), min() or max() gives."""
+        """Return the result of len(), min() or max()."""
         if name == "len":
             ref = self.value(node.args[0])
             if not isinstance(ref, Ref) or ref.packed.item is None:

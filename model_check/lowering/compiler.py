@@ -1,13 +1,13 @@
-"""From the functions of a spec to machine code, through LLVM.
+"""Compiles the functions of a spec to LLVM.
 
-Knows the language of spec/lint.py, the packed form of states, and no protocol. The same source that the oracle runs as Python
-becomes native code in which every integer has 64 bits, every index and every store is checked (emit.py): nothing
-is ever truncated, wrapped or read out of range in silence.
+Depends on the language of spec/lint.py and the packed form of states. The oracle runs the same source as Python. In the compiled
+code every integer has 64 bits, and every index and every store is checked (emit.py): no value is silently truncated, wrapped or
+read out of range.
 
-Theory of operation. A function is compiled once for each way its arguments are packed, a trigger of a machine once for a model.
-`trusted` functions (model_check/kernel.py) are the engine's own: they also have arrays, `while` loops and arithmetic that
-wraps, and are not checked. What a body is made of is parted by kind, each part a class on top of the one before:
-arithmetic, expressions, writers, calls, statements.
+Theory of operation. A function is compiled once for each packed form of its arguments, a trigger of a machine once for a model.
+`trusted` functions (model_check/kernel.py) are the engine's own: they may use arrays, `while` loops and arithmetic that wraps, and
+are not checked. The compiler of a body is split by kind of construct; each class extends the one before it: arithmetic,
+expressions, writers, calls, statements.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kafka_spec.spec.table import Machine
 
 
 class Compiler(Unit):
-    """Compiles the functions of one module as they are asked for, each once for each shape of its arguments."""
+    """Compiles the functions of one module on demand, each once for each shape of its arguments."""
 
     def function(self, function: Callable[..., Any], shapes: tuple[Shape, ...], trusted: bool = False) -> Compiled:
         """Return the function compiled for arguments of these shapes."""
@@ -39,7 +39,7 @@ class Compiler(Unit):
         return self.functions[key]
 
     def fire(self, machine: Machine, trigger: str, s: Packed, entity: int) -> Compiled:
-        """Return the function that lets a machine's table pick and run the row of a trigger."""
+        """Return the function that selects and runs a row of a machine's table for a trigger."""
         machine = self.machines.get(machine.name, machine)
         key = ("fire", machine.name, trigger)
         if key not in self.functions:
@@ -50,7 +50,7 @@ class Compiler(Unit):
 
 
 def trusted_source(function: Callable[..., Any]) -> lint.Source:
-    """Return the source of one of the engine's own functions, unchecked."""
+    """Return the source of one of the engine's own functions, which the linter does not check."""
     definition, code = definition_of(function), function.__code__
     assert isinstance(definition.tree, ast.FunctionDef)
     return lint.Source(

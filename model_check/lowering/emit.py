@@ -1,9 +1,9 @@
-"""Emitting machine code for packed values: references, checked loads and stores, loops, calls.
+"""Emits machine code for packed values: references, checked loads and stores, loops, calls.
 
-Knows the packed form of states and LLVM, neither the language nor any protocol. Theory of operation: a value is an integer, or a
-reference, that is a pointer to packed bytes and how they are packed. A check that fails is recorded as a *fault* with its place.
-It does not unwind: the first one is kept in a cell that every function is handed, the operation is left out, and the caller looks
-at the cell when the firing is over. LLVM inlines the calls and keeps the cell in a register, so a check costs a compare.
+Depends on the packed form of states and on LLVM, not on the language of specs. Theory of operation: a value is an integer or a
+reference; a reference is a pointer to packed bytes with their packed form. A failed check is recorded as a *fault* with its place.
+It does not unwind. The first fault is stored in a cell that every function gets as an argument, the operation is skipped, and the
+caller reads the cell after the firing. LLVM inlines the calls and keeps the cell in a register, so a check costs one comparison.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Emitter:
         self.fault = fault
 
     def slot(self, type_: ir.Type, initial: ir.Value | None = None) -> ir.Value:
-        """Return a local variable, allocated where the function begins."""
+        """Return a local variable, allocated at the entry of the function."""
         with self.b.goto_block(self.entry):
             if self.entry.instructions:
                 self.b.position_at_start(self.entry)
@@ -42,13 +42,13 @@ class Emitter:
         return variable
 
     def at(self, pointer: ir.Value, offset: int | ir.Value) -> ir.Value:
-        """Return the pointer so many bytes further."""
+        """Return the pointer plus an offset in bytes."""
         if isinstance(offset, int):
             return pointer if offset == 0 else self.b.gep(pointer, [I64(offset)])
         return self.b.gep(pointer, [offset])
 
     def check(self, ok: ir.Value, kind: str, place: str, message: str) -> contextlib.AbstractContextManager[None]:
-        """Return a context for what happens if the check holds; otherwise the fault is noted and it is left out."""
+        """Return a context whose code runs if the check holds; otherwise a fault is recorded and the code is skipped."""
         if not self.unit.checked:
             return contextlib.nullcontext()
         code = I64(self.unit.fault_code(kind, place, message))
@@ -64,7 +64,7 @@ class Emitter:
 
     @contextlib.contextmanager
     def until(self, on: ir.Block) -> Iterator[None]:
-        """Go on at a block when the context ends."""
+        """Branch to a block and continue there when the context ends."""
         yield
         if not self.b.block.is_terminated:
             self.b.branch(on)
@@ -77,7 +77,7 @@ class Emitter:
         return self.b.sext(raw, I64) if packed.signed else self.b.zext(raw, I64)
 
     def store(self, packed: Packed, pointer: ir.Value, value: ir.Value, place: str, name: str) -> None:
-        """Write a scalar, if its type holds the value."""
+        """Write a scalar if its type contains the value; otherwise record a fault."""
         type_ = packed.type
         assert isinstance(type_, Scalar)
 
@@ -93,9 +93,9 @@ class Emitter:
                 write()
 
     def highest(self, type_: Scalar) -> ir.Value:
-        """Return the largest value of a type; where a bound limits it, reckoned from the bound's value at run time.
+        """Return the largest value of a type; if a bound limits it, compute it from the bound's value at run time.
 
-        The successor function keeps `k` behind its fault, so that whoever can note a fault can read it.
+        The successor function stores `k` behind the fault cell, so that code with access to the cell can read it.
         """
         if type_.bound is None or type_.bound not in self.unit.constants:
             return I64(type_.high)
@@ -110,20 +110,20 @@ class Emitter:
         return self.load(ref.packed.head, ref.pointer)
 
     def set_length(self, ref: Ref, length: ir.Value) -> None:
-        """Write the length of a sequence; the caller knows that it fits."""
+        """Write the length of a sequence; the caller ensures that it is within the capacity."""
         assert ref.packed.head is not None
         narrow = self.b.trunc(length, ir.IntType(8 * ref.packed.head.size))
         self.b.store(narrow, self.b.bitcast(ref.pointer, narrow.type.as_pointer())).align = 1
 
     def item(self, ref: Ref, index: ir.Value) -> Ref:
-        """Return the item at an index that is known to be inside."""
+        """Return the item at an index; the caller ensures that it is in range."""
         assert ref.packed.item is not None
         start = self.at(ref.pointer, ref.packed.head.size if ref.packed.head else 0)
         at = self.at(start, self.b.mul(index, I64(ref.packed.item.size)))
         return Ref(ref.packed.item, at, ref.moving or ref.packed.head is not None)
 
     def checked_item(self, ref: Ref, index: ir.Value, place: str) -> Ref:
-        """Return the item at an index; at a bad one a fault, and the first item's place."""
+        """Return the item at an index; out of range, record a fault and return the first item."""
         inside = self.b.icmp_unsigned("<", index, self.length(ref))
         good = self.slot(I64, ZERO)
         with self.check(inside, "error", place, "an index is outside its sequence"):
@@ -131,12 +131,12 @@ class Emitter:
         return self.item(ref, self.b.load(good))
 
     def move(self, target: ir.Value, source: ir.Value, size: int | ir.Value) -> None:
-        """Copy bytes; the two places may overlap."""
+        """Copy bytes; source and target may overlap."""
         move = self.unit.intrinsic("llvm.memmove.p0.p0.i64", ir.VoidType(), [POINTER, POINTER, I64, I1])
         self.b.call(move, [target, source, I64(size) if isinstance(size, int) else size, I1(0)])
 
     def copy(self, target: ir.Value, source: ir.Value, size: int) -> None:
-        """Copy bytes between places that do not overlap."""
+        """Copy bytes; source and target must not overlap."""
         copy = self.unit.intrinsic("llvm.memcpy.p0.p0.i64", ir.VoidType(), [POINTER, POINTER, I64, I1])
         self.b.call(copy, [target, source, I64(size), I1(0)])
 
@@ -146,11 +146,11 @@ class Emitter:
         self.b.call(fill, [target, I8(0), size, I1(0)])
 
     def refresh(self, ref: Ref) -> None:
-        """Write the bytes of a fresh record."""
+        """Write the initial values of a record."""
         self.copy(ref.pointer, self.b.bitcast(self.unit.template(ref.packed), POINTER), ref.packed.size)
 
     def invoke(self, compiled: Compiled, arguments: Sequence[Value]) -> list[ir.Value]:
-        """Call a compiled function; return the integers it returns."""
+        """Call a compiled function; return its integer results."""
         plain = [value.pointer if isinstance(value, Ref | Buffer | K) else value for value in arguments]
         result = self.b.call(compiled.code, [*plain, self.fault])
         if compiled.results <= 1:
@@ -158,14 +158,14 @@ class Emitter:
         return [self.b.extract_value(result, index) for index in range(compiled.results)]
 
     def predicate(self, function: Callable[..., Any], scope: dict[str, Value]) -> ir.Value:
-        """Call a predicate with what its parameters name; return whether it is true."""
+        """Call a predicate with the values of its parameters by name; return its result as one bit."""
         arguments = [scope[name] for name in lint.parameters_of(function)]
         compiled = self.unit.function(function, tuple(shape_of(value) for value in arguments))
         (result,) = self.invoke(compiled, arguments)
         return self.b.icmp_signed("!=", result, ZERO)
 
     def effect(self, function: Callable[..., Any], scope: dict[str, Value]) -> None:
-        """Call an effect with what its parameters name."""
+        """Call an effect with the values of its parameters by name."""
         arguments = [scope[name] for name in lint.parameters_of(function)]
         self.invoke(self.unit.function(function, tuple(shape_of(value) for value in arguments)), arguments)
 
@@ -176,7 +176,7 @@ class Emitter:
         body: Callable[[ir.Value], None],
         jumps: list[tuple[ir.Block, ir.Block]] | None = None,
     ) -> None:
-        """Run the body for start, start + 1, ... below stop; `jumps` gets where continue and break lead."""
+        """Run the body for start, start + 1, ..., stop - 1; in the body, `jumps` ends with the targets of continue and break."""
         counter = self.slot(I64, start)
         head, inside, step, out = (self.code.append_basic_block(name) for name in ("head", "body", "step", "out"))
         self.b.branch(head)

@@ -1,6 +1,6 @@
-"""Expressions of the language as machine code: names, fields and items, conditions.
+"""Compiles expressions: names, fields and items, conditions.
 
-Knows expressions, no statements; what a call means is the subclass's (calls.py).
+Does not compile statements; the subclass compiles calls (calls.py).
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from kafka_spec.spec.domain import Scalar
 
 
 class Expressions(Arithmetic, abc.ABC):
-    """The values of expressions, in a function whose parameters are packed in these shapes."""
+    """Compiles the expressions of a function whose parameters have the given shapes."""
 
     def __init__(self, unit: Unit, source: lint.Source, compiled: Compiled, shapes: tuple[Shape, ...], trusted: bool) -> None:
         super().__init__(unit, source, compiled, trusted)
         self.names: dict[str, Value] = {}
-        """Parameters that are references, and local names for references."""
+        """The references: parameters and local names."""
         self.stale: set[str] = set()
-        """Names for items that may have moved since."""
+        """The names of items that may have moved."""
         self.slots: dict[str, ir.Value] = {}
-        """Local variables that hold integers."""
+        """The local variables that hold integers."""
         for name, shape, argument in zip(source.parameters, shapes, compiled.code.args, strict=False):
             value = reshaped(shape, argument)
             if isinstance(value, Ref) and value.packed is not unit.root:
@@ -40,10 +40,10 @@ class Expressions(Arithmetic, abc.ABC):
 
     @abc.abstractmethod
     def call(self, node: ast.Call) -> Sequence[ir.Value]:
-        """Call what a call names; return the integers it returns."""
+        """Emit a call; return the integers that the callee returns."""
 
     def integer(self, node: ast.AST, value: Value) -> ir.Value:
-        """Return a value that must be a number."""
+        """Return a value as an integer; refuse a reference."""
         if isinstance(value, Ref | Buffer | K):
             self.refuse(node, "a number is needed here, and this is a record or a sequence")
         return value
@@ -95,7 +95,7 @@ class Expressions(Arithmetic, abc.ABC):
         self.refuse(node, f"{type(node).__name__} cannot be compiled")
 
     def named(self, node: ast.AST, name: str) -> Value:
-        """Return what a local or a global name stands for."""
+        """Return the value of a local or a global name."""
         if name in self.slots:
             return self.b.load(self.slots[name])
         if name in self.stale:
@@ -110,7 +110,7 @@ class Expressions(Arithmetic, abc.ABC):
         return I64(int(value))
 
     def constant(self, node: ast.AST, k: Value, name: str) -> ir.Value:
-        """Return a bound or a decision, read at run time."""
+        """Return a bound or a decision; the code reads it at run time."""
         assert isinstance(k, K)
         if name not in self.unit.constants:
             known = ", ".join(self.unit.constants)
@@ -118,7 +118,7 @@ class Expressions(Arithmetic, abc.ABC):
         return self.b.load(self.b.gep(k.pointer, [I64(self.unit.constants.index(name))]))
 
     def reference(self, node: ast.expr) -> Ref:
-        """Return where a field or an item stands."""
+        """Return the reference to a field or an item."""
         match node:
             case ast.Attribute(value=of, attr=attr):
                 ref = self.value(of)
@@ -148,7 +148,7 @@ class Expressions(Arithmetic, abc.ABC):
         return self.b.icmp_signed("!=", self.number(node), ZERO)
 
     def chain(self, left: ir.Value, rest: list[tuple[ast.cmpop, ast.expr]]) -> ir.Value:
-        """`a < b < c`: each operand evaluated once, and only while the ones before hold."""
+        """Return `a < b < c` as one bit: each operand is evaluated at most once, and only if all comparisons before it hold."""
         result = self.slot(I1, I1(0))
         out = self.code.append_basic_block("compared")
         for index, (op, operand) in enumerate(rest):
@@ -166,7 +166,7 @@ class Expressions(Arithmetic, abc.ABC):
         return self.b.load(result)
 
     def short_circuit(self, every: bool, values: list[ast.expr]) -> ir.Value:
-        """`a and b`, `a or b` as a condition."""
+        """Return `a and b` (`every`) or `a or b` as one bit."""
         result = self.slot(I1, I1(0 if every else 1))
         out = self.code.append_basic_block("decided")
         for index, value in enumerate(values):
@@ -182,7 +182,7 @@ class Expressions(Arithmetic, abc.ABC):
         return self.b.load(result)
 
     def either(self, every: bool, values: list[ast.expr]) -> ir.Value:
-        """`a and b`, `a or b` as values: the operand that decides."""
+        """Return the value of `a and b` (`every`) or `a or b`: the operand that decides."""
         result = self.slot(I64)
         out = self.code.append_basic_block("decided")
         for index, value in enumerate(values):
@@ -199,7 +199,7 @@ class Expressions(Arithmetic, abc.ABC):
         return self.b.load(result)
 
     def choice(self, test: ir.Value, body: ast.expr, orelse: ast.expr) -> ir.Value:
-        """`body if test else orelse`."""
+        """Return the value of `body if test else orelse`."""
         result = self.slot(I64)
         with self.b.if_else(test) as (yes, no):
             with yes:

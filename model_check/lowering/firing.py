@@ -1,6 +1,6 @@
-"""`fire` as machine code: the table picks the row, as `spec.table.fire` does in Python.
+"""Compiles `fire`: selects the row of a table and runs it, as `spec.table.fire` does in Python.
 
-Knows tables and packed states. A refusal changes nothing and is returned as 0; two rows that fit are a fault.
+Depends on tables and packed states. If no row applies, the state is unchanged and the result is 0; two such rows are a fault.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kafka_spec.spec.table import Machine, Row
 
 
 class FiringCompiler(Emitter):
-    """Compiles one trigger of a machine: the table picks the row, as `spec.table.fire` does."""
+    """Compiles one trigger of a machine."""
 
     def __init__(self, unit: Unit, machine: Machine, trigger: str, compiled: Compiled, shapes: tuple[Shape, ...]) -> None:
         super().__init__(unit, compiled.code, compiled.code.args[-1])
@@ -41,7 +41,7 @@ class FiringCompiler(Emitter):
         self.b.ret(picked)
 
     def cell(self) -> Ref:
-        """Return where the state of the entity's machine stands."""
+        """Return the reference to the state of the entity's machine."""
         s = self.scope["s"]
         assert isinstance(s, Ref)
         assert isinstance(s.packed.type, Record)
@@ -60,7 +60,7 @@ class FiringCompiler(Emitter):
         return ref
 
     def fits(self, row: Row, state: ir.Value) -> ir.Value:
-        """Return whether a row's sources hold the state, its guards hold, and none of its `unless` does."""
+        """Return whether a row applies: its sources contain the state, its guards hold, and no guard of its `unless` holds."""
         result = self.slot(I1, I1(0))
         inside: ir.Value = I1(0)
         for source in row.sources:
@@ -85,7 +85,7 @@ class FiringCompiler(Emitter):
         return self.b.load(result)
 
     def enter(self, row: Row, cell: Ref) -> None:
-        """Run a row's effects and enter its target."""
+        """Run a row's effects and set the state to its target."""
         if row.waits_for:
             with self.check(I1(0), "error", self.where, f"row {row.label!r} waits for {row.waits_for}"):
                 pass

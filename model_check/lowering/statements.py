@@ -1,6 +1,6 @@
-"""Statements of the language as machine code: the body of a function.
+"""Compiles statements: the body of a function.
 
-Knows control flow and local names.
+Handles control flow and local names.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Body(Calls):
             self.b.ret(ZERO) if self.compiled.results else self.b.ret_void()
 
     def block(self, statements: list[ast.stmt]) -> None:
-        """Emit statements up to the one that ends the block."""
+        """Emit statements up to the first that ends the block."""
         for statement in statements:
             if self.b.block.is_terminated:
                 return
@@ -54,7 +54,7 @@ class Body(Calls):
                 if isinstance(target, ast.Name):
                     self.assign(target, self.arithmetic(node, op, self.named_number(target), self.number(value)))
                 else:
-                    # like Python: the place once, then its value, then the other operand
+                    # as in Python: evaluate the target once, then read its value, then the other operand
                     ref = self.reference(target)
                     if not isinstance(ref.packed.type, Scalar):
                         self.refuse(target, "a number is needed here, and this is a record or a sequence")
@@ -123,7 +123,7 @@ class Body(Calls):
         self.b.store(value, self.slots[name])
 
     def unpack(self, node: ast.stmt, targets: list[ast.expr], value: ast.expr) -> None:
-        """Assign the parts of a tuple, or the results of a call."""
+        """Assign the items of a tuple, or the results of a call."""
         if isinstance(value, ast.Tuple):
             values: Sequence[Value] = [self.value(part) for part in value.elts]
         elif isinstance(value, ast.Call):

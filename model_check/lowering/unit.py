@@ -1,7 +1,7 @@
-"""The LLVM module under construction: its constants, its faults, and where its functions are asked for.
+"""The LLVM module under construction: its constants, its faults, and access to its functions.
 
-Knows no language: how a function of a spec becomes code is the subclass's (compiler.py), so what emits code can ask for a
-callee without knowing how it is compiled.
+Does not depend on the language of specs: the subclass (compiler.py) compiles functions. Code that emits a call requests the callee
+here, and does not depend on the compiler.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ class Unit(abc.ABC):
     ) -> None:
         self.module = ir.Module("kafka_spec")
         self.machines = {machine.name: machine for machine in machines}
-        """The tables that `fire` uses: a version that replaces a machine replaces it everywhere."""
+        """The tables that `fire` uses, by machine: a spec that replaces a machine replaces it in every call."""
         self.checked = checked
-        """False leaves the checks out, to measure what they cost."""
+        """False omits the checks, to measure their cost."""
         self.root = root
         self.constants = tuple(constants)
-        """The names of `k`; the code reads the values at run time, and here nobody knows them."""
+        """The names of `k`; their values are not known here, the code reads them at run time."""
         self.literals = literals or {}
-        """Names that trusted functions read as numbers, such as the size of a record."""
+        """The names that trusted functions read as numbers, such as the size of a record."""
         self.faults: dict[Fault, int] = {}
         self.functions: dict[tuple[Any, ...], Compiled] = {}
         self._templates: dict[int, ir.GlobalVariable] = {}
 
     def fault_code(self, kind: str, place: str, message: str) -> int:
-        """Return the number of a fault; its remainder by 4 is its kind."""
+        """Return the number of a fault; the number modulo 4 is the kind."""
         number = self.faults.setdefault(Fault(kind, place, message), len(self.faults) + 1)
         return number * 4 + FAULT_KINDS[kind]
 
     def fault_of(self, code: int) -> Fault:
-        """Return the fault of a number."""
+        """Return the fault with this number."""
         return list(self.faults)[code // 4 - 1]
 
     def template(self, packed: Packed) -> ir.GlobalVariable:
-        """Return the bytes of a fresh record."""
+        """Return a constant with the initial bytes of a record."""
         if id(packed) not in self._templates:
             record = bytearray(packed.size)
             put(packed, packed.type.fresh(), record, 0)
@@ -74,10 +74,10 @@ class Unit(abc.ABC):
 
     @abc.abstractmethod
     def fire(self, machine: Machine, trigger: str, s: Packed, entity: int) -> Compiled:
-        """Return the function that lets a machine's table pick and run the row of a trigger."""
+        """Return the function that selects and runs a row of a machine's table for a trigger."""
 
     def declare(self, name: str, shapes: tuple[Shape, ...], results: int, inline: bool) -> Compiled:
-        """Declare a function of the module: `results` is how many integers it returns."""
+        """Declare a function of the module; `results` is the number of integers it returns."""
         result = ir.VoidType() if results == 0 else I64 if results == 1 else ir.LiteralStructType([I64] * results)
         arguments = [*(llvm_type(shape) for shape in shapes), I64.as_pointer()]
         code = ir.Function(self.module, ir.FunctionType(result, arguments), f"{name}.{len(self.functions)}")

@@ -1,6 +1,6 @@
-"""What compiled code works on: integers, references to packed bytes, and the faults it can note.
+"""The values of compiled code: integers, references to packed bytes, and the faults that it can record.
 
-Knows the packed form of states and LLVM's types, neither the language nor any protocol.
+Depends on the packed form of states and on LLVM's types, not on the language of specs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FAULT_KINDS = {"bound": 0, "domain": 1, "error": 2}
 
 @dataclass(frozen=True)
 class Fault:
-    """A check that failed: `kind` is bound, domain or error; `place` is the source line; `message` says what."""
+    """A failed check: `kind` is bound, domain or error; `place` is the source line; `message` describes the failure."""
 
     kind: str
     place: str
@@ -34,7 +34,7 @@ class Ref:
     packed: Packed
     pointer: ir.Value
     moving: bool = False
-    """Whether it stands in an item of a sequence, and so may be moved or dropped."""
+    """Whether the bytes are in an item of a sequence, which may be moved or dropped."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class K:
 
 Value: TypeAlias = ir.Value | Ref | Buffer | K
 Shape: TypeAlias = Packed | int | str
-"""What makes two calls the same: how a reference is packed, the bits of a buffer, "int" or "k"."""
+"""The type of an argument: the packed form of a reference, the bits of a buffer's items, "int" or "k"."""
 
 
 def shape_of(value: Value) -> Shape:
@@ -67,7 +67,7 @@ def shape_of(value: Value) -> Shape:
 
 
 def reshaped(shape: Shape, argument: ir.Value) -> Value:
-    """Return an LLVM argument as a value of the shape."""
+    """Return an LLVM argument as a value of a shape."""
     if isinstance(shape, Packed):
         return Ref(shape, argument)
     if isinstance(shape, int):
@@ -76,7 +76,7 @@ def reshaped(shape: Shape, argument: ir.Value) -> Value:
 
 
 def llvm_type(shape: Shape) -> ir.Type:
-    """Return the LLVM type of an argument of the shape."""
+    """Return the LLVM type of an argument of a shape."""
     if isinstance(shape, int):
         return ir.IntType(shape).as_pointer()
     if isinstance(shape, Packed):
@@ -86,7 +86,7 @@ def llvm_type(shape: Shape) -> ir.Type:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A function in LLVM: `results` is how many integers it returns."""
+    """A function in LLVM; `results` is the number of integers it returns."""
 
     code: ir.Function
     results: int

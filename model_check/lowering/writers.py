@@ -1,6 +1,6 @@
-"""What effects do to sequences and records, as machine code: the same as the functions of spec/domain/operations.py do in Python.
+"""Compiles the functions of spec/domain/operations.py, with which effects write sequences and records.
 
-Knows packed sequences and records, no statements.
+Depends on packed sequences and records, not on statements.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from kafka_spec.spec.domain import Record, Scalar, Sequence
 
 
 class Writers(Expressions):
-    """append, truncate, pop_first, reset and assign."""
+    """Compiles append, truncate, pop_first, reset and assign."""
 
     @property
     def writers(self) -> Mapping[Callable[..., None], Callable[[ast.Call], None]]:
-        """What compiles a call of each of them."""
+        """For each of these functions, what compiles a call of it."""
         return {
             domain.append: self.append,
             domain.truncate: self.truncate,
@@ -31,14 +31,14 @@ class Writers(Expressions):
         }
 
     def sequence(self, node: ast.Call) -> Ref:
-        """Return the sequence that a writer is called with."""
+        """Return the sequence that is the first argument of a call."""
         ref = self.value(node.args[0])
         if not isinstance(ref, Ref) or not isinstance(ref.packed.type, Sequence):
             self.refuse(node, f"{ast.unparse(node.args[0])} is not a sequence")
         return ref
 
     def record(self, node: ast.expr) -> Ref:
-        """Return the record that an expression names."""
+        """Return the reference to the record that an expression denotes."""
         ref = self.value(node)
         if not isinstance(ref, Ref) or ref.packed.fields is None:
             self.refuse(node, f"{ast.unparse(node)} is no record")
@@ -66,14 +66,14 @@ class Writers(Expressions):
             self.set_length(ref, self.b.add(length, ONE))
 
     def differs(self, ref: Ref, index: ir.Value, number: ir.Value, place: str) -> None:
-        """Note a fault if an item is this number."""
+        """Record a fault if an item equals this number."""
         item = self.item(ref, index)
         other = self.b.icmp_signed("!=", self.load(item.packed, item.pointer), number)
         with self.check(other, "domain", place, "the number is already in the sequence, and the items are distinct"):
             pass
 
     def append_record(self, node: ast.Call, item: Ref, fields: dict[str | None, ir.Value]) -> None:
-        """Write a record in the place of an item: these fields, the others fresh."""
+        """Write a record in the place of an item: the given fields, and the initial values of the others."""
         type_, place = item.packed.type, self.place(node)
         assert isinstance(type_, Record) and item.packed.fields is not None
         self.refresh(item)
@@ -88,7 +88,7 @@ class Writers(Expressions):
             self.check_tag(item, type_, place)
 
     def check_tag(self, item: Ref, type_: Record, place: str) -> None:
-        """Refuse a field that has no meaning in this kind of message."""
+        """Record a fault if a field has a value but does not belong to the kind of message that the tag names."""
         assert type_.tags is not None and item.packed.fields is not None
         tag, members = type_.tags
         offset, packed = item.packed.fields[tag]
@@ -135,7 +135,7 @@ class Writers(Expressions):
         self.refresh(target)
 
     def refuse_kept(self, node: ast.AST, ref: Ref) -> None:
-        """Refuse to write a machine's state, or a counter, as part of a record."""
+        """Refuse a write to a record that contains a machine's state or a counter."""
         if kept := domain.kept_inside(ref.packed.type):
             self.refuse(node, f"the record {kept}")
 
