@@ -15,7 +15,7 @@ PROSE = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
 
 
 def named(names: st.SearchStrategy[str]) -> st.SearchStrategy[Unbound]:
-    """Return names that say something; what a name says depends on nothing but the name, as it must within one table."""
+    """Return names with docstrings; each docstring depends only on its name, as one table requires."""
 
     def unbound(name: str) -> Unbound:
         made = Unbound(name)

@@ -250,7 +250,7 @@ def race(folder: Path, random: Random, truth: Exploration, bounds: str, races: i
     began = time.monotonic()
     for number in range(races):
         place, handover = folder / f"race-{number}", with_spark if number % 2 else NEVER
-        if number % 2:  # both resume what was killed
+        if number % 2:  # both resume the killed run
             first = start(place, bounds, handover=handover)
             wait(first, lambda place=place: (place / "run.json").exists())  # type: ignore[misc]
             time.sleep(random.uniform(0.0, 0.3))
@@ -326,7 +326,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=100, help="kills in each part at most (default: one at each wide level)")
     parser.add_argument("--only", choices=("drivers", "later-drivers", "workers", "executors", "races"), help="one part alone")
     asked = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what it started ends with it
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # its child processes end with it
     large, medium, small = (embedded.explore(MODEL, bounds_of(name)) for name in ("large", "medium", "small"))
     print(f"seed {asked.seed}; {MODEL.name} at large ({large.distinct:,} states) for drivers, medium ({medium.distinct:,}) for "
           f"workers, small ({small.distinct:,}) for races\n\n{HEAD}", flush=True)  # fmt: skip

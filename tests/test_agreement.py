@@ -181,7 +181,7 @@ def stay(s: Many) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_many_initial_states(threads: int) -> None:
-    """Twenty thousand initial states fit, whatever the size of a slice."""
+    """Twenty thousand initial states fit, for any size of a slice."""
     start = Rule("Start", "world", "", "", (begin_anywhere,), {"number": Range(0, 20_000)})
     result = embedded.explore(Spec("many", "", Many, (Rule("Stay", "w", "", "", (stay,)),), start=start), {}, threads=threads)
 
@@ -323,7 +323,7 @@ def hand_item_over(s: Line) -> None:
 
 
 def test_a_parameter_that_may_have_moved_is_refused() -> None:
-    """A function that moves items cannot read what it was handed afterwards: it may be one of them."""
+    """A function that moves items cannot read its parameters afterwards: a parameter may be a moved item."""
     with pytest.raises(SpecError, match="items may have moved since item was named"):
         embedded.explore(_line("handed", hand_item_over), {})
 

@@ -194,7 +194,7 @@ def push_further(s: Swing) -> None:
 
 @ENGINES
 def test_a_limit_is_looked_at_before_the_step(explore: Explore) -> None:
-    """A step that is one too many is cut off by its bound, whatever its effects would do: here, leave a domain."""
+    """A step beyond its limit is dropped by its bound, even if its effects would leave a domain."""
     rule = Rule("Push", "child", "", "", (push_further,), at_most=PUSHES)
     found = explore(Spec("swing", "", Swing, (rule,), (ONE_LOW,)), {"pushes": 2}, everything=True)
 
@@ -202,7 +202,7 @@ def test_a_limit_is_looked_at_before_the_step(explore: Explore) -> None:
 
 
 def test_a_state_may_say_where_the_counters_stand() -> None:
-    """With a field of its own the counters stand there, else at the end, in the order of the bounds; the graph is the same."""
+    """The counters are in the state's own field for them, or else at the end, in the order of the bounds; the graph is the same."""
     placed = replace(SWINGS, state=PlacedSwing)
     values = SWINGS.bound_values({})
     fields = [list(spec.space(values).root.fields) for spec in (SWINGS, placed)]
@@ -257,7 +257,7 @@ def test_only_firings_count(effect: Any, explore: Explore) -> None:
 
 
 def test_wrong_limits_are_refused() -> None:
-    """What is no bound, a start that is limited, a field of the counters' name or counters elsewhere are refused, with the cure."""
+    """A limit that is not a bound, a limited start, and a misplaced or misnamed field of counters are refused, with the cure."""
     with pytest.raises(SpecError, match="rule Push: at_most is 3; name a Bound"):
         replace(PUSH, at_most=3)
     with pytest.raises(SpecError, match="rule Push: at_most names a bound twice"):

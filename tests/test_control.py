@@ -188,7 +188,7 @@ FOUND = {
     "expired-session-reads",
     "isr-candidate-not-alive",
 }
-"""Switches without a number: what the checker found, or what the world does."""
+"""Switches without an issue number: findings of the checker, or behaviour of the environment."""
 
 
 def test_every_known_bug_is_a_switch_or_has_a_reason() -> None:

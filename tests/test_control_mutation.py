@@ -55,7 +55,7 @@ NOT_EXECUTABLE: dict[Guard, tuple[str, str]] = {
     (SEED_OFFLINE, "leadership_is_known"): ("first_look", "startup in NON_EXISTENT fits"),
     **{(gate, "a_request_arrives"): ("first_look", "index 0 of 0 items") for gate in GATES},
 }
-"""Without these a rule reads what is not there, or two rows could fire: bounds at which the search ends, and the error."""
+"""Without these guards a rule reads a missing item, or two rows can fire: bounds at which the search ends, and the error."""
 
 REFUSED: tuple[Guard, ...] = (
     (SEED_ONLINE, "cached_leader_is_live"),

@@ -58,7 +58,7 @@ def found_actions(check: NamedCheck) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class ReplayedStep:
-    """One step of a model: the state it ends in, typed, and what it does."""
+    """One step of a model: its target state, typed, and its action."""
 
     rule: Rule
     binding: Mapping[str, int]
@@ -86,7 +86,7 @@ class LedFollower:
         return rules[0]
 
     def step(self, projection: Projection, rule: Rule, binding: tuple[int, ...]) -> tuple[World, World]:
-        """Take a step on both sides; return what the implementation was before, and is then, which are the model's states too."""
+        """Take a step on both sides; return the implementation's states before and after, which equal the model's."""
         before = self.plain()
         self.state = self.model.apply(rule, self.state, binding)
         wanted = self.plain()

@@ -129,7 +129,7 @@ def is_early(s: Any, item: int) -> bool:
 
 
 def spec_of_size(size: int) -> Spec:
-    """Return a spec whose records have so many bytes, and whose steps change single bytes at both ends."""
+    """Return a spec whose records have this number of bytes, and whose steps change single bytes at both ends."""
     state = make_dataclass(f"Wide{size}", [("items", list, holds(Each(Range(0, 255), size)))])
     state.__doc__ = "Some bytes."
     ends = Range(0, 0), Range(size - 1, size - 1), Range(size // 2, size // 2)

@@ -75,7 +75,7 @@ def test_eras_without_a_gate(epoch: int, seen: int, broker_epoch: int, own: int,
         (0, -1, 1, 0),  # a replica that has received no epoch: created now
         (5, 4, 1, 0),
         (9, 4, 1, 0),
-        (5, 4, 0, 3),  # news, but the broker is no replica
+        (5, 4, 0, 3),  # a newer epoch, but the broker is not a replica
         (0, -1, 0, 3),
         (4, 4, 1, 11),  # already known
         (3, 4, 1, 11),  # older

@@ -411,7 +411,7 @@ def test_components(nodes: int, edges: int, seed: int) -> None:
 
 
 def test_texts(golden: Golden) -> None:
-    """A lasso reads as it did, in full and as a story: where it begins to owe, where the circle begins, and how it ends."""
+    """The text of a lasso equals the golden one, in full and as a story: where the antecedent is met, the cycle, and the end."""
     circle, rest = trace_of(check(toys.WEAK_LOCK), "Granted"), trace_of(check(toys.UNFAIR_LOCK, everything=True), "Freed")
 
     assert circle is not None and rest is not None

@@ -93,7 +93,7 @@ def test_forgotten_rules_are_found_in_lists(module: Callable[[str, str], ModuleT
 
 
 def test_versions_of_one_family(module: Callable[[str, str], ModuleType]) -> None:
-    """A version need not list what it replaces or drops; a rule that it forgot is named, though the base has one of that name."""
+    """A version need not list rules that it replaces or drops; an omitted rule is named, even if the base has one of that name."""
     base = module("mine_base", HEAD + 'SPEC = Spec("base", "counts", Count, (UP, DOWN))\n')
     text = """
         from dataclasses import replace

@@ -144,7 +144,7 @@ USUAL = {
     "BecomeLeader", "BecomeFollower", "UpdateMetadata", "Fetch", "AdvanceHighWatermark", "ExpandIsr", "Write",
     "Crash", "LossyCrash", "Bounce", "Restart", "ExpireSession", "LoseConnection", "ShutDown", "ControlledShutdown", "Exit",
 }  # fmt: skip
-"""The rules that must fire in so many runs, so that these show something."""
+"""Rules that must fire in this number of runs, so that the runs are meaningful."""
 
 
 @pytest.mark.slow

@@ -66,7 +66,7 @@ def test_a_follower_fetches_once_its_log_is_a_prefix() -> None:
 @pytest.mark.parametrize(
     ("role", "leader", "named", "from_2_1", "up_to_2_0_0"),
     [
-        ("follower", 1, 1, False, True),  # the same leader, whatever happened between: KAFKA-7164
+        ("follower", 1, 1, False, True),  # the same leader, regardless of changes in between: KAFKA-7164
         ("follower", 1, 2, False, False),
         ("follower", -1, -1, False, True),
         ("leader", 1, 1, False, False),  # it led, and follows now

@@ -34,7 +34,7 @@ NOT_EXECUTABLE = {
     ("BecomeFollower", "request_names_a_leader"),
     ("FollowerFetch", "leader_has_more"),
 }
-"""Without these the rule reads what is not there (broker -1, an entry beyond the log), which ends the search by itself."""
+"""Without these guards the rule reads a missing item (broker -1, an entry beyond the log), which ends the search by itself."""
 
 UNNOTICED = {
     ("ControllerElectLeader", "replica_is_not_quorum_leader"): "electing the present leader again only spends an epoch",

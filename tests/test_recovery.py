@@ -173,7 +173,7 @@ NEVER = recoverable("Back", never, "", "")
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize(("rule", "claim"), [(STAY, NOT_SEVEN), (CUT, NEVER)], ids=["met", "undecided"])
 def test_the_only_lost_state_of_many(rule: Rule, claim: Any, threads: int) -> None:
-    """Of 28,561 states of one level all but one meet the claim, or are undecided; that one is found, in whatever slice it is."""
+    """Of 28,561 states of one level all but one meet the claim, or are undecided; that one is found, in any slice."""
     spec = Spec("many", "", toys.Grid, (rule,), (claim,), start=ANYWHERE)
     result = embedded.explore(spec, {"limit": 12}, threads=threads)
 
@@ -251,7 +251,7 @@ def test_memory_for_ways_is_asked_for() -> None:
 
 
 def test_only_steps_that_matter_are_recorded() -> None:
-    """Steps of states that are safe, and steps that do not count, are not recorded; what was recorded is used up."""
+    """Steps of safe states, and steps that do not count, are not recorded; all recorded steps are consumed."""
     search: list[embedded.Search] = []
     result = run(embedded.explore, toys.GRID_TRAP, on_level=lambda s: search.append(s) if not search else None)
     recovery = Recovery(1)
@@ -404,7 +404,7 @@ def recordings(draw: st.DrawFn) -> tuple[list[int], list[tuple[int, int]], list[
 @given(recordings(), st.integers(0, 2**32))
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
 def test_backward_reachability(recorded: tuple[list[int], list[tuple[int, int]], list[bool], list[bool]], seed: int) -> None:
-    """Whatever is recorded in whatever slices, the first state is told from which forward steps meet nothing."""
+    """For any recorded steps in any slices, the reported state is the first one from which forward steps reach no goal."""
     widths, steps, meets, undecided = recorded
     marks = np.random.default_rng(seed).integers(1, 2**64, sum(widths), np.uint64)
     recovery = Recovery(2)
@@ -452,7 +452,7 @@ def test_more_states_than_a_piece() -> None:
 
 
 def test_counterexample(golden: Golden) -> None:
-    """The counterexample of a recoverable property reads as it did, in full and as a story, and says what its end means."""
+    """The text of a recoverable property's counterexample equals the golden one, in full and as a story, and explains its end."""
     result = run(embedded.explore, toys.FETCHED)
     trace = trace_of(result, "Home")
 

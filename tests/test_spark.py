@@ -572,7 +572,7 @@ def mounted(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
 
 
 def test_a_full_state_dir(mounted: Callable[[str], Path], on_spark: Callable[..., Exploration], medium: Exploration) -> None:
-    """A full state-dir exits with 3 and a message; finished levels remain, and with space --resume is exact."""
+    """A full state-dir is inconclusive (exit code 3), with a message; finished levels remain, and with space --resume is exact."""
     place = mounted("size=12m") / "states"
     found = on_spark(KIP_320, MEDIUM, state_dir=str(place), handover=3000)
     finished = sorted(path.name for path in place.glob("level-*.json"))

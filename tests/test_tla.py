@@ -68,7 +68,7 @@ def agree(spec: Spec, bounds: Mapping[str, int], folder: Path) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Small specs, each with constructs of its own
+# Small specs, each with other constructs
 
 
 SMALL = (LOCK, toys.DOORS, toys.CHANNEL, toys.SEVERAL_STARTS, toys.GOES_BACK, *tla_toys.SPECS)

@@ -26,7 +26,7 @@ PATIENCE = 120
 
 
 class Stale(Exception):  # noqa: N818 - says what happened
-    """The text of a mutant no longer stands in its file once: the code has moved on, and the mutant has to follow."""
+    """The text of a mutant no longer occurs exactly once in its file: the code has changed, so the mutant must too."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ class Fate:
 
 
 def changed(mutant: Mutant, root: Path) -> dict[Path, str]:
-    """Return the files that a mutant changes, with their text as it is then.
+    """Return the files that a mutant changes, with their changed text.
 
     Raises:
-        Stale: a text stands nowhere in its file, or more than once.
+        Stale: a text does not occur in its file, or more than once.
     """
     texts: dict[Path, str] = {}
     for file, text, instead in mutant.edits:
@@ -65,7 +65,7 @@ def changed(mutant: Mutant, root: Path) -> dict[Path, str]:
 
 
 def copied(folder: Path) -> Path:
-    """Return a copy of the repository, without what is made from it."""
+    """Return a copy of the repository, without generated files."""
     copy = folder / "copy"
     shutil.copytree(ROOT, copy, symlinks=True, ignore=LEFT_OUT)
     found = subprocess.run(
@@ -87,7 +87,7 @@ def environment(copy: Path) -> dict[str, str]:
 
 
 def pytest(copy: Path, tests: Iterable[str], patience: float = PATIENCE) -> tuple[int, str]:
-    """Run some tests in the copy up to the first failure; return the exit code and what was printed."""
+    """Run some tests in the copy up to the first failure; return the exit code and the output."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", *tests]
     try:
         run = subprocess.run(
