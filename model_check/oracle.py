@@ -1,7 +1,7 @@
-"""The judge of all engines: breadth-first search in plain Python over the dataclasses of the spec.
+"""The reference engine: breadth-first search in plain Python over the dataclasses of the spec.
 
-Short, obvious, never optimised. It decides equality on whole states and knows no bytes but to print fingerprints. What it says a
-step does is what a step does; the replay of counterexamples runs through it too.
+It is short and simple, and not optimised. It compares whole states, and packs them only to print fingerprints. It defines the
+meaning of a step for all engines; counterexamples are replayed with it too.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class ExecutableSpec:
         self.spec = spec
         self.bounds = bounds
         self.attempts: list[Attempt] = []
-        """What `fire` tried in the last step that was applied."""
+        """The attempts of `fire` in the last applied step."""
         self.k = spec.constants(bounds, self.attempts)
         self.space = spec.space(bounds)
         self.actions = Actions(spec, self.space, bounds)
 
     def key(self, state: Any) -> Key:
-        """Return what two states are compared by: all their fields."""
+        """Return the values by which states are compared: all fields."""
         return self.space.root.freeze(state)
 
     def values(self, rule: Rule, name: str, s: Any) -> range:
@@ -51,7 +51,7 @@ class ExecutableSpec:
         return range(type_.low, type_.high + 1)
 
     def enabled(self, rule: Rule, s: Any) -> Iterator[Binding]:
-        """Yield the bindings for which all guards hold, in order; a guard is evaluated once its parameters have values."""
+        """Yield the bindings for which all guards hold, in order; each guard is evaluated as soon as its parameters are bound."""
         names = list(rule.params)
 
         def bind(binding: Binding, left: tuple[Any, ...]) -> Iterator[Binding]:
@@ -82,10 +82,10 @@ class ExecutableSpec:
         return self.holds(rule.guards, rule, s, binding) and self.within(rule, s, binding)
 
     def apply(self, rule: Rule, s: Any, binding: Binding) -> Any:
-        """Return the state after the rule's effects, the firing counted.
+        """Return the state after the rule's effects, with the counters of its bounds increased.
 
         Raises:
-            OutOfBound: a bound of the exploration cuts the step off.
+            OutOfBound: a bound of the exploration forbids the step.
             OutOfDomain: the type invariant is violated.
             SpecError: an effect cannot be executed.
         """
@@ -135,16 +135,16 @@ class ExecutableSpec:
         return bool(self.call(claim.predicate, {"s": s, "k": self.k}, claim.name))
 
     def judge(self, claim: Property, s: Any) -> bool:
-        """Whether what a claim says of a state is true: its predicate, where its antecedent is met."""
+        """Whether a claim is true in a state: its antecedent implies its predicate."""
         return not self.tests(claim, s=s) or self.meets(claim, s)
 
     def judge_step(self, claim: Property, before: Any, after: Any) -> bool:
-        """Whether a step invariant is true of a step: its predicate, where its antecedent is met."""
+        """Whether a step invariant is true of a step: its antecedent implies its predicate."""
         scope = {"before": before, "after": after, "k": self.k}
         return not self.tests(claim, before=before, after=after) or bool(self.call(claim.predicate, scope, claim.name))
 
     def moves(self, s: Any) -> tuple[set[int], bool]:
-        """Return the actions of the protocol that change a state, and whether a bound forbids one."""
+        """Return the numbers of the protocol actions that change a state, and whether a bound forbids one."""
         changing, cut = set(), False
         for number, rule in enumerate(self.spec.rules):
             for binding in self.enabled(rule, s) if rule.kind == "protocol" else ():
@@ -160,7 +160,7 @@ class ExecutableSpec:
         return changing, cut
 
     def recovers(self, claim: Property, s: Any, most: int) -> bool:
-        """Whether protocol steps lead from a state to one that meets the claim or is undecided; looks at `most` states at most."""
+        """Whether protocol steps can reach a state that meets the claim or is undecided; search at most `most` states."""
         known, left = {self.key(s)}, [s]
         for state in left:
             if self.meets(claim, state):
@@ -192,7 +192,7 @@ def explore(
     progress: Progress = quiet,
     seed: int | None = None,
 ) -> Exploration:
-    """Explore the spec breadth first; `model_check.embedded.explore` tells what the arguments mean."""
+    """Explore the spec breadth first; `model_check.embedded.explore` documents the arguments."""
     claims = tuple(spec.properties if properties is None else properties)
     result = Exploration(spec, dict(bounds), "oracle", 1, claims, deadlock)
     search = _Search(ExecutableSpec(spec, bounds), result, seed)
@@ -213,14 +213,14 @@ def explore(
 
 
 class _Search:
-    """The frontier, what was seen, and how each state was first reached."""
+    """The frontier, the seen states, and how each state was first reached."""
 
     def __init__(self, world: ExecutableSpec, result: Exploration, seed: int | None) -> None:
         self.world, self.result = world, result
         self.layout = Layout(world.space, seed)
         self.frontier: list[tuple[int, Any]] = []
         self.history: list[list[tuple[int, int]]] = []
-        """For each level and state: the index of its parent in the level before (or of the initial state), the action."""
+        """For each level and state, the index of its parent in the level before (or of the initial state), and the action."""
         self.seen: set[Key] = set()
         self.graph = Graph(result.properties, world.actions)
 
@@ -237,7 +237,7 @@ class _Search:
         self.judge_level()
 
     def found(self, claim: str, level: int, index: int, *last: int) -> None:
-        """Note the shortest way to the state of this level and index, and on by the last action."""
+        """Record the shortest path to a state as a finding; `last` are further actions at its end."""
         if claim in self.result.findings:
             return
         actions = list(last)
@@ -261,7 +261,7 @@ class _Search:
                 self.result.tested[claim.name] += self.graph.judged(claim, self.world.key(state), meets, owes)
 
     def judge_graph(self, budget: Budget) -> str:
-        """Find the first state without a way back, or after which a predicate may never be met; return why that is open, or ""."""
+        """Check the claims that need the graph; return "", or why the budget does not allow it."""
         for claim in self.graph.claims:
             reason, first, lead, circle = self.graph.judge(claim, budget)
             if reason:
@@ -293,7 +293,7 @@ class _Search:
         return ""
 
     def successors(self, index: int, state: Any) -> Iterator[tuple[int, int, Any]]:
-        """Yield action, fingerprint and state of each step out of a state, judging the step on the way."""
+        """Yield action, fingerprint and state of each step out of a state, and check the step."""
         world, result, level = self.world, self.result, len(self.history) - 1
         stuck = True
         for number, rule in enumerate(world.spec.rules):

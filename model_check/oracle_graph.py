@@ -1,6 +1,6 @@
-"""The graph of a search of the oracle, and what is judged on it at the end: ways back, and what leads to what.
+"""The graph of an oracle's search; recoverable and leads-to properties are checked on it at the end.
 
-Plain Python over sets; short, obvious, never optimised. States are numbered level by level, in the order of the frontier.
+Plain Python over sets; short and simple, and not optimised. States are numbered level by level, in the order of the frontier.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ON_GRAPH = ("recoverable", "leads-to")
 
 
 Judged: TypeAlias = tuple[str, int, tuple[int, ...], tuple[int, ...]]
-"""Why a claim could not be judged, or ""; the number of a state, or -1; the actions of a way on from it, and of a circle."""
+"""Why a claim could not be checked, or ""; the number of a violating state, or -1; the actions of a path on, and of a cycle."""
 
 
 class Graph:
@@ -32,7 +32,7 @@ class Graph:
         """Level and index of each state."""
         self.numbers: dict[object, int] = {}
         self.steps: list[list[tuple[int, object]]] = []
-        """For each state the actions that change it, and what they lead to."""
+        """For each state the actions that change it, and their targets."""
         self.cut: set[int] = set()
         """The states in which a bound forbids a protocol step."""
         self.meets: dict[str, set[int]] = {claim.name: set() for claim in self.claims}
@@ -47,7 +47,7 @@ class Graph:
             self.steps.append([])
 
     def judged(self, claim: Property, key: object, meets: bool, owes: bool) -> bool:
-        """Note whether a state meets the predicate of a claim, and its antecedent; return whether it is tested there."""
+        """Record whether a state meets a claim's predicate and antecedent; return whether the claim is tested there."""
         if meets:
             self.meets[claim.name].add(self.numbers[key])
         if owes:
@@ -55,17 +55,17 @@ class Graph:
         return owes and not meets
 
     def add_step(self, source: object, action: int, target: object) -> None:
-        """Add a step, if it changes anything."""
+        """Add a step if it changes the state."""
         if source != target:
             self.steps[self.numbers[source]].append((action, target))
 
     def forbid(self, source: object, action: int) -> None:
-        """Note that a bound forbids a step."""
+        """Record that a bound forbids a step."""
         if self.protocol[action]:
             self.cut.add(self.numbers[source])
 
     def sources(self, within: set[int], protocol: bool) -> list[list[int]]:
-        """Return for each state from which others of some states steps lead to it, those of the protocol or all."""
+        """Return for each state the sources in `within` of steps to it; count protocol steps only, or all steps."""
         back: list[list[int]] = [[] for _ in self.places]
         for source in within:
             for action, target in self.steps[source]:
@@ -74,17 +74,17 @@ class Graph:
         return back
 
     def judge(self, claim: Property, budget: Budget) -> Judged:
-        """Return the first state that owes what it may never keep, or -1, and how that goes on; or why that is open."""
+        """Return the first state that violates a claim, with the actions of its finding; or why the budget does not allow it."""
         return self.lost(claim, budget) if claim.kind == "recoverable" else self.violation(claim, budget)
 
     def lost(self, claim: Property, budget: Budget) -> Judged:
-        """Judge a recoverable claim: look for a state that owes a way to where it is met and has none."""
+        """Check a recoverable claim: find a state that meets its antecedent and from which its predicate cannot be reached."""
         safe = self.meets[claim.name] | self.cut
         reason = spread(safe, self.sources(set(range(len(self.places))), protocol=True), budget)
         return reason, -1 if reason else min(self.owes[claim.name] - safe, default=-1), (), ()
 
     def violation(self, claim: Property, budget: Budget) -> Judged:
-        """Judge a leads-to claim: look for a state that meets its antecedent, after which its predicate may never be met."""
+        """Check a leads-to claim: find a state that meets its antecedent, after which its predicate may never be met."""
         open_ = set(range(len(self.places))) - self.meets[claim.name]
 
         def steps(node: int) -> list[Step]:
@@ -105,7 +105,7 @@ class Graph:
 
 
 def spread(found: set[int], back: Sequence[Sequence[int]], budget: Budget) -> str:
-    """Add all states from which steps lead to one that is found; return why the budget does not allow it, or ""."""
+    """Add all states that can reach one in `found`; return "", or why the budget does not allow it."""
     left = list(found)
     for node in left:
         if reason := budget.exhausted():

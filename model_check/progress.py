@@ -1,4 +1,4 @@
-"""Progress on stderr: a live line on a terminal, plain lines elsewhere. Knows results, no engine."""
+"""Progress on stderr: a live line on a terminal, plain lines elsewhere. Does not depend on any engine."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rich.text import Text
 from kafka_spec.model_check.exploration import Exploration, resident_bytes
 
 PLAIN_INTERVAL = 2.0
-"""Seconds between two lines where the output is kept."""
+"""Seconds between two lines if stderr is not a terminal."""
 
 
 def line(result: Exploration, seconds: float) -> str:
-    """Return where a search is."""
+    """Return the state of a search in one line."""
     rate = result.distinct / seconds if seconds else 0.0
     shuffled = f"  {result.shuffled_bytes / 2**20:>9,.0f} MiB shuffled" if result.engine == "spark" else ""
     return (
@@ -27,7 +27,7 @@ def line(result: Exploration, seconds: float) -> str:
 
 
 class Display:
-    """Shows how a search goes on, as a context manager; its `show` is a `Progress`."""
+    """Shows the progress of a search, as a context manager; its `show` is a `Progress`."""
 
     def __init__(self, stream: TextIO | None = None, enabled: bool = True) -> None:
         self.stream = stream or sys.stderr
@@ -46,7 +46,7 @@ class Display:
             self.live.stop()
 
     def show(self, result: Exploration, seconds: float) -> None:
-        """Show the state of a search, if there was nothing to see for a while."""
+        """Show the state of a search, unless the last line is recent."""
         now = time.perf_counter()
         if not self.enabled or now - self.last < (0.1 if self.live else PLAIN_INTERVAL):
             return

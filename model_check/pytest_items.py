@@ -1,6 +1,6 @@
-"""The named checks of a manifest as items of pytest: `pytest pyproject.toml` runs them, a failure shows the counterexample.
+"""The named checks of a manifest as pytest items: `pytest pyproject.toml` runs them; a failure shows the counterexample.
 
-Knows pytest and the manifest, no model.
+Depends on pytest and the manifest, not on any model.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kafka_spec.spec.table import Spec, SpecError
 
 
 class Unexpected(Exception):  # noqa: N818 - says what happened
-    """A check did not come to what the manifest says."""
+    """The result of a check is not the expected one."""
 
 
 class Manifest(pytest.File):
@@ -40,7 +40,7 @@ class Manifest(pytest.File):
             with needing("check"):
                 from kafka_spec.model_check import embedded  # noqa: F401
         except MissingExtra as error:
-            # one failure: an error of collection would keep the project's own tests from running
+            # one failing item: an error at collection would prevent the project's own tests from running
             yield Missing.from_parent(self, name="checks", why=str(error))
             return
         try:
@@ -59,13 +59,13 @@ class CheckItem(pytest.Item):
         self.check = check
 
     def runtest(self) -> None:
-        """Run the check; raise if it is not as expected."""
+        """Run the check; raise Unexpected if an expectation is not met."""
         outcome = Outcome(self.name, self.check.run(threads=cores()), self.check.expected)
         if outcome.unmet:
             raise Unexpected(unexpected_text(outcome))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Show what was not as expected, without the lines of this file."""
+        """Show the expectations that are not met, without a traceback of this file."""
         if isinstance(excinfo.value, Unexpected):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
@@ -76,14 +76,14 @@ class CheckItem(pytest.Item):
 
 
 class Missing(pytest.Item):
-    """All checks of a manifest, where the checker is not installed."""
+    """Stands for all checks of a manifest if the checker is not installed."""
 
     def __init__(self, *, why: str, **other: Any) -> None:
         super().__init__(**other)
         self.why = why
 
     def runtest(self) -> None:
-        """Fail: what was not checked must not pass."""
+        """Fail, since checks that cannot run must not pass."""
         pytest.fail(self.why, pytrace=False)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
@@ -92,7 +92,7 @@ class Missing(pytest.Item):
 
 
 def unexpected_text(outcome: Outcome) -> str:
-    """Return what is not as expected, and the counterexamples where none was."""
+    """Return the expectations that are not met, and the unexpected counterexamples."""
     lines = [f"{outcome.name}: {problem}" for problem in outcome.unmet]
     if outcome.expected.verdict != "violated":
         for trace in outcome.violations.values():

@@ -1,6 +1,6 @@
-"""Where the states of a search are: records of a level, shards of the set of seen fingerprints, candidates of a slice.
+"""The storage of a search: records of a level, shards of the set of seen fingerprints, candidates of a slice.
 
-Knows bytes and the compiled functions that fill them, no order of search.
+Depends on bytes and the compiled functions that fill them, not on the order of the search.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ Words = npt.NDArray[np.uint64]
 
 
 class Records:
-    """Room for the states of a level with their fingerprints, parents and actions.
+    """Storage for the states of a level with their fingerprints, parents and actions.
 
-    Address space for as many as the machine's memory could hold is reserved at once; memory comes as it is written to, so that
-    growing costs no copy, and stays from level to level. Where no more than `room` are to be held, it comes in small pages.
+    The address space for as many states as the machine's memory can hold is reserved at once. The system allocates memory at the
+    first write, so that growth needs no copy; the memory is reused for the next levels. With `room`, the largest number of
+    states, memory is allocated in small pages.
     """
 
     def __init__(self, record_bytes: int, action_bits: int, room: int | None = None) -> None:
@@ -42,7 +43,7 @@ class Records:
 
 
 def _reserve(count: int, kind: Any, huge: bool) -> npt.NDArray[Any]:
-    """Return an array for which no memory is taken before it is written to, and then much at a time if `huge`."""
+    """Return an array whose memory is allocated when it is first written, in large pages if `huge`."""
     size = count * np.dtype(kind).itemsize
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
     try:
@@ -52,13 +53,13 @@ def _reserve(count: int, kind: Any, huge: bool) -> npt.NDArray[Any]:
     if huge and hasattr(mmap, "MADV_HUGEPAGE"):
         area.madvise(mmap.MADV_HUGEPAGE)
     if hasattr(mmap, "MADV_DONTFORK"):
-        # else the system counts it once more for a child process, and may refuse that
+        # otherwise the system counts it again for a child process, and may refuse to start one
         area.madvise(mmap.MADV_DONTFORK)
     return np.frombuffer(area, kind)
 
 
 class Candidates(Protocol):
-    """States that may be new, in order, with the numbers of their parents."""
+    """States that may be new, in order, with their fingerprints, parents and actions."""
 
     @property
     def count(self) -> int: ...  # noqa: D102
@@ -73,7 +74,7 @@ class Candidates(Protocol):
 
 
 class Shard:
-    """The seen fingerprints whose high bits are `number`, and the states that are new in this level."""
+    """The seen fingerprints whose high bits are `number`, and the new states of this level."""
 
     def __init__(
         self, program: Code, record_bytes: int, action_bits: int, number: int, shift: int, new: Records | None = None
@@ -85,13 +86,13 @@ class Shard:
         self.mine = np.empty(0, np.uint32)
 
     def growth(self, candidates: int) -> int:
-        """Return how many bytes the shard may be about to take for so many candidates."""
+        """Return the most bytes that the shard may allocate for this many candidates."""
         size = len(self.table)
         table = 2 * size * 8 if self.seen + candidates > FULL * size else 0
         return table + candidates * (self.record_bytes + 16)
 
     def make_room(self, candidates: int) -> None:
-        """Grow until so many candidates can be taken, were all of them new and this shard's."""
+        """Grow until this many candidates fit, even if all are new and belong to this shard."""
         if self.new.count + candidates > self.new.room:
             raise MemoryError
         if candidates >= len(self.mine):
@@ -109,7 +110,7 @@ class Shard:
         self.table = table
 
     def take(self, slices: Sequence[Candidates]) -> None:
-        """Take what is this shard's and new from the candidates of some slices, in order."""
+        """Take the new states of this shard from the candidates of some slices, in order."""
         new = self.new
         for part in slices:
             self.make_room(part.count)
@@ -123,7 +124,7 @@ class Shard:
 
 
 class Slice:
-    """The candidates of a slice of the frontier, and what the successor function counts on the way."""
+    """The candidates of a slice of the frontier, and the counters of the successor function."""
 
     def __init__(self, program: Code, record_bytes: int, room: int) -> None:
         self.program = program
@@ -132,7 +133,7 @@ class Slice:
         self.parents = np.empty(room, np.uint32)
         self.actions = np.empty(room, np.uint32)
         self.cuts = np.zeros(room, np.uint8)
-        """For each state of the slice whether a bound forbade a protocol step; only where a claim is judged on the graph."""
+        """For each state of the slice, whether a bound forbade a protocol step; only used if a claim needs the graph."""
         self.count = 0
         self.counters = np.zeros(program.counters, np.int64)
         self.start_level()
@@ -155,5 +156,5 @@ class Slice:
 
 
 def address(array: npt.NDArray[Any]) -> int:
-    """Return where an array's first byte stands."""
+    """Return the address of an array's first byte."""
     return array.ctypes.data

@@ -20,14 +20,14 @@ MARK = {"pass": "✅", "fail": "❌", "open": "⏳"}
 
 
 def status_of(outcome: Outcome) -> str:
-    """Return pass, fail, or open where the check was not finished."""
+    """Return "pass", "fail", or "open" if the check was not finished."""
     if not outcome.unmet:
         return "pass"
     return "open" if outcome.result.verdict == "inconclusive" else "fail"
 
 
 def surprise(outcome: Outcome) -> str:
-    """Return what was not as expected, with the counterexamples, as text."""
+    """Return the expectations that are not met, with the counterexamples, as text."""
     parts = list(outcome.unmet)
     if outcome.expected.verdict != "violated":
         parts += [trace_text(trace, outcome.result.spec) for trace in outcome.violations.values()]
@@ -39,9 +39,9 @@ def surprise(outcome: Outcome) -> str:
 
 
 def junit_text(outcomes: Sequence[Outcome], not_run: Sequence[tuple[str, str]] = ()) -> str:
-    """Return outcomes as JUnit XML; `not_run` are (name, model) of checks that an interrupt left out.
+    """Return outcomes as JUnit XML; `not_run` are (name, model) of checks that an interrupt prevented.
 
-    A check that is not as expected is a failure, one that was not finished an error.
+    A check with an unmet expectation is a failure; an unfinished check is an error.
     """
     states = [status_of(outcome) for outcome in outcomes]
     seconds = [outcome.result.search_seconds + outcome.result.compile_seconds for outcome in outcomes]
@@ -77,7 +77,7 @@ def _case(suite: ElementTree.Element, name: str, model: str, seconds: float) -> 
 
 
 def _printable(text: str) -> str:
-    """Return a text without what XML cannot hold."""
+    """Return a text without the characters that XML forbids."""
     return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -86,7 +86,7 @@ def _printable(text: str) -> str:
 
 
 def github_text(outcomes: Sequence[Outcome], manifest: Path) -> str:
-    """Return GitHub's workflow commands: an annotation for each check that is not as expected, at its place in the manifest."""
+    """Return GitHub's workflow commands: an annotation at its place in the manifest for each check that did not pass."""
     lines = []
     for outcome in outcomes:
         state = status_of(outcome)
@@ -105,7 +105,7 @@ def github_text(outcomes: Sequence[Outcome], manifest: Path) -> str:
 
 
 def _place(manifest: Path, name: str) -> str:
-    """Return where a check stands, or nothing for one that stands in no manifest."""
+    """Return the file and line of a check for an annotation, or "" if it is not in the manifest."""
     try:
         lines = manifest.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
@@ -128,9 +128,9 @@ def _parameter(text: str) -> str:
 
 
 def markdown_text(outcomes: Sequence[Outcome], draw: Draw | None = None) -> str:
-    """Return a summary of outcomes, made for a pull request: a table, then each surprise with its counterexample.
+    """Return a summary of outcomes for a pull request: a table, then each check that did not pass, with its counterexample.
 
-    `draw` returns a trace as Mermaid; without it the counterexample is told in words only.
+    `draw` returns a trace as Mermaid; without it the counterexample is given as text only.
     """
     met = sum(status_of(outcome) == "pass" for outcome in outcomes)
     lines = [f"## kafka-spec: {met} of {len(outcomes)} checks as expected", ""]
@@ -153,7 +153,7 @@ def markdown_text(outcomes: Sequence[Outcome], draw: Draw | None = None) -> str:
 
 
 def _tested(outcomes: Sequence[Outcome]) -> list[str]:
-    """Return a table of how many states or steps each property was tested on, those first that were tested least."""
+    """Return a table of how many states or steps each property was tested on, in ascending order."""
     lines = ["", "<details><summary>On how many states or steps each property was tested</summary>", ""]
     lines += ["| check | never tested | tested |", "|---|---|---|"]
     for outcome in outcomes:
@@ -166,7 +166,7 @@ def _tested(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _counterexample(trace: Trace, spec: Spec, draw: Draw | None) -> list[str]:
-    from kafka_spec.model_check.explain import reasons  # needs an engine; who has no counterexample has perhaps none
+    from kafka_spec.model_check.explain import reasons  # imported here: it needs the extra of an engine
 
     claim = {claim.name: claim for claim in spec.properties}.get(trace.shows)
     says = f": {markdown_cell(claim.says)}" if claim else ""
@@ -180,7 +180,7 @@ def _counterexample(trace: Trace, spec: Spec, draw: Draw | None) -> list[str]:
 
 
 def markdown_cell(text: str) -> str:
-    """Return a text as a cell of a table, or a line, of Markdown shows it to the letter."""
+    """Return a text escaped for a table cell or a line of Markdown, which shows it literally."""
     for letter in "\\|<*`":
         text = text.replace(letter, f"\\{letter}")
     return " ".join(text.split())

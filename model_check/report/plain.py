@@ -1,4 +1,4 @@
-"""A result as plain objects for JSON, schema_version 1. Knows results, no screen."""
+"""A result as plain objects for JSON, schema_version 1. Does no output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCHEMA_VERSION = 1
 
 
 def result_plain(result: Exploration, traces: Mapping[str, Trace]) -> dict[str, Any]:
-    """Return a result as plain objects; `traces` are those to include, by property."""
+    """Return a result as plain objects; `traces` are the traces to include, by property."""
     rules = [rule.name for rule in result.spec.rules]
     with_digest = result.complete
     antecedents = {claim.name: claim.when.__name__ for claim in result.properties if claim.when is not None}

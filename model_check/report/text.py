@@ -1,6 +1,6 @@
-"""A result as text for people. Knows results and traces, no screen: it returns strings.
+"""A result as text for people. Does no output: the functions return strings.
 
-Golden tests hold these texts; what a run cannot repeat (seconds, memory) stands on one line of its own.
+Golden tests compare these texts. Values that differ between runs (seconds, memory) are on a separate line.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kafka_spec.spec.trace import MessageItem, Step, Trace
 
 
 def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = False, timing: bool = True) -> str:
-    """Return a result with its counterexamples; `full` shows whole states, `timing` what a run cannot repeat."""
+    """Return a result with its counterexamples; `full` shows whole states, `timing` the values that differ between runs."""
     lines = [
         f"{result.spec.name}: {result.spec.says}",
         f"  bounds      {', '.join(f'{name} {value}' for name, value in result.bounds.items()) or 'none'}",
@@ -54,7 +54,7 @@ def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = F
 
 
 def _ways(result: Exploration) -> str:
-    """Return which ways are taken to exist where a state is undecided."""
+    """Return which paths are assumed to exist from undecided states."""
     kinds = {claim.kind for claim in result.properties}
     return " or ".join(way for way, kind in (("back", "recoverable"), ("out of a circle", "leads-to")) if kind in kinds)
 
@@ -98,9 +98,9 @@ def rules_lines(result: Exploration) -> list[str]:
 
 
 def trace_text(trace: Trace, spec: Spec, full: bool = False, reached: bool = False) -> str:
-    """Return a trace as numbered steps, with the fields each changed (or, `full`, the whole state after it).
+    """Return a trace as numbered steps, each with its changed fields (or, if `full`, with the whole state after it).
 
-    `reached` says that the trace shows something reached, where no property of the spec tells.
+    `reached` says that the trace leads to a requested state; it matters if the trace does not show a property of the spec.
     """
     claim = _claim(trace, spec)
     reaches = reached or (claim is not None and claim.kind == "reachable")
@@ -129,8 +129,8 @@ def trace_text(trace: Trace, spec: Spec, full: bool = False, reached: bool = Fal
 
 
 def _reason_lines(trace: Trace, spec: Spec) -> list[str]:
-    """Return which condition makes the property false at the end of a trace, and the values it sees."""
-    from kafka_spec.model_check.explain import reasons  # needs an engine; who has no counterexample has perhaps none
+    """Return the condition that makes the property false at the end of a trace, and the values in it."""
+    from kafka_spec.model_check.explain import reasons  # imported here: it needs the extra of an engine
 
     return [f"     {reason.function} is false{reason.seen}: {reason.because}" for reason in reasons(trace, spec)]
 
@@ -147,12 +147,12 @@ def story_text(trace: Trace, spec: Spec) -> str:
 
 
 def _claim(trace: Trace, spec: Spec) -> Property | None:
-    """Return the stated property that a trace shows, or None where it is a built-in one."""
+    """Return the property of the spec that a trace shows, or None for a built-in one."""
     return next((claim for claim in spec.properties if claim.name == trace.shows), None)
 
 
 def headline(trace: Trace, reached: bool = False) -> str:
-    """Return what a trace shows, in one line."""
+    """Return a line that says what a trace shows."""
     if trace.lasso is None:
         return f"{trace.shows} is {'reached' if reached else 'violated'}: a shortest trace has {trace.states} states"
     end = f"into a cycle of {trace.circle} steps" if trace.circle else "to where nothing more need happen"
@@ -160,14 +160,14 @@ def headline(trace: Trace, reached: bool = False) -> str:
 
 
 def marks(trace: Trace, steps: int) -> list[str]:
-    """Return what is to be said of the state after so many steps of a trace that goes on forever."""
+    """Return the notes on the state after this many steps of a trace that continues forever."""
     lasso = trace.lasso
     owed = ["here the antecedent is met"] if lasso is not None and steps == lasso.met else []
     return owed + (["it goes round from here"] if lasso is not None and trace.circle and steps == lasso.back else [])
 
 
 def ending_note(trace: Trace, claim: Property | None) -> str:
-    """Return what is to be said of the last state of a trace, or ""."""
+    """Return the note on the last state of a trace, or ""."""
     if trace.lasso is not None and trace.circle:
         return (
             f"State {len(trace.steps) + 1} is state {trace.lasso.back + 1} again. To go round forever is fair to every rule of the "
@@ -181,12 +181,12 @@ def ending_note(trace: Trace, claim: Property | None) -> str:
 
 
 def _channel(message: MessageItem) -> str:
-    """Return where a message is, if there is more than one such place."""
+    """Return the channel of a message, or "" if the channel has no index."""
     return f"  [{message.channel}]" if "[" in message.channel else ""
 
 
 def states_text(total: int, rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the number of states that were found, and some of them with all their columns that hold something."""
+    """Return the number of found states, and some of them with all columns that have a value."""
     lines = [f"{total:,} states" + (f", the first {len(rows)}:" if 0 < len(rows) < total else "")]
     for row in rows:
         how = f", first reached by {row['rule']} from {row['parent']}" if row["rule"] else ", initial"
@@ -211,7 +211,7 @@ def _state_lines(step: Step) -> list[str]:
 
 
 def check_line(name: str, result: Exploration, expected: Expectation) -> str:
-    """Return one line for a named check of a manifest, and one more for each expectation that is not met."""
+    """Return one line for a named check of a manifest, and a further line for each expectation that is not met."""
     unmet = expected.unmet(result)
     traces = ", ".join(f"{n} in {result.findings[n].states}" for n in result.violated if n in result.findings)
     found = f"{result.verdict}{f' ({traces})' if traces else ''}"
@@ -221,7 +221,7 @@ def check_line(name: str, result: Exploration, expected: Expectation) -> str:
 
 
 def _machine_lines(machine: Machine) -> list[str]:
-    """Return how large a machine is, and which of its rows exclude each other only as far as checks have seen."""
+    """Return the size of a machine, and which of its rows exclude each other only in the states that checks explored."""
     lines = [f"    {machine.name}: {len(machine.states)} states, {len(machine.rows)} rows"]
     for one, other in machine.unproved_pairs:
         lines.append(f"      that at most one fits is not shown by their guards: {one.label} | {other.label}")
@@ -231,7 +231,7 @@ def _machine_lines(machine: Machine) -> list[str]:
 
 
 def model_text(spec: Spec) -> str:
-    """Return what there is to know of a model."""
+    """Return the description of a model."""
     lines = [f"{spec.name}: {spec.says}", f"  source: {spec.cites}", "", "  bounds"]
     lines += [f"    {b.name} ({b.low}..{b.high}): {b.meaning}" for b in spec.bounds.values()]
     if spec.bound_sets:
