@@ -136,7 +136,9 @@ def inside(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
 def kafka_spec() -> Command:
     """Return a function that runs the command line in its own process."""
 
-    def run(*arguments: str, cwd: Path = ROOT, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    def run(
+        *arguments: str, cwd: Path = ROOT, env: dict[str, str] | None = None, timeout: float = 300
+    ) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
         return subprocess.run(
             [sys.executable, "-m", "kafka_spec", *arguments],
@@ -144,7 +146,7 @@ def kafka_spec() -> Command:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=timeout,
             check=False,
         )
 

@@ -401,7 +401,7 @@ def test_wrong_manifest(kafka_spec: Command, tmp_path: Path, text: str, message:
 @pytest.mark.slow
 def test_the_projects_own_manifest(kafka_spec: Command) -> None:
     """`kafka-spec check` in the project finds every claim as expected."""
-    run = kafka_spec("check", "--format", "json")
+    run = kafka_spec("check", "--format", "json", timeout=1200)
     checks = json.loads(run.stdout)["checks"]
 
     assert run.returncode == 0

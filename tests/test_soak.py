@@ -61,7 +61,7 @@ def test_a_soak_can_fail(small: Exploration) -> None:
 def test_a_run_that_was_killed_before_it_began(tmp_path: Path) -> None:
     """The next run accepts a folder that contains only files which a run writes before its run.json, even incomplete ones."""
     (tmp_path / "program.ll").write_text("half a prog")
-    with pytest.raises(SpecError, match=r"holds program\.ll and no run; name an empty one"):
+    with pytest.raises(SpecError, match=r"contains program\.ll and no run; name an empty one"):
         distributed.explore(soak.MODEL, SMALL, Distribution(str(tmp_path)))
     (tmp_path / "owner").write_text("of a run that was killed")
     (tmp_path / "_run.json.0123abcd").write_text("{")

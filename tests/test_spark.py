@@ -211,7 +211,7 @@ def test_states_on_the_command_line(kafka_spec: Command, tmp_path: Path) -> None
     )
     assert "quorum_leader" in columns.stdout.split()
     assert (nowhere.returncode, unknown.returncode) == (2, 2)
-    assert "holds no run" in nowhere.stderr
+    assert "contains no run" in nowhere.stderr
     assert "has this state" in unknown.stderr
 
 
@@ -263,7 +263,7 @@ def test_foreign_state_dirs(finished: Path, tmp_path: Path) -> None:
         resume(finished, KIP_320.replacing(KIP_320.name, "weaker", rules=[_weakened(KIP_320)]))
     with pytest.raises(SpecError, match="already contains a run; continue it with --resume"):
         distributed.explore(KIP_320, SMALL, Distribution(str(finished)))
-    with pytest.raises(SpecError, match="holds letter and no run"):
+    with pytest.raises(SpecError, match="contains letter and no run"):
         distributed.explore(KIP_320, SMALL, Distribution(str(tmp_path / "papers")))
     with pytest.raises(SpecError, match="contains no run to continue"):
         resume(tmp_path / "nothing")
@@ -315,8 +315,8 @@ def test_one_flipped_byte_of_a_finished_level(finished: Path, column: str, level
     with pytest.raises(SpecError) as refused:
         resume(finished)
     assert str(refused.value) == (
-        f"{finished}: {name} is damaged: its digest is not that of what was written; remove the folder and begin anew, "
-        "or mend it from a copy"
+        f"{finished}: {name} is damaged: its digest is not that of what was written; remove the folder and start again, "
+        "or restore it from a copy"
     )
 
 
@@ -534,7 +534,7 @@ def test_the_driver_killed_and_a_second_run(
     process.communicate()
 
     assert second.returncode == 2
-    assert "another run is at work there" in second.stderr
+    assert "another run is using it" in second.stderr
 
     process = start(place, "--resume", bounds="medium", handover=3000)
     until(lambda: writing(place, 17) or writing(place, 18) or writing(place, 19), process)
