@@ -1,6 +1,6 @@
-"""Spark itself: a session that is started beside the search, this package on its workers, jobs whose tasks send reports.
+"""Access to Spark: a session that starts in parallel to the search, this package on its workers, jobs whose tasks return reports.
 
-Knows Spark and processes, no search. With model_check/distributed.py the only import of pyspark.
+Depends on Spark and processes, not on the search. Only this module and model_check/distributed.py import pyspark.
 """
 
 from __future__ import annotations
@@ -33,42 +33,42 @@ from kafka_spec.model_check.worker import DDL, Task
 from kafka_spec.spec.table import SpecError
 
 NEEDS = {"llvmlite": "0.44", "numpy": "2.0", "pyarrow": "17", "pandas": "2.2"}
-"""What the workers need, and from which version on."""
+"""The packages that the workers need, with the oldest versions."""
 JAVA = 17
 """The oldest Java that Spark runs on."""
 POLL = 0.1
-"""Seconds between two looks at the budget while a job runs."""
+"""Seconds between two checks of the budget while a job runs."""
 GARBAGE = 1 << 30
-"""Bytes of shuffled data after which Java is asked to forget what is not needed any more."""
+"""Bytes of shuffled data after which a garbage collection of Java is requested."""
 
 
 SCRATCH = "kafka-spec-scratch-"
-"""How folders begin in which a driver keeps what it needs while it runs."""
+"""The prefix of the folders with the temporary files of a driver."""
 
 
 class JobFailed(Exception):  # noqa: N818 - says what happened
-    """Spark gave a job up; the finished levels are as they were."""
+    """A Spark job failed; the finished levels are intact."""
 
 
 class Stopped(Exception):  # noqa: N818 - no error
-    """The budget is spent."""
+    """The budget is exhausted."""
 
 
 class Abandoned(Exception):  # noqa: N818 - no error
-    """The session is not needed any more."""
+    """The session is no longer needed."""
 
 
 class SparkCluster:
-    """A Spark session that is started in a thread of its own, and how jobs of this package are run in it."""
+    """A Spark session that starts in a separate thread, and the jobs of this package in it."""
 
     settings: Mapping[str, str] = {
         "spark.sql.adaptive.enabled": "false",  # parts are counted, not guessed
         "spark.sql.execution.arrow.maxRecordsPerBatch": "64",  # rows are blobs
-        "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",  # a task that is repeated sends the same
+        "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",  # a repeated task sends the same
     }
 
     def __init__(self, master: str, given: SparkSession | None = None, task: Task | None = None) -> None:
-        """Begin to start; `wait` tells what came of it. `task` is what the tasks of a search will be told."""
+        """Begin to start; `wait` waits for the result. `task` is the description of the run for the tasks of a search."""
         self.master, self.given, self.task = master, given, task
         self.own = given is None and "PYSPARK_GATEWAY_PORT" not in os.environ
         self.folder = Path(tempfile.mkdtemp(prefix=SCRATCH))
@@ -76,8 +76,8 @@ class SparkCluster:
         self.error: BaseException | None = None
         self.closing = False
         self.gateway: Any = None
-        """The way to the Java process that is ours."""
-        self.spark: SparkSession = given  # type: ignore[assignment]  # there from the start on
+        """The gateway to the Java process, if this object started it."""
+        self.spark: SparkSession = given  # type: ignore[assignment]  # set from the start
         self.before: dict[str, str | None] = {}
         self.thread = threading.Thread(target=self._start, daemon=True)
         self.thread.start()
@@ -110,15 +110,15 @@ class SparkCluster:
 
     @property
     def up(self) -> bool:
-        """Whether the start is over, well or not."""
+        """Whether the start has ended, successfully or not."""
         return not self.thread.is_alive()
 
     def wait(self, stop: Callable[[], str] = lambda: "") -> None:
         """Wait until jobs can be run.
 
         Raises:
-            Stopped: there was a reason to stop.
-            SpecError: Java, the master or a worker is not as needed.
+            Stopped: `stop` returned a reason.
+            SpecError: Java, the master or a worker is unfit.
         """
         while self.thread.is_alive():
             self.thread.join(POLL)
@@ -128,7 +128,7 @@ class SparkCluster:
             raise self.error
 
     def close(self) -> None:
-        """Remove the tables, stop the session if it is ours, leave it as it was if not; a start that is under way is given up."""
+        """Remove the tables; abandon an unfinished start. Stop the session, unless it was given: then restore its settings."""
         self.closing = True
         started = not self.thread.is_alive() and self.error is None
         while self.thread.is_alive():
@@ -146,20 +146,20 @@ class SparkCluster:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _end_java(self) -> None:
-        """End the Java process if it is ours; it ends by itself when its input does."""
+        """End the Java process if this object started it; it also exits when its input is closed."""
         if self.gateway is None:
             return
         self.gateway.proc.stdin.close()
         if self.thread.is_alive():
-            self.gateway.proc.terminate()  # in the middle of its start it may not look at its input
+            self.gateway.proc.terminate()  # during its start it may not read its input
         elif SparkContext._gateway is self.gateway:
-            # the next session of this process must not take it for alive
+            # the next session of this process must not reuse it
             SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
 
     # jobs
 
     def everywhere(self, name: str, *arguments: Any) -> None:
-        """Run a function of model_check.worker in as many tasks as are likely to meet every executor."""
+        """Run a function of model_check.worker in so many tasks that every executor probably runs one."""
         tasks = self.spark.range(0, 4 * self.cores, 1, 4 * self.cores)
         given_up = "the session is not needed any more"
         self.collect(
@@ -168,7 +168,7 @@ class SparkCluster:
         )
 
     def run(self, base: int, parts: Sequence[int], known: Sequence[int], stop: Callable[[], str]) -> list[dict[str, Any]]:
-        """Run a job that expands the level `base` and those after it; return the reports of its tasks."""
+        """Run a job that expands the level `base` and the levels after it; return the reports of its tasks."""
         assert self.task is not None
         plain = dataclasses.asdict(self.task)
         for name, value in self.settings.items():
@@ -182,18 +182,18 @@ class SparkCluster:
         reports = self.collect(frame.select("report"), stop)
         self.garbage += sum(report.get("sent", 0) for report in reports)
         if self.garbage > GARBAGE:
-            # shuffled data is removed when Java collects what stood for it, and a small heap does that too rarely
+            # Spark removes shuffled data when Java collects its handles, which is too rare with a small heap
             self.context._jvm.System.gc()  # type: ignore[union-attr]
             self.garbage = 0
         return reports
 
     def collect(self, frame: DataFrame, stop: Callable[[], str]) -> list[dict[str, Any]]:
-        """Return the reports of a job; cancel it when there is a reason to stop.
+        """Return the reports of a job; cancel it if `stop` returns a reason.
 
         Raises:
-            Stopped: there was.
-            JobFailed: Spark gave up.
-            SpecError: a worker is not as needed.
+            Stopped: `stop` returned a reason.
+            JobFailed: the job failed.
+            SpecError: a worker is unfit.
         """
         outcome: list[Any] = []
         tag = f"kafka-spec-{id(self)}"
@@ -222,13 +222,13 @@ class SparkCluster:
 
 
 def shards(cores: int, record_bytes: int) -> int:
-    """Return into how many tables the seen fingerprints are split: the most parts that a level can have."""
+    """Return the number of tables of seen fingerprints; it is also the most parts that a level can have."""
     wanted = 4 * cores * max(1, record_bytes // 256)
     return max(8, min(1024, 1 << (wanted - 1).bit_length()))
 
 
 def told(error: Exception) -> Exception:
-    """Return what an error of a job means to a reader."""
+    """Return the exception to raise for an error of a job, with a readable message."""
     text = str(error)
     if match := re.search(r"NoRoom: (.*)", text):
         return JobFailed(match[1].strip())
@@ -243,9 +243,9 @@ def told(error: Exception) -> Exception:
 
 
 def guarded(expected: Mapping[str, Any], name: str, arguments: tuple[Any, ...]) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Return a function of model_check.worker for the workers, which runs only where everything is as here.
+    """Return a wrapper of a function of model_check.worker, which runs only on workers with the expected versions.
 
-    It travels by value and takes plain values, so that a worker with another version of the package can say so.
+    The wrapper is sent by value and takes plain values, so that a worker with another version of the package can report that.
     """
     digest = digest_function()
 
@@ -275,7 +275,7 @@ def guarded(expected: Mapping[str, Any], name: str, arguments: tuple[Any, ...]) 
 
 
 def digest_function() -> Callable[[], str]:
-    """Return the function that makes the digest of the package's sources, as one that travels by value."""
+    """Return the function that computes the digest of the package's sources; it can be sent by value."""
 
     def digest() -> str:
         import hashlib
@@ -299,12 +299,12 @@ def package_digest() -> str:
 
 
 def expected() -> dict[str, Any]:
-    """Return what every worker must have."""
+    """Return the versions and digests that every worker must have."""
     return {"package": package_digest(), "versions": NEEDS, "kafka-spec": version("kafka-spec")}
 
 
 def send_package(context: SparkContext) -> None:
-    """Send this package to the executors of a session, those that come later included: the file stays till this process ends."""
+    """Send this package to all executors of a session, also to later ones: the file is kept until this process ends."""
     application = str(context.applicationId)
     if application in _sent:
         return
@@ -321,13 +321,13 @@ def send_package(context: SparkContext) -> None:
 
 
 _sent: set[str] = set()
-"""The applications whose executors have this package."""
+"""The Spark applications whose executors have this package."""
 
 
 def session(master: str, folder: Path, launched: Callable[[Any], None] = lambda gateway: None) -> SparkSession:
-    """Return a new session whose log goes to a file; or under spark-submit the one that is there.
+    """Return a new session whose log goes to a file, or under spark-submit the existing one.
 
-    `launched` is told of the gateway to Java as soon as there is one.
+    `launched` is called with the gateway to Java as soon as it exists.
 
     Raises:
         SpecError: Java is missing or too old, or the master cannot be reached.
@@ -339,7 +339,7 @@ def session(master: str, folder: Path, launched: Callable[[Any], None] = lambda 
         return submitted
     check_java()
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what goes wrong is told once, and shorter
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # errors are reported once, in a shorter form
     if match := re.fullmatch(r"local\[(\d+|\*)\]", master):
         master = f"local[{match[1]},4]"  # plain local[N] never repeats a task
     settings = folder / "log4j2.properties"
@@ -373,7 +373,7 @@ def session(master: str, folder: Path, launched: Callable[[Any], None] = lambda 
 
 
 def check_java() -> None:
-    """Raise SpecError with the cure if there is no Java that Spark runs on."""
+    """Raise SpecError, with the fix, unless a Java is installed that Spark runs on."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     cure = f"install Java {JAVA} or newer (on Debian: apt-get install openjdk-{JAVA}-jre-headless) and set JAVA_HOME to it"

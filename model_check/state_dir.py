@@ -1,15 +1,15 @@
-"""The folder that a distributed search leaves behind: its levels as Parquet, what is known about them, who is at work on it.
+"""The folder of a distributed search: its levels as Parquet files, their summaries, and the owner of the folder.
 
-    run.json                     what is searched: model, bounds, claims, seed, the digest of the code, the record's columns
+    run.json                     the search: model, bounds, claims, seed, the digest of the code, the record's columns
     program.ll                   the code that workers load
     level-00012.json             a finished level: its files, and the result up to it
     levels/level=00012/part-003-of-008.parquet      its states, one row each, in the order of fingerprints
-    lock, owner, scratch         the run that is at work, and where it keeps what goes with it
+    lock, owner, scratch         the active run, and where it keeps its temporary files
 
-Knows bytes and files, no search and no Spark. The states of a level are split by ranges of fingerprints: part p of n holds those
-whose first bits, log2(n) of them, are p. A file is written under another name, which Parquet readers pass over, and renamed
-when it is whole. A level counts when its level-NNNNN.json stands; that is written last, and carries the digest of each file, and of
-the summary before.
+Depends on bytes and files, not on the search or Spark. The states of a level are split by ranges of fingerprints: part p of n
+holds the fingerprints whose first log2(n) bits are p. A file is written under a temporary name, which Parquet readers ignore, and
+renamed when it is complete. A level is finished when its level-NNNNN.json exists. That file is written last; it contains the
+digests of the level's files and of the previous summary.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ from kafka_spec.spec.table import SpecError
 
 FORMAT = 3
 CHUNK = 4 << 20
-"""How many bytes of a file are read at a time to make its digest."""
+"""Bytes of a file that are read at a time to compute its digest."""
 GROUP_BYTES = 16 << 20
-"""What the states in a row group of a file take: what has to be read to see one of them."""
+"""Bytes of the states in a row group of a file; a reader of one state reads a whole group."""
 TOP = (1 << 64) - 1
 
 Words = npt.NDArray[np.uint64]
 
 
 class Damaged(Exception):  # noqa: N818 - says what happened
-    """A file of the folder is missing, or is not what was written."""
+    """A file of the folder is missing, or differs from what was written."""
 
 
 class Storage:
-    """A folder that can be read and written: a local or mounted one, or a URI that pyarrow knows (s3://, gs://, hdfs://)."""
+    """Read and write access to a folder: a local or mounted one, or a URI that pyarrow supports (s3://, gs://, hdfs://)."""
 
     def __init__(self, place: str) -> None:
         self.place = place
@@ -70,13 +70,13 @@ class Storage:
             return None
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file, whole or not at all."""
+        """Write a file atomically."""
         with self.replacing(name) as stream:
             stream.write(content)
 
     @contextlib.contextmanager
     def replacing(self, name: str, check: Callable[[], object] = lambda: None) -> Iterator[Any]:
-        """Open a stream whose content stands under the name once it is whole, unless `check`, done just before that, raises."""
+        """Open a stream that replaces the file at the end of the context, unless `check`, called just before that, raises."""
         folder, _, last = name.rpartition("/")
         if folder:
             self.files.create_dir(folder, recursive=True)
@@ -92,22 +92,22 @@ class Storage:
             raise
 
     def names(self, folder: str = "", deep: bool = False) -> list[str]:
-        """Return the names of what is in a folder, in order; none if there is no such folder."""
+        """Return the paths of the entries of a folder, in order; `deep`: of all files below it. Empty if it does not exist."""
         infos = self.files.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=deep))
         return sorted(info.path for info in infos if not deep or info.is_file)
 
     def size(self, name: str) -> int:
-        """Return the bytes of a file, -1 if there is none."""
+        """Return the size of a file in bytes, or -1 if it does not exist."""
         info = self.files.get_file_info([name])[0]
         return info.size if info.is_file else -1
 
     def remove_folder(self, folder: str) -> None:
-        """Remove a folder and what is in it."""
+        """Remove a folder with its content."""
         with contextlib.suppress(FileNotFoundError):
             self.files.delete_dir(folder)
 
     def remove_temporary(self, folder: str) -> None:
-        """Remove what killed tasks left half-written in a folder."""
+        """Remove the incomplete files of killed tasks from a folder."""
         for name in self.names(folder):
             if name.rpartition("/")[2].startswith("_"):
                 with contextlib.suppress(FileNotFoundError):
@@ -115,16 +115,16 @@ class Storage:
 
 
 def foreign(names: Sequence[str]) -> list[str]:
-    """Return which names in a folder without a run are not those that a run writes before its run.json."""
+    """Return the names in a folder without run.json that a run does not write before that file."""
     own = ("lock", "owner", "scratch", *(["program.ll"] if "owner" in names else []))
     return [name for name in names if name not in own and not re.fullmatch(r"_[a-z.]+\.[0-9a-f]{8}", name)]
 
 
 class Lock:
-    """Keeps a second run out of a local folder for as long as this process lives; a killed process loses it."""
+    """Excludes a second run from a local folder while this process lives; the system releases the lock of a killed process."""
 
     def __init__(self, storage: Storage) -> None:
-        """Take the lock, or raise BlockingIOError. Elsewhere than in local folders there is only the name of the owner."""
+        """Take the lock, or raise BlockingIOError. In other than local folders only the name of the owner is written."""
         self.owner = uuid.uuid4().hex
         self.file: int | None = None
         if storage.local is not None:
@@ -137,7 +137,7 @@ class Lock:
         storage.write("owner", self.owner.encode())
 
     def release(self) -> None:
-        """Let others in."""
+        """Release the lock."""
         if self.file is not None:
             os.close(self.file)
             self.file = None
@@ -169,12 +169,12 @@ def part_name(level: int, part: int, parts: int) -> str:
 
 
 def summary(level: int) -> str:
-    """Return the name of the file that says that a level is finished."""
+    """Return the name of the summary, whose existence marks a level as finished."""
     return f"level-{level:05d}.json"
 
 
 def parts_of(storage: Storage, level: int) -> list[tuple[str, int, int]]:
-    """Return name and first and last possible fingerprint of the files of a level, in order."""
+    """Return the files of a level in order: the name, and the first and last possible fingerprint."""
     found = []
     for name in storage.names(folder_of(level)):
         if match := re.search(r"/part-(\d+)-of-(\d+)\.parquet$", name):
@@ -184,13 +184,13 @@ def parts_of(storage: Storage, level: int) -> list[tuple[str, int, int]]:
 
 
 def part_range(part: int, parts: int) -> tuple[int, int]:
-    """Return the first and last fingerprint of a part."""
+    """Return the first and last possible fingerprint of a part."""
     width = (1 << 64) // parts
     return part * width, (part + 1) * width - 1
 
 
 def write_part(storage: Storage, name: str, rows: Rows, check: Callable[[], object] = lambda: None) -> dict[str, Any]:
-    """Write a part of a level; return what is remembered of it. `check` is as of `Storage.replacing`."""
+    """Write a part of a level; return its entry in the summary. `check` is that of `Storage.replacing`."""
     columns = {
         "fingerprint": pa.array(rows.marks.view(np.int64)),
         "parent": pa.array(rows.parents.view(np.int64)),
@@ -213,7 +213,7 @@ def write_part(storage: Storage, name: str, rows: Rows, check: Callable[[], obje
 
 
 def told_of(storage: Storage, name: str, rows: Rows) -> dict[str, Any]:
-    """Return what is remembered of a file with these states that stands already."""
+    """Return the summary's entry for an existing file with these states."""
     return _told(name, rows, *digest_of(storage, name))
 
 
@@ -223,7 +223,7 @@ def _told(name: str, rows: Rows, size: int, digest: str) -> dict[str, Any]:
 
 
 class _Digesting:
-    """A stream to write to, which knows the length and the digest of what was written, whatever becomes of it on storage."""
+    """An output stream that computes the length and the digest of the written bytes, independently of the storage."""
 
     closed = False
 
@@ -240,11 +240,11 @@ class _Digesting:
         return len(content)
 
     def flush(self) -> None:
-        """Nothing waits here."""
+        """Do nothing, since this stream has no buffer."""
 
 
 def digest_of(storage: Storage, name: str) -> tuple[int, str]:
-    """Return length and digest of all bytes of a file; -1 and nothing if there is none."""
+    """Return length and digest of a file, or -1 and "" if it does not exist."""
     found, size = hashlib.sha256(), 0
     try:
         with storage.files.open_input_stream(name) as stream:
@@ -264,10 +264,10 @@ def _binary(states: npt.NDArray[np.uint8]) -> Any:
 def read_rows(
     storage: Storage, level: int, low: int = 0, high: int = TOP, columns: tuple[str, ...] = ("parent", "action", "record")
 ) -> Iterator[Rows]:
-    """Yield the states of a level with fingerprints low..high, in order, some at a time; columns not asked for are empty.
+    """Yield the states of a level with fingerprints low..high, in order, in batches; columns not requested are empty.
 
     Raises:
-        Damaged: a file cannot be read as what was written.
+        Damaged: a file is missing or cannot be read.
     """
     for name, first, last in parts_of(storage, level):
         if first <= high and last >= low:
@@ -284,7 +284,7 @@ def read_part(
             for group in range(file.num_row_groups):
                 statistics = file.metadata.row_group(group).column(0).statistics
                 least, most = (value & TOP for value in (statistics.min, statistics.max))
-                # a group in which fingerprints pass 2^63 has its extremes, as signed numbers, the wrong way round
+                # in a group whose fingerprints cross 2^63 the extremes, as signed numbers, are swapped
                 if least <= most and (least > high or most < low):
                     continue
                 yield _rows(file.read_row_group(group, columns=["fingerprint", *columns]), low, high)
@@ -308,7 +308,7 @@ def _rows(table: Any, low: int, high: int) -> Rows:
 
 
 def verify_part(storage: Storage, told: Mapping[str, Any]) -> None:
-    """Raise Damaged unless a file holds, to the last byte, what was written to it."""
+    """Raise Damaged unless length and digest of a file equal those of its entry in the summary."""
     name, size = told["name"], storage.size(told["name"])
     if size != told["bytes"]:
         there = f"is damaged: it has {size:,} bytes, and {told['bytes']:,} were written" if size >= 0 else "is missing"
@@ -326,20 +326,20 @@ def find(storage: Storage, level: int, mark: int) -> Rows:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What is known about the run and its levels
+# The description of the run and the summaries of its levels
 
 
 def sealed(content: dict[str, Any]) -> bytes:
-    """Return the bytes of a JSON object that carries its own digest."""
+    """Return a JSON object with its own digest, as bytes."""
     text = json.dumps(content, sort_keys=True)
     return json.dumps({**content, "digest": hashlib.sha256(text.encode()).hexdigest()}, sort_keys=True, indent=1).encode()
 
 
 def unsealed(storage: Storage, name: str) -> dict[str, Any] | None:
-    """Return such an object, or None if there is no such file.
+    """Return the object in such a file, or None if the file does not exist.
 
     Raises:
-        Damaged: the digest does not fit.
+        Damaged: the digest does not match.
     """
     raw = storage.read(name)
     if raw is None:
@@ -356,10 +356,10 @@ def unsealed(storage: Storage, name: str) -> dict[str, Any] | None:
 
 
 def run_of(storage: Storage) -> dict[str, Any]:
-    """Return what is known of the run in a state-dir.
+    """Return the description of the run in a state-dir.
 
     Raises:
-        SpecError: there is none.
+        SpecError: the folder holds no run.
     """
     about = unsealed(storage, "run.json")
     if about is None:
@@ -368,7 +368,7 @@ def run_of(storage: Storage) -> dict[str, Any]:
 
 
 def locate(storage: Storage, mark: int) -> int:
-    """Return the level that has the state with a fingerprint, or -1 if none has."""
+    """Return the level of the state with a fingerprint, or -1 if there is no such state."""
     for level in range(len(finished_levels(storage))):
         if any(len(rows.marks) for rows in read_rows(storage, level, mark, mark, ())):
             return level
@@ -386,10 +386,10 @@ def way_to(storage: Storage, level: int, mark: int) -> tuple[int, list[int]]:
 
 
 def finished_levels(storage: Storage) -> list[dict[str, Any]]:
-    """Return the summaries of the finished levels, each following from the one before.
+    """Return the summaries of the finished levels, in order; check that each contains the digest of the one before.
 
     Raises:
-        Damaged: one is missing, or belongs to another run.
+        Damaged: a summary is missing, or belongs to another run.
     """
     found: list[dict[str, Any]] = []
     while (content := unsealed(storage, summary(len(found)))) is not None:

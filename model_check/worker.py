@@ -1,17 +1,17 @@
-"""What a Spark task does: expand a part of a level, or keep what is new of the candidates for one. No Spark in here.
+"""The work of a Spark task: expand a part of a level, or keep the new states among the candidates for a part.
 
-Knows packed records, compiled code and the state-dir. A stage is a function from Arrow batches to Arrow batches; a row of them is
-a blob, some thousand candidates for one part of the next level, or a report, a JSON text that travels to the driver.
+Depends on packed records, compiled code and the state-dir, not on Spark. A stage is a function from Arrow batches to Arrow batches.
+A row is a blob (some thousand candidates for one part of the next level) or a report (a JSON text for the driver).
 
-Theory of operation. Everything a task does is a function of its input, whatever order that comes in, so a task that is repeated
-does the same again. The frontier of a part is ordered by fingerprint, and the parts are ordered among each other; a blob carries
-the number of the part it comes from, and its own. Taken in that order, the first of equal candidates has the smallest
-parent and action, as in the embedded engine, and no two candidates are ever compared.
+Theory of operation. The result of a task is a function of its input in any order, so a repeated task gives the same result. The
+frontier of a part is ordered by fingerprint, and so are the parts; a blob contains the number of its source part and its own
+number. In that order, the first of equal candidates has the smallest parent and action, as in the embedded engine, and candidates
+are never compared with each other.
 
-The seen fingerprints of a shard are a table in a file of the executor's scratch folder, which the Python workers of the executor
-map into memory, one at a time. The table knows the level up to which it is complete. One that is behind catches up from the
-committed levels; one that is ahead, or was left in the middle of a change, is made anew from them. The committed files are the
-truth: a task whose file stands takes the new states from there.
+The seen fingerprints of a shard are a table in a file of the executor's scratch folder. The executor's Python workers map the file
+into memory, one worker at a time. The table records the level up to which it is complete. A table that is behind is updated from
+the committed levels; one that is ahead, or whose change was interrupted, is rebuilt from them. The committed files are
+authoritative: a task whose file already exists reads the new states from it.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from kafka_spec.model_check.shards import FULL, Records, Shard, Slice, Words, ad
 from kafka_spec.model_check.state_dir import Rows, Storage, part_name, part_range, read_part, read_rows, told_of, write_part
 
 BLOB_BYTES = 1 << 19
-"""What the candidates in a row take: few enough that a row is no giant to Java's memory, enough that rows cost nothing."""
+"""Bytes of the candidates in a row: few enough for Java's memory, enough to make the overhead of a row negligible."""
 PACKING = pa.Codec("lz4_raw")
-"""How states travel: packed they are half as long or less, and Java copies every byte some ten times."""
+"""The compression of sent states: it halves them at least, and Java copies every byte about ten times."""
 SLICE = 1 << 14
 """States that are expanded at a time."""
 SLICE_BYTES = 256 << 20
-"""What the successors of a slice may take at most, were every action enabled everywhere."""
+"""The most bytes that the successors of a slice could take if every action were enabled in every state."""
 HEADER = 4096
 """Bytes before the fingerprints in the file of a table."""
 
@@ -63,21 +63,21 @@ SCHEMA = pa.schema(
         ("report", pa.string()),
     ]
 )
-"""The rows that travel between stages: to which part, from which part, the how-many-eth, how many candidates, their columns."""
+"""The schema of the rows between stages: target part, source part, number of the blob, number of candidates, their columns."""
 DDL = "target int, source int, number int, count int, states binary, marks binary, parents binary, actions binary, report string"
 
 
 @dataclass(frozen=True)
 class Task:
-    """What all tasks of a run are told."""
+    """The description of a run for its tasks."""
 
     run: str
-    """Names the run and this attempt at it: what is kept in memory or in scratch folders belongs to one."""
+    """The name of the run and of this attempt; data in memory and in scratch folders belongs to one attempt."""
     owner: str
-    """Who has the state-dir now; a task of a run that has lost it must not write there."""
+    """The owner of the state-dir; a task must not write there when its run is no longer the owner."""
     state_dir: str
     scratch: str | None
-    """Where to keep tables; None: in the executor's own local folder."""
+    """The folder of the tables; None: the executor's own local folder."""
     shards: int
     shape: Shape
     program: str
@@ -85,7 +85,7 @@ class Task:
 
     @staticmethod
     def of(plain: Mapping[str, Any]) -> Task:
-        """Return the task that plain values describe."""
+        """Return the task that the plain values describe."""
         shape = dict(plain["shape"])
         return Task(**{**plain, "shape": Shape(**{**shape, "k": tuple(shape["k"])})})
 
@@ -97,7 +97,7 @@ class Task:
 
 
 class Refused(Exception):  # noqa: N818 - says what happened
-    """The task may not go on, and repeating it does not help."""
+    """The task must not continue, and repeating it does not help."""
 
 
 class NoRoom(Exception):  # noqa: N818 - says what happened
@@ -105,7 +105,7 @@ class NoRoom(Exception):  # noqa: N818 - says what happened
 
 
 class Worker:
-    """What a Python worker keeps from task to task."""
+    """The data that a Python worker keeps between tasks."""
 
     now: Worker | None = None
 
@@ -124,7 +124,7 @@ class Worker:
         self.fresh = Records(shape.record_bytes, shape.action_bits)
         self.sieves: list[Sieve] = []
         self.seconds = self.behind = 0.0
-        """What the last deduplication took, and bringing its tables up to date before."""
+        """The cost of the last deduplication, and of updating its tables before."""
         self.mapped: dict[int, tuple[int, mmap.mmap]] = {}
 
     @classmethod
@@ -147,7 +147,7 @@ class Worker:
     # expanding
 
     def expand(self, level: int, states: npt.NDArray[np.uint8], marks: Words, part: int, parts: int) -> Iterator[Any]:
-        """Yield the successors of a part of a level, no candidate twice, for the parts of the next; then a report."""
+        """Yield the distinct successors of a part of a level, by part of the next level; then a report."""
         piece, number, sent = self.slice, 0, 0
         piece.counters[:] = 0
         piece.start_level()
@@ -181,7 +181,7 @@ class Worker:
         return self.sieves[:parts]
 
     def expansion(self, level: int, counters: npt.NDArray[np.int64], marks: Words, sent: int) -> dict[str, Any]:
-        """Return what was counted and met on the edges out of a part of a level."""
+        """Return the counts and findings on the edges out of a part of a level."""
         shape, code = self.task.shape, self.code
 
         def place(cell: int) -> tuple[str, int] | None:
@@ -203,10 +203,10 @@ class Worker:
             "sent": sent,
         }
 
-    # keeping what is new
+    # keeping new states
 
     def keep(self, level: int, part: int, parts: int, blobs: Sequence[Blob]) -> tuple[Rows, dict[str, Any]]:
-        """Commit what is new in the candidates for a part of a level; return it, and what is remembered of the file."""
+        """Commit the new states among the candidates for a part of a level; return them, and the summary's entry for the file."""
         name, self.seconds, self.behind = part_name(level, part, parts), 0.0, 0.0
         if self.storage.size(name) >= 0:
             rows = joined(list(read_part(self.storage, name)), self.task.shape.record_bytes, self.kind)
@@ -248,7 +248,7 @@ class Worker:
         return Rows(new.marks[:count][order], parents, new.actions[:count][order], new.states[:count][order])
 
     def catch_up(self, tables: Sequence[Table], level: int, part: int, parts: int) -> None:
-        """Bring tables to the level before this one."""
+        """Update tables to the level before this one."""
         for table in tables:
             if table.changing or table.level >= level:
                 table.clear()
@@ -266,12 +266,12 @@ class Worker:
                 table.commit(before)
 
     def own(self) -> None:
-        """Raise unless the run still has the state-dir."""
+        """Raise Refused unless the run still owns the state-dir."""
         if self.storage.read("owner") != self.task.owner.encode():
             raise Refused(f"another run has taken {self.task.state_dir} over")
 
     def judged(self, rows: Rows, known: Sequence[int]) -> dict[str, Any]:
-        """Return for each claim the first state that decides it, the fault that a claim met, and how often antecedents were."""
+        """Return for each claim the first state that decides it, the fault of a claim, and how often antecedents held."""
         claims = len(known)
         firsts = np.array([*known, *[0] * (1 + self.task.shape.state_tests)], np.int64)
         states = np.ascontiguousarray(rows.states)
@@ -284,13 +284,13 @@ class Worker:
 
 
 class Sieve(Shard):
-    """Drops what a task has sent already."""
+    """Drops candidates that the task has already sent."""
 
     room: Words = np.empty(0, np.uint64)
-    """The largest table so far, to use again."""
+    """The largest table so far, for reuse."""
 
     def start(self, number: int, shift: int, expected: int) -> None:
-        """Forget everything, and make room for so many."""
+        """Clear the table, and make room for the expected number of candidates."""
         self.number, self.shift, self.seen, self.new.count = number, shift, 0, 0
         size = max(1 << 12, 1 << int(expected / FULL).bit_length())
         if len(self.table) > len(self.room):
@@ -301,24 +301,24 @@ class Sieve(Shard):
         self.table.fill(0)
 
     def empty(self, frontier: Words) -> Rows:
-        """Return the candidates and forget them, but not that they were there."""
+        """Return and remove the candidates; their fingerprints remain in the table."""
         new, count = self.new, self.new.count
         new.count = 0
         return Rows(new.marks[:count], frontier[new.parents[:count]], new.actions[:count], new.states[:count])
 
 
 class Blob:
-    """Candidates that came in a row; the form that `Shard.take` reads."""
+    """The candidates of a row, in the form that `Shard.take` reads."""
 
     def __init__(self, source: int, number: int, count: int, columns: Sequence[Any], size: int, kind: np.dtype[Any]) -> None:
         self.packed, marks, mothers, actions = columns
         self.order = source, number
         self.count, self.size = count, size
         self.states: npt.NDArray[np.uint8] = np.empty((0, size), np.uint8)
-        """There within the context only: unpacked, the states of all blobs are many times as long."""
+        """Set within the context only: uncompressed, the states of all blobs would take many times the memory."""
         self.marks = np.frombuffer(marks, np.uint64)
         self.mothers: Words = np.frombuffer(mothers, np.uint64)
-        """The fingerprints of the parents; `parents` are numbers into those of all blobs."""
+        """The fingerprints of the parents; `parents` are indices into those of all blobs."""
         self.actions = np.frombuffer(actions, kind).astype(np.uint32)
         self.parents = np.empty(0, np.uint32)
 
@@ -331,7 +331,7 @@ class Blob:
 
 
 class Table(Shard):
-    """The seen fingerprints of a shard, in a file that the workers of an executor share; as a context, locked."""
+    """The seen fingerprints of a shard, in a file that the workers of an executor share; locked as a context manager."""
 
     def __init__(self, worker: Worker, number: int) -> None:
         self.worker, shape, shards = worker, worker.task.shape, worker.task.shards
@@ -354,7 +354,7 @@ class Table(Shard):
         os.close(self.lock)
 
     def open(self) -> None:
-        """Map the file, unless it is mapped already."""
+        """Map the file into memory, unless it is mapped."""
         number, known = self.path.stat().st_ino, self.worker.mapped.get(self.number)
         if known is None or known[0] != number:
             with self.path.open("r+b") as file:
@@ -364,11 +364,11 @@ class Table(Shard):
         self.table = np.frombuffer(known[1], np.uint64, offset=HEADER)
 
     def make(self, size: int, fill: Any = None) -> None:
-        """Put a new, empty table in the file's place once `fill` has filled it."""
+        """Replace the file by a new table after `fill` has filled it."""
         temporary = self.path.with_suffix(".new")
         with temporary.open("w+b") as file:
             try:
-                # room is taken at once: a full disk is told here, and does not kill the process at a store
+                # the space is allocated now: a full disk gives an error here, and does not kill the process at a store
                 os.posix_fallocate(file.fileno(), 0, HEADER + 8 * size)
             except OSError as error:
                 temporary.unlink()
@@ -381,7 +381,7 @@ class Table(Shard):
         self.open()
 
     def clear(self) -> None:
-        """Begin with an empty table."""
+        """Replace the table by an empty one."""
         self.make(1 << 12)
 
     def grow(self, size: int) -> None:
@@ -396,17 +396,17 @@ class Table(Shard):
 
     @property
     def level(self) -> int:
-        """The level up to which all fingerprints are here."""
+        """The level up to which the table is complete."""
         return int(self.head[0])
 
     @property
     def changing(self) -> bool:
-        """Whether somebody began to add a level and did not end."""
+        """Whether the addition of a level was begun and not finished."""
         return bool(self.head[2])
 
     @property
     def seen(self) -> int:
-        """How many fingerprints are here."""
+        """The number of fingerprints in the table."""
         return int(self.head[1])
 
     @seen.setter
@@ -414,11 +414,11 @@ class Table(Shard):
         self.head[1] = count
 
     def change(self) -> None:
-        """Note that the table is being changed."""
+        """Mark the table as being changed."""
         self.head[2] = 1
 
     def add(self, marks: Words) -> None:
-        """Add fingerprints that are not here yet."""
+        """Add fingerprints that are not in the table."""
         size = len(self.table)
         while self.seen + len(marks) > FULL * size:
             size *= 2
@@ -429,7 +429,7 @@ class Table(Shard):
         self.seen += len(marks)
 
     def commit(self, level: int) -> None:
-        """Note that all fingerprints up to a level are here."""
+        """Mark the table as complete up to a level."""
         self.head[0], self.head[2] = level, 0
 
 
@@ -438,7 +438,7 @@ class Table(Shard):
 
 
 def source(plain: Mapping[str, Any], level: int, parts: int, next_parts: int, batches: Iterator[Any]) -> Iterator[Any]:
-    """Expand the parts of a committed level whose numbers come in."""
+    """Expand the parts of a committed level; the batches contain their numbers."""
     task = Task.of(plain)
     worker = Worker.of(task)
     for batch in batches:
@@ -451,7 +451,7 @@ def source(plain: Mapping[str, Any], level: int, parts: int, next_parts: int, ba
 def stage(
     plain: Mapping[str, Any], level: int, parts: int, next_parts: int, known: Sequence[int], batches: Iterator[Any]
 ) -> Iterator[Any]:
-    """Keep what is new of the candidates for a part of a level; expand it unless `next_parts` is 0."""
+    """Keep the new states among the candidates for a part of a level; expand them unless `next_parts` is 0."""
     task = Task.of(plain)
     worker = Worker.of(task)
     blobs: list[Blob] = []
@@ -480,10 +480,10 @@ def stage(
 
 
 def prepare(plain: Mapping[str, Any] | None, batches: Iterator[Any]) -> Iterator[Any]:
-    """Have the code of a run at hand, if there is one."""
+    """Load the code of a run in advance; `plain` is None if there is no run."""
     if plain is not None:
         Worker.of(Task.of(plain))
-    for _ in batches:  # a worker that leaves its input is not used again
+    for _ in batches:  # Spark does not reuse a worker that leaves its input unread
         pass
     yield from ()
 
@@ -498,7 +498,7 @@ def forget(plain: Mapping[str, Any], batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def named(plan: Mapping[str, Any], batches: Iterator[Any]) -> Iterator[Any]:
-    """Unpack states into named columns; `plan` holds the columns, the rules and the number of each rule's first action."""
+    """Unpack states into named columns; `plan` contains the columns, the rules and the number of each rule's first action."""
     for batch in batches:
         level, marks, parents, actions = (batch.column(number).to_numpy() for number in range(4))
         if not len(marks):
@@ -519,7 +519,7 @@ def named(plan: Mapping[str, Any], batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def joined(pieces: Sequence[Rows], size: int, kind: np.dtype[Any]) -> Rows:
-    """Return rows one after the other."""
+    """Return the concatenation of some rows."""
     if len(pieces) == 1:
         return pieces[0]
     empty: Words = np.empty(0, np.uint64)
