@@ -232,6 +232,8 @@ COMMANDS = {
     "kafka-spec draw replica --against replica@0.10": ("", 0),
     "kafka-spec export replica > replica.json": ("", 0),
     "kafka-spec export --format tla --folder tla": ("", 0),
+    "kafka-spec export --format schema": ("", 0),
+    "kafka-spec export --format tla --folder tla control/fixed": ("", 0),
     "kafka-spec run --brokers 3 --seed 7": ("impl", 0),
     "kafka-spec run --brokers 3 --seed 7 -q": ("impl", 0),
     "kafka-spec run --era KIP-101 --seed 35 -q": ("impl", 1),

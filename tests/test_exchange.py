@@ -66,7 +66,7 @@ def test_docs_are_those_of_the_source() -> None:
     plain = table_plain(toys.DOOR)
 
     assert member_docs(ReplicaState)["OFFLINE"] == "Its broker, or its log directory, is down."
-    assert table_plain(REPLICA)["states"]["says"] == "What a controller takes a replica for."
+    assert table_plain(REPLICA)["states"]["says"] == "The state of a replica in a controller."
     assert {"name": "there_is_a_key", "says": "The key was found."} in plain["guards"]
     assert len(member_docs(ReplicaState)) == len(ReplicaState)
 

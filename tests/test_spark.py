@@ -578,7 +578,7 @@ def test_a_full_state_dir(mounted: Callable[[str], Path], on_spark: Callable[...
     finished = sorted(path.name for path in place.glob("level-*.json"))
 
     assert found.verdict == "inconclusive"
-    assert re.search(r"states: .*No space left on device.*; make room or name another folder", found.stopped)
+    assert re.search(r"states: .*No space left on device.*; free space or name another", found.stopped)
     assert len(finished) == found.depth > 10
     assert not list(place.glob("levels/*/_*"))
     mounted("size=200m")
