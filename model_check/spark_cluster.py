@@ -38,6 +38,8 @@ JAVA = 17
 """The oldest Java that Spark runs on."""
 POLL = 0.1
 """Seconds between two checks of the budget while a job runs."""
+END_OF_JAVA = 20.0
+"""Seconds that a Java process has to end, once its input is closed."""
 GARBAGE = 1 << 30
 """Bytes of shuffled data after which a garbage collection of Java is requested."""
 
@@ -149,12 +151,11 @@ class SparkCluster:
         """End the Java process if this object started it; it also exits when its input is closed."""
         if self.gateway is None:
             return
-        self.gateway.proc.stdin.close()
         if self.thread.is_alive():
+            self.gateway.proc.stdin.close()
             self.gateway.proc.terminate()  # during its start it may not read its input
-        elif SparkContext._gateway is self.gateway:
-            # the next session of this process must not reuse it
-            SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+        else:
+            end_java(self.gateway)
 
     # jobs
 
@@ -322,6 +323,19 @@ def send_package(context: SparkContext) -> None:
 
 _sent: set[str] = set()
 """The Spark applications whose executors have this package."""
+
+
+def end_java(gateway: Any) -> None:
+    """End the Java process behind a gateway, which exits when its input is closed, and wait for it."""
+    if SparkContext._gateway is gateway:
+        # the next session of this process must not reuse it
+        SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    gateway.proc.stdin.close()
+    try:
+        gateway.proc.wait(END_OF_JAVA)
+    except subprocess.TimeoutExpired:
+        gateway.proc.kill()
+        gateway.proc.wait()
 
 
 def session(master: str, folder: Path, launched: Callable[[Any], None] = lambda gateway: None) -> SparkSession:

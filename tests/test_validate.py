@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -701,7 +702,7 @@ def test_violations_in_a_synthetic_log_are_all_found(tmp_path: Path) -> None:
 def test_spark_agrees(tmp_path: Path) -> None:
     """The engine on Spark has the same outcome on real logs, with and without violations, and on synthetic logs."""
     from kafka_spec.conformance.validate.spark import run as on_spark
-    from kafka_spec.model_check.spark_cluster import session
+    from kafka_spec.model_check.spark_cluster import end_java, session
 
     bad = tmp_path / "bad"
     bad.mkdir()
@@ -713,7 +714,8 @@ def test_spark_agrees(tmp_path: Path) -> None:
     synthetic = tmp_path / "synthetic"
     synthetic.mkdir()
     generate(synthetic, 12_000, 60, violations=20)
-    spark = session("local[2]", tmp_path)
+    gateways: list[Any] = []
+    spark = session("local[2]", tmp_path, gateways.append)
     try:
         for folder in (LOGS / "2.8.2", LOGS / "3.9.1", LOGS / "0.10", bad, synthetic):
             sources, files = find_sources([folder])
@@ -723,3 +725,5 @@ def test_spark_agrees(tmp_path: Path) -> None:
             assert page_of(outcome) == page_of(expected)
     finally:
         spark.stop()
+        for gateway in gateways:
+            end_java(gateway)
