@@ -8,11 +8,15 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from _pytest.mark import ParameterSet
+
+from kafka_spec.model_check import embedded, oracle
+from kafka_spec.model_check.exploration import Exploration
 
 if TYPE_CHECKING:
     from kafka_spec.impl.coordination.server import ZooKeeperServer
@@ -21,6 +25,12 @@ ROOT = Path(__file__).parent.parent
 GOLDEN = Path(__file__).parent / "golden"
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
+Explore = Callable[..., Exploration]
+ENGINES: dict[str, Explore] = {
+    "oracle": oracle.explore,
+    "embedded": embedded.explore,
+    "two threads": partial(embedded.explore, threads=2),
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -130,6 +140,13 @@ def inside(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
         return subprocess.CompletedProcess(arguments, code, shown.out, shown.err)
 
     return run
+
+
+@pytest.fixture(params=ENGINES.values(), ids=ENGINES.keys())
+def explore(request: pytest.FixtureRequest) -> Explore:
+    """One engine after the other."""
+    engine: Explore = request.param
+    return engine
 
 
 @pytest.fixture

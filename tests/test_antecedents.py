@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Command
+from conftest import ENGINES, Command, Explore
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,20 +24,6 @@ from kafka_spec.model_check.report.text import model_text, result_text
 from kafka_spec.spec.domain import Bound, Range, holds
 from kafka_spec.spec.table import Property, Rule, Spec, SpecError, invariant, reachable, recoverable, step_invariant
 from tests import toys
-
-Explore = Callable[..., Exploration]
-ENGINES = {
-    "oracle": oracle.explore,
-    "embedded": embedded.explore,
-    "two threads": partial(embedded.explore, threads=2),
-}
-
-
-@pytest.fixture(params=ENGINES.values(), ids=ENGINES.keys())
-def explore(request: pytest.FixtureRequest) -> Explore:
-    """One engine after the other."""
-    engine: Explore = request.param
-    return engine
 
 
 def counts(result: Exploration) -> dict[str, int | None]:

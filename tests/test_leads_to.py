@@ -6,14 +6,13 @@ import dataclasses
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Command
+from conftest import Command, Explore
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,20 +31,7 @@ from kafka_spec.spec.domain import Bound, Range, holds
 from kafka_spec.spec.table import Property, Rule, Spec, SpecError, leads_to
 from tests import toys
 
-Explore = Callable[..., Exploration]
 Golden = Callable[[str, str], None]
-ENGINES = {
-    "oracle": oracle.explore,
-    "embedded": embedded.explore,
-    "two threads": partial(embedded.explore, threads=2),
-}
-
-
-@pytest.fixture(params=ENGINES.values(), ids=ENGINES.keys())
-def explore(request: pytest.FixtureRequest) -> Explore:
-    """One engine after the other."""
-    engine: Explore = request.param
-    return engine
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import pytest
+from conftest import ENGINES, Explore
 
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.exploration import Budget, Exploration
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 from tests import toys
-
-Explore = Callable[..., Exploration]
-ENGINES = {
-    "oracle": oracle.explore,
-    "embedded": embedded.explore,
-    "two threads": partial(embedded.explore, threads=2),
-}
-
-
-@pytest.fixture(params=ENGINES.values(), ids=ENGINES.keys())
-def explore(request: pytest.FixtureRequest) -> Explore:
-    """One engine after the other."""
-    engine: Explore = request.param
-    return engine
 
 
 def run(explore: Explore, spec: Spec, **other: Any) -> Exploration:

@@ -6,6 +6,7 @@ it, and the parameters that it changes.
 
 from __future__ import annotations
 
+import abc
 import ast
 
 from kafka_spec.diagrams.tla.frames import Frame
@@ -95,9 +96,9 @@ class Body(Statements):
         back = self.closed(there, ends.back(there, values))
         return choice(Infix("=", status, RETURNED, COMPARE), back, after, ends.truth)
 
+    @abc.abstractmethod
     def result_sorts(self) -> list[Sort]:
         """Return the sorts of the function's results, as far as they are known."""
-        raise NotImplementedError
 
     # searches
 

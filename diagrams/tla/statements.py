@@ -6,6 +6,7 @@ executes a statement that always falls through, and leaves its result in the fra
 
 from __future__ import annotations
 
+import abc
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -76,13 +77,13 @@ class Statements(Calls):
                     self.step(frame, node)
         return self.closed(frame, ends.fall(frame))
 
+    @abc.abstractmethod
     def loop_out(self, frame: Frame, node: ast.For, rest: list[ast.stmt], ends: Ends) -> Term:
         """Return the term of a loop that may return and of the statements after it."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def loop(self, frame: Frame, node: ast.For) -> None:
         """Translate a loop that does not return."""
-        raise NotImplementedError
 
     def returned(self, frame: Frame, node: ast.expr | None) -> list[Value]:
         """Return the values that a function returns."""

@@ -6,6 +6,7 @@ Long conjunctions and disjunctions are bulleted lists, whose items must stay to 
 
 from __future__ import annotations
 
+import abc
 import re
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ ATOM, APPLY, POWER, TIMES, PLUS, RANGE, SETS, COMPARE, NOT, JUNCTION, IMPLIES, O
 
 
 @dataclass(frozen=True)
-class Term:
+class Term(abc.ABC):
     """An expression; `strength` says how tightly its operator binds."""
 
     @property
@@ -22,9 +23,9 @@ class Term:
         """How tightly the operator binds."""
         return ATOM
 
+    @abc.abstractmethod
     def flat(self) -> str:
         """Return it on one line."""
-        raise NotImplementedError
 
     def broken(self, width: int) -> list[str]:
         """Return it on several lines, if it can be broken."""
