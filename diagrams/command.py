@@ -86,6 +86,15 @@ def find_machine(name: str, machines: Mapping[str, Machine]) -> Machine:
     raise SpecError(f"machine {name!r} is unknown; there is {', '.join(machines)}, or module:NAME for your own")
 
 
+def refuse_unknown(name: str, machines: Mapping[str, Machine]) -> None:
+    """Refuse a name that is no model's, and cannot be a machine's either."""
+    if name not in machines and ":" not in name:
+        raise SpecError(
+            f"{name!r} is neither a machine nor a model; there is {', '.join(machines)}, "
+            "or a model (`kafka-spec models` lists them), or module:NAME"
+        )
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # draw
 
@@ -100,11 +109,7 @@ def run_draw(options: argparse.Namespace, models: Models, machines: Mapping[str,
         raise SpecError(f"name what to draw: {', '.join(machines)}, or a model; --gallery writes all pictures")
     if options.what in models.catalogue or (":" in options.what and _is_spec(options.what)):
         return draw_model(options, models.find(options.what))
-    if options.what not in machines and ":" not in options.what:
-        raise SpecError(
-            f"{options.what!r} is neither a machine nor a model; there is {', '.join(machines)}, "
-            "or a model (`kafka-spec models` lists them), or module:NAME"
-        )
+    refuse_unknown(options.what, machines)
     machine = find_machine(options.what, machines)
     older = find_machine(options.against, machines) if options.against else None
     if options.by or options.bound or options.bounds:
@@ -183,6 +188,8 @@ def run_export(options: argparse.Namespace, models: Models, machines: Mapping[st
     if "schema" in options.machines:
         raise SpecError("schema is a format, and one for all tables: kafka-spec export --format schema")
     names = options.machines or list(machines)
+    for name in names if options.format == "tla" else ():
+        refuse_unknown(name, machines)
     chosen = {name: find_machine(name, machines) for name in names}
     if options.folder:
         options.folder.mkdir(parents=True, exist_ok=True)

@@ -394,8 +394,10 @@ def test_export_of_several_needs_a_folder(inside: Command) -> None:
     """Several tables are not written into one file; an unknown one is reported."""
     several = inside("export")
     unknown = inside("export", "nobody")
+    neither = inside("export", "--format", "tla", "nobody")
 
-    assert (several.returncode, unknown.returncode) == (2, 2)
+    assert (several.returncode, unknown.returncode, neither.returncode) == (2, 2, 2)
+    assert "'nobody' is neither a machine nor a model; there is partition, replica" in neither.stderr
     assert f"{len(MACHINES)} tables do not fit in one file" in several.stderr
     assert "machine 'nobody' is unknown; there is partition, replica" in unknown.stderr
 
