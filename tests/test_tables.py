@@ -160,8 +160,8 @@ def note_question(s: State) -> None:
 
 def settle_by_hand(s: State) -> None:
     """Let broker 0 lead, broker 1 follow, and controller 0 know it."""
-    append(s.zookeeper.assignment, 0)
-    append(s.zookeeper.assignment, 1)
+    append(s.zookeeper.assignment.replicas, 0)
+    append(s.zookeeper.assignment.replicas, 1)
     s.zookeeper.registered = 3
     s.zookeeper.controller_epoch = 1
     s.zookeeper.partition.leader = 0
@@ -170,7 +170,7 @@ def settle_by_hand(s: State) -> None:
     s.zookeeper.partition.controller_epoch = 1
     s.controllers[0].epoch = 1
     s.controllers[0].context.live = 3
-    s.controllers[0].context.knows_topic = 1
+    assign(s.controllers[0].context.assignment, s.zookeeper.assignment)
     assign(s.controllers[0].context.leadership, s.zookeeper.partition)
 
 
@@ -182,7 +182,7 @@ def bring_about(s: State, situation: int) -> None:
     elif situation == 2:
         s.zookeeper.partition.isr = excluding(s.zookeeper.partition.isr, 1)
     elif situation == 3:
-        truncate(s.zookeeper.assignment, 1)
+        truncate(s.controllers[0].context.assignment.replicas, 1)
 
 
 def seed_machines(s: State, k: Constants, seed: int) -> None:

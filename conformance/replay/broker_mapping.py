@@ -113,8 +113,9 @@ class BrokerView:
             return
         log = replicas.logs.logs.get(PARTITION) or replicas.logs.open(PARTITION)[0]
         wanted.write(log)
-        followers = {broker: Follower() for broker in self.modeled.assignment if broker != self.number}
-        replicas.partitions[PARTITION] = HostedPartition(replicas=self.modeled.assignment, log=log, followers=followers)
+        assigned = tuple(BrokerSet(record.replicas)) or self.modeled.assignment
+        followers = {broker: Follower() for broker in assigned if broker != self.number}
+        replicas.partitions[PARTITION] = HostedPartition(replicas=assigned, log=log, followers=followers)
         REPLICA.put(self.replica, record)
 
     @property
@@ -203,7 +204,7 @@ def of_leader(field: str, name: str) -> FieldMapping:
 
 
 def _nothing(replica: ReplicaView, record: state.Replica) -> None:
-    """Do nothing: role and log are set already."""
+    """Do nothing: role, replicas and log are set already."""
 
 
 REPLICA = RecordMapping(
@@ -214,6 +215,7 @@ REPLICA = RecordMapping(
     FieldMapping(
         "isr", lambda replica: replica.isr if replica.leads else 0, lambda replica, record: setattr(replica, "isr", record.isr)
     ),
+    FieldMapping("replicas", lambda replica: BrokerSet.of(replica.partition.replicas) if replica.leads else 0, _nothing),
     of_leader("version", "version"),
     of_leader("state_epoch", "controller_epoch"),
     of_leader("epoch_start", "epoch_start"),

@@ -124,14 +124,15 @@ class ControllerView:
         self.context.stopping = BrokerSet(brokers)
 
     @property
-    def knows_topic(self) -> int:
-        """Whether it knows the topic, and so the assignment."""
-        return int(PARTITION.topic in self.context.topics)
+    def assignment(self) -> state.ReplicaAssignment:
+        """The assignment of the partition; none before it knows the topic."""
+        known = PARTITION.topic in self.context.topics
+        return state.ReplicaAssignment(list(self.context.assignments[PARTITION]) if known else [])
 
-    @knows_topic.setter
-    def knows_topic(self, known: int) -> None:
-        self.context.topics = {PARTITION.topic} if known else set()
-        self.context.assignments = {PARTITION: self.modeled.assignment} if known else {}
+    @assignment.setter
+    def assignment(self, known: state.ReplicaAssignment) -> None:
+        self.context.topics = {PARTITION.topic} if known.replicas else set()
+        self.context.assignments = {PARTITION: tuple(known.replicas)} if known.replicas else {}
 
     @property
     def leadership(self) -> state.LeaderIsrAndControllerEpoch:
@@ -170,7 +171,7 @@ class ControllerView:
         tasks = agenda.written(
             rest,
             PARTITION,
-            self.modeled.assignment,
+            context.assignment.replicas,
             life=ControllerState(record.life),
             seeded=record.partition != PartitionState.NON_EXISTENT,
             leaves_alive=context.leaving & context.live != 0,
@@ -223,7 +224,7 @@ class ControllerView:
             channels.open(broker)
             for one in record.channels[broker].requests:
                 header = self.number, one.controller_epoch, self.modeled.creation_of(broker, one.broker_epoch)
-                channels.send(broker, real_request(one, header, self.modeled.assignment))
+                channels.send(broker, real_request(one, header))
             kinds = {one.kind for one in record.channels[broker].requests}
             self.modeled.note_announced(self.number, broker, None if state.Kind.UPDATE_METADATA in kinds else context.live)
             self.modeled.repeated(self.number, broker)
@@ -250,7 +251,7 @@ CONTEXT = RecordMapping(
     attribute("live"),
     FieldMapping("broker_epochs", lambda view: view.broker_epochs, ControllerView.put_broker_epochs),
     attribute("stopping"),
-    attribute("knows_topic"),
+    attribute("assignment"),
     attribute("leadership"),
     _of_rest("strategy"),
     _of_rest("creating"),

@@ -106,7 +106,9 @@ class Projection(ModeledCluster):
         nobody = NO_BROKERS
         none = state.LeaderIsrAndControllerEpoch(NONE, NO_EPOCH, nobody, 0, 0)
         epochs, strategy = [0] * self.brokers, Strategy.OFFLINE
-        nothing = state.Context(nobody, epochs, nobody, 0, none, strategy, 0, nobody, nobody, nobody, nobody)
+        nothing = state.Context(
+            nobody, epochs, nobody, state.ReplicaAssignment([]), none, strategy, 0, nobody, nobody, nobody, nobody
+        )
         life, partition, replicas = ControllerState.STANDBY, PartitionState.NON_EXISTENT, [ReplicaState.NON_EXISTENT] * self.brokers
         channels = [state.Channel([], 0) for _ in range(self.brokers)]
         return state.Controller(life, 0, ControllerStep.IDLE, partition, list(map(int, replicas)), nothing, channels)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from kafka_spec.impl.protocol import controller_requests as requests
@@ -56,22 +56,23 @@ def _read_leader_and_isr(request: LeaderAndIsrRequest) -> Mapping[str, Any]:
         "isr": held.members,
         "version": held.version,
         "state_epoch": held.controller_epoch,
+        "replicas": BrokerSet.of(request.partitions[PARTITION].replicas),
     }
 
 
-def _leader_and_isr(header: Header, of_model: Request, replicas: Sequence[int]) -> LeaderAndIsrRequest:
+def _leader_and_isr(header: Header, of_model: Request) -> LeaderAndIsrRequest:
     state = Leadership(
         of_model.leader, of_model.leader_epoch, tuple(BrokerSet(of_model.isr)), of_model.version, of_model.state_epoch
     )
     live = (registration(of_model.leader),) if of_model.leader != NONE else ()
-    return LeaderAndIsrRequest(*header, {PARTITION: LeaderAndIsrState(state, tuple(replicas), False)}, live)
+    return LeaderAndIsrRequest(*header, {PARTITION: LeaderAndIsrState(state, tuple(BrokerSet(of_model.replicas)), False)}, live)
 
 
 def _read_update_metadata(request: UpdateMetadataRequest) -> Mapping[str, Any]:
     return {"live": BrokerSet.of(broker.number for broker in request.live_brokers)}
 
 
-def _update_metadata(header: Header, of_model: Request, _: Sequence[int]) -> UpdateMetadataRequest:
+def _update_metadata(header: Header, of_model: Request) -> UpdateMetadataRequest:
     return UpdateMetadataRequest(*header, {}, tuple(registration(broker) for broker in BrokerSet(of_model.live)))
 
 
@@ -79,13 +80,11 @@ def _read_stop_replica(request: StopReplicaRequest) -> Mapping[str, Any]:
     return {"leader_epoch": request.partitions[PARTITION].leader_epoch}
 
 
-def _stop_replica(header: Header, of_model: Request, _: Sequence[int]) -> StopReplicaRequest:
+def _stop_replica(header: Header, of_model: Request) -> StopReplicaRequest:
     return StopReplicaRequest(*header, {PARTITION: StopReplicaState(of_model.leader_epoch, False)})
 
 
-FORMS: Mapping[
-    Kind, tuple[type, Callable[[Any], Mapping[str, Any]], Callable[[Header, Request, Sequence[int]], requests.Request]]
-] = {
+FORMS: Mapping[Kind, tuple[type, Callable[[Any], Mapping[str, Any]], Callable[[Header, Request], requests.Request]]] = {
     Kind.LEADER_AND_ISR: (LeaderAndIsrRequest, _read_leader_and_isr, _leader_and_isr),
     Kind.UPDATE_METADATA: (UpdateMetadataRequest, _read_update_metadata, _update_metadata),
     Kind.STOP_REPLICA: (StopReplicaRequest, _read_stop_replica, _stop_replica),
@@ -97,10 +96,11 @@ KIND_OF = {form: kind for kind, (form, _, _) in FORMS.items()}
 def model_request(request: requests.Request, broker_epoch: int) -> Request:
     """Return the model's form of a request; the model counts the receiver's registrations."""
     kind = KIND_OF[type(request)]
-    said = {"leader": NONE, "leader_epoch": NO_EPOCH, "isr": NO_BROKERS, "version": 0, "state_epoch": 0, "live": NO_BROKERS}
-    return Request(int(kind), request.controller_epoch, broker_epoch, **{**said, **FORMS[kind][1](request)})
+    said = {"leader": NONE, "leader_epoch": NO_EPOCH, "isr": NO_BROKERS, "version": 0, "state_epoch": 0}
+    nobody = {"replicas": NO_BROKERS, "live": NO_BROKERS}
+    return Request(int(kind), request.controller_epoch, broker_epoch, **{**said, **nobody, **FORMS[kind][1](request)})
 
 
-def real_request(of_model: Request, header: Header, replicas: Sequence[int]) -> requests.Request:
+def real_request(of_model: Request, header: Header) -> requests.Request:
     """Return the implementation's form of a request of the model."""
-    return FORMS[Kind(of_model.kind)][2](header, of_model, replicas)
+    return FORMS[Kind(of_model.kind)][2](header, of_model)

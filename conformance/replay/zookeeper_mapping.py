@@ -102,9 +102,9 @@ def _put_broker_epochs(nodes: Znodes, record: state.ZooKeeper) -> None:
     """Do nothing: `put_zookeeper` sets the past registrations, and `_put_registered` stages the current ones."""
 
 
-def _assignment(nodes: Znodes) -> list[int]:
+def _assignment(nodes: Znodes) -> state.ReplicaAssignment:
     found = nodes.find(TOPIC)
-    return [] if found is None else list(_replicas(found.data))
+    return state.ReplicaAssignment([] if found is None else list(_replicas(found.data)))
 
 
 @lru_cache(maxsize=64)
@@ -118,8 +118,8 @@ def _topic(replicas: tuple[int, ...]) -> bytes:
 
 
 def _put_assignment(nodes: Znodes, record: state.ZooKeeper) -> None:
-    if record.assignment:
-        nodes.stage(TOPIC, _topic(tuple(record.assignment)))
+    if record.assignment.replicas:
+        nodes.stage(TOPIC, _topic(tuple(record.assignment.replicas)))
 
 
 def _partition(nodes: Znodes) -> state.LeaderIsrAndControllerEpoch:

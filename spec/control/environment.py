@@ -38,13 +38,13 @@ ANY_BROKER = {"broker": Broker(BROKERS)}
 
 def there_is_no_topic(s: World) -> bool:
     """The topic has not been created yet."""
-    return len(s.zookeeper.assignment) == 0
+    return len(s.zookeeper.assignment.replicas) == 0
 
 
 def create_topic(s: World, k: Constants) -> None:
     """Write the topic with its assignment: the first brokers, in ascending order."""
     for replica in range(k.replicas):
-        append(s.zookeeper.assignment, replica)
+        append(s.zookeeper.assignment.replicas, replica)
 
 
 CREATE_TOPIC = Rule(
@@ -123,6 +123,7 @@ def end_process(s: World, k: Constants, broker: int) -> None:
     node.replica.leader_epoch = NO_EPOCH
     node.replica.leader = NONE
     node.replica.isr = NO_BROKERS
+    node.replica.replicas = NO_BROKERS
     node.replica.version = 0
     node.replica.state_epoch = 0
     node.replica.epoch_start = 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.control.state import Kind, World
 from kafka_spec.spec.domain import BrokerSet, append, contains, truncate
+from kafka_spec.spec.election import members
 from kafka_spec.spec.table import Constants
 
 
@@ -36,6 +37,7 @@ def send_leader_and_isr(s: World, controller: int, broker: int) -> None:
             isr=context.leadership.isr,
             version=context.leadership.version,
             state_epoch=context.leadership.controller_epoch,
+            replicas=members(context.assignment.replicas),
         )
 
 

@@ -198,7 +198,7 @@ def isr_is_not_empty(s: World) -> bool:
 
 def isr_is_assigned(s: World) -> bool:
     """The ISR holds assigned replicas only."""
-    return s.zookeeper.partition.isr & ~members(s.zookeeper.assignment) == 0
+    return s.zookeeper.partition.isr & ~members(s.zookeeper.assignment.replicas) == 0
 
 
 def somebody_was_removed(s: World) -> bool:

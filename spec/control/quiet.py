@@ -45,8 +45,9 @@ def is_quiet(s: World, k: Constants) -> bool:
 def settled_members(s: World, k: Constants) -> int:
     """Return the assigned brokers that are registered and not shutting down."""
     brokers = 0
+    registered = s.zookeeper.registered & members(s.zookeeper.assignment.replicas)
     for broker in range(k.brokers):
-        if s.brokers[broker].life == Life.UP and contains(s.zookeeper.registered & members(s.zookeeper.assignment), broker) == 1:
+        if s.brokers[broker].life == Life.UP and contains(registered, broker) == 1:
             brokers = brokers | (1 << broker)
     return brokers
 
@@ -90,7 +91,7 @@ def there_is_a_leader(s: World) -> bool:
 
 def topic_exists(s: World) -> bool:
     """The topic was created."""
-    return len(s.zookeeper.assignment) > 0
+    return len(s.zookeeper.assignment.replicas) > 0
 
 
 def a_topic_is_quiet(s: World, k: Constants) -> bool:

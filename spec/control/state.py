@@ -144,6 +144,14 @@ class LeaderIsrAndControllerEpoch:
 
 
 @dataclass
+class ReplicaAssignment:
+    """The content of a topic's znode for the partition, and a controller's copy of it. No replicas: the topic does not exist."""
+
+    replicas: list[int] = holds(Assignment(BROKERS))
+    """The brokers that hold the partition, the preferred one first."""
+
+
+@dataclass
 class ZooKeeper:
     """The znodes. Ephemeral ones are deleted with the session of their owner, whether it notices or not."""
 
@@ -155,8 +163,8 @@ class ZooKeeper:
     """/brokers/ids, ephemeral: the registered brokers."""
     broker_epochs: list[int] = holds(PerBroker(BROKER_EPOCHS, BROKERS))
     """The creation id of each broker's current or last registration."""
-    assignment: list[int] = holds(Assignment(BROKERS))
-    """/brokers/topics/T: the assigned replicas; empty while the topic does not exist."""
+    assignment: ReplicaAssignment = holds(ReplicaAssignment)
+    """/brokers/topics/T."""
     partition: LeaderIsrAndControllerEpoch = holds(LeaderIsrAndControllerEpoch)
     """/brokers/topics/T/partitions/0/state."""
 
@@ -168,7 +176,16 @@ class ZooKeeper:
 @tagged(
     "kind",
     {
-        Kind.LEADER_AND_ISR: ("controller_epoch", "broker_epoch", "leader", "leader_epoch", "isr", "version", "state_epoch"),
+        Kind.LEADER_AND_ISR: (
+            "controller_epoch",
+            "broker_epoch",
+            "leader",
+            "leader_epoch",
+            "isr",
+            "version",
+            "state_epoch",
+            "replicas",
+        ),
         Kind.UPDATE_METADATA: ("controller_epoch", "broker_epoch", "live"),
         Kind.STOP_REPLICA: ("controller_epoch", "broker_epoch", "leader_epoch"),
     },
@@ -187,6 +204,8 @@ class Request:
     version: int = holds(VERSIONS)
     state_epoch: int = holds(CONTROLLER_EPOCHS)
     """The epoch of the controller that wrote this state; it may be earlier than the sender's."""
+    replicas: BrokerSet = holds(SetOf(BROKERS))
+    """In a LeaderAndIsr: the assigned replicas, as the controller knows them."""
     live: BrokerSet = holds(SetOf(BROKERS))
     """In an UpdateMetadata: the live brokers."""
 
@@ -209,7 +228,8 @@ class Context:
     broker_epochs: list[int] = holds(PerBroker(BROKER_EPOCHS, BROKERS))
     stopping: BrokerSet = holds(SetOf(BROKERS))
     """Brokers that are shutting down (shuttingDownBrokerIds)."""
-    knows_topic: int = holds(Flag())
+    assignment: ReplicaAssignment = holds(ReplicaAssignment)
+    """The replicas that it acts on; none while it does not know the topic."""
     leadership: LeaderIsrAndControllerEpoch = holds(LeaderIsrAndControllerEpoch)
     """The cached state of the partition (partitionLeadershipInfo)."""
     strategy: int = holds(OneOf(Strategy))
@@ -252,6 +272,8 @@ class Replica:
     leader: int = holds(BrokerOrNone(BROKERS))
     isr: BrokerSet = holds(SetOf(BROKERS))
     """On a leader: its ISR."""
+    replicas: BrokerSet = holds(SetOf(BROKERS))
+    """On a leader: the assigned replicas, as its last LeaderAndIsr named them."""
     version: int = holds(VERSIONS)
     """On a leader: the data version of the state znode that its ISR writes expect."""
     state_epoch: int = holds(CONTROLLER_EPOCHS)

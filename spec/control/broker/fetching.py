@@ -43,6 +43,11 @@ def follower_follows(s: World, k: Constants, leader: int, follower: int) -> bool
     return answer == ErrorCode.NONE
 
 
+def leader_knows_follower(s: World, leader: int, follower: int) -> bool:
+    """The leader's last LeaderAndIsr named the follower as a replica. A fetch of another broker gets no records."""
+    return contains(s.brokers[leader].replica.replicas, follower)
+
+
 def log_matches(s: World, k: Constants, leader: int, follower: int) -> bool:
     """The follower's log is a prefix of the leader's: nothing is left to truncate. Some eras do not compare the logs."""
     return nothing_is_left_to_truncate(s.brokers[leader].replica.log, s.brokers[follower].replica.log, k.truncation)
@@ -104,7 +109,7 @@ FETCH = Rule(
     "Fetch",
     actor="{follower}",
     params=LEADER_AND_FOLLOWER,
-    guards=(leader_leads, follower_follows, log_matches, fetch_is_in_range, there_is_something_to_fetch),
+    guards=(leader_leads, leader_knows_follower, follower_follows, log_matches, fetch_is_in_range, there_is_something_to_fetch),
     effects=(fetch,),
     says="{follower} fetches from {leader}",
     cites=f"{KAFKA} ReplicaFetcherThread.processPartitionData, Partition.updateFollowerFetchState",

@@ -9,6 +9,7 @@ from kafka_spec.spec.control.broker.fetching import (
     LEADER_AND_FOLLOWER,
     fetch_is_in_range,
     follower_follows,
+    leader_knows_follower,
     leader_leads,
     log_matches,
 )
@@ -118,6 +119,7 @@ EXPAND_ISR = Rule(
         leader_reaches_zookeeper,
         isr_write_succeeds,
         follower_is_not_in_isr,
+        leader_knows_follower,
         follower_follows,
         log_matches,
         fetch_is_in_range,

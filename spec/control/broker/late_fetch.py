@@ -5,7 +5,14 @@ Source: Kafka 2.8 Partition.updateFollowerFetchState; KIP-903.
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.broker.fetching import A_LEADER, LEADER_AND_FOLLOWER, follower_follows, leader_leads, log_matches
+from kafka_spec.spec.control.broker.fetching import (
+    A_LEADER,
+    LEADER_AND_FOLLOWER,
+    follower_follows,
+    leader_knows_follower,
+    leader_leads,
+    log_matches,
+)
 from kafka_spec.spec.control.broker.isr import (
     adopt_isr,
     end_is_far_enough,
@@ -70,8 +77,9 @@ def sender_is_alive_in_cache(s: World, k: Constants, leader: int) -> bool:
 
 
 def sender_could_join(s: World, k: Constants, leader: int) -> bool:
-    """The sender is not in the leader's ISR, and the fetch offset is high enough to join it."""
-    if s.fetches[0].follower == leader or not follower_is_not_in_isr(s, leader, s.fetches[0].follower):
+    """The sender is a replica outside the leader's ISR, and the fetch offset is high enough to join it."""
+    sender = s.fetches[0].follower
+    if sender == leader or not leader_knows_follower(s, leader, sender) or not follower_is_not_in_isr(s, leader, sender):
         return False
     if s.fetches[0].end > len(s.brokers[leader].replica.log):
         return False
@@ -79,9 +87,11 @@ def sender_could_join(s: World, k: Constants, leader: int) -> bool:
 
 
 def late_end_is_news(s: World, leader: int) -> bool:
-    """The sender is another broker, its log was not longer than the leader's, and the leader believes that it ends elsewhere."""
+    """The sender is another replica, its log was not longer than the leader's, and the leader believes that it ends elsewhere."""
     fetch = s.fetches[0]
     if fetch.follower == leader or fetch.end > len(s.brokers[leader].replica.log):
+        return False
+    if not leader_knows_follower(s, leader, fetch.follower):
         return False
     return s.brokers[leader].replica.ends[fetch.follower] != fetch.end
 

@@ -17,7 +17,6 @@ from kafka_spec.spec.control.broker.requests import (
 )
 from kafka_spec.spec.control.state import ROLE, Kind, Role, World
 from kafka_spec.spec.domain import NO_BROKERS, contains, truncate
-from kafka_spec.spec.election import members
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.gates import answer_to_leader_and_isr, leader_is_available
 from kafka_spec.spec.log import first_truncation, follower_goes_on, log_ends_are_forgotten
@@ -32,7 +31,7 @@ def request_is_leader_and_isr(s: World, controller: int, broker: int) -> bool:
 def leader_and_isr_is_news(s: World, controller: int, broker: int) -> bool:
     """The request has a larger leader epoch than the replica, and the broker is assigned."""
     request = s.controllers[controller].channels[broker].requests[0]
-    is_assigned = contains(members(s.zookeeper.assignment), broker)
+    is_assigned = contains(request.replicas, broker)
     return answer_to_leader_and_isr(request.leader_epoch, s.brokers[broker].replica.leader_epoch, is_assigned) == ErrorCode.NONE
 
 
@@ -86,6 +85,7 @@ def make_leader(s: World, k: Constants, controller: int, broker: int) -> None:
     replica.leader_epoch = request.leader_epoch
     replica.leader = broker
     replica.isr = request.isr
+    replica.replicas = request.replicas
     replica.version = request.version
     replica.state_epoch = request.state_epoch
     replica.epoch_start = len(replica.log)
@@ -116,6 +116,7 @@ def make_follower(s: World, k: Constants, controller: int, broker: int) -> None:
     replica.leader_epoch = request.leader_epoch
     replica.leader = request.leader
     replica.isr = NO_BROKERS
+    replica.replicas = NO_BROKERS
     replica.version = 0
     replica.state_epoch = 0
     replica.epoch_start = 0

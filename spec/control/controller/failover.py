@@ -11,7 +11,7 @@ from kafka_spec.spec.control.network import send_update_metadata
 from kafka_spec.spec.control.state import CONTROLLER, ELECTING, STANDBY, ControllerStep, Life, World
 from kafka_spec.spec.control.zookeeper import create_controller_and_increment_epoch, read_state
 from kafka_spec.spec.decisions import ControllerElection
-from kafka_spec.spec.domain import NONE, contains
+from kafka_spec.spec.domain import NONE, assign, contains
 from kafka_spec.spec.election import replicas_lost_at_fail_over
 from kafka_spec.spec.replica import REPLICA
 from kafka_spec.spec.table import Constants, Rule, fire
@@ -113,7 +113,7 @@ def take_over(s: World, k: Constants, controller: int) -> None:
     for broker in range(k.brokers):
         if contains(context.live, broker) == 1:
             context.broker_epochs[broker] = s.zookeeper.broker_epochs[broker]
-    context.knows_topic = 1 if len(s.zookeeper.assignment) > 0 else 0
+    assign(s.controllers[controller].context.assignment, s.zookeeper.assignment)
     read_state(s, controller)
     live = s.controllers[controller].context.live
     send_update_metadata(s, k, controller, live)

@@ -6,7 +6,7 @@ Source: Kafka 2.8 ControllerContext.scala.
 from __future__ import annotations
 
 from kafka_spec.spec.control.state import ACTIVE, BROKERS, NO_EPOCH, ControllerStep, World
-from kafka_spec.spec.domain import NO_BROKERS, NONE, Broker, BrokerSet, contains
+from kafka_spec.spec.domain import NONE, Broker, BrokerSet, contains
 from kafka_spec.spec.election import leader_is_lost, members
 from kafka_spec.spec.table import Constants
 
@@ -22,10 +22,8 @@ def live_brokers(s: World, controller: int) -> BrokerSet:
 
 
 def assigned_replicas(s: World, controller: int) -> BrokerSet:
-    """Return the replicas of the partition, once the controller knows the topic."""
-    if s.controllers[controller].context.knows_topic == 0:
-        return NO_BROKERS
-    return members(s.zookeeper.assignment)
+    """Return the replicas of the partition; none before the controller knows the topic."""
+    return members(s.controllers[controller].context.assignment.replicas)
 
 
 def leadership_is_known(s: World, controller: int) -> bool:

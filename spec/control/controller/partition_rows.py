@@ -5,16 +5,12 @@ Source: Kafka 2.8 PartitionStateMachine.scala.
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.controller.knowledge import live_brokers
+from kafka_spec.spec.control.controller.knowledge import assigned_replicas, live_brokers
 from kafka_spec.spec.control.network import send_leader_and_isr_to_all
 from kafka_spec.spec.control.state import NO_EPOCH, World
 from kafka_spec.spec.control.zookeeper import create_state, write_state
 from kafka_spec.spec.domain import NONE, BrokerSet, contains, truncate
-from kafka_spec.spec.election import (
-    elect,
-    first_leader_and_isr,
-    members,
-)
+from kafka_spec.spec.election import elect, first_leader_and_isr
 from kafka_spec.spec.gates import state_may_be_replaced
 from kafka_spec.spec.log import divergence_offset
 from kafka_spec.spec.table import Constants
@@ -22,7 +18,7 @@ from kafka_spec.spec.table import Constants
 
 def an_assigned_replica_is_live(s: World, controller: int) -> bool:
     """Some assigned replica is on a live broker."""
-    return members(s.zookeeper.assignment) & live_brokers(s, controller) != 0
+    return assigned_replicas(s, controller) & live_brokers(s, controller) != 0
 
 
 def state_znode_is_absent(s: World) -> bool:
@@ -32,7 +28,8 @@ def state_znode_is_absent(s: World) -> bool:
 
 def create_state_znode(s: World, controller: int) -> None:
     """Create the state znode: the first live replica leads, all live ones are in sync."""
-    leader, isr, _ = first_leader_and_isr(s.zookeeper.assignment, live_brokers(s, controller))
+    assigned = s.controllers[controller].context.assignment.replicas
+    leader, isr, _ = first_leader_and_isr(assigned, live_brokers(s, controller))
     create_state(s, controller, leader, isr)
 
 
@@ -52,7 +49,7 @@ def elected(s: World, k: Constants, controller: int) -> tuple[int, BrokerSet, Br
     context = s.controllers[controller].context
     leader, isr, recipients = elect(
         context.strategy,
-        s.zookeeper.assignment,
+        context.assignment.replicas,
         live_brokers(s, controller),
         context.stopping,
         s.zookeeper.partition.isr,

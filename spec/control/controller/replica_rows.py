@@ -5,12 +5,12 @@ Source: Kafka 2.8 ReplicaStateMachine.scala.
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.controller.knowledge import live_brokers
+from kafka_spec.spec.control.controller.knowledge import assigned_replicas, live_brokers
 from kafka_spec.spec.control.network import send_leader_and_isr, send_leader_and_isr_to_all, send_stop_replica_to
 from kafka_spec.spec.control.state import World
 from kafka_spec.spec.control.zookeeper import read_state, write_state
 from kafka_spec.spec.domain import contains, including
-from kafka_spec.spec.election import leader_and_isr_without, members, recipients_of_removal
+from kafka_spec.spec.election import leader_and_isr_without, recipients_of_removal
 from kafka_spec.spec.table import Constants
 
 
@@ -24,9 +24,9 @@ def replica_is_cached_leader(s: World, controller: int, replica: int) -> bool:
     return s.controllers[controller].context.leadership.leader == replica
 
 
-def replica_is_assigned(s: World, replica: int) -> bool:
+def replica_is_assigned(s: World, controller: int, replica: int) -> bool:
     """The replica is part of the assignment."""
-    return contains(members(s.zookeeper.assignment), replica) == 1
+    return contains(assigned_replicas(s, controller), replica) == 1
 
 
 def isr_contains_replica(s: World, replica: int) -> bool:
@@ -55,8 +55,8 @@ def write_isr_without_replica(s: World, k: Constants, controller: int, replica: 
 
 def send_leader_and_isr_to_other_replicas(s: World, k: Constants, controller: int, replica: int) -> None:
     """Send LeaderAndIsr to the recipients of a removal: all assigned replicas except this one."""
-    leader = s.controllers[controller].context.leadership.leader
-    recipients = recipients_of_removal(s.zookeeper.assignment, leader, replica, k.shrink_recipients)
+    context = s.controllers[controller].context
+    recipients = recipients_of_removal(context.assignment.replicas, context.leadership.leader, replica, k.shrink_recipients)
     send_leader_and_isr_to_all(s, k, controller, recipients)
 
 

@@ -21,8 +21,10 @@ from kafka_spec.spec.table import Constants, Rule
 
 def preferred_leader_does_not_lead(s: World, controller: int) -> bool:
     """The partition has a leader that is not the first assigned replica."""
-    cached = s.controllers[controller].context.leadership
-    return cached.leader_epoch != NO_EPOCH and not preferred_leader_leads(s.zookeeper.assignment, cached.leader)
+    context = s.controllers[controller].context
+    if context.leadership.leader_epoch == NO_EPOCH:
+        return False
+    return not preferred_leader_leads(context.assignment.replicas, context.leadership.leader)
 
 
 def ask_for_preferred_election(s: World, controller: int) -> None:
@@ -58,7 +60,7 @@ def shut_broker_down(s: World, k: Constants, controller: int, broker: int) -> No
     context.stopping = including(context.stopping, broker)
     s.controllers[controller].step = ControllerStep.REMOVE
     if leadership_is_known(s, controller):
-        part = part_in_shutdown(s.zookeeper.assignment, context.leadership.leader, broker)
+        part = part_in_shutdown(context.assignment.replicas, context.leadership.leader, broker)
         if part == ShutdownPart.LEADERSHIP_MOVES:
             context.strategy = Strategy.CONTROLLED_SHUTDOWN
             s.controllers[controller].step = ControllerStep.ELECT

@@ -50,7 +50,7 @@ def stage_is_left(s: World, controller: int, stage: int) -> bool:
     """A stage is due that does not begin with an access to ZooKeeper."""
     own = s.controllers[controller]
     if stage == Stage.START_PARTITION_MACHINE:
-        return own.life == LOADING and own.context.knows_topic == 1 and own.partition == PartitionState.NON_EXISTENT
+        return own.life == LOADING and len(own.context.assignment.replicas) > 0 and own.partition == PartitionState.NON_EXISTENT
     if stage == Stage.BE_ACTIVE:
         return own.life == LOADING
     if stage == Stage.FAIL_BOUNCED:

@@ -9,7 +9,7 @@ from kafka_spec.spec.control.controller.broker_changes import zookeeper_can_be_r
 from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, assigned_replicas, is_handling_no_event
 from kafka_spec.spec.control.state import NO_EPOCH, ControllerStep, World
 from kafka_spec.spec.control.zookeeper import read_state
-from kafka_spec.spec.domain import contains
+from kafka_spec.spec.domain import assign, contains
 from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.replica import REPLICA
 from kafka_spec.spec.table import Constants, Rule, fire
@@ -17,12 +17,12 @@ from kafka_spec.spec.table import Constants, Rule, fire
 
 def a_topic_is_new(s: World, controller: int) -> bool:
     """The topic exists, and the controller does not know it."""
-    return s.controllers[controller].context.knows_topic == 0 and len(s.zookeeper.assignment) > 0
+    return len(s.controllers[controller].context.assignment.replicas) == 0 and len(s.zookeeper.assignment.replicas) > 0
 
 
 def create_partition(s: World, k: Constants, controller: int) -> None:
     """Enter partition and replicas as new, and continue with bringing the partition online (onNewPartitionCreation)."""
-    s.controllers[controller].context.knows_topic = 1
+    assign(s.controllers[controller].context.assignment, s.zookeeper.assignment)
     s.controllers[controller].context.creating = 1
     fire(s, k, PARTITION, (controller,), "new_partition")
     for replica in range(k.brokers):
