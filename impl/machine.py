@@ -94,6 +94,10 @@ class Running(Generic[Inputs]):
         """Return the entities that are not in the initial state, in the order of their first use."""
         return tuple(e for e, model in self._models.items() if model.state != self.machine.initial)
 
+    def allows(self, trigger: str, *entity: Hashable) -> bool:
+        """Whether the table has a row of that trigger from the state of an entity, whatever its guards say."""
+        return (trigger, self.state_of(*entity)) in self._known
+
     def load(self, entity: Entity, state: enum.IntEnum) -> None:
         """Set the state of an entity without a row: for states read from elsewhere, never for a step of the protocol."""
         self._models[entity] = _Model(entity, self.machine.states(state), self._methods)

@@ -108,6 +108,15 @@ class BadVersionHandling(enum.IntEnum):
     """It skips the write and keeps its version (up to 0.8.1)."""
 
 
+class RefusedIsrWrite(enum.IntEnum):
+    """What a leader does after an ISR write that was refused since the znode has another version."""
+
+    KEPT_PENDING = 0
+    """Both ISRs count, and no other change is tried, until the next LeaderAndIsr (2.7 to 3.9)."""
+    DROPPED = 1
+    """It continues with the ISR that it had (up to 2.6)."""
+
+
 class FollowerEnds(enum.IntEnum):
     """What a broker that becomes leader knows of its followers' log ends."""
 

@@ -8,7 +8,7 @@ Source: Kafka 2.8 KafkaApis.scala:241-365; ReplicaManager.scala:350-492, 1298-14
 
 from __future__ import annotations
 
-from kafka_spec.spec.decisions import BadVersionHandling, Checked, EpochWatch, StopReplicaEpoch
+from kafka_spec.spec.decisions import BadVersionHandling, Checked, EpochWatch, RefusedIsrWrite, StopReplicaEpoch
 from kafka_spec.spec.domain import BrokerSet, contains
 from kafka_spec.spec.error_codes import ErrorCode
 
@@ -67,6 +67,20 @@ def answer_to_stop_replica(leader_epoch: int, current: int, stop_replica_epoch: 
     if stop_replica_epoch == StopReplicaEpoch.AT_LEAST and leader_epoch == current:
         return ErrorCode.NONE
     return ErrorCode.FENCED_LEADER_EPOCH
+
+
+LEADER_DURING_DELETE = -2
+"""The leader in an UpdateMetadata that takes a partition out of the caches (LeaderAndIsr.LeaderDuringDelete)."""
+EPOCH_DURING_DELETE = -2
+"""The leader epoch in a StopReplica of a topic queued for deletion (LeaderAndIsr.EpochDuringDelete)."""
+
+
+def leader_epoch_in_stop_replica(cached: int, queued_for_deletion: int) -> int:
+    """Return the leader epoch that a StopReplica carries: the cached one, or the mark of a topic that is queued for deletion.
+
+    Kafka 2.8: AbstractControllerBrokerRequestBatch.addStopReplicaRequestForBrokers.
+    """
+    return EPOCH_DURING_DELETE if queued_for_deletion == 1 else cached
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -140,3 +154,11 @@ def isr_write_took_effect(holds_what_was_written: int, bad_version: int) -> bool
     Kafka 2.8: ReplicationUtils.checkLeaderAndIsrZkData (0.8.2, KAFKA-1382).
     """
     return bad_version == BadVersionHandling.READ_BACK and holds_what_was_written == 1
+
+
+def refused_isr_stays_pending(refused_isr_write: int) -> bool:
+    """Whether an ISR that could not be written still counts for the high watermark, until the next LeaderAndIsr.
+
+    Kafka 2.8: Partition.handleAlterIsrResponse gives up and stays pending, whoever writes the ISR.
+    """
+    return refused_isr_write == RefusedIsrWrite.KEPT_PENDING

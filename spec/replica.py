@@ -63,7 +63,7 @@ REPLICA = Machine(
             NEW,
             guards=("leadership_is_known",),
             unless=("replica_is_cached_leader",),
-            effects=("send_leader_and_isr_to_replica",),
+            effects=("send_leader_and_isr_to_new_replica",),
             cites=f"{SOURCE}: case NewReplica",
             waits_for="partition reassignment",
         ),

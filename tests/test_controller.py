@@ -456,14 +456,14 @@ def test_shutdowns_that_are_refused() -> None:
 
     assert answers == [
         (ErrorCode.STALE_BROKER_EPOCH, ()),
-        (ErrorCode.NOT_CONTROLLER, ()),
+        (ErrorCode.STALE_CONTROLLER_EPOCH, ()),
         (ErrorCode.BROKER_NOT_AVAILABLE, ()),
         {P: ErrorCode.NOT_CONTROLLER},
     ]
 
 
 def test_who_asked_a_controller_that_ends_hears_it() -> None:
-    """When a controller's session ends, waiting callers, in its queue or on its agenda, are answered NOT_CONTROLLER."""
+    """When a controller ends, waiting callers, in its queue or on its agenda, are answered that it is no longer the controller."""
     cluster = SteppedCluster(3).settle().create((1, 2), (2, 1))
     answers: list[Any] = []
     controller = cluster.active
@@ -474,7 +474,11 @@ def test_who_asked_a_controller_that_ends_hears_it() -> None:
     controller.step()
     cluster.kill(0)
 
-    assert answers == [(ErrorCode.NOT_CONTROLLER, ()), (ErrorCode.NOT_CONTROLLER, ()), {P: ErrorCode.NOT_CONTROLLER}]
+    assert answers == [
+        (ErrorCode.STALE_CONTROLLER_EPOCH, ()),
+        (ErrorCode.STALE_CONTROLLER_EPOCH, ()),
+        {P: ErrorCode.NOT_CONTROLLER},
+    ]
 
 
 def test_a_lost_log_directory() -> None:

@@ -387,7 +387,11 @@ def test_leader_epochs_are_compared(brokers: Start, era: Spec, checked: bool) ->
 
 
 def test_offsets_are_listed(brokers: Start) -> None:
-    """The earliest and latest offset, and those of timestamps; a consumer sees none above the high watermark (KIP-207)."""
+    """The earliest and latest offset, and those of timestamps, each with its leader epoch.
+
+    A consumer sees none above the high watermark. While that lags behind the start of the leader's epoch, it is told to ask again,
+    but for a timestamp that is found below (KIP-207).
+    """
     cluster = brokers()
     cluster.elect(1)
     cluster.produce(1, b"a")
@@ -401,9 +405,13 @@ def test_offsets_are_listed(brokers: Start) -> None:
     assert (listed(EARLIEST).offset, listed(LATEST).offset, listed(LATEST, 2).offset, listed(0).offset) == (0, 1, 2, 0)
     assert (listed(50).offset, listed(50, 2).offset, listed(51, 2).offset) == (-1, 1, -1)
     cluster.elect(1)
-    assert (listed(LATEST), listed(LATEST, 2)) == (ListedOffset(ErrorCode.OFFSET_NOT_AVAILABLE), ListedOffset(ErrorCode.NONE, 2))
+    later = ListedOffset(ErrorCode.OFFSET_NOT_AVAILABLE)
+    assert (listed(LATEST), listed(50), listed(51)) == (later, later, later)
+    assert (listed(LATEST, 2), listed(50, 2)) == (ListedOffset(ErrorCode.NONE, 2, 1), ListedOffset(ErrorCode.NONE, 1, 0))
+    assert listed(EARLIEST) == listed(0) == ListedOffset(ErrorCode.NONE, 0, 0)
     cluster.sync(2, 3)
-    assert (listed(LATEST), listed(50)) == (ListedOffset(ErrorCode.NONE, 2), ListedOffset(ErrorCode.NONE, 1))
+    assert (listed(LATEST), listed(50)) == (ListedOffset(ErrorCode.NONE, 2, 1), ListedOffset(ErrorCode.NONE, 1, 0))
+    assert listed(51) == ListedOffset(ErrorCode.NONE)
 
 
 def test_a_stranger_fetches(brokers: Start) -> None:
@@ -505,14 +513,25 @@ def test_isr_in_zookeeper(brokers: Start) -> None:
     assert cluster.state().isr == cluster.partition(1).isr == (1, 2, 3)
 
 
-def test_an_isr_write_meets_another_version(brokers: Start) -> None:
-    """An ISR write with an old version is skipped, and nothing changes."""
-    cluster = brokers()
-    cluster.elect(1)
+@pytest.mark.parametrize("era", [FIXED, ERA_2_8, ERA_0_10], ids=["fixed", "era_2_8", "era_0_10"])
+def test_an_isr_write_meets_another_version(brokers: Start, era: Spec) -> None:
+    """An ISR write with an old version is skipped; since 2.7 both ISRs count, and nothing is tried, until the next LeaderAndIsr."""
+    cluster = brokers(era)
+    cluster.elect(1, isr=(1, 2))
+    plane, partition = cluster.planes[1], cluster.partition(1)
+    cluster.produce(1, b"a")
+    plane.note_fetch(P, 3, 1, cluster.planes[3].replicas.broker_epoch, cluster.now)
     cluster.tools.set(znodes.state(P), znodes.State(2, 1, (2,), 7).encode())
-    assert cluster.planes[1].try_shrink_isr(P, (3,), cluster.now) == IsrWrite.SKIPPED
-    assert (cluster.partition(1).isr, cluster.partition(1).pending_isr) == (BROKERS, None)
+    assert plane.try_expand_isr(P, 3, cluster.now) == IsrWrite.SKIPPED
+    keeps = era is not ERA_0_10
+    assert (partition.isr, partition.maximal_isr) == ((1, 2), (1, 2, 3) if keeps else (1, 2))
     assert cluster.state().isr == (2,)
+    assert plane.try_shrink_isr(P, (2,), cluster.now) == (IsrWrite.NOT_NEEDED if keeps else IsrWrite.SKIPPED)
+    plane.tick(cluster.now)
+    assert partition.maximal_isr == ((1, 2, 3) if keeps else (1, 2))
+    cluster.elect(1, isr=(1, 2))
+    assert (partition.isr, partition.pending_isr, partition.maximal_isr) == ((1, 2), None, (1, 2))
+    assert plane.try_shrink_isr(P, (2,), cluster.now) == IsrWrite.WRITTEN
 
 
 @pytest.mark.parametrize(("reads_back", "loss"), [(True, Loss.REPLY), (False, Loss.REPLY), (False, Loss.REQUEST)])
@@ -530,8 +549,8 @@ def test_an_isr_write_is_not_answered(brokers: Start, reads_back: bool, loss: Lo
     assert plane.try_shrink_isr(P, (2,), cluster.now) == IsrWrite.NOT_NEEDED
     plane.tick(cluster.now)
     assert cluster.state().isr == (1,)
-    assert partition.pending_isr is None
     written = reads_back or loss == Loss.REQUEST
+    assert (partition.pending_isr, partition.isr_write_refused) == ((None, False) if written else ((1,), True))
     assert (partition.isr, partition.version, partition.high_watermark) == (((1,), 1, 1) if written else ((1, 2), 0, 0))
     assert plane.retry_isr_write(P, cluster.now) == IsrWrite.NOT_NEEDED
 

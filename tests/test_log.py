@@ -342,8 +342,13 @@ def test_epochs_that_contradict_go() -> None:
 
 
 def test_truncation_of_epochs() -> None:
-    """At the end, epochs that begin there or later are removed; at the start, the epoch of that offset begins there."""
+    """At the end, epochs that begin there or later are removed, and none at an undefined end.
+
+    At the start, the epoch of that offset begins there.
+    """
     known = epochs_of((2, 10), (4, 20), (7, 30))
+    known.truncate_from_end(UNDEFINED)
+    assert known.entries == ((2, 10), (4, 20), (7, 30))
     known.truncate_from_end(30)
     assert known.entries == ((2, 10), (4, 20))
     known.truncate_from_start(15)

@@ -51,7 +51,7 @@ EXAMPLES: list[Any] = [
     responses.ProduceResponse({P: data.Produced(ErrorCode.NONE, 3)}),
     responses.FetchResponse({P: data.Fetched(ErrorCode.NONE, 4, 0, b"\x00\xff")}),
     responses.OffsetsForLeaderEpochResponse({P: data.EpochEnd(ErrorCode.NONE, 3, 17)}),
-    responses.ListOffsetsResponse({P: data.ListedOffset(ErrorCode.NONE, 17)}),
+    responses.ListOffsetsResponse({P: data.ListedOffset(ErrorCode.NONE, 17, 3)}),
     data.Metadata(
         BROKERS, 1, {P: data.PartitionMetadata(ErrorCode.LEADER_NOT_AVAILABLE, HELD, (1, 2), ())}, {"x": ErrorCode.INVALID_CONFIG}
     ),

@@ -248,7 +248,7 @@ def test_who_waits_hears_of_an_unexpected_error(monkeypatch: pytest.MonkeyPatch)
     controller.handle(ControlledShutdown(1, cluster.brokers[1].epoch, lambda *answer: answers.append(answer)))
     controller.events.appendleft(PartitionModifications("orders"))
     cluster.settle()
-    assert answers == [(ErrorCode.NOT_CONTROLLER, ())]
+    assert answers == [(ErrorCode.STALE_CONTROLLER_EPOCH, ())]
     assert cluster.active.life == ControllerState.ACTIVE
 
 

@@ -101,7 +101,7 @@ async def fence(world: LoopbackWorld) -> None:
         while broker.controller.life == ControllerState.ACTIVE:
             assert broker.step()
 
-        assert answers == [(ErrorCode.NOT_CONTROLLER, ())]
+        assert answers == [(ErrorCode.STALE_CONTROLLER_EPOCH, ())]
         assert [world.cluster.leadership(partition) for partition in PARTITIONS] == before
         world.nodes[old].deaf_until = 0
 

@@ -151,7 +151,7 @@ class ReplicaView:
     @property
     def isr(self) -> int:
         """The ISR as a leader knows it."""
-        if self.partition.pending_isr is not None:
+        if self.partition.pending_isr is not None and not self.partition.isr_write_refused:
             raise ValueError(f"an ISR write of broker {self.process.number} is pending, which the model does not have")
         return BrokerSet.of(self.partition.isr)
 

@@ -1,7 +1,8 @@
 """A leader's ISR: conditional writes of the state znode, and notifications to the controller.
 
 A write expects the version of the znode that the leader knows. If the answer is lost, the ISR stays *pending*, and the same write
-is repeated until it is answered. Another version may then mean that the first attempt took effect.
+is repeated until it is answered. Another version may then mean that the first attempt took effect. Since 2.7 a refused change
+stays pending too, without being repeated, until the next LeaderAndIsr.
 
 Source: Kafka 2.8 at inter.broker.protocol 2.6: ZkIsrManager.scala, ReplicationUtils.scala, ReplicaManager.scala:303-336.
 """
@@ -18,7 +19,7 @@ from kafka_spec.impl.coordination.interface import BadVersion, ConnectionLost, N
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.state import Role
 from kafka_spec.spec.election import is_isr_candidate
-from kafka_spec.spec.gates import fetch_is_of_registration, isr_write_took_effect
+from kafka_spec.spec.gates import fetch_is_of_registration, isr_write_took_effect, refused_isr_stays_pending
 from kafka_spec.spec.log import may_join_isr
 
 NOT_REGISTERED = -1
@@ -35,7 +36,7 @@ class IsrWrite(enum.Enum):
 
     NOT_NEEDED = "nothing to change, or a change is pending"
     WRITTEN = "the znode and the leader have the new ISR"
-    SKIPPED = "the znode has another version; nothing changes (cached zkVersion not equal, skip)"
+    SKIPPED = "the znode has another version; nothing is written (cached zkVersion not equal, skip)"
     UNANSWERED = "the connection or the session was lost; the change is pending"
 
 
@@ -124,13 +125,16 @@ class IsrKeeper:
     def retry(self, partition: TopicPartition, now: int) -> IsrWrite:
         """Try or retry a pending write; without a session it stays pending."""
         hosted = self._replicas.partitions[partition]
-        if hosted.pending_isr is None:
+        if hosted.pending_isr is None or hosted.isr_write_refused:
             return IsrWrite.NOT_NEEDED
         wanted = znodes.State(self._replicas.number, hosted.leader_epoch, hosted.pending_isr, hosted.controller_epoch)
         try:
             version = self._set(partition, wanted, hosted.version)
         except (ConnectionLost, SessionExpired):
             return IsrWrite.UNANSWERED
+        if version is None and refused_isr_stays_pending(self._k.refused_isr_write):
+            hosted.isr_write_refused = True
+            return IsrWrite.SKIPPED
         hosted.pending_isr = None
         if version is None:
             return IsrWrite.SKIPPED

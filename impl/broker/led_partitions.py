@@ -124,21 +124,28 @@ class LedPartitions:
         return EpochEnd(ErrorCode.NONE, *hosted.opened.end_offset_for_epoch(position.leader_epoch))
 
     def handle_list_offsets(self, request: ListOffsetsRequest) -> dict[TopicPartition, ListedOffset]:
-        """Return offsets of the logs that this broker leads."""
+        """Return offsets of the logs that this broker leads.
+
+        A new leader whose high watermark has not reached its epoch yet knows no latest offset for consumers, and finds a timestamp
+        only below the high watermark (KIP-207).
+        """
         return {p: self._offset(p, query, request.replica) for p, query in request.partitions.items()}
 
     def _offset(self, partition: TopicPartition, query: OffsetQuery, replica: int) -> ListedOffset:
         try:
             hosted = self.led(partition, query.current_epoch)
+            log = hosted.opened
             if query.timestamp == EARLIEST:
-                return ListedOffset(ErrorCode.NONE, hosted.opened.start_offset)
-            end = hosted.high_watermark if replica == CONSUMER else hosted.opened.end_offset
-            if end < hosted.epoch_start:
-                return ListedOffset(ErrorCode.OFFSET_NOT_AVAILABLE)
+                return ListedOffset(ErrorCode.NONE, log.start_offset, log.epoch_of(log.start_offset))
+            end = hosted.high_watermark if replica == CONSUMER else log.end_offset
+            lags = end < hosted.epoch_start
             if query.timestamp == LATEST:
-                return ListedOffset(ErrorCode.NONE, end)
+                not_yet = ListedOffset(ErrorCode.OFFSET_NOT_AVAILABLE)
+                return not_yet if lags else ListedOffset(ErrorCode.NONE, end, hosted.leader_epoch)
             with self.replicas.storage(partition):
-                found = hosted.opened.offset_for_timestamp(query.timestamp)
+                found = log.offset_for_timestamp(query.timestamp)
         except KafkaError as error:
             return ListedOffset(error.code)
-        return ListedOffset(ErrorCode.NONE, found) if found is not None and found < end else ListedOffset(ErrorCode.NONE)
+        if found is not None and found < end:
+            return ListedOffset(ErrorCode.NONE, found, log.epoch_of(found))
+        return ListedOffset(ErrorCode.OFFSET_NOT_AVAILABLE if lags else ErrorCode.NONE)

@@ -62,7 +62,8 @@ class FetchState:
 class HostedPartition:
     """A partition that the broker hosts; `log` is None until it leads or follows, and after its log directory has failed.
 
-    `isr` and `followers` are for a leader; `pending_isr` is an ISR whose write has not been answered; `epoch_start` is the end
+    `isr` and `followers` are for a leader; `pending_isr` is an ISR whose write has not been answered, or was refused
+    (`isr_write_refused`) and still counts; `epoch_start` is the end
     of its log when it became the leader (leaderEpochStartOffset). `version` is the state znode's version, `controller_epoch`
     its writer's.
     """
@@ -74,6 +75,7 @@ class HostedPartition:
     replicas: tuple[int, ...] = ()
     isr: tuple[int, ...] = ()
     pending_isr: tuple[int, ...] | None = None
+    isr_write_refused: bool = False
     log: PartitionLog | None = None
     high_watermark: int = 0
     epoch_start: int = 0
@@ -102,7 +104,7 @@ class HostedPartition:
         told = state.leadership
         self.leader, self.leader_epoch = told.leader, told.leader_epoch
         self.version, self.controller_epoch, self.replicas = told.version, told.controller_epoch, state.replicas
-        self.isr, self.pending_isr = told.isr, None
+        self.isr, self.pending_isr, self.isr_write_refused = told.isr, None, False
 
     def start_to_lead(self, state: LeaderAndIsrState, forgets: bool, now: int) -> None:
         """Lead: the epoch begins at the end of the log; followers' ends are reset if it `forgets` them (makeLeader).

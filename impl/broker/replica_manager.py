@@ -296,7 +296,7 @@ class ReplicaManager:
         hosted = self.partitions[partition]
         self.logs.abandon(partition)
         self.fetchers.pop(partition, None)
-        hosted.log, hosted.isr, hosted.pending_isr, hosted.followers = None, (), None, {}
+        hosted.log, hosted.isr, hosted.pending_isr, hosted.isr_write_refused, hosted.followers = None, (), None, False, {}
         self.roles.fire("log_directory_fails", partition)
         self.failures[partition] = error
         self.changed(partition)

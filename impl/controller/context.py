@@ -13,6 +13,7 @@ from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet
+from kafka_spec.spec.reassignment import ReplicaAssignment
 
 
 @dataclass
@@ -20,7 +21,9 @@ class ControllerContext:
     """The controller's memory: brokers, assignments, leadership; empty while the broker is not the controller.
 
     `live` has the registered brokers, `broker_epochs` their epochs; brokers that shut down are in both, and in `stopping`.
-    `epoch_version` is the data version of /controller_epoch, which fences writes.
+    `epoch_version` is the data version of /controller_epoch, which fences writes. `assignments` has the replicas of each partition,
+    `adding` and `removing` those of them that a reassignment adds and removes. Of the topics `queued_for_deletion`, some have
+    their `deletion_started`, and some are `ineligible_for_deletion` at the moment.
     """
 
     epoch: int = 0
@@ -30,7 +33,13 @@ class ControllerContext:
     stopping: BrokerSet = NO_BROKERS
     topics: set[str] = field(default_factory=set)
     assignments: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
+    adding: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
+    removing: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
     leadership: dict[TopicPartition, Leadership] = field(default_factory=dict)
+    being_reassigned: set[TopicPartition] = field(default_factory=set)
+    queued_for_deletion: set[str] = field(default_factory=set)
+    deletion_started: set[str] = field(default_factory=set)
+    ineligible_for_deletion: set[str] = field(default_factory=set)
     offline_dirs: dict[int, set[TopicPartition]] = field(default_factory=dict)
 
     def reset(self) -> None:
@@ -44,6 +53,19 @@ class ControllerContext:
     def online(self, partition: TopicPartition) -> BrokerSet:
         """Return the assigned brokers whose replicas can lead."""
         return BrokerSet.of(broker for broker in self.assignments[partition] if self.is_online(broker, partition))
+
+    def assignment(self, partition: TopicPartition) -> ReplicaAssignment:
+        """Return the replicas of a partition, and which of them are being added and removed."""
+        replicas = self.assignments.get(partition, ())
+        return ReplicaAssignment(replicas, self.adding.get(partition, ()), self.removing.get(partition, ()))
+
+    def assign(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
+        """Remember another assignment of a partition."""
+        self.assignments[partition] = assignment.replicas
+        for held, brokers in ((self.adding, assignment.adding), (self.removing, assignment.removing)):
+            held.pop(partition, None)
+            if brokers:
+                held[partition] = brokers
 
     def replicas_on(self, brokers: Iterable[int]) -> list[tuple[TopicPartition, int]]:
         """Return the replicas on some brokers, broker after broker."""

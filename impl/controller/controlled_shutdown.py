@@ -44,8 +44,8 @@ class ControlledShutdown(ControllerEvent):
         return [*tasks, AnswerShutdown(self)]
 
     def refuse(self) -> None:
-        """See `ControllerEvent.refuse`."""
-        self.reply(ErrorCode.NOT_CONTROLLER, ())
+        """Answer that the controller has moved, which Kafka encodes as STALE_CONTROLLER_EPOCH."""
+        self.reply(ErrorCode.STALE_CONTROLLER_EPOCH, ())
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,7 @@ class KafkaController(ControllerCore):
         self.start()
 
     def _expire(self) -> None:
-        """Drop all events and tasks; pending requests are answered NOT_CONTROLLER."""
+        """Drop all events and tasks; waiting callers are answered that this is not the controller."""
         events = list(self.events)
         self.events.clear()
         if self.life != ControllerState.STANDBY:

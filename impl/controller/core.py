@@ -30,6 +30,9 @@ from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.replica import REPLICA, REPLICA_0_10
 from kafka_spec.spec.table import Spec
 
+AHEAD = tuple(dict.fromkeys(row.trigger for machine in (PARTITION, REPLICA) for row in machine.rows if row.waits_for))
+"""The triggers of rows that the model does not use yet, and that controllers run."""
+
 
 class ControllerEvent(ABC):
     """A request to the controller, or a possible change in ZooKeeper."""
@@ -39,7 +42,7 @@ class ControllerEvent(ABC):
         """Return the tasks. Reads come first, so that the event can be handled again after a lost connection."""
 
     def refuse(self) -> None:  # noqa: B027 - to override is the exception
-        """Answer NOT_CONTROLLER to a waiting caller; most events have none."""
+        """Answer a waiting caller that this is not the controller; most events have none."""
 
 
 class ControllerTask(ABC):
@@ -53,7 +56,7 @@ class ControllerTask(ABC):
         """
 
     def refuse(self) -> None:  # noqa: B027 - to override is the exception
-        """Answer NOT_CONTROLLER to a waiting caller; most tasks have none."""
+        """Answer a waiting caller that this is not the controller; most tasks have none."""
 
 
 class ControllerCore:
@@ -96,11 +99,16 @@ class ControllerCore:
         self.lives: Running[None] = build(object(), {life: ("broker",)}, lines)["Controller"]
         self._partition_rows = PartitionRows(self.context, self.zk, self.batch, self.k)
         self.partitions: Running[ElectionInputs] = build(
-            self._partition_rows, {partition: ("partition",)}, lines, every_era=(PARTITION,), inputs=ElectionInputs
+            self._partition_rows, {partition: ("partition",)}, lines, every_era=(PARTITION,), ahead=AHEAD, inputs=ElectionInputs
         )["Partition"]
         replica_rows = ReplicaRows(self.context, self.zk, self.batch, self.k, self.note)
         self.replicas: Running[StateZnode] = build(
-            replica_rows, {replica: ("partition", "replica")}, lines, every_era=(REPLICA, REPLICA_0_10), inputs=StateZnode
+            replica_rows,
+            {replica: ("partition", "replica")},
+            lines,
+            every_era=(REPLICA, REPLICA_0_10),
+            ahead=AHEAD,
+            inputs=StateZnode,
         )["Replica"]
 
     # For the state-change log

@@ -8,6 +8,7 @@ Source: Kafka 2.8 ReplicaStateMachine.scala.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from kafka_spec.impl.controller.context import ControllerContext
 from kafka_spec.impl.controller.elections import StateZnode
@@ -63,6 +64,27 @@ class ReplicaRows(LeadershipGuards):
     def send_leader_and_isr_to_replica(self, partition: TopicPartition, replica: int) -> None:
         """Send the replica's broker the cached leader and ISR, without a new leader epoch."""
         self._batch.add_leader_and_isr([replica], partition, is_new=False)
+
+    @effect
+    def send_leader_and_isr_to_new_replica(self, partition: TopicPartition, replica: int) -> None:
+        """Send the broker of a replica that is being added the cached leader and ISR, without a new leader epoch."""
+        self._batch.add_leader_and_isr([replica], partition, is_new=True)
+
+    @effect
+    def append_replica_to_assignment(self, partition: TopicPartition, replica: int) -> None:
+        """Append the replica to the assignment in memory."""
+        held = self._context.assignment(partition)
+        self._context.assign(partition, replace(held, replicas=(*held.replicas, replica)))
+
+    @effect
+    def send_stop_replica_with_delete(self, partition: TopicPartition, replica: int) -> None:
+        """Send the replica's broker a StopReplica that deletes the replica."""
+        self._batch.add_stop_replica(replica, partition, delete=True)
+
+    @effect
+    def remove_replica_from_assignment(self, partition: TopicPartition, replica: int) -> None:
+        """Remove the replica from the assignment in memory."""
+        self._context.assign(partition, self._context.assignment(partition).without(replica))
 
     @effect
     def send_stop_replica(self, partition: TopicPartition, replica: int) -> None:

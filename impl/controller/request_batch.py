@@ -6,6 +6,7 @@ Source: Kafka 2.8 ControllerChannelManager.scala, AbstractControllerBrokerReques
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from kafka_spec.impl.controller.channels import Channels
 from kafka_spec.impl.controller.context import ControllerContext
@@ -20,6 +21,7 @@ from kafka_spec.impl.protocol.controller_requests import (
 )
 from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.gates import LEADER_DURING_DELETE, leader_epoch_in_stop_replica
 
 
 class RequestBatch:
@@ -59,24 +61,32 @@ class RequestBatch:
         for broker in brokers:
             told = self.leader_and_isr.setdefault(broker, {})
             was_new = partition in told and told[partition].is_new
-            told[partition] = LeaderAndIsrState(held, replicas, is_new or was_new)
+            adding, removing = self._context.adding.get(partition, ()), self._context.removing.get(partition, ())
+            told[partition] = LeaderAndIsrState(held, replicas, is_new or was_new, adding, removing)
         self.add_update_metadata(self._context.live, [partition])
 
     def add_stop_replica(self, broker: int, partition: TopicPartition, delete: bool = False) -> None:
-        """Add a StopReplica with the cached leader epoch."""
+        """Add a StopReplica with the cached leader epoch, or with the mark of a topic that is queued for deletion."""
         held = self._context.leadership.get(partition)
         told = self.stop_replica.setdefault(broker, {})
         deletes = delete or (partition in told and told[partition].delete)
-        told[partition] = StopReplicaState(NO_EPOCH if held is None else held.leader_epoch, deletes)
+        queued = int(partition.topic in self._context.queued_for_deletion)
+        epoch = leader_epoch_in_stop_replica(NO_EPOCH if held is None else held.leader_epoch, queued)
+        told[partition] = StopReplicaState(epoch, deletes)
 
     def add_update_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
-        """Add an UpdateMetadata: the live brokers, and the cached leadership of those partitions that have one."""
+        """Add an UpdateMetadata: the live brokers, and the cached leadership of those partitions that have one.
+
+        A partition of a topic that is queued for deletion has the mark of deletion in place of its leader.
+        """
         self._metadata_to.update(brokers)
         for partition in partitions:
             held = self._context.leadership.get(partition)
             if held is not None:
                 replicas = self._context.assignments[partition]
                 offline = tuple(broker for broker in replicas if not self._context.is_online(broker, partition))
+                if partition.topic in self._context.queued_for_deletion:
+                    held = replace(held, leader=LEADER_DURING_DELETE, leader_epoch=0, version=0)
                 self._metadata[partition] = UpdateMetadataState(held, replicas, offline)
 
     def send(self) -> None:

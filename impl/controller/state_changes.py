@@ -12,11 +12,19 @@ from dataclasses import dataclass, field
 from kafka_spec.impl.controller.core import ControllerCore, ControllerTask
 from kafka_spec.impl.controller.elections import ElectionInputs, StateZnode
 from kafka_spec.impl.controller.zk_client import StateZnodeChanged
-from kafka_spec.impl.coordination.interface import NodeExists, NoNode
+from kafka_spec.impl.coordination.interface import ConnectionLost, CoordinationError, NodeExists, NoNode, SessionExpired
 from kafka_spec.impl.protocol.state_change_log import LogLevel
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.control.state import ControllerState
 from kafka_spec.spec.election import Strategy, election_is_due, election_is_due_after_removal
 from kafka_spec.spec.partition import PartitionState
+
+
+def ends_the_event(core: ControllerCore, error: CoordinationError) -> bool:
+    """Whether an error is one of the session, or one that ends a fail-over; any other concerns one partition or replica alone."""
+    if isinstance(error, (NodeExists, NoNode)):  # the znode was created or deleted between the read and the write
+        return False
+    return isinstance(error, (ConnectionLost, SessionExpired)) or core.life != ControllerState.ACTIVE
 
 
 @dataclass
@@ -45,14 +53,16 @@ class ChangePartitions(ControllerTask):
     def _change(self, core: ControllerCore, partition: TopicPartition) -> None:
         """Read the inputs of the guards and fire for one partition; repeat if the state znode was written in between."""
         while True:
-            inputs = self._read(core, partition) if self.trigger == "online_partition" else None
             try:
+                inputs = self._read(core, partition) if self.trigger == "online_partition" else None
                 if not core.partitions.fire(self.trigger, partition, inputs=inputs):
                     self.failed.append(partition)
                 return
             except StateZnodeChanged:
                 continue
-            except (NodeExists, NoNode) as error:  # the znode was created or deleted between the read and the write
+            except CoordinationError as error:
+                if ends_the_event(core, error):
+                    raise
                 self.failed.append(partition)
                 core.note(LogLevel.ERROR, f"{self.trigger} of partition {partition} failed: {error!r}")
                 return
@@ -94,18 +104,21 @@ class ChangeReplicas(ControllerTask):
         return []
 
     def _change(self, core: ControllerCore, partition: TopicPartition, replica: int) -> None:
-        """Fire for one replica; if taking it offline is refused, StopReplica is sent all the same."""
-        goes_offline = self.trigger == "offline_replica"
+        """Fire for one replica. A legal change to offline that fails still sends StopReplica; an illegal one sends nothing."""
+        goes_offline = self.trigger == "offline_replica" and core.replicas.allows(self.trigger, partition, replica)
         while True:
-            inputs = StateZnode(core.zk.read_state(partition)) if goes_offline else None
             try:
+                inputs = StateZnode(core.zk.read_state(partition)) if goes_offline else None
                 if not core.replicas.fire(self.trigger, partition, replica, inputs=inputs) and goes_offline:
                     core.batch.add_stop_replica(replica, partition)
                 return
             except StateZnodeChanged:
                 continue
-            except NoNode as error:  # the znode was deleted between the read and the write
-                core.batch.add_stop_replica(replica, partition)
+            except CoordinationError as error:
+                if ends_the_event(core, error):
+                    raise
+                if goes_offline:
+                    core.batch.add_stop_replica(replica, partition)
                 core.note(LogLevel.ERROR, f"{self.trigger} of replica {replica} of partition {partition} failed: {error!r}")
                 return
 

@@ -57,8 +57,9 @@ class LeaderEpochs:
         return (smaller[-1] if smaller else epoch), larger[0]
 
     def truncate_from_end(self, end: int) -> None:
-        """Remove epochs that begin at or after the log's new end."""
-        self._keep([entry for entry in self._entries if entry[1] < end])
+        """Remove epochs that begin at or after the log's new end; UNDEFINED removes none."""
+        if end != UNDEFINED:
+            self._keep([entry for entry in self._entries if entry[1] < end])
 
     def truncate_from_start(self, start: int) -> None:
         """Remove epochs that end before the log's new start; the epoch at that offset now begins there."""

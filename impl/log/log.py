@@ -131,6 +131,10 @@ class PartitionLog:
         """Return the largest epoch not above this one, and its end offset in this log; -1 twice if there is none."""
         return self._epochs.end_offset_for(epoch, self.end_offset)
 
+    def epoch_of(self, offset: int) -> int:
+        """Return the leader epoch of the record at an offset; -1 if the log knows none for it."""
+        return self._epochs.epoch_at(offset)
+
     # Writing
 
     def assign_epoch(self, epoch: int) -> None:

@@ -35,11 +35,13 @@ class Leadership:
 
 @dataclass(frozen=True)
 class LeaderAndIsrState:
-    """The part of a LeaderAndIsr for one partition."""
+    """The part of a LeaderAndIsr for one partition; a reassignment is `adding` and `removing` some of its replicas (2.4)."""
 
     leadership: Leadership
     replicas: tuple[int, ...]
     is_new: bool
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

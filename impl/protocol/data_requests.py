@@ -96,10 +96,11 @@ class ListOffsetsRequest:
 
 @dataclass(frozen=True)
 class ListedOffset:
-    """The requested offset, UNKNOWN_OFFSET if there is none."""
+    """The requested offset and its leader epoch; UNKNOWN_OFFSET and NO_EPOCH if there is none."""
 
     error: ErrorCode
     offset: int = UNKNOWN_OFFSET
+    leader_epoch: int = NO_EPOCH
 
 
 @dataclass(frozen=True)

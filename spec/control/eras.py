@@ -32,6 +32,7 @@ from kafka_spec.spec.decisions import (
     LastIsrMember,
     OfflineLeaders,
     OfflineRecipients,
+    RefusedIsrWrite,
     ShrinkRecipients,
     ShutdownRecipients,
     StopReplicaEpoch,
@@ -113,6 +114,7 @@ DECISIONS: tuple[Decision, ...] = (
     Decision("offline_recipients", OfflineRecipients.LIVE_OR_STOPPING, "the recipients of an election for a dead leader"),
     Decision("stop_replica_epoch", StopReplicaEpoch.AT_LEAST, "which leader epochs of a StopReplica are accepted"),
     Decision("bad_version", BadVersionHandling.READ_BACK, "what a leader does when its ISR write finds another version"),
+    Decision("refused_isr_write", RefusedIsrWrite.KEPT_PENDING, "what a leader does after an ISR write that was refused"),
     Decision("isr_candidates_alive", Checked.YES, "a leader adds only live brokers to the ISR (3.3)"),
     Decision(
         "election_after_removal",
@@ -513,7 +515,10 @@ IN_0_10 = (
 """The switches of 0.10.2. KIP-279 is a flaw of a later truncation; 0.10.2 drops everything above the high watermark."""
 
 
-DIFFERENCES_OF_0_10: Mapping[str, enum.IntEnum] = {"offline_leaders": OfflineLeaders.DEAD}
+DIFFERENCES_OF_0_10: Mapping[str, enum.IntEnum] = {
+    "offline_leaders": OfflineLeaders.DEAD,
+    "refused_isr_write": RefusedIsrWrite.DROPPED,
+}
 """What 0.10.2 decides otherwise, and is no bug. Its elections for dead leaders never replace one that shuts down."""
 
 

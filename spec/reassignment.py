@@ -1,0 +1,83 @@
+"""Reassignment of replicas: what an assignment holds while it changes, and when a step of the change is due.
+
+Pure functions. Those on sets of brokers are of the language of spec/lint.py, for models and implementation alike;
+`ReplicaAssignment` is for callers outside models. The *origin* of an assignment is what it was before the reassignment, its
+*target* what it will be.
+
+Source: Kafka 2.8 ControllerContext.scala:41-73 (ReplicaAssignment), KafkaController.scala (onPartitionReassignment, KIP-455).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kafka_spec.spec.domain import NONE, BrokerSet, contains
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaAssignment:
+    """The ordered replicas of a partition, the preferred one first, and which of them a reassignment adds and removes."""
+
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    @property
+    def origin(self) -> tuple[int, ...]:
+        """The replicas before the reassignment."""
+        return tuple(broker for broker in self.replicas if broker not in self.adding)
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        """The replicas after the reassignment."""
+        return tuple(broker for broker in self.replicas if broker not in self.removing)
+
+    @property
+    def is_being_reassigned(self) -> bool:
+        """Whether a reassignment has begun and not ended."""
+        return bool(self.adding or self.removing)
+
+    def reassigned_to(self, target: Iterable[int]) -> ReplicaAssignment:
+        """Return the assignment under way to a target: its replicas first, then those of the origin that are not among them.
+
+        A reassignment that runs already is replaced: its origin stays. Kafka 2.8: ReplicaAssignment.reassignTo.
+        """
+        wanted = tuple(dict.fromkeys(target))
+        full = tuple(dict.fromkeys((*wanted, *self.origin)))
+        adding = tuple(broker for broker in full if broker not in self.origin)
+        removing = tuple(broker for broker in full if broker not in wanted)
+        return ReplicaAssignment(full, adding, removing)
+
+    def without(self, broker: int) -> ReplicaAssignment:
+        """Return the assignment without a broker. Kafka 2.8: ReplicaAssignment.removeReplica."""
+
+        def rest(brokers: tuple[int, ...]) -> tuple[int, ...]:
+            return tuple(one for one in brokers if one != broker)
+
+        return ReplicaAssignment(rest(self.replicas), rest(self.adding), rest(self.removing))
+
+
+def reassignment_is_complete(target: BrokerSet, isr: BrokerSet) -> bool:
+    """Whether a reassignment can end: all brokers of the target are in the ISR.
+
+    Kafka 2.8: KafkaController.isReassignmentComplete; 0.10: areReplicasInIsr.
+    """
+    return target & ~isr == 0
+
+
+def leader_has_to_move(leader: int, target: BrokerSet, live: BrokerSet) -> bool:
+    """Whether a reassignment that ends elects a leader: there is none, or it is not of the target, or it cannot lead.
+
+    Kafka 2.8: KafkaController.moveReassignedPartitionLeaderIfRequired.
+    """
+    return leader == NONE or contains(target & live, leader) == 0
+
+
+def leader_is_imbalanced(preferred: int, led_elsewhere: int, percentage: int) -> bool:
+    """Whether so many of the partitions that prefer a broker are led by others that the controller elects it for them.
+
+    `preferred` counts the partitions that prefer the broker, `percentage` is leader.imbalance.per.broker.percentage.
+    Kafka 2.8: KafkaController.checkAndTriggerAutoLeaderRebalance.
+    """
+    return 100 * led_elsewhere > percentage * preferred
