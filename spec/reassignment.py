@@ -1,7 +1,7 @@
 """Reassignment of replicas: what an assignment holds while it changes, and when a step of the change is due.
 
 Pure functions. Those on sets of brokers are of the language of spec/lint.py, for models and implementation alike;
-`ReplicaAssignment` is for callers outside models. The *origin* of an assignment is what it was before the reassignment, its
+`PartitionAssignment` is for callers outside models. The *origin* of an assignment is what it was before the reassignment, its
 *target* what it will be.
 
 Source: Kafka 2.8 ControllerContext.scala:41-73 (ReplicaAssignment), KafkaController.scala (onPartitionReassignment, KIP-455).
@@ -16,7 +16,7 @@ from kafka_spec.spec.domain import NONE, BrokerSet, contains
 
 
 @dataclass(frozen=True, slots=True)
-class ReplicaAssignment:
+class PartitionAssignment:
     """The ordered replicas of a partition, the preferred one first, and which of them a reassignment adds and removes."""
 
     replicas: tuple[int, ...]
@@ -38,7 +38,7 @@ class ReplicaAssignment:
         """Whether a reassignment has begun and not ended."""
         return bool(self.adding or self.removing)
 
-    def reassigned_to(self, target: Iterable[int]) -> ReplicaAssignment:
+    def reassigned_to(self, target: Iterable[int]) -> PartitionAssignment:
         """Return the assignment under way to a target: its replicas first, then those of the origin that are not among them.
 
         A reassignment that runs already is replaced: its origin stays. Kafka 2.8: ReplicaAssignment.reassignTo.
@@ -47,15 +47,15 @@ class ReplicaAssignment:
         full = tuple(dict.fromkeys((*wanted, *self.origin)))
         adding = tuple(broker for broker in full if broker not in self.origin)
         removing = tuple(broker for broker in full if broker not in wanted)
-        return ReplicaAssignment(full, adding, removing)
+        return PartitionAssignment(full, adding, removing)
 
-    def without(self, broker: int) -> ReplicaAssignment:
+    def without(self, broker: int) -> PartitionAssignment:
         """Return the assignment without a broker. Kafka 2.8: ReplicaAssignment.removeReplica."""
 
         def rest(brokers: tuple[int, ...]) -> tuple[int, ...]:
             return tuple(one for one in brokers if one != broker)
 
-        return ReplicaAssignment(rest(self.replicas), rest(self.adding), rest(self.removing))
+        return PartitionAssignment(rest(self.replicas), rest(self.adding), rest(self.removing))
 
 
 def reassignment_is_complete(target: BrokerSet, isr: BrokerSet) -> bool:

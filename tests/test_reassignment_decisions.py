@@ -9,7 +9,7 @@ from kafka_spec.spec.decisions import StopReplicaEpoch
 from kafka_spec.spec.domain import NONE, BrokerSet
 from kafka_spec.spec.gates import EPOCH_DURING_DELETE, answer_to_stop_replica, leader_epoch_in_stop_replica
 from kafka_spec.spec.reassignment import (
-    ReplicaAssignment,
+    PartitionAssignment,
     leader_has_to_move,
     leader_is_imbalanced,
     reassignment_is_complete,
@@ -20,20 +20,20 @@ BROKERS = st.lists(st.integers(0, 5), min_size=1, max_size=4, unique=True).map(t
 
 def test_a_move_and_its_override() -> None:
     """A reassignment lists its target first; another one keeps the origin; back to the origin nothing is added or removed."""
-    moving = ReplicaAssignment((1, 2)).reassigned_to((2, 3))
-    assert moving == ReplicaAssignment((2, 3, 1), (3,), (1,))
+    moving = PartitionAssignment((1, 2)).reassigned_to((2, 3))
+    assert moving == PartitionAssignment((2, 3, 1), (3,), (1,))
     assert (moving.origin, moving.target, moving.is_being_reassigned) == ((2, 1), (2, 3), True)
-    assert moving.reassigned_to((4,)) == ReplicaAssignment((4, 2, 1), (4,), (2, 1))
+    assert moving.reassigned_to((4,)) == PartitionAssignment((4, 2, 1), (4,), (2, 1))
     cancelled = moving.reassigned_to(moving.origin)
-    assert cancelled == ReplicaAssignment((2, 1))
+    assert cancelled == PartitionAssignment((2, 1))
     assert not cancelled.is_being_reassigned
-    assert moving.without(3) == ReplicaAssignment((2, 1), (), (1,))
+    assert moving.without(3) == PartitionAssignment((2, 1), (), (1,))
 
 
 @given(BROKERS, st.lists(BROKERS, min_size=1, max_size=4))
 def test_any_chain_of_reassignments(origin: tuple[int, ...], targets: list[tuple[int, ...]]) -> None:
     """Whatever is asked for, one after the other: the last target is the target in its order, the origin stays as a set."""
-    held = ReplicaAssignment(origin)
+    held = PartitionAssignment(origin)
     for target in targets:
         held = held.reassigned_to(target)
         assert held.target == target

@@ -13,7 +13,7 @@ from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet
-from kafka_spec.spec.reassignment import ReplicaAssignment
+from kafka_spec.spec.reassignment import PartitionAssignment
 
 
 @dataclass
@@ -54,12 +54,12 @@ class ControllerContext:
         """Return the assigned brokers whose replicas can lead."""
         return BrokerSet.of(broker for broker in self.assignments[partition] if self.is_online(broker, partition))
 
-    def assignment(self, partition: TopicPartition) -> ReplicaAssignment:
+    def assignment(self, partition: TopicPartition) -> PartitionAssignment:
         """Return the replicas of a partition, and which of them are being added and removed."""
         replicas = self.assignments.get(partition, ())
-        return ReplicaAssignment(replicas, self.adding.get(partition, ()), self.removing.get(partition, ()))
+        return PartitionAssignment(replicas, self.adding.get(partition, ()), self.removing.get(partition, ()))
 
-    def assign(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
+    def assign(self, partition: TopicPartition, assignment: PartitionAssignment) -> None:
         """Remember another assignment of a partition."""
         self.assignments[partition] = assignment.replicas
         for held, brokers in ((self.adding, assignment.adding), (self.removing, assignment.removing)):
