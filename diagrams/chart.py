@@ -139,7 +139,7 @@ def _event(number: int, step: Step, post: _Post, before: Sequence[str]) -> Chart
             f"{f.machine}{list(f.entity) if f.entity else ''} {f.trigger}: {f.source} → {f.target or 'refused'}" for f in step.fired
         ),
         marks=tuple(before),
-        changed=tuple(changed),
+        changed=(*(f"{name} is {value}" for name, value in step.shows), *changed),
     )
 
 

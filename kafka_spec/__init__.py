@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kafka_spec.model_check.exploration import EngineError as EngineError
     from kafka_spec.model_check.exploration import Exploration as Exploration
     from kafka_spec.model_check.exploration import Finding as Finding
+    from kafka_spec.model_check.walk import Walk as Walk
     from kafka_spec.spec.control.state import CONTROLLER as CONTROLLER
     from kafka_spec.spec.control.state import ROLE as ROLE
     from kafka_spec.spec.domain import NO_BROKERS as NO_BROKERS
@@ -91,6 +92,7 @@ _PLACES = {
     "model_check.check": "check",
     "model_check.counterexample": "trace_of",
     "model_check.distributed": "states_of",
+    "model_check.walk": "Walk",
     "model_check.exploration": "Budget Distribution EngineError Exploration Finding",
     "spec.control.state": "CONTROLLER ROLE",
     "spec.domain": "NONE NO_BROKERS Assignment Bound Bounded Broker BrokerOrNone BrokerSet Counters Domain Each Flag OneOf "

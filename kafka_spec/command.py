@@ -61,6 +61,13 @@ def _draw(parser: argparse.ArgumentParser) -> None:
     add_draw(parser, MODELS, MACHINES)
 
 
+def _explore(parser: argparse.ArgumentParser) -> None:
+    from kafka_spec.diagrams.explore.command import add_explore
+    from kafka_spec.spec.models import MODELS
+
+    add_explore(parser, MODELS)
+
+
 def _export(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.diagrams.command import add_export
     from kafka_spec.spec.models import MACHINES, MODELS
@@ -85,6 +92,7 @@ COMMANDS = {
     "trace": Command("show how a property is violated or a goal is reached, step by step", _trace, "check"),
     "states": Command("query the states that a Spark search stored", _states, "spark"),
     "models": Command("list models, bounds, rules, properties, abstractions", _models),
+    "explore": Command("walk through a model by hand, step by step, on a page or in the terminal", _explore, "check"),
     "draw": Command("draw a machine, the differences of two eras, or the state graph of a small model", _draw, "draw"),
     "export": Command("export tables: JSON, a configuration of `transitions`, TLA+; a whole model as TLA+", _export),
     "run": Command(

@@ -8,10 +8,11 @@ holder was written.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kafka_spec.model_check.exploration import EngineError, Exploration, Finding
+from kafka_spec.model_check.expression import Expression, expression, shown_answer
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.domain import (
@@ -35,8 +36,10 @@ REPLAYED_WAYS = 2_000
 """The most states that the oracle searches to confirm that protocol steps from a state cannot reach one that meets a claim."""
 
 
-def trace_of(result: Exploration, claim: str) -> Trace | None:
+def trace_of(result: Exploration, claim: str, shows: Iterable[str] = ()) -> Trace | None:
     """Return the trace that an exploration found for a property, or None if it found none.
+
+    `shows` are expressions about a state (`name = expression`), whose values each step then has.
 
     Raises:
         EngineError: the oracle cannot replay the finding, or disagrees with the engine about its end.
@@ -44,15 +47,15 @@ def trace_of(result: Exploration, claim: str) -> Trace | None:
     finding = result.findings.get(claim)
     if finding is None:
         return None
-    return Replay(ExecutableSpec(result.spec, result.bounds), result).trace(claim, finding)
+    return Replay(ExecutableSpec(result.spec, result.bounds), result, shows).trace(claim, finding)
 
 
 class Replay:
     """Replays findings of an exploration in plain Python."""
 
-    def __init__(self, world: ExecutableSpec, result: Exploration) -> None:
+    def __init__(self, world: ExecutableSpec, result: Exploration, shows: Iterable[str] = ()) -> None:
         self.world, self.result = world, result
-        self.layout = Layout(world.space)
+        self.teller = Teller(world, shows)
 
     def trace(self, claim: str, finding: Finding) -> Trace:
         """Return the trace of a finding; check each step, and check the property at its end."""
@@ -69,14 +72,14 @@ class Replay:
         if finding.start >= len(states):
             raise EngineError(f"{claim}: the engine starts from initial state {finding.start} of {len(states)}")
         before, state = None, states[finding.start]
-        start = self.step(None, (), None, state)
+        start = self.teller.step(None, (), None, state)
         steps: list[Step] = []
         for number in finding.actions:
             rule, binding = self.world.actions.decode(number)
             before = state
             last = len(steps) == len(finding.actions) - 1
             state, note = self.follow(claim, rule, binding, before, last)
-            step = self.step(rule, binding, before, state)
+            step = self.teller.step(rule, binding, before, state)
             steps.append(dataclasses.replace(step, says=step.says + note))
         return Trace(self.world.spec.name, tuple(self.world.bounds.items()), claim, start, tuple(steps)), before, state
 
@@ -138,10 +141,16 @@ class Replay:
         if wrong:
             raise EngineError(f"{claim}: the trace replays, but the oracle {wrong}; an engine is wrong")
 
-    # steps
+
+class Teller:
+    """Tells steps of a spec: who did what, and what it sent, received, wrote, fired and changed."""
+
+    def __init__(self, world: ExecutableSpec, shows: Iterable[str] = ()) -> None:
+        self.world, self.layout = world, Layout(world.space)
+        self.shows = [expression(text) for text in shows]
 
     def step(self, rule: Rule | None, binding: Binding, before: Any, after: Any) -> Step:
-        """Return one step of a trace, with its messages and its changes."""
+        """Return one step of a trace, with its messages and its changes; `before` is None for an initial state."""
         told = rule or self.world.spec.start
         changes = self.world.space.changes(before, after) if before is not None else []
         begun = self.world.space.changes(self.world.space.fresh(), after) if before is None else changes
@@ -162,7 +171,14 @@ class Replay:
             changed=tuple(_field_change(change) for change in changes),
             state=tuple((show_path(c.path), show_value(c.type, c.after)) for c in self.world.space.fields(after)),
             fingerprint=f"{self.layout.fingerprint(self.layout.pack(after)):016x}",
+            shows=tuple((asked.name, self.shown_of(asked, after)) for asked in self.shows),
         )
+
+    def shown_of(self, asked: Expression, state: Any) -> str:
+        """Return the value of an expression as a person reads it; a field is shown as traces show it."""
+        value = asked.of(self.world, state)
+        fields = {f"s.{show_path(c.path)}": c for c in self.world.space.fields(state)}
+        return show_value(fields[asked.text].type, value) if asked.text in fields else shown_answer(value)
 
     def shown(self, rule: Rule, binding: Binding, before: Any) -> Mapping[str, str]:
         """Return the printed values of a binding; `{request.leader}` shows a field of a message."""

@@ -76,6 +76,8 @@ class Step:
     state: tuple[tuple[str, str], ...]
     """The whole state after the step: (path, value as a person reads it) of every field."""
     fingerprint: str
+    shows: tuple[tuple[str, str], ...] = ()
+    """(name, value as a person reads it) of the expressions about the state that were asked for."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,9 @@ class Trace:
         plain = {"format": FORMAT, "version": VERSION, **dataclasses.asdict(self)}
         if self.lasso is None:
             del plain["lasso"]
+        for step in (plain["start"], *plain["steps"]):
+            if not step["shows"]:
+                del step["shows"]
         return plain
 
 
@@ -173,6 +178,7 @@ def _step(plain: dict[str, Any]) -> Step:
         fired=tuple(Firing(**{**firing, "entity": tuple(firing["entity"])}) for firing in plain["fired"]),
         changed=tuple(_change(change) for change in plain["changed"]),
         state=tuple((path, shown) for path, shown in plain["state"]),
+        shows=tuple((name, value) for name, value in plain.get("shows", ())),
     )
 
 

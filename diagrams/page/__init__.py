@@ -33,9 +33,9 @@ def page_html(trace: Trace, spec: Spec) -> str:
         "title": html.escape(f"{trace.shows}, {trace.spec}"),
         "css": (folder / "page.css").read_text(encoding="utf-8"),
         "js": (folder / "page.js").read_text(encoding="utf-8"),
-        "data": _harmless(json.dumps(page_plain(trace, spec), ensure_ascii=False)),
+        "data": harmless(json.dumps(page_plain(trace, spec), ensure_ascii=False)),
         "chart": chart_svg(chart_of(trace, claim_of(trace, spec))),
-        "machines": "\n".join(_picture(machine) for machine in spec.machines),
+        "machines": "\n".join(machine_figure(machine) for machine in spec.machines),
     }
     template = (folder / "page.html").read_text(encoding="utf-8")
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)
@@ -63,12 +63,13 @@ def page_plain(trace: Trace, spec: Spec) -> dict[str, Any]:
             {"function": r.function, "says": r.says, "because": r.because, "values": r.values, "place": r.place}
             for r in reasons(trace, spec)
         ],
-        "steps": [_step(step, spec, entities) for step in (trace.start, *trace.steps)],
+        "steps": [step_plain(step, spec, entities) for step in (trace.start, *trace.steps)],
         "not_covered": [{"what": a.what, "why": a.why} for a in spec.abstractions],
     }
 
 
-def _step(step: Step, spec: Spec, entities: dict[str, re.Pattern[str]]) -> dict[str, Any]:
+def step_plain(step: Step, spec: Spec, entities: dict[str, re.Pattern[str]]) -> dict[str, Any]:
+    """Return a step as plain dictionaries and lists."""
     machines = {machine.name: machine for machine in spec.machines}
     return {
         "says": step.says,
@@ -79,6 +80,7 @@ def _step(step: Step, spec: Spec, entities: dict[str, re.Pattern[str]]) -> dict[
         "sent": [message.shown for message in step.sent],
         "received": [message.shown for message in step.received],
         "fired": [_fired(firing, machines.get(firing.machine)) for firing in step.fired],
+        "shows": [list(pair) for pair in step.shows],
         "changed": [[change.path, *change.shown, change.kept_by] for change in step.changed],
         "state": [list(pair) for pair in step.state],
         "machines": [
@@ -108,7 +110,8 @@ def _fired(firing: Firing, machine: Machine | None) -> dict[str, Any]:
     }
 
 
-def _picture(machine: Machine) -> str:
+def machine_figure(machine: Machine) -> str:
+    """Return a machine as an HTML figure with states and arrows that a page can light up; without Graphviz, only its caption."""
     try:
         svg = render(machine_dot(machine), "svg").decode()
     except SpecError as error:
@@ -119,6 +122,6 @@ def _picture(machine: Machine) -> str:
     return f'<figure class="machine" data-machine="{html.escape(machine.name)}"><figcaption></figcaption>{svg}</figure>'
 
 
-def _harmless(text: str) -> str:
+def harmless(text: str) -> str:
     """Return JSON escaped, so that it cannot close the HTML element around it."""
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -57,6 +57,14 @@ def add_trace(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], ch
     add_output_options(parser, ("text", "json", *charts))
     for form in charts:
         parser.add_argument(f"--{form}", type=Path, metavar="FILE", help=f"the same as --output {form}:FILE")
+    parser.add_argument(
+        "--show",
+        action="append",
+        default=[],
+        metavar="NAME=EXPRESSION",
+        help="add a column to each step, as in 'leader = s.zookeeper.partition.leader'; may be repeated",
+    )
+    parser.add_argument("--as-test", type=Path, metavar="FILE", help="write the trace as a test for pytest")
     parser.set_defaults(run=lambda options: run_trace(options, models, charts))
 
 
@@ -316,11 +324,20 @@ def run_trace(options: argparse.Namespace, models: Models, charts: Mapping[str, 
         for claim in stated:
             chosen.spec.property(claim)
         chosen = dataclasses.replace(chosen, properties=tuple(stated), deadlock=chosen.deadlock or DEADLOCK in wanted)
+    with needing("check"):
+        from kafka_spec.model_check.counterexample import trace_of
+        from kafka_spec.model_check.expression import expression
+        from kafka_spec.model_check.report.as_test import test_text
+    for text in options.show:
+        expression(text)
     result = _run(options, chosen)
-    found = Outcome(chosen.name, result, chosen.expected).traces
-    traces = [found[claim] for claim in (wanted or result.violated) if claim in found]
+    asked = [claim for claim in (wanted or result.violated) if claim in result.findings]
+    traces = [trace for claim in asked if (trace := trace_of(result, claim, options.show)) is not None]
     files = [(form, getattr(options, form)) for form in charts if getattr(options, form)]
-    if options.output or not files:
+    if options.as_test and traces:
+        start = result.findings[traces[0].shows].start
+        write(test_text(traces[0], chosen.spec, models.name_of(chosen.spec), start), options.as_test)
+    if options.output or not (files or options.as_test):
         files += outputs(options)
     for form, file in files if traces else ():
         if form == "json":

@@ -31,6 +31,21 @@ class Models:
             raise SpecError(f"model {name!r} is unknown; {perhaps}`kafka-spec models` lists them, module:NAME is one of your own")
         return self.catalogue[name]
 
+    def name_of(self, spec: Spec) -> str:
+        """Return the name by which a spec that was found is found again.
+
+        Raises:
+            SpecError: no variable of an imported module is the spec.
+        """
+        for name, known in self.catalogue.items():
+            if known is spec:
+                return name
+        for module in list(sys.modules.values()):
+            for name, value in list(vars(module).items()):
+                if value is spec and not module.__name__.startswith("kafka_spec."):
+                    return f"{module.__name__}:{name}"
+        raise SpecError(f"{spec.name} is not a variable of a module; give it a name there")
+
     @staticmethod
     def load(module: str, name: str) -> Spec:
         """Return a spec from an importable module; modules in the current folder are importable too."""

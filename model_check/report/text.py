@@ -105,7 +105,7 @@ def trace_text(trace: Trace, spec: Spec, full: bool = False, reached: bool = Fal
     claim = _claim(trace, spec)
     reaches = reached or (claim is not None and claim.kind == "reachable")
     lines = [headline(trace, reaches)] + ([f"  {claim.says}"] if claim else [])
-    lines += ["", f"  1. {trace.start.says}"]
+    lines += ["", f"  1. {trace.start.says}", *(f"       {name} is {value}" for name, value in trace.start.shows)]
     lines += _state_lines(trace.start) if full else [f"       {c.path} = {c.shown[1]}  [{c.kept_by}]" for c in trace.start.written]
     for number, step in enumerate(trace.steps, 2):
         lines += [f"     -- {mark}" for mark in marks(trace, number - 2)]
@@ -114,6 +114,7 @@ def trace_text(trace: Trace, spec: Spec, full: bool = False, reached: bool = Fal
         lines += [
             f"       fired    {f.machine}{list(f.entity)} {f.trigger}: {f.source} -> {f.target or 'refused'}" for f in step.fired
         ]
+        lines += [f"       {name} is {value}" for name, value in step.shows]
         lines += [f"       received {message.shown}{_channel(message)}" for message in step.received]
         lines += [f"       sent     {message.shown}{_channel(message)}" for message in step.sent]
         if full:

@@ -1,0 +1,103 @@
+"""The subcommand `explore`: walk through a model, on a page on loopback or in the terminal."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import threading
+import webbrowser
+from collections.abc import Mapping
+from pathlib import Path
+
+from kafka_spec.diagrams.explore.server import Explorer
+from kafka_spec.diagrams.explore.session import ExploreSession
+from kafka_spec.diagrams.explore.terminal import Terminal
+from kafka_spec.model_check.command.find import Models
+from kafka_spec.model_check.command.options import AS_EXPECTED, MANIFEST, add_bound_options, asked_bounds
+from kafka_spec.model_check.manifest import read_manifest
+from kafka_spec.model_check.walk import Walk
+from kafka_spec.spec.table import Spec, SpecError
+from kafka_spec.spec.trace import Trace, from_plain
+
+
+def add_explore(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec]) -> None:
+    """Add the options of `explore`."""
+    models = Models(catalogue)
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a model, a named check, or module:SPEC")
+    add("--terminal", action="store_true", help="in the terminal, in place of a page; commands come from stdin")
+    add(
+        "--trace",
+        type=Path,
+        metavar="FILE",
+        help="begin along a trace that was written as JSON: by `trace`, `states --path`, or a save",
+    )
+    add("--show", action="append", default=[], metavar="NAME=EXPRESSION", help="show a column with each state; may be repeated")
+    add("--port", type=int, default=0, metavar="N", help="the port on 127.0.0.1 (default: a free one)")
+    add("--no-browser", action="store_true", help="only print the address")
+    add("--manifest", type=Path, default=MANIFEST, metavar="FILE", help="the file with the named checks")
+    add_bound_options(parser)
+    parser.set_defaults(run=lambda options: run_explore(options, models))
+
+
+def run_explore(options: argparse.Namespace, models: Models) -> int:
+    """Let the user walk through a model until he stops."""
+    spec, bounds = _model(options, models)
+    if options.trace:
+        if options.bound or options.bounds:
+            raise SpecError("--trace has bounds of its own; leave out --bound and --bounds")
+        walk = Walk.along(read_trace(options.trace), spec)
+    else:
+        walk = Walk(spec, bounds)
+    session = ExploreSession(walk, models.name_of(spec), options.show)
+    if options.terminal:
+        Terminal(session, lambda text: print(text, flush=True)).run(sys.stdin)
+        return AS_EXPECTED
+    return serve(session, options.port, not options.no_browser)
+
+
+def _model(options: argparse.Namespace, models: Models) -> tuple[Spec, Mapping[str, int]]:
+    """Return the spec and the bounds of a model, or of a named check."""
+    name = options.model
+    if ":" not in name and name not in models.catalogue and options.manifest.exists():
+        named = {check.name: check for check in read_manifest(options.manifest, models.find)}
+        if name in named:
+            if options.bound or options.bounds:
+                raise SpecError(f"{name} is a named check and has its own bounds; leave out --bound and --bounds")
+            return named[name].spec, named[name].bounds
+    spec = models.find(name)
+    return spec, asked_bounds(options, spec)
+
+
+def read_trace(file: Path) -> Trace:
+    """Read the first trace of a file.
+
+    Raises:
+        SpecError: the file cannot be read, or has no trace.
+    """
+    try:
+        plain = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SpecError(f"--trace {file}: {error.strerror}") from None
+    except ValueError as error:
+        raise SpecError(f"--trace {file}: this is not JSON: {error}") from None
+    return from_plain(plain[0] if isinstance(plain, list) and plain else plain)
+
+
+def serve(session: ExploreSession, port: int, browse: bool) -> int:
+    """Serve the page until Ctrl-C."""
+    try:
+        explorer = Explorer(session, port)
+    except (OSError, OverflowError) as error:
+        raise SpecError(f"--port {port}: {error}; name a free port, or leave the option out") from None
+    print(f"exploring {session.model} at {explorer.url}\nCtrl-C ends it", flush=True)
+    answering = threading.Thread(target=explorer.serve, daemon=True)
+    answering.start()
+    if browse:
+        webbrowser.open(explorer.url)
+    try:
+        answering.join()
+    except KeyboardInterrupt:
+        explorer.close()
+    return AS_EXPECTED
