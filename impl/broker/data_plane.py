@@ -193,8 +193,10 @@ class DataPlane(LedPartitions):
             self.isr.propagate(now)
             self._report_failures()
         if now >= self.checkpoint_due:
-            self.checkpoint_due = now + self.replicas.settings.replica_high_watermark_checkpoint_interval_ms
+            settings = self.replicas.settings
+            self.checkpoint_due = now + settings.replica_high_watermark_checkpoint_interval_ms
             self.replicas.checkpoint_high_watermarks()
+            self.replicas.logs.remove_deleted(now, settings.file_delete_delay_ms)
 
     def next_tick(self, now: int) -> int:
         """Return when `tick` next has work; `now` if it has work already."""

@@ -65,7 +65,7 @@ class HostedPartition:
     `isr` and `followers` are for a leader; `pending_isr` is an ISR whose write has not been answered, or was refused
     (`isr_write_refused`) and still counts; `epoch_start` is the end
     of its log when it became the leader (leaderEpochStartOffset). `version` is the state znode's version, `controller_epoch`
-    its writer's.
+    its writer's. A reassignment is `adding` and `removing` some of the replicas.
     """
 
     leader_epoch: int = NO_EPOCH
@@ -73,6 +73,8 @@ class HostedPartition:
     controller_epoch: int = 0
     version: int = 0
     replicas: tuple[int, ...] = ()
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
     isr: tuple[int, ...] = ()
     pending_isr: tuple[int, ...] | None = None
     isr_write_refused: bool = False
@@ -103,7 +105,8 @@ class HostedPartition:
         """Adopt leader, leader epoch, version and replicas from a controller; a pending ISR change is dropped."""
         told = state.leadership
         self.leader, self.leader_epoch = told.leader, told.leader_epoch
-        self.version, self.controller_epoch, self.replicas = told.version, told.controller_epoch, state.replicas
+        self.version, self.controller_epoch = told.version, told.controller_epoch
+        self.replicas, self.adding, self.removing = state.replicas, state.adding, state.removing
         self.isr, self.pending_isr, self.isr_write_refused = told.isr, None, False
 
     def start_to_lead(self, state: LeaderAndIsrState, forgets: bool, now: int) -> None:

@@ -19,6 +19,7 @@ from kafka_spec.impl.log.log import LogConfig
 from kafka_spec.impl.log.manager import LogManager
 from kafka_spec.impl.machine import FireResult, build
 from kafka_spec.impl.protocol.controller_requests import (
+    NO_EPOCH,
     LeaderAndIsrRequest,
     LeaderAndIsrState,
     Request,
@@ -34,7 +35,13 @@ from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.state import Role
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet
 from kafka_spec.spec.election import is_isr_candidate
-from kafka_spec.spec.gates import answer_to_leader_and_isr, answer_to_request, answer_to_stop_replica, leader_is_available
+from kafka_spec.spec.gates import (
+    LEADER_DURING_DELETE,
+    answer_to_leader_and_isr,
+    answer_to_request,
+    answer_to_stop_replica,
+    leader_is_available,
+)
 from kafka_spec.spec.log import first_truncation, follower_goes_on, log_ends_are_forgotten
 from kafka_spec.spec.table import Spec, SpecError
 
@@ -48,7 +55,7 @@ class GroupCoordinator(Protocol):
         """Load the groups of a partition: this broker leads it, and did not before."""
 
     def on_resignation(self, partition: int, leader_epoch: int) -> None:
-        """Unload the groups of a partition: this broker follows."""
+        """Unload the groups of a partition: this broker follows, or its replica was deleted, then without an epoch."""
 
 
 class ReplicaManager:
@@ -89,7 +96,7 @@ class ReplicaManager:
         self._log = BrokerLines(number, log)
         self.logs = LogManager(folder, config)
         (role,) = (machine for machine in era.machines if machine.name == "Role")
-        self.roles = build(self, {role: ("partition",)}, self, ahead=("log_directory_fails",))["Role"]
+        self.roles = build(self, {role: ("partition",)}, self, ahead=("log_directory_fails", "delete_replica"))["Role"]
 
     def attempted(self, attempt: FireResult) -> None:
         """See `FireLog`: a change of role that the table does not have is an error of this module.
@@ -139,9 +146,14 @@ class ReplicaManager:
         if isinstance(request, LeaderAndIsrRequest):
             return ControllerResponse(ErrorCode.NONE, self._lead_or_follow(request.partitions, now))
         if isinstance(request, StopReplicaRequest):
-            return ControllerResponse(ErrorCode.NONE, {p: self._stop(p, state) for p, state in request.partitions.items()})
+            return ControllerResponse(ErrorCode.NONE, self._stop_all(request.partitions))
         self.alive = BrokerSet.of(broker.number for broker in request.live_brokers)
-        self.metadata.update(request.partitions)
+        for partition, state in request.partitions.items():
+            if state.leadership.leader == LEADER_DURING_DELETE:
+                self.metadata.pop(partition, None)
+                self._log.uncached(partition)
+            else:
+                self.metadata[partition] = state
         return ControllerResponse(ErrorCode.NONE)
 
     def _lead_or_follow(self, states: Mapping[TopicPartition, LeaderAndIsrState], now: int) -> dict[TopicPartition, ErrorCode]:
@@ -167,7 +179,8 @@ class ReplicaManager:
                     self.coordinator.on_election(partition.partition, self.partitions[partition].leader_epoch)
             for partition in resigned:
                 if partition.topic == GROUP_METADATA_TOPIC:
-                    self.coordinator.on_resignation(partition.partition, self.partitions[partition].leader_epoch)
+                    hosted = self.partitions.get(partition)
+                    self.coordinator.on_resignation(partition.partition, NO_EPOCH if hosted is None else hosted.leader_epoch)
 
     def _answer(self, partition: TopicPartition, state: LeaderAndIsrState) -> ErrorCode:
         """Return the error code for one partition of a LeaderAndIsr; the partition is hosted from now on in any case."""
@@ -230,12 +243,29 @@ class ReplicaManager:
         phase = Phase.TRUNCATING if asks else Phase.FETCHING
         self.fetchers[partition] = FetchState(hosted.leader, hosted.leader_epoch, offset, phase)
 
-    def _stop(self, partition: TopicPartition, state: StopReplicaState) -> ErrorCode:
-        """Stop fetching, unless the era's gate refuses the leader epoch as too old (stopReplicas).
+    def _stop_all(self, states: Mapping[TopicPartition, StopReplicaState]) -> dict[TopicPartition, ErrorCode]:
+        """Stop replicas, and delete those that the request says; return a code for each (stopReplicas).
 
-        Raises:
-            SpecError: the request deletes the replica, for which the table has no row yet.
+        A log that was left without its partition is deleted too. A replica whose log cannot be deleted goes offline.
         """
+        codes = {p: self._stop(p, state) for p, state in states.items()}
+        deleted = [p for p, state in states.items() if state.delete and codes[p] == ErrorCode.NONE]
+        for partition in deleted:
+            if self.roles.allows("delete_replica", partition):
+                self.roles.fire("delete_replica", partition)
+            self.partitions.pop(partition, None)
+        failed = self.logs.delete(deleted) if deleted else {}
+        for partition, error in failed.items():
+            self.partitions[partition] = HostedPartition()
+            self._fail(partition, error)
+            codes[partition] = ErrorCode.KAFKA_STORAGE_ERROR
+        for partition in states:
+            self.changed(partition)
+        self._tell_coordinator([], [p for p in deleted if p not in failed])
+        return codes
+
+    def _stop(self, partition: TopicPartition, state: StopReplicaState) -> ErrorCode:
+        """Stop fetching, unless the era's gate refuses the leader epoch as too old."""
         hosted = self.partitions.get(partition)
         if hosted is None:
             return ErrorCode.NONE
@@ -247,9 +277,6 @@ class ReplicaManager:
             self._log.ignored_stop_replica(partition, state, hosted.leader_epoch)
             return code
         self.fetchers.pop(partition, None)
-        if state.delete:
-            self.roles.fire("delete_replica", partition)
-        self.changed(partition)
         return code
 
     # High watermarks

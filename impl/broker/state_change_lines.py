@@ -80,13 +80,22 @@ class BrokerLines:
         """A partition of a StopReplica is ignored: its log directory has failed."""
         self._line(LogLevel.WARN, f"{self._ignoring_stop(partition, state)} {OFFLINE}")
 
+    def uncached(self, partition: TopicPartition) -> None:
+        """A partition leaves the metadata cache, since its topic is being deleted."""
+        self._line(
+            LogLevel.TRACE,
+            f"Deleted partition {partition} from metadata cache in response to UpdateMetadata request sent by controller "
+            f"{self._controller} epoch {self._epoch} with correlation id {self._correlation}",
+        )
+
     def leads(self, partition: TopicPartition, hosted: HostedPartition, previous: int) -> None:
         """A leader starts."""
-        isr = ",".join(map(str, hosted.isr))
+        isr, adding, removing = (",".join(map(str, one)) for one in (hosted.isr, hosted.adding, hosted.removing))
         self._line(
             LogLevel.INFO,
             f"Leader {partition} starts at leader epoch {hosted.leader_epoch} from offset {hosted.epoch_start} with high watermark "
-            f"{hosted.high_watermark} ISR [{isr}] addingReplicas [] removingReplicas []. Previous leader epoch was {previous}.",
+            f"{hosted.high_watermark} ISR [{isr}] addingReplicas [{adding}] removingReplicas [{removing}]. "
+            f"Previous leader epoch was {previous}.",
         )
 
     def leads_already(self, partition: TopicPartition, hosted: HostedPartition) -> None:

@@ -1,18 +1,34 @@
 """The logs of one broker in one data folder, with its two checkpoints.
 
+A log is deleted in two steps: its folder is renamed, so that the name is free for a new log at once, and removed some time later. A
+renamed folder that a crash has left is removed after the next start.
+
 Roles and leaders are the subject of impl/broker. What is not on disk is lost with the process.
 
-Source: Kafka 2.8 LogManager.scala, ReplicaManager.scala:1802-1838 (checkpointHighWatermarks).
+Source: Kafka 2.8 LogManager.scala (asyncDelete, deleteLogs, loadLogs), ReplicaManager.scala:1802-1838 (checkpointHighWatermarks).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shutil
+import uuid
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from kafka_spec.impl.log import checkpoint
 from kafka_spec.impl.log.log import LogConfig, PartitionLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+
+DELETED = "-delete"
+"""The end of the name of a folder that is to be removed."""
+LONGEST_NAME = 255
+"""The longest name of a file, in bytes."""
+
+
+def deleted_name(partition: TopicPartition) -> str:
+    """Return a new name for the folder of a deleted log: a name that no other folder has (Log.logDeleteDirName)."""
+    suffix = f".{uuid.uuid4().hex}{DELETED}"
+    return f"{str(partition)[: LONGEST_NAME - len(suffix)]}{suffix}"
 
 
 class LogManager:
@@ -25,12 +41,18 @@ class LogManager:
             CheckpointError: a checkpoint in the folder is unreadable.
         """
         self.logs: dict[TopicPartition, PartitionLog] = {}
+        self.deleted: dict[Path, int | None] = {}
+        """Each renamed folder, with the time in milliseconds at which it was first seen, None before `remove_deleted`."""
         self._folder = folder
         self._config = config
         folder.mkdir(parents=True, exist_ok=True)
-        self._high_watermarks = checkpoint.read_offsets(folder / checkpoint.REPLICATION_OFFSETS)
+        self.deleted.update(dict.fromkeys(path for path in sorted(folder.iterdir()) if path.name.endswith(DELETED)))
+        written = checkpoint.read_offsets(folder / checkpoint.REPLICATION_OFFSETS)
+        self._high_watermarks = self._of_existing(written)
+        if self._high_watermarks != written:
+            checkpoint.write_offsets(folder / checkpoint.REPLICATION_OFFSETS, self._high_watermarks)
         points = folder / checkpoint.RECOVERY_POINTS
-        self._recovery_points = checkpoint.read_offsets(points)
+        self._recovery_points = self._of_existing(checkpoint.read_offsets(points))
         points.unlink(missing_ok=True)
         checkpoint.sync_folder(folder)
 
@@ -45,6 +67,48 @@ class LogManager:
         self.logs[partition] = log
         known = self._high_watermarks.get(partition, 0)
         return log, max(log.start_offset, min(known, log.end_offset))
+
+    def _of_existing(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """Return the offsets of partitions that have a log: a crash while one was deleted leaves entries without a log."""
+        return {partition: offset for partition, offset in offsets.items() if (self._folder / str(partition)).exists()}
+
+    def delete(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, OSError]:
+        """Delete logs, open or not: rename their folders, and drop their checkpoints' entries; return what failed.
+
+        Partitions without a log are skipped.
+        """
+        failed = {}
+        for partition in partitions:
+            folder = self._folder / str(partition)
+            log = self.logs.pop(partition, None)
+            if log is not None:
+                log.crash()
+            try:
+                if folder.exists():
+                    self.deleted[folder.rename(self._folder / deleted_name(partition))] = None
+                self._recovery_points.pop(partition, None)
+            except OSError as error:
+                failed[partition] = error
+        gone = {partition for partition in partitions if partition not in failed}
+        kept = {partition: offset for partition, offset in self._high_watermarks.items() if partition not in gone}
+        try:
+            checkpoint.sync_folder(self._folder)
+            if kept != self._high_watermarks:
+                checkpoint.write_offsets(self._folder / checkpoint.REPLICATION_OFFSETS, kept)
+                self._high_watermarks = kept
+        except OSError as error:
+            failed.update(dict.fromkeys(gone, error))
+        return failed
+
+    def remove_deleted(self, now: int, delay_ms: int) -> None:
+        """Remove the renamed folders that were first seen at least so many milliseconds ago; those that resist are tried again."""
+        for folder, since in list(self.deleted.items()):
+            if since is None:
+                self.deleted[folder] = since = now
+            if now - since >= delay_ms:
+                shutil.rmtree(folder, ignore_errors=True)
+                if not folder.exists():
+                    del self.deleted[folder]
 
     def abandon(self, partition: TopicPartition) -> None:
         """Close a failed log, whatever the state of its files."""

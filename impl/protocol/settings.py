@@ -10,7 +10,8 @@ class Settings:
     """The settings.
 
     `replica_lag_time_max_ms` is the longest lag of a member of the ISR (10 s before 2.5), `replica_fetch_backoff_ms` a fetcher's
-    wait after an error. `num_partitions` and `default_replication_factor` are for automatic topic creation.
+    wait after an error, `file_delete_delay_ms` the time between the deletion of a log and that of its files. `num_partitions` and
+    `default_replication_factor` are for automatic topic creation.
     """
 
     auto_create_topics_enable: bool = True
@@ -25,3 +26,4 @@ class Settings:
     replica_fetch_wait_max_ms: int = 500
     replica_fetch_backoff_ms: int = 1_000
     replica_high_watermark_checkpoint_interval_ms: int = 5_000
+    file_delete_delay_ms: int = 60_000

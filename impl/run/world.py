@@ -15,6 +15,7 @@ from typing import Protocol
 from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.coordination.interface import Service, Session
 from kafka_spec.impl.log.log import PartitionLog
+from kafka_spec.impl.log.manager import DELETED
 from kafka_spec.impl.protocol.registration import Endpoint
 from kafka_spec.impl.run.observer import Observer
 from kafka_spec.impl.run.options import SETTINGS, Options
@@ -129,7 +130,8 @@ class RunWorld(ABC):
     def lose_unflushed(self, number: int) -> int:
         """Cut some unflushed records from the logs of a broker that does not run; return their number."""
         lost = 0
-        for folder in sorted(path for path in (self.cluster.folder / str(number)).iterdir() if path.is_dir()):
+        folders = [path for path in (self.cluster.folder / str(number)).iterdir() if path.is_dir()]
+        for folder in sorted(path for path in folders if not path.name.endswith(DELETED)):
             log = PartitionLog(folder)
             end = max(log.recovery_point, log.end_offset - self.random.randint(0, UNFLUSHED))
             lost += log.end_offset - end
