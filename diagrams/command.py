@@ -20,6 +20,7 @@ from kafka_spec.diagrams.markdown import changes_markdown, machine_markdown
 from kafka_spec.diagrams.mermaid import chart_mermaid, machine_mermaid
 from kafka_spec.diagrams.page import page_html
 from kafka_spec.diagrams.sequence import chart_svg
+from kafka_spec.diagrams.statecharts import plantuml_text, scxml_text
 from kafka_spec.model_check.command.find import Models, load_object
 from kafka_spec.model_check.command.options import (
     AS_EXPECTED,
@@ -46,8 +47,12 @@ CHARTS: Mapping[str, Draw] = {
 """The charts of a trace by the name of their format."""
 
 DRAW_FORMATS = ("mermaid", "dot", "svg", "png", "markdown")
-ENDINGS = {"json": "json", "transitions": "transitions.json", "tla": "tla"}
-SCHEMA = "table.schema.json"
+ENDINGS = {"json": "json", "transitions": "transitions.json", "tla": "tla", "plantuml": "puml", "scxml": "scxml"}
+SCHEMAS = {
+    "schema": ("kafka_spec.spec", "table.schema.json"),
+    "result-schema": ("kafka_spec.model_check.report", "result.schema.json"),
+}
+"""The published schemas by format: package and file."""
 
 
 def add_draw(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], machines: Mapping[str, Machine]) -> None:
@@ -72,7 +77,7 @@ def add_export(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], m
     parser.add_argument("machines", nargs="*", metavar="MACHINE|MODEL", help=names)
     parser.add_argument("--folder", type=Path, metavar="FOLDER", help="write files there; of a model also TLC's configurations")
     add_bound_options(parser)
-    add_output_options(parser, (*ENDINGS, "schema"))
+    add_output_options(parser, (*ENDINGS, *SCHEMAS))
     parser.set_defaults(run=lambda options: run_export(options, models, machines))
 
 
@@ -180,10 +185,12 @@ def run_export(options: argparse.Namespace, models: Models, machines: Mapping[st
         return export_models(options, [models.find(name) for name in options.machines])
     if options.bound or options.bounds:
         raise SpecError("--bound and --bounds are of models; a machine has none")
-    if options.format == "schema":
-        text = (files("kafka_spec.spec") / SCHEMA).read_text(encoding="utf-8")
+    if options.format in SCHEMAS:
+        if options.machines:
+            raise SpecError(f"--format {options.format} is one for all; leave out {options.machines[0]}")
+        package, name = SCHEMAS[options.format]
         for _, file in outputs(options):
-            write(text, file)
+            write((files(package) / name).read_text(encoding="utf-8"), file)
         return AS_EXPECTED
     if "schema" in options.machines:
         raise SpecError("schema is a format, and one for all tables: kafka-spec export --format schema")
@@ -239,7 +246,9 @@ def exported(machine: Machine, form: str, module: str) -> str:
         "json": lambda: table_text(machine),
         "transitions": lambda: transitions_text(machine),
         "tla": lambda: tla_text(machine, module),
+        "plantuml": lambda: plantuml_text(machine),
+        "scxml": lambda: scxml_text(machine),
     }
     if form not in forms:
-        raise SpecError(f"--output {form}: the schema is one for all tables; take --format schema")
+        raise SpecError(f"--output {form}: a schema is one for all; take --format {form}")
     return forms[form]()

@@ -1,0 +1,61 @@
+"""Machines as state charts of other tools: PlantUML, and SCXML (W3C Recommendation of 1 September 2015).
+
+Depends on rows only. Guards and effects are names; PlantUML prints them, and SCXML has guards as conditions on data of these names,
+and effects as events that are raised.
+"""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from kafka_spec.spec.table import Machine, Row, name_of
+
+SCXML = "http://www.w3.org/2005/07/scxml"
+
+
+def plantuml_text(machine: Machine) -> str:
+    """Return a state diagram of PlantUML, with an arrow for each source of each row."""
+    lines = ["@startuml", f"title {machine.name}{f', Kafka {machine.era}' if machine.era else ''}", "hide empty description"]
+    lines += [f"state {state.name}" for state in machine.states]
+    lines += [f"[*] --> {machine.initial.name}"]
+    for row in machine.rows:
+        arrow = "-[dashed]->" if row.kind == "initialisation" else "-->"
+        lines += [f"{source.name} {arrow} {row.target.name} : {_label(row)}" for source in row.sources]
+    return "\n".join([*lines, "@enduml", ""])
+
+
+def scxml_text(machine: Machine) -> str:
+    """Return a state chart in SCXML, whose events are the triggers; an interpreter tries the rows of a state in their order.
+
+    A guard is a boolean of the data model (ECMAScript), false until the embedding program sets it. An effect raises an event of its
+    name, before the state changes. A state of the machine is final nowhere: each may be left.
+    """
+    ElementTree.register_namespace("", SCXML)
+    root = ElementTree.Element(f"{{{SCXML}}}scxml", version="1.0", name=machine.name, initial=machine.initial.name)
+    root.set("datamodel", "ecmascript")
+    if guards := sorted({name_of(guard) for row in machine.rows for guard in (*row.guards, *row.unless)}):
+        data = ElementTree.SubElement(root, f"{{{SCXML}}}datamodel")
+        for guard in guards:
+            ElementTree.SubElement(data, f"{{{SCXML}}}data", id=guard, expr="false")
+    for state in machine.states:
+        place = ElementTree.SubElement(root, f"{{{SCXML}}}state", id=state.name)
+        for row in machine.rows:
+            if state in row.sources:
+                _transition(place, row)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _transition(place: ElementTree.Element, row: Row) -> None:
+    step = ElementTree.SubElement(place, f"{{{SCXML}}}transition", event=row.trigger, target=row.target.name)
+    if conditions := [*map(name_of, row.guards), *(f"!{name_of(guard)}" for guard in row.unless)]:
+        step.set("cond", " && ".join(conditions))
+    for effect in row.effects:
+        ElementTree.SubElement(step, f"{{{SCXML}}}raise", event=name_of(effect))
+
+
+def _label(row: Row) -> str:
+    parts = [row.trigger]
+    parts += [f"[{' and '.join(row.conditions)}]"] if row.conditions else []
+    parts += [f"/ {', '.join(map(name_of, row.effects))}"] if row.effects else []
+    return "\\n".join(parts)
