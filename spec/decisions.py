@@ -155,6 +155,15 @@ class StopReplicaEpoch(enum.IntEnum):
     """Any: the request has none (up to 2.5)."""
 
 
+class CreationDuringDeletion(enum.IntEnum):
+    """Whether a topic can be created while the deletion of the one before it is not complete."""
+
+    REFUSED = 0
+    """No: /admin/delete_topics must not name it. No version up to 3.9 does it; the checker found that it is needed."""
+    ALLOWED = 1
+    """As soon as its znode is gone (0.8.2 to 3.9)."""
+
+
 class SuffixLoss(enum.IntEnum):
     """When a machine that crashes may lose the end of its log: an assumption about the world, not about Kafka."""
 

@@ -1,0 +1,105 @@
+"""Topic deletion: what a controller does next, and the states of a topic that Kafka keeps in three sets of names.
+
+Pure functions of the language of spec/lint.py, for every model and for the implementation. A controller keeps the topics that are
+queued for deletion, those whose deletion has started, and those that are ineligible. Each time something happens to a queued topic
+it decides anew (`resumed`).
+
+Source: Kafka 2.8 TopicDeletionManager.scala:95-357; the thread of 0.10 decides alike.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from kafka_spec.spec.decisions import CreationDuringDeletion
+from kafka_spec.spec.domain import NO_BROKERS, BrokerSet
+from kafka_spec.spec.table import Machine, Row
+
+SOURCE = "Kafka 2.8 TopicDeletionManager"
+
+
+class DeletionState(enum.IntEnum):
+    """What a controller knows of a topic's deletion."""
+
+    NOT_QUEUED = 0
+    QUEUED = 1
+    """Queued (topicsToBeDeleted); it starts as soon as it is considered."""
+    INELIGIBLE = 2
+    """Queued, not started, and ineligible (topicsIneligibleForDeletion): some replica cannot be deleted now."""
+    STARTED = 3
+    """Its partition is gone, and its brokers are asked to delete their replicas (topicsWithDeletionStarted)."""
+    HALTED = 4
+    """Started, and ineligible: some replica was not deleted."""
+
+
+NOT_QUEUED, QUEUED, INELIGIBLE, STARTED, HALTED = DeletionState
+
+TOPIC_DELETION = Machine(
+    "TopicDeletion",
+    DeletionState,
+    NOT_QUEUED,
+    (
+        Row("queue_topic_deletion", (NOT_QUEUED,), QUEUED, cites=f"{SOURCE}.enqueueTopicsForDeletion, init"),
+        Row("mark_topic_ineligible", (QUEUED, INELIGIBLE), INELIGIBLE, cites=f"{SOURCE}.markTopicIneligibleForDeletion"),
+        Row("mark_topic_ineligible", (STARTED, HALTED), HALTED, cites=f"{SOURCE}.markTopicIneligibleForDeletion"),
+        Row("resume_topic_deletion", (QUEUED, INELIGIBLE), QUEUED, cites=f"{SOURCE}.resumeDeletionForTopics"),
+        Row("resume_topic_deletion", (STARTED, HALTED), STARTED, cites=f"{SOURCE}.resumeDeletionForTopics"),
+        Row("begin_topic_deletion", (QUEUED, STARTED), STARTED, cites=f"{SOURCE}.onTopicDeletion"),
+        Row(
+            "remove_topic",
+            (QUEUED, INELIGIBLE, STARTED, HALTED),
+            NOT_QUEUED,
+            cites="Kafka 2.8 ControllerContext.removeTopic",
+        ),
+        Row("shutdown", tuple(DeletionState), NOT_QUEUED, cites="Kafka 2.8 ControllerContext.resetContext", kind="initialisation"),
+    ),
+    entity=("controller",),
+    cites="Kafka 2.8 TopicDeletionManager.scala, ControllerContext.scala",
+)
+"""The deletion of a topic as one controller sees it."""
+
+
+class Resumption(enum.IntEnum):
+    """What a controller does with a topic that is queued for deletion."""
+
+    NOTHING = 0
+    """It waits for an answer, for a broker, or for the end of a reassignment."""
+    COMPLETE = 1
+    """All replicas are deleted: it deletes the znodes."""
+    START = 2
+    """It asks the brokers to delete their replicas."""
+
+
+def resumed(
+    replicas: BrokerSet, started: BrokerSet, successful: BrokerSet, ineligible: BrokerSet, is_halted: int
+) -> tuple[int, BrokerSet]:
+    """Return what a controller does with a queued topic (`Resumption`), and which replicas it takes offline before that.
+
+    `replicas` are the assigned ones; `started`, `successful` and `ineligible` those in the deletion state of that name; `is_halted`
+    is 1 if the topic is ineligible. A topic without replicas counts as deleted: its znodes may be left from a controller before.
+    Ineligible replicas go offline as soon as no answer is awaited, even if the topic stays ineligible.
+    Kafka 2.8: TopicDeletionManager.resumeDeletions.
+    """
+    if replicas & ~successful == 0:
+        return Resumption.COMPLETE, NO_BROKERS
+    if started != 0:
+        return Resumption.NOTHING, NO_BROKERS
+    if is_halted == 1:
+        return Resumption.NOTHING, ineligible
+    return Resumption.START, ineligible
+
+
+def started_by_deletion(replicas: BrokerSet, live: BrokerSet, successful: BrokerSet) -> tuple[BrokerSet, BrokerSet]:
+    """Return the replicas whose brokers are asked to delete them, and those that hinder the deletion since their brokers are dead.
+
+    A broker that shuts down counts as dead. Kafka 2.8: TopicDeletionManager.onPartitionDeletion.
+    """
+    return replicas & live & ~successful, replicas & ~live
+
+
+def topic_may_be_created(is_free: int, is_marked: int, creation_during_deletion: int) -> bool:
+    """Whether an operator may create a topic: its znode does not exist and, in `fixed`, the deletion of the one before is complete.
+
+    Kafka 2.8: AdminZkClient.validateTopicCreate, which looks at the topic's znode alone.
+    """
+    return is_free == 1 and (creation_during_deletion == CreationDuringDeletion.ALLOWED or is_marked == 0)
