@@ -87,7 +87,14 @@ def _validate(parser: argparse.ArgumentParser) -> None:
     add_validate(parser)
 
 
+def _init(parser: argparse.ArgumentParser) -> None:
+    from kafka_spec.model_check.command.init import add_init
+
+    add_init(parser)
+
+
 COMMANDS = {
+    "init": Command("begin a specification of your own: a spec, its test, its check, a workflow", _init),
     "check": Command("check models, or the manifest of the project", _check, "check"),
     "trace": Command("show how a property is violated or a goal is reached, step by step", _trace, "check"),
     "states": Command("query the states that a Spark search stored", _states, "spark"),
