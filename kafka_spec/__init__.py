@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kafka_spec.spec.domain import NO_BROKERS as NO_BROKERS
     from kafka_spec.spec.domain import NONE as NONE
     from kafka_spec.spec.domain import Assignment as Assignment
+    from kafka_spec.spec.domain import BagOf as BagOf
     from kafka_spec.spec.domain import Bound as Bound
     from kafka_spec.spec.domain import Bounded as Bounded
     from kafka_spec.spec.domain import Broker as Broker
@@ -46,16 +47,20 @@ if TYPE_CHECKING:
     from kafka_spec.spec.domain import SpecError as SpecError
     from kafka_spec.spec.domain import Spent as Spent
     from kafka_spec.spec.domain import StateOf as StateOf
+    from kafka_spec.spec.domain import add as add
     from kafka_spec.spec.domain import append as append
     from kafka_spec.spec.domain import assign as assign
     from kafka_spec.spec.domain import contains as contains
+    from kafka_spec.spec.domain import count as count
     from kafka_spec.spec.domain import excluding as excluding
     from kafka_spec.spec.domain import first_brokers as first_brokers
+    from kafka_spec.spec.domain import has as has
     from kafka_spec.spec.domain import holds as holds
     from kafka_spec.spec.domain import including as including
     from kafka_spec.spec.domain import message as message
     from kafka_spec.spec.domain import only as only
     from kafka_spec.spec.domain import pop_first as pop_first
+    from kafka_spec.spec.domain import remove as remove
     from kafka_spec.spec.domain import reset as reset
     from kafka_spec.spec.domain import tagged as tagged
     from kafka_spec.spec.domain import truncate as truncate
@@ -70,6 +75,7 @@ if TYPE_CHECKING:
     from kafka_spec.spec.table import BoundSet as BoundSet
     from kafka_spec.spec.table import Constants as Constants
     from kafka_spec.spec.table import Decision as Decision
+    from kafka_spec.spec.table import ElementOf as ElementOf
     from kafka_spec.spec.table import ItemOf as ItemOf
     from kafka_spec.spec.table import Machine as Machine
     from kafka_spec.spec.table import Overlap as Overlap
@@ -95,15 +101,15 @@ _PLACES = {
     "model_check.walk": "Walk",
     "model_check.exploration": "Budget Distribution EngineError Exploration Finding",
     "spec.control.state": "CONTROLLER ROLE",
-    "spec.domain": "NONE NO_BROKERS Assignment Bound Bounded Broker BrokerOrNone BrokerSet Counters Domain Each Flag OneOf "
-    "PerBroker Queue Range SetOf SpecError Spent StateOf append assign contains excluding first_brokers holds including message "
-    "only pop_first reset tagged truncate",
+    "spec.domain": "NONE NO_BROKERS Assignment BagOf Bound Bounded Broker BrokerOrNone BrokerSet Counters Domain Each Flag OneOf "
+    "PerBroker Queue Range SetOf SpecError Spent StateOf add append assign contains count excluding first_brokers has holds "
+    "including message only pop_first remove reset tagged truncate",
     "spec.exchange": "load_table table_text",
     "spec.models": "MACHINES MODELS",
     "spec.partition": "PARTITION",
     "spec.replica": "REPLICA REPLICA_0_10",
-    "spec.table": "Abstraction BoundSet Constants Decision ItemOf Machine Overlap Property Row Rule Spec fire invariant leads_to "
-    "reachable recoverable step_invariant",
+    "spec.table": "Abstraction BoundSet Constants Decision ElementOf ItemOf Machine Overlap Property Row Rule Spec fire invariant "
+    "leads_to reachable recoverable step_invariant",
     "spec.trace": "Action FieldChange Step Trace",
 }
 """The public names by the module that defines them: the imports above, for use at run time."""

@@ -21,13 +21,13 @@ from kafka_spec.model_check.inputs import text_of
 from kafka_spec.model_check.layout import Actions, Layout, Packed
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.emit import Emitter
-from kafka_spec.model_check.lowering.values import FAULT_KINDS, I8, I64, ONE, POINTER, ZERO, Fault, K, Ref, Value
+from kafka_spec.model_check.lowering.values import FAULT_KINDS, I1, I8, I64, ONE, POINTER, ZERO, Buffer, Fault, K, Ref, Value
 from kafka_spec.model_check.machine_code import load
-from kafka_spec.spec.domain import SPENT, Bound, Scalar
+from kafka_spec.spec.domain import SPENT, Bound, Collection, Scalar
 from kafka_spec.spec.integers import unusable
 from kafka_spec.spec.lint import Function, parameters_of
 from kafka_spec.spec.source import definition_of
-from kafka_spec.spec.table import Constants, ItemOf, Property, Rule, Spec, SpecError
+from kafka_spec.spec.table import Constants, ElementOf, ItemOf, Property, Rule, Spec, SpecError
 
 WORD = I64.as_pointer()
 I32 = ir.IntType(32)
@@ -262,17 +262,22 @@ class _Successors(Emitter):
                 low, high = self.actions.ranges[index][depth]
                 start, stop = I64(low), I64(high + 1)
                 parameter = rule.params[names[depth]]
+                elements = self.elements(parameter, scope) if isinstance(parameter, ElementOf) else None
                 if isinstance(parameter, ItemOf):
                     assert self.source.packed.fields is not None
                     offset, packed = self.source.packed.fields[parameter.field]
                     stop = self.length(Ref(packed, self.at(self.source.pointer, offset)))
+                elif elements is not None:
+                    stop = self.length(elements)
                 weight = 1
                 for low_, high_ in self.actions.ranges[index][depth + 1 :]:
                     weight *= high_ - low_ + 1
 
                 def inside(now: ir.Value) -> None:
-                    scope[names[depth]] = now
-                    bind(depth + 1, self.b.add(action, self.b.mul(self.b.sub(now, start), I64(weight))))
+                    scope[names[depth]] = now if elements is None else self.item(elements, now)
+                    new = contextlib.nullcontext() if elements is None else self.b.if_then(self.is_first(elements, now))
+                    with new:
+                        bind(depth + 1, self.b.add(action, self.b.mul(self.b.sub(now, start), I64(weight))))
 
                 self.loop(start, stop, inside)
             self.b.branch(out)
@@ -280,6 +285,30 @@ class _Successors(Emitter):
 
         bind(0, action)
         self.end_on_fault(I64(self.actions.first[index]))
+
+    def elements(self, parameter: ElementOf, scope: dict[str, Value]) -> Ref:
+        """Return the set or bag that a parameter ranges over, in the state before the step."""
+        ref = Ref(self.source.packed, self.source.pointer, still=True)
+        for step in parameter.steps:
+            if isinstance(step, str) and not step.startswith("{"):
+                assert ref.packed.fields is not None
+                offset, packed = ref.packed.fields[step]
+                ref = Ref(packed, self.at(ref.pointer, offset), still=True)
+            else:
+                index = I64(step) if isinstance(step, int) else scope[step[1:-1]]
+                assert not isinstance(index, Ref | Buffer | K)
+                ref = self.checked_item(ref, index, parameter.path)
+        return ref
+
+    def is_first(self, elements: Ref, now: ir.Value) -> ir.Value:
+        """Return whether an element is the first of its equals, which stand side by side."""
+        assert isinstance(elements.packed.type, Collection)
+        if not elements.packed.type.repeats:
+            return I1(1)
+        first = self.b.icmp_signed("==", now, ZERO)
+        before = self.item(elements, self.b.select(first, ZERO, self.b.sub(now, ONE)))
+        order = self.order(before.packed, before.pointer, self.item(elements, now).pointer)
+        return self.b.or_(first, self.b.icmp_signed("!=", order, ZERO))
 
     def end_on_fault(self, action: ir.Value) -> None:
         """Emit the end of the search if a fault was recorded."""

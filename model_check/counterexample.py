@@ -1,13 +1,14 @@
 """Turns findings into traces: the oracle replays every counterexample before it is shown.
 
 Does not depend on any engine. What a step sent, received and wrote is derived from the states before and after it. An item that
-appeared in a sequence was sent. An item that the rule names by `ItemOf` or `receives` was received. A changed field that has a
-holder was written.
+appeared in a sequence was sent. An item that the rule names by `ItemOf`, `ElementOf` or `receives` was received. A changed
+field that has a holder was written.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.domain import (
     Change,
+    Collection,
     OutOfDomain,
     Path,
     Record,
@@ -28,7 +30,7 @@ from kafka_spec.spec.domain import (
     type_at,
     value_at,
 )
-from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, ItemOf, Rule
+from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, ElementOf, ItemOf, Rule
 from kafka_spec.spec.trace import Action, FieldChange, Firing, Lasso, MessageItem, Step, Trace
 
 Binding = tuple[int, ...]
@@ -184,16 +186,22 @@ class Teller:
         """Return the printed values of a binding; `{request.leader}` shows a field of a message."""
         shown: dict[str, str] = {}
         for (name, parameter), value in zip(rule.params.items(), binding, strict=False):
-            if isinstance(parameter, ItemOf):
-                sequence: Any = self.world.space.root.fields[parameter.field]
-                shown[name] = ShownItem(str(value))
+            if isinstance(parameter, ItemOf | ElementOf):
+                path = self.path(parameter, rule, binding)
+                sequence: Any = type_at(self.world.space.root, path)
+                item = list.__getitem__(value_at(before, path), value)
+                shown[name] = ShownItem(str(value) if isinstance(parameter, ItemOf) else show_value(sequence.item, item))
                 if isinstance(sequence.item, Record):
-                    item = getattr(before, parameter.field)[value]
                     shown[name].__dict__.update({f: show_value(t, getattr(item, f)) for f, t in sequence.item.fields.items()})
             else:
                 type_: Any = parameter.at(self.world.bounds, name)
                 shown[name] = type_.show(value)
         return shown
+
+    @staticmethod
+    def path(parameter: ItemOf | ElementOf, rule: Rule, binding: Binding) -> Path:
+        """Return where the sequence or set stands that a parameter ranges over."""
+        return (parameter.field,) if isinstance(parameter, ItemOf) else parameter.at(dict(zip(rule.params, binding, strict=False)))
 
     def received(self, rule: Rule, binding: Binding, before: Any) -> list[MessageItem]:
         """Return the messages that the rule reads: items bound to its parameters, and the first of what it receives from."""
@@ -201,15 +209,15 @@ class Teller:
             return []
         bound = dict(zip(rule.params, binding, strict=True))
         items = [
-            ((parameter.field,), bound[name])
+            (self.path(parameter, rule, binding), bound[name])
             for name, parameter in rule.params.items()
-            if isinstance(parameter, ItemOf) and parameter.receives
+            if isinstance(parameter, ItemOf | ElementOf) and parameter.receives
         ]
         read: list[tuple[Path, int]] = [*items, (path_of(rule.receives, bound), 0)] if rule.receives else [*items]
         messages = []
         for path, index in read:
             type_: Any = type_at(self.world.space.root, path)
-            messages.append(_message(show_path(path), type_.item, value_at(before, path)[index]))
+            messages.append(_message(show_path(path), type_.item, list.__getitem__(value_at(before, path), index)))
         return messages
 
     def sent(self, change: Change) -> list[MessageItem]:
@@ -217,10 +225,20 @@ class Teller:
         if not isinstance(change.type, Sequence) or not _is_message(change.type.item):
             return []
         before, after = change.type.freeze(change.before), change.type.freeze(change.after)
+        if isinstance(change.type, Collection):
+            old = Counter(before)
+            new = [item for key, item in zip(after, change.after, strict=True) if _more(old, key)]
+            return [_message(show_path(change.path), change.type.item, item) for item in new]
         gone = next(gone for gone in (0, 1, len(before)) if before[gone:] == after[: max(0, len(before) - gone)])
         return [
             _message(show_path(change.path), change.type.item, item) for item in list(change.after)[max(0, len(before) - gone) :]
         ]
+
+
+def _more(old: Counter[Any], key: Any) -> bool:
+    """Whether there is one more of an element than before; count it."""
+    old[key] -= 1
+    return old[key] < 0
 
 
 class ShownItem(str):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -126,6 +126,8 @@ class _Evaluator:
                 self.tests = around
             case ast.For(target=ast.Name() as target, iter=ast.Call(args=limits), body=body):
                 self.loop(target, range(*(self.value(limit) for limit in limits)), body)
+            case ast.For(target=ast.Name() as target, iter=items, body=body):
+                self.loop(target, self.value(items), body)
             case ast.Return(value=value):
                 self.call.answer = self.value(value) if value is not None else None
                 self.call.end, self.call.tests = node, self.tests
@@ -139,7 +141,7 @@ class _Evaluator:
             case _:
                 raise TypeError(f"{ast.unparse(node)} is no part of a predicate")
 
-    def loop(self, target: ast.Name, numbers: range, body: list[ast.stmt]) -> None:
+    def loop(self, target: ast.Name, numbers: Iterable[Any], body: list[ast.stmt]) -> None:
         around = self.tests
         for number in numbers:
             self.names[target.id] = number
@@ -208,8 +210,11 @@ class _Evaluator:
                 return self.value(body if self.value(test) else orelse)
             case ast.Tuple(elts=parts):
                 return tuple(self.value(part) for part in parts)
-            case ast.Call(func=ast.Name(id=name), args=arguments):
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=keywords):
                 callee = lint.resolve(self.call.source.function, name)
+                if callee in lint.READERS:
+                    fields = {str(keyword.arg): self.value(keyword.value) for keyword in keywords}
+                    return callee(*(self.value(argument) for argument in arguments), **fields)
                 return self.called(callee, arguments)
         raise TypeError(f"{ast.unparse(node)} is no part of a predicate")
 

@@ -15,7 +15,7 @@ from typing import Any
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.layout import Actions, Layout
 from kafka_spec.spec import lint
-from kafka_spec.spec.domain import Array, Domain, Record, Scalar, Sequence
+from kafka_spec.spec.domain import Array, Collection, Domain, Record, Scalar, Sequence
 from kafka_spec.spec.table import Machine, Property, Spec
 
 LEFT_OUT: Mapping[type, tuple[str, ...]] = {
@@ -23,6 +23,7 @@ LEFT_OUT: Mapping[type, tuple[str, ...]] = {
     Record: ("fields", "live", "holders"),  # written as they are packed; the class of records in plain Python; for traces
     Array: ("item",),  # written as it is packed
     Sequence: ("item",),
+    Collection: ("item",),
 }
 
 
@@ -116,6 +117,8 @@ class _Telling:
             return f"machine {value.name}"
         if value in lint.WRITERS:
             return f"writes {lint.WRITERS[value]}"
+        if value in lint.READERS:
+            return f"reads {lint.READERS[value]}"
         if value in lint.BUILTINS or value is range:
             return f"built in {value.__name__}"
         if getattr(value, "__fires__", False):

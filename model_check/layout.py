@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from kafka_spec.model_check.fingerprint import DEFAULT_SEED, fingerprint
-from kafka_spec.spec.domain import Array, Items, Record, Scalar, Sequence, Space, Type
-from kafka_spec.spec.table import ItemOf, Rule, Spec, SpecError
+from kafka_spec.spec.domain import Array, Items, Record, Scalar, Sequence, Space, Type, type_at
+from kafka_spec.spec.table import ElementOf, ItemOf, Rule, Spec, SpecError
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Layout:
 class Actions:
     """The numbering of all actions of a spec at given bounds: by rule, and within a rule by binding.
 
-    A parameter that ranges over a sequence counts up to the sequence's capacity, so that a number means the same in every state.
+    A parameter that ranges over a sequence, a set or a bag counts up to its capacity, so a number means the same in every state.
     """
 
     def __init__(self, spec: Spec, space: Space, bounds: Mapping[str, int]) -> None:
@@ -159,8 +159,9 @@ class Actions:
     def _ranges(rule: Rule, space: Space, bounds: Mapping[str, int]) -> list[tuple[int, int]]:
         ranges = []
         for name, parameter in rule.params.items():
-            if isinstance(parameter, ItemOf):
-                sequence = space.root.fields[parameter.field]
+            if isinstance(parameter, ItemOf | ElementOf):
+                path = (parameter.field,) if isinstance(parameter, ItemOf) else parameter.at(dict.fromkeys(rule.params, 0))
+                sequence = type_at(space.root, path)
                 assert isinstance(sequence, Sequence)
                 ranges.append((0, sequence.capacity - 1))
             else:

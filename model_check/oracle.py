@@ -7,7 +7,7 @@ meaning of a step for all engines; counterexamples are replayed with it too.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kafka_spec.model_check.entrance import read_anew
@@ -18,7 +18,19 @@ from kafka_spec.model_check.oracle_graph import Graph
 from kafka_spec.spec import table
 from kafka_spec.spec.domain import OutOfBound, OutOfDomain, count_firing
 from kafka_spec.spec.lint import parameters_of
-from kafka_spec.spec.table import Attempt, ItemOf, Property, Rule, Spec, SpecError, first_line
+from kafka_spec.spec.table import (
+    Attempt,
+    ElementOf,
+    ItemOf,
+    Property,
+    Rule,
+    Spec,
+    SpecError,
+    arguments,
+    elements_of,
+    first_line,
+    numbers_of,
+)
 
 Binding = tuple[int, ...]
 Key = tuple[Any, ...]
@@ -42,9 +54,11 @@ class ExecutableSpec:
         """Return the values by which states are compared: all fields."""
         return self.space.root.freeze(state)
 
-    def values(self, rule: Rule, name: str, s: Any) -> range:
-        """Return the values that a parameter of a rule can take in this state."""
+    def values(self, rule: Rule, name: str, s: Any, binding: Binding) -> Iterable[int]:
+        """Return the values that a parameter of a rule can take in this state, after those of `binding`."""
         parameter = rule.params[name]
+        if isinstance(parameter, ElementOf):
+            return numbers_of(elements_of(parameter, s, dict(zip(rule.params, binding, strict=False))))
         if isinstance(parameter, ItemOf):
             return range(len(getattr(s, parameter.field)))
         type_: Any = parameter.at(self.bounds, rule.name)
@@ -62,14 +76,14 @@ class ExecutableSpec:
             if len(binding) == len(names):
                 yield binding
                 return
-            for value in self.values(rule, names[len(binding)], s):
+            for value in self.values(rule, names[len(binding)], s, binding):
                 yield from bind((*binding, value), left[len(ready) :])
 
         return bind((), rule.guards)
 
     def holds(self, predicates: Sequence[Any], rule: Rule, s: Any, binding: Binding) -> bool:
         """Whether all of the rule's predicates hold for the binding."""
-        scope = {"s": s, "k": self.k, **dict(zip(rule.params, binding, strict=False))}
+        scope = {"s": s, "k": self.k, **arguments(rule.params, binding, s)}
         return all(self.call(predicate, scope, rule.name, binding) for predicate in predicates)
 
     def within(self, rule: Rule, s: Any, binding: Binding) -> bool:
@@ -90,7 +104,7 @@ class ExecutableSpec:
             SpecError: an effect cannot be executed.
         """
         after = self.space.root.copy(s)
-        scope = {"s": after, "k": self.k, **dict(zip(rule.params, binding, strict=True))}
+        scope = {"s": after, "k": self.k, **arguments(rule.params, binding, s)}
         self.attempts.clear()
         for effect in rule.effects:
             self.call(effect, scope, rule.name, binding)

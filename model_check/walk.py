@@ -216,7 +216,7 @@ class Walk:
                 yield RefusedStep(_action(rule, binding), rule.kind, guard.__name__, first_line(guard))
                 return
         if len(binding) < len(rule.params):
-            values = self.world.values(rule, list(rule.params)[len(binding)], self.state)
+            values = self.world.values(rule, list(rule.params)[len(binding)], self.state, binding)
             for value in values:
                 yield from self._refusals(rule, (*binding, value), tuple(guard for guard in left if guard not in ready))
             return

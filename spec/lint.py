@@ -1,8 +1,8 @@
 """The language of guards and effects, and the check that a function conforms to it.
 
 The same source runs as plain Python and as compiled code. So it may use only constructs with the same meaning in both: attribute
-access, indexing, integer and bit arithmetic, comparisons, boolean operators, `if`, `for` over `range`, tuple returns and calls of
-other such functions. A function outside the language is refused at import; the message names the place and the cure.
+access, indexing, integer and bit arithmetic, comparisons, boolean operators, `if`, `for` over `range` or items, tuple returns and
+calls of other such functions. A function outside the language is refused at import; the message names the place and the cure.
 """
 
 from __future__ import annotations
@@ -23,9 +23,13 @@ from kafka_spec.spec.source import Unreadable, definition_of
 Function = Callable[..., Any]
 
 WRITERS: dict[Any, str] = {
-    function: function.__name__ for function in (domain.append, domain.truncate, domain.pop_first, domain.reset, domain.assign)
+    function: function.__name__
+    for function in (domain.append, domain.truncate, domain.pop_first, domain.reset, domain.assign, domain.add, domain.remove)
 }
-"""The functions of spec/domain/operations.py that change a sequence or a record; engines have their own form of each."""
+"""The functions of spec/domain that change a sequence, a set or a record; engines have their own form of each."""
+
+READERS: dict[Any, str] = {domain.has: "has", domain.count: "count"}
+"""The functions of spec/domain that look into a set or a bag; engines have their own form of each."""
 
 BUILTINS = {len: "len", min: "min", max: "max"}
 
@@ -38,14 +42,21 @@ _ARGUMENTS: dict[Any, tuple[int, int]] = {
     domain.pop_first: (1, 1),
     domain.reset: (1, 1),
     domain.assign: (2, 2),
+    domain.add: (1, 2),
+    domain.remove: (1, 2),
+    domain.has: (1, 2),
+    domain.count: (1, 2),
 }
 """How many arguments these take by position, at least and at most."""
+
+_WITH_FIELDS = (domain.append, domain.add, domain.remove, domain.has, domain.count)
+"""The functions that take the fields of a record by name."""
 
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor)
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _CURES: dict[type[ast.AST], str] = {
     ast.Lambda: "a lambda has no name for traces and pictures; write a named function with a docstring",
-    ast.For: "loops are `for name in range(stop)` or `range(start, stop)`",
+    ast.For: "loops are `for name in range(stop)`, `range(start, stop)`, or over a sequence, an array or a set of records",
     ast.While: "a while loop has no limit; write `for ... in range(...)`",
     ast.ListComp: "comprehensions do not compile; write a `for` loop over a range",
     ast.SetComp: "comprehensions do not compile; write a `for` loop over a range",
@@ -84,9 +95,11 @@ class Source:
     """How many values it returns."""
     moves: bool = False
     """Whether it may move or drop items of a sequence, so that a name for one means something else afterwards."""
+    resizes: bool = False
+    """Whether it may change what items a sequence or a set has, so that no loop over items may call it."""
 
 
-MOVERS = (domain.truncate, domain.pop_first, domain.reset, domain.assign)
+MOVERS = (domain.truncate, domain.pop_first, domain.reset, domain.assign, domain.add, domain.remove)
 """The writers that may move or drop items."""
 
 
@@ -168,7 +181,11 @@ class _Reader:
         self.first_line = code.co_firstlineno
         self.calls: dict[Function, None] = {}
         self.fires: dict[tuple[Any, str], None] = {}
-        self.writes = self.moves = False
+        self.writes = self.moves = self.resizes = False
+        self.over_items: list[ast.For] = []
+        """The loops over items that are being read, each within the one before."""
+        self.under_loops: list[tuple[ast.Call, str, Function]] = []
+        """Calls of functions in loops over items, and over what."""
         self.inner: list[tuple[ast.Call, Function | None]] = []
         """Calls inside of expressions: they may not move items, since Python and machine code then read different ones."""
         if function.__name__ == "<lambda>":
@@ -211,6 +228,9 @@ class _Reader:
         for node, callee in self.inner:
             if callee is None or source_of(callee).moves:
                 self.refuse(node, "this call may move items while an expression reads them; give it a line of its own")
+        for node, items, callee in self.under_loops:
+            if source_of(callee).resizes:
+                self.refuse_resizing(node, items)
         fires = dict.fromkeys([*self.fires, *(pair for source in inner for pair in source.fires)])
         return Source(
             function=self.function,
@@ -225,6 +245,14 @@ class _Reader:
             names=tuple(self.names.items()),
             results=max(counts, default=0),
             moves=self.moves or bool(fires) or any(source.moves for source in inner),
+            resizes=self.resizes or bool(fires) or any(source.resizes for source in inner),
+        )
+
+    def refuse_resizing(self, node: ast.AST, items: str) -> NoReturn:
+        self.refuse(
+            node,
+            f"this may change which items there are while a loop goes over {items}; note what is to be done in the loop and do it "
+            "after it, or write a rule with a parameter ElementOf(...)",
         )
 
     # statements; each returns the local names that are definitely assigned after it, or None if control does not continue
@@ -257,6 +285,13 @@ class _Reader:
                 self.whole(test, known)
                 yes, no = self.block(body, known), self.block(orelse, known)
                 return no if yes is None else yes if no is None else yes & no
+            case ast.For(target=ast.Name(id=name), iter=(ast.Name() | ast.Attribute() | ast.Subscript()) as items, body=body):
+                if node.orelse:
+                    self.unknown(node, node)
+                self.value(items, known, record=True)
+                self.over_items.append(node)
+                self.block(body, known | {name})
+                self.over_items.pop()
             case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=bounds), body=body):
                 if "range" in self.locals or self.constant(node, "range") is not range:
                     self.refuse(node, "range is another name here; loops are over the range() that is built in")
@@ -373,12 +408,15 @@ class _Reader:
         if node.func.id in self.locals:
             self.refuse(node, f"{node.func.id} is a local name; call a function of the module by its name")
         callee = self.constant(node, node.func.id)
+        items = ast.unparse(self.over_items[-1].iter) if self.over_items else ""
+        if items and (callee in WRITERS or getattr(callee, "__fires__", False)):
+            self.refuse_resizing(node, items)
         if getattr(callee, "__fires__", False):
             self.fire(node, known)
             if not whole:
                 self.inner.append((node, None))
             return
-        if node.keywords and callee is not domain.append:
+        if node.keywords and callee not in _WITH_FIELDS:
             self.refuse(node, "pass arguments by position")
         for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
             self.value(argument, known, record=True)
@@ -390,12 +428,15 @@ class _Reader:
                 self.refuse(node, f"{node.func.id}() returns no value; write it on a line of its own")
             self.writes = True
             self.moves = self.moves or callee in MOVERS
-        elif callee in BUILTINS:
+            self.resizes = True
+        elif callee in BUILTINS or callee in READERS:
             pass
         elif is_function(callee):
             if callee is self.function:
                 self.refuse(node, "a function cannot call itself")
             self.calls[callee] = None
+            if items:
+                self.under_loops.append((node, items, callee))
             if not whole:
                 self.inner.append((node, callee))
             if len(node.args) != callee.__code__.co_argcount:

@@ -165,7 +165,14 @@ REFUSED: dict[str, tuple[str, str]] = {
     "nested target": (body("(x, (y, z)) = looks(s)", "return x"), "assign to a name, a field or an item"),
     "starred target": (body("x, *y = looks(s)", "return x"), "assign to a name, a field or an item"),
     "several targets": (body("x = y = a", "return x"), "Assign is outside the language"),
-    "for over a sequence": (body("for x in s.log:", "    s.x = x"), "loops are `for name in range(stop)`"),
+    "for over items with else": (
+        body("for x in s.log:", "    s.x = x", "else:", "    s.x = 1"),
+        "over a sequence, an array or a set",
+    ),
+    "for that appends": (
+        body("for x in s.log:", "    append(s.other, x)"),
+        "while a loop goes over s.log; note what is to be done",
+    ),
     "for with a step": (body("for i in range(0, 9, 2):", "    s.x = i"), "loops are `for name in range(stop)`"),
     "for with else": (body("for i in range(3):", "    s.x = i", "else:", "    s.x = 1"), "without else"),
     "for over pairs": (body("for i, j in enumerate(s.log):", "    s.x = i"), "loops are `for name in range(stop)`"),

@@ -10,11 +10,25 @@ from typing import Any
 
 from kafka_spec.diagrams.tla.expressions import CONSTANTS, Expressions
 from kafka_spec.diagrams.tla.frames import Frame, overlap
-from kafka_spec.diagrams.tla.sorts import BOOL, INT, SET, Array, Record, Sequence, Sort, plus_number
-from kafka_spec.diagrams.tla.terms import RANGE, SETS, TRUE, Access, Apply, Atom, Except, Fields, Infix, Term, number
+from kafka_spec.diagrams.tla.sorts import BOOL, INT, SET, Array, Record, Sequence, Sort, Unordered, plus_number
+from kafka_spec.diagrams.tla.terms import (
+    COMPARE,
+    RANGE,
+    SETS,
+    TRUE,
+    Access,
+    Apply,
+    Atom,
+    Enumerated,
+    Except,
+    Fields,
+    Infix,
+    Term,
+    number,
+)
 from kafka_spec.diagrams.tla.values import Place, Value, singleton
 from kafka_spec.spec import domain
-from kafka_spec.spec.lint import BUILTINS, WRITERS, resolve, source_of
+from kafka_spec.spec.lint import BUILTINS, READERS, WRITERS, resolve, source_of
 
 
 class Calls(Expressions):
@@ -32,6 +46,8 @@ class Calls(Expressions):
         if callee in WRITERS:
             getattr(self, f"{WRITERS[callee]}_")(frame, node)
             return []
+        if callee in READERS:
+            return [self.asked(frame, node, READERS[callee])]
         if callee in BUILTINS:
             return [self.builtin(frame, node, BUILTINS[callee])]
         if getattr(callee, "__fires__", False):
@@ -59,7 +75,9 @@ class Calls(Expressions):
         if not whole:
             self.refuse(node, f"{ast.unparse(node)} changes the state inside an expression; give it a line of its own")
         records = [
-            (index, argument) for index, argument in enumerate(arguments) if isinstance(argument.sort, Record | Array | Sequence)
+            (index, argument)
+            for index, argument in enumerate(arguments)
+            if isinstance(argument.sort, Record | Array | Sequence | Unordered)
         ]
         places = [(argument.place, index in operator.written) for index, argument in records if argument.place is not None]
         written = [place for place, changes in places if changes]
@@ -122,21 +140,59 @@ class Calls(Expressions):
         """Append a number or a record."""
         place, sort = self.sequence(frame, node)
         if isinstance(sort.item, Record):
-            fields = self.unit.shapes.domains(sort.item.cls)
-            given = {}
-            for keyword in node.keywords:
-                if keyword.arg is None or keyword.arg not in fields:
-                    self.refuse(node, f"{sort.item.cls.__name__} has no field {keyword.arg}")
-                value = self.value(frame, keyword.value)
-                given[keyword.arg] = self.values.as_sort(value, self.unit.shapes.field(sort.item.cls, keyword.arg)).term
-            if len(given) == len(fields):
-                item: Term = Fields(tuple((name, given[name]) for name in fields))
-            else:
-                fresh = self.unit.types.fresh_of(sort.item)
-                item = Except(fresh, tuple((f".{name}", term) for name, term in given.items())) if given else fresh
+            item = self.record(frame, node, sort.item)
         else:
             item = self.values.as_sort(self.value(frame, node.args[1]), sort.item).term
         self.change(frame, place, lambda old: Apply("Append", (old, item)))
+
+    def record(self, frame: Frame, node: ast.Call, sort: Record) -> Term:
+        """Return the record that a call names by its fields, or by another record and the fields in which it differs."""
+        fields = self.unit.shapes.domains(sort.cls)
+        given = {}
+        for keyword in node.keywords:
+            if keyword.arg is None or keyword.arg not in fields:
+                self.refuse(node, f"{sort.cls.__name__} has no field {keyword.arg}")
+            value = self.value(frame, keyword.value)
+            given[keyword.arg] = self.values.as_sort(value, self.unit.shapes.field(sort.cls, keyword.arg)).term
+        if len(given) == len(fields):
+            return Fields(tuple((name, given[name]) for name in fields))
+        base: Term = self.unit.types.fresh_of(sort) if len(node.args) < 2 else self.value(frame, node.args[1]).term
+        return Except(base, tuple((f".{name}", term) for name, term in given.items())) if given else base
+
+    def elements(self, frame: Frame, node: ast.expr) -> tuple[Place, Unordered]:
+        """Return the set or bag that an expression denotes."""
+        place = self.place(frame, node)
+        sort = self.sort_at(place)
+        if not isinstance(sort, Unordered):
+            self.refuse(node, f"{ast.unparse(node)} is not a set or bag of records")
+        return place, sort
+
+    def add_(self, frame: Frame, node: ast.Call) -> None:
+        """Put an element into a set or a bag."""
+        place, sort = self.elements(frame, node.args[0])
+        item = self.record(frame, node, sort.item)
+        if sort.repeats:
+            self.change(frame, place, lambda old: self.values.apply("BagAdd", old, item))
+        else:
+            self.change(frame, place, lambda old: Infix("\\cup", old, Enumerated((item,)), SETS))
+
+    def remove_(self, frame: Frame, node: ast.Call) -> None:
+        """Take an element out of a set or a bag."""
+        place, sort = self.elements(frame, node.args[0])
+        item = self.record(frame, node, sort.item)
+        if sort.repeats:
+            self.change(frame, place, lambda old: self.values.apply("BagRemove", old, item))
+        else:
+            self.change(frame, place, lambda old: Infix("\\", old, Enumerated((item,)), SETS))
+
+    def asked(self, frame: Frame, node: ast.Call, name: str) -> Value:
+        """Return the value of has() or count()."""
+        place, sort = self.elements(frame, node.args[0])
+        within, item = self.read(frame, place).term, self.record(frame, node, sort.item)
+        if sort.repeats and name == "count":
+            return Value(self.values.apply("Copies", within, item), INT)
+        there = Infix("\\in", item, self.values.apply("BagMembers", within) if sort.repeats else within, COMPARE)
+        return Value(there, BOOL) if name == "has" else Value(self.values.apply("Number", there), INT)
 
     def truncate_(self, frame: Frame, node: ast.Call) -> None:
         """Drop all items from an offset on."""
@@ -201,6 +257,9 @@ class Calls(Expressions):
             value = self.value(frame, node.args[0])
             if isinstance(value.sort, Array):
                 return Value(value.sort.length, INT)
+            if isinstance(value.sort, Unordered):
+                repeats = value.sort.repeats
+                return Value(self.values.apply("BagSize", value.term) if repeats else Apply("Cardinality", (value.term,)), INT)
             return Value(Apply("Len", (value.term,)), INT)
         result, *others = (self.values.integer(self.value(frame, part)) for part in node.args)
         for other in others:

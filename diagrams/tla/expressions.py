@@ -11,7 +11,7 @@ import enum
 from typing import Any, NoReturn
 
 from kafka_spec.diagrams.tla.frames import Frame, new_root, walked
-from kafka_spec.diagrams.tla.sorts import BOOL, INT, OUTSIDE, SET, Array, Record, Sequence, Simple, Sort, plus_number
+from kafka_spec.diagrams.tla.sorts import BOOL, INT, OUTSIDE, SET, Array, Record, Sequence, Simple, Sort, Unordered, plus_number
 from kafka_spec.diagrams.tla.terms import FALSE, TRUE, Atom, Term, both, choice, either, let, negated, number
 from kafka_spec.diagrams.tla.values import Impossible, Place, Value, Values
 from kafka_spec.spec.domain import BrokerSet
@@ -36,8 +36,9 @@ class Expressions(abc.ABC):
     def begin(self) -> Frame:
         """Return the frame at the start of the function."""
         frame = Frame({}, {})
-        for name, sort in self.sorts.items():
-            if isinstance(sort, Record | Array | Sequence):
+        for name in self.source.parameters:
+            sort = self.sorts[name]
+            if isinstance(sort, Record | Array | Sequence | Unordered):
                 frame.roots[name] = new_root(self.parameters[name])
             elif sort != CONSTANTS:
                 frame.locals[name] = Value(Atom(self.parameters[name]), sort)
@@ -208,6 +209,11 @@ class Expressions(abc.ABC):
             frame.settle(place.root, self.fresh(self.parameters[place.root]))
         return Value(self.term_at(frame, place), self.sort_at(place), place=place)
 
+    def element(self, frame: Frame, name: str, known: str, sort: Record) -> None:
+        """Bind a local name to an element of a set or a bag: a record that nothing changes."""
+        self.sorts[name] = sort
+        frame.roots[name] = new_root(known)
+
     def term_at(self, frame: Frame, place: Place) -> Term:
         """Return the shortest term for a place: through a name that was bound to a prefix of its path and is still valid."""
         root = frame.roots[place.root]
@@ -222,7 +228,7 @@ class Expressions(abc.ABC):
 
     def bound(self, frame: Frame, name: str, value: Value) -> Value:
         """Bind a value to a local name, and return the value under that name."""
-        if value.place is not None and isinstance(value.sort, Record | Array | Sequence):
+        if value.place is not None and isinstance(value.sort, Record | Array | Sequence | Unordered):
             known = self.fresh(name)
             frame.bindings.append((known, value.term))
             return Value(Atom(known), value.sort, place=value.place, version=frame.roots[value.place.root].version)

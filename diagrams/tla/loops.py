@@ -10,7 +10,7 @@ import abc
 import ast
 
 from kafka_spec.diagrams.tla.frames import Frame
-from kafka_spec.diagrams.tla.sorts import BOOL, INT, SET, Sort, plus_number
+from kafka_spec.diagrams.tla.sorts import BOOL, INT, SET, Array, Sequence, Sort, Unordered, plus_number
 from kafka_spec.diagrams.tla.statements import NOWHERE, Ends, Statements
 from kafka_spec.diagrams.tla.terms import (
     COMPARE,
@@ -20,6 +20,7 @@ from kafka_spec.diagrams.tla.terms import (
     RANGE,
     TRUE,
     Access,
+    Apply,
     Atom,
     Bind,
     If,
@@ -35,7 +36,7 @@ from kafka_spec.diagrams.tla.terms import (
     negated,
     number,
 )
-from kafka_spec.diagrams.tla.values import Value
+from kafka_spec.diagrams.tla.values import Place, Value
 
 GOES_ON, LEFT, RETURNED = number(0), number(1), number(2)
 
@@ -45,18 +46,49 @@ class Body(Statements):
 
     def range(self, frame: Frame, node: ast.For) -> tuple[Term, Term]:
         """Return the first and the last index of a loop."""
-        assert isinstance(node.iter, ast.Call)
+        if not isinstance(node.iter, ast.Call):
+            return self.range_of_items(frame, node.iter)
         limits = [self.values.integer(self.value(frame, bound)) for bound in node.iter.args]
         low, stop = (number(0), limits[0]) if len(limits) == 1 else limits
         return low, plus_number(stop, -1)
 
-    def turn(self, frame: Frame, node: ast.For) -> tuple[Frame, str]:
+    def range_of_items(self, frame: Frame, items: ast.expr) -> tuple[Term, Term]:
+        """Return the first and the last index of a loop over items."""
+        value = self.read(frame, self.place(frame, items))
+        if isinstance(value.sort, Unordered):
+            size = self.values.apply("BagSize", value.term) if value.sort.repeats else Apply("Cardinality", (value.term,))
+            return number(1), size
+        if isinstance(value.sort, Array):
+            return number(0), plus_number(value.sort.length, -1)
+        return number(1), Apply("Len", (value.term,))
+
+    def turn(self, frame: Frame, node: ast.For, index: str = "") -> tuple[Frame, str]:
         """Return one iteration of the loop, and the name of its index."""
         assert isinstance(node.target, ast.Name)
+        if not isinstance(node.iter, ast.Call):
+            return self.turn_of_items(frame, node.target.id, node.iter, index)
         if node.target.id in frame.locals:
             self.refuse(node, f"{node.target.id} has a value before the loop; give the index a name of its own")
-        inside, index = frame.fork(), self.fresh(node.target.id)
+        inside, index = frame.fork(), index or self.fresh(node.target.id)
         inside.locals[node.target.id] = Value(Atom(index), INT)
+        return inside, index
+
+    def turn_of_items(self, frame: Frame, name: str, items: ast.expr, index: str) -> tuple[Frame, str]:
+        """Return one iteration of a loop over items, and the name of its index: elements are taken in their order."""
+        place = self.place(frame, items)
+        value = self.read(frame, place)
+        inside, index = frame.fork(), index or self.fresh("i")
+        if isinstance(value.sort, Unordered):
+            helper = "BagInOrder" if value.sort.repeats else "InOrder"
+            ordered = self.values.apply(helper, value.term, Atom(self.unit.before(value.sort.item)))
+            known = self.fresh(name)
+            inside.bindings.append((known, Access(ordered, Atom(index))))
+            self.element(inside, name, known, value.sort.item)
+            return inside, index
+        assert isinstance(value.sort, Array | Sequence)
+        at = Place(place.root, (*place.steps, Atom(index)))
+        inside.locals.pop(name, None)
+        inside.locals[name] = self.bound(inside, name, self.read(inside, at))
         return inside, index
 
     def carried(self, frame: Frame, node: ast.For) -> tuple[list[str], list[str]]:
@@ -67,7 +99,7 @@ class Body(Statements):
             self.refuse(node, f"{aliases[0]} is given to another record in a loop; use two names")
         before, used = set(self.written), set(self.used)
         self.written = set()
-        inside, _ = self.turn(frame, node)
+        inside, _ = self.members(frame, node) or self.turn(frame, node)
         ends = Ends(lambda _: TRUE, lambda *_: TRUE, lambda _: TRUE, lambda _: TRUE)
         self.run(inside, node.body, ends)
         roots = [name for name in frame.roots if name in self.written]
@@ -104,9 +136,14 @@ class Body(Statements):
 
     def search(self, frame: Frame, node: ast.For, rest: list[ast.stmt], ends: Ends) -> Term:
         """Return the term of a loop that changes nothing and may return, and of the statements after it."""
-        low, high = self.range(frame, node)
-        inside, index = self.turn(frame, node)
         outcomes: list[Term] = []
+        members = self.members(frame, node)
+        if members is not None:
+            inside, domain = members
+        else:
+            low, high = self.range(frame, node)
+            inside, index = self.turn(frame, node)
+            domain = f"{index} \\in {Infix('..', low, high, RANGE).flat()}"
 
         def found(way: Frame, result: list[Value]) -> Term:
             outcomes.append(ends.back(way, result))
@@ -114,20 +151,34 @@ class Body(Statements):
 
         test = self.run(inside, node.body, Ends(lambda _: FALSE, found, None, lambda _: FALSE, truth=True))
         after = self.run(frame.fork(), rest, ends)
-        domain = f"{index} \\in {Infix('..', low, high, RANGE).flat()}"
         if ends.truth and all(outcome == TRUE for outcome in outcomes):
             return either(Bind(f"\\E {domain} :", test), after)
         if ends.truth and all(outcome == FALSE for outcome in outcomes):
             return both(Bind(f"\\A {domain} :", never(test)), after)
+        if members is not None:
+            low, high = self.range(frame, node)
+            inside, index = self.turn(frame, node)
+            test = self.run(inside, node.body, Ends(lambda _: FALSE, found, None, lambda _: FALSE, truth=True))
+            domain = f"{index} \\in {Infix('..', low, high, RANGE).flat()}"
         there = self.fresh("found")
-        inside = frame.fork()
-        at = self.fresh(index)
-        assert isinstance(node.target, ast.Name)
-        inside.locals[node.target.id] = Value(Atom(at), INT)
+        inside, at = self.turn(frame, node, self.fresh(index))
         back = self.run(inside, node.body, Ends(lambda _: NOWHERE, ends.back, None, lambda _: NOWHERE, truth=ends.truth))
         lowest = let([(at, self.values.apply("Lowest", Atom(there)))], back)
         some = Infix("#", Atom(there), EMPTY, COMPARE)
         return Let(((there, Bind(f"{{{domain} :", test, "}")),), If(some, lowest, after))
+
+    def members(self, frame: Frame, node: ast.For) -> tuple[Frame, str] | None:
+        """Return one iteration of a loop over a set or a bag in any order, and what its element is from; None for other loops."""
+        if isinstance(node.iter, ast.Call):
+            return None
+        value = self.read(frame, self.place(frame, node.iter))
+        if not isinstance(value.sort, Unordered):
+            return None
+        assert isinstance(node.target, ast.Name)
+        inside, known = frame.fork(), self.fresh(node.target.id)
+        self.element(inside, node.target.id, known, value.sort.item)
+        of = self.values.apply("BagMembers", value.term) if value.sort.repeats else value.term
+        return inside, f"{known} \\in {of.flat()}"
 
     # folds
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kafka_spec.diagrams.tla.frames import walked
 from kafka_spec.diagrams.tla.operators import Operators
-from kafka_spec.diagrams.tla.sorts import constant_name, limit, plus_number
+from kafka_spec.diagrams.tla.sorts import Record, Unordered, constant_name, limit, plus_number
 from kafka_spec.diagrams.tla.terms import (
     COMPARE,
     IMPLIES,
@@ -27,7 +28,8 @@ from kafka_spec.diagrams.tla.terms import (
     number,
 )
 from kafka_spec.diagrams.tla.text import comment
-from kafka_spec.spec.table import ItemOf, Property, Rule, Spec, SpecError
+from kafka_spec.spec.domain import Subset
+from kafka_spec.spec.table import ElementOf, ItemOf, Property, Rule, Spec, SpecError
 
 HEAD = """\
 {says}
@@ -37,7 +39,7 @@ Written by `kafka-spec export --format tla`; change the spec, not this file. {ci
 The state is one record. A function of the spec is an operator of the same name: a guard or a property says
 whether it holds in s, an effect is the state after it. A rule is an action of the same name; its guards stand
 first, and Step takes the state after its effects. Brokers, indices and truth values kept in fields are numbers,
-arrays are functions from 0, sequences are tuples (so the item at offset 0 is item 1), sets of brokers are sets,
+arrays are functions from 0, sequences are tuples (so the item at offset 0 is item 1), sets are sets,
 members of an enumeration are numbers with names.
 
 A bound is a constant. A step that would leave one is no step (Step, and the comments `within the bounds`). A
@@ -116,6 +118,7 @@ class Module:
         self.text.heading(f"{rule.name}: {rule.says}\n\nSource: {rule.cites}" if rule.cites else f"{rule.name}: {rule.says}")
         parameters = self.parameters(rule)
         arguments: dict[str, Term] = {name: Atom(as_name) for name, as_name in parameters.items()}
+        self.operators.elements = {name: self.element(of) for name, of in rule.params.items() if isinstance(of, ElementOf)}
         guards = [self.guard(self.operators.predicate(guard, self.state, arguments)) for guard in rule.guards]
         within = [self.guard(self.operators.predicate(guard, self.state, arguments)) for guard in rule.within]
         within += [self.unspent(limit_.name) for limit_ in rule.limits]
@@ -156,23 +159,42 @@ class Module:
             if isinstance(parameter, ItemOf):
                 last = plus_number(Apply("Len", (Access(Atom("state"), parameter.field),)), -1)
                 domain: Term = Infix("..", number(0), last, RANGE)
+            elif isinstance(parameter, ElementOf):
+                domain = walked(Atom("state"), self.steps(parameter, parameters))
+                sort = self.operators.shapes.at(parameter.steps)
+                assert isinstance(sort, Unordered)
+                if sort.repeats:
+                    domain = self.operators.values.apply("BagMembers", domain)
             else:
                 domain = self.values_of(parameter, rule)
             body = Bind(f"\\E {parameters[name]} \\in {domain.flat()} :", body)
         return body
+
+    def element(self, parameter: ElementOf) -> Record:
+        """Return the sort of the elements that a parameter ranges over."""
+        sort = self.operators.shapes.at(parameter.steps)
+        assert isinstance(sort, Unordered)
+        return sort.item
+
+    @staticmethod
+    def steps(parameter: ElementOf, names: Mapping[str, str]) -> tuple[str | Term, ...]:
+        """Return the path to the set that a parameter ranges over."""
+        return tuple(
+            number(step) if isinstance(step, int) else Atom(names[step[1:-1]]) if step.startswith("{") else step
+            for step in parameter.steps
+        )
 
     def values_of(self, parameter: object, rule: Rule) -> Term:
         """Return the values of a parameter."""
         low, high = getattr(parameter, "low", None), getattr(parameter, "high", None)
         if low is not None and high is not None:
             return Infix("..", limit(low), limit(high), RANGE)
+        if isinstance(parameter, Subset):
+            return Infix("..", number(0), Infix("-", Infix("^", number(2), limit(parameter.members), 14), number(1), 10), RANGE)
         members = getattr(parameter, "members", None)
         if members is not None:
             values = sorted(int(member) for member in members)
             return Infix("..", number(values[0]), number(values[-1]), RANGE)
-        brokers = getattr(parameter, "brokers", None)
-        if brokers is not None:
-            return Infix("..", number(0), Infix("-", Infix("^", number(2), limit(brokers), 14), number(1), 10), RANGE)
         raise SpecError(f"rule {rule.name}: a parameter from {type(parameter).__name__} has no form in TLA+ yet")
 
     def start(self, root: str) -> None:

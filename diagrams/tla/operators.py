@@ -7,7 +7,7 @@ may be passed as a number); equal texts share one operator.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from kafka_spec.diagrams.tla.sorts import BOOL, INT, OUTSIDE, SET, Record, Shape
 from kafka_spec.diagrams.tla.statements import Ends
 from kafka_spec.diagrams.tla.terms import (
     COMPARE,
+    FALSE,
     TRUE,
     Access,
     Apply,
@@ -119,6 +120,8 @@ class Operators:
         self.texts: dict[tuple[Any, str], Operator] = {}
         self.fired: dict[tuple[str, str, str], str] = {}
         self.root = Record(spec.state)
+        self.elements: dict[str, Record] = {}
+        """The parameters of the rule that is being written that are elements of a set or a bag, and what those are."""
 
     def constant(self, name: str) -> Value:
         """Return a bound or a decision."""
@@ -159,6 +162,9 @@ class Operators:
                 terms.append(state[name])
             elif name == "k":
                 sorts.append(CONSTANTS)
+            elif name in self.elements:
+                sorts.append(self.elements[name])
+                terms.append(arguments[name])
             elif annotation_of(source.tree, name) == "BrokerSet":
                 sorts.append(SET)
                 terms.append(self.values.apply("SetOfBits", arguments[name]))
@@ -186,6 +192,32 @@ class Operators:
                 names.append((f"s{index + 1}", term))
                 term = Atom(f"s{index + 1}")
         return let(names, term)
+
+    def before(self, sort: Record) -> str:
+        """Return the operator that says which of two elements comes first; write it on first use."""
+        name = f"{self.types.name(sort.cls)}Before"
+        if name not in self.text.taken:
+            leaves = list(self.leaves(sort, Atom("a"), Atom("b")))
+            term: Term = FALSE
+            for one, other in reversed(leaves):
+                less = Infix("<", one, other, COMPARE)
+                term = less if term == FALSE else either(less, both(Infix("=", one, other, COMPARE), term))
+            self.text.define(self.text.global_name(name), ("a", "b"), term, "Whether one element comes before another.")
+        return name
+
+    def leaves(self, sort: Record, one: Term, other: Term) -> Iterator[tuple[Term, Term]]:
+        """Yield the numbers by which two records are compared, in order."""
+        for name in self.shapes.domains(sort.cls):
+            field = self.shapes.field(sort.cls, name)
+            left, right = Access(one, name), Access(other, name)
+            if isinstance(field, Record):
+                yield from self.leaves(field, left, right)
+            elif field == SET:
+                yield self.values.apply("Bits", left), self.values.apply("Bits", right)
+            elif field == INT:
+                yield left, right
+            else:
+                raise SpecError(f"a loop in order over {sort.cls.__name__} has no form in TLA+ yet: {name} is no number")
 
     # machines
 

@@ -18,12 +18,13 @@ from kafka_spec.spec.domain import (
     Counters,
     Domain,
     Each,
+    Elements,
     Limit,
     Number,
     OneOf,
     Range,
-    SetOf,
     Spent,
+    Subset,
     domain_of,
 )
 from kafka_spec.spec.table import Spec, SpecError
@@ -61,7 +62,15 @@ class Sequence:
     item: Sort
 
 
-Sort: TypeAlias = Simple | Record | Array | Sequence
+@dataclass(frozen=True)
+class Unordered:
+    """A set of records; of a bag, the set of its distinct records, each in a pair with how often it is there."""
+
+    item: Record
+    repeats: bool
+
+
+Sort: TypeAlias = Simple | Record | Array | Sequence | Unordered
 
 
 def constant_name(name: str) -> str:
@@ -108,12 +117,16 @@ class Shapes:
 
     def sort(self, domain: Domain) -> Sort:
         """Return the sort of the domain's values."""
-        if isinstance(domain, SetOf):
+        if isinstance(domain, Subset):
             return SET
         if isinstance(domain, Range | OneOf):
             return INT
         if isinstance(domain, Each):
             return Array(self.sort(domain_of(domain.item)), limit(domain.length))
+        if isinstance(domain, Elements):
+            item = self.sort(domain_of(domain.item))
+            assert isinstance(item, Record)
+            return Unordered(item, domain.repeats)
         if isinstance(domain, Bounded):
             return Sequence(self.sort(domain_of(domain.item)))
         if isinstance(domain, Counters):
@@ -130,6 +143,17 @@ class Shapes:
         if cls is self.spec.state and self.spec.counted and SPENT not in fields:
             fields[SPENT] = Counters(self.spec.counted)
         return fields
+
+    def at(self, steps: tuple[str | int, ...]) -> Sort:
+        """Return the sort of what stands at a path of the state; indices may be names."""
+        sort: Sort = Record(self.spec.state)
+        for step in steps:
+            if isinstance(sort, Record):
+                sort = self.field(sort.cls, str(step))
+            else:
+                assert isinstance(sort, Array)
+                sort = sort.item
+        return sort
 
     def field(self, cls: type, name: str) -> Sort:
         """Return the sort of a field of a record."""

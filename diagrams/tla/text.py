@@ -37,6 +37,36 @@ HELPERS = {
         "        ELSE LET next == Op(now, i) IN IF next = next THEN From(next, i + 1) ELSE now\n"
         "  IN From(value, low)"
     ),
+    "InOrder": (
+        "\\* The elements of a set in order.\n"
+        "InOrder(set, Before(_, _)) ==\n"
+        "  LET RECURSIVE From(_)\n"
+        "      From(rest) ==\n"
+        "        IF rest = {} THEN <<>>\n"
+        "        ELSE LET first == CHOOSE m \\in rest : \\A n \\in rest : n = m \\/ Before(m, n)\n"
+        "             IN <<first>> \\o From(rest \\ {first})\n"
+        "  IN From(set)"
+    ),
+    "BagMembers": (
+        "\\* A bag is the set of its distinct members, each in a pair with how often it is there.\n"
+        "BagMembers(bag) == {pair[1] : pair \\in bag}"
+    ),
+    "Copies": "Copies(bag, m) == IF m \\in BagMembers(bag) THEN (CHOOSE pair \\in bag : pair[1] = m)[2] ELSE 0",
+    "BagAdd": "BagAdd(bag, m) == (bag \\ {<<m, Copies(bag, m)>>}) \\cup {<<m, Copies(bag, m) + 1>>}",
+    "BagRemove": (
+        "BagRemove(bag, m) ==\n"
+        "  (bag \\ {<<m, Copies(bag, m)>>}) \\cup (IF Copies(bag, m) > 1 THEN {<<m, Copies(bag, m) - 1>>} ELSE {})"
+    ),
+    "BagSize": (
+        "RECURSIVE BagSize(_)\n"
+        "BagSize(bag) == IF bag = {} THEN 0 ELSE LET pair == CHOOSE p \\in bag : TRUE IN pair[2] + BagSize(bag \\ {pair})"
+    ),
+    "BagInOrder": (
+        "BagInOrder(bag, Before(_, _)) ==\n"
+        "  Fold(LAMBDA now, i :\n"
+        "         LET m == InOrder(BagMembers(bag), Before)[i] IN now \\o [j \\in 1..Copies(bag, m) |-> m],\n"
+        "       <<>>, 1, Cardinality(BagMembers(bag)))"
+    ),
     "Bits": (
         "\\* A set as the number whose bits it is, and back.\n"
         "Bits(set) == Fold(LAMBDA now, i : now + (IF i \\in set THEN 2^i ELSE 0), 0, 0, 29)"
@@ -56,7 +86,16 @@ HELPERS = {
 }
 """Operators that TLA+ lacks; each is written only if it is used."""
 
-NEEDS = {"Mod": ("FloorDiv",), "BitOr": ("BitAnd",), "BitXor": ("BitAnd",), "Bits": ("Fold",)}
+NEEDS = {
+    "Mod": ("FloorDiv",),
+    "BitOr": ("BitAnd",),
+    "BitXor": ("BitAnd",),
+    "Bits": ("Fold",),
+    "Copies": ("BagMembers",),
+    "BagAdd": ("BagMembers", "Copies"),
+    "BagRemove": ("BagMembers", "Copies"),
+    "BagInOrder": ("BagMembers", "Copies", "Fold", "InOrder"),
+}
 
 
 class Text:

@@ -10,6 +10,7 @@ from kafka_spec.diagrams.tla.sorts import Record, Shapes, Sort, is_bound, limit,
 from kafka_spec.diagrams.tla.terms import (
     COMPARE,
     RANGE,
+    SETS,
     TRUE,
     Access,
     Apply,
@@ -23,7 +24,7 @@ from kafka_spec.diagrams.tla.terms import (
     number,
 )
 from kafka_spec.diagrams.tla.text import Text
-from kafka_spec.spec.domain import NONE, Bounded, BrokerOrNone, Counters, Domain, Each, OneOf, Range, SetOf, domain_of
+from kafka_spec.spec.domain import NONE, Bounded, BrokerOrNone, Counters, Domain, Each, Elements, OneOf, Range, Subset, domain_of
 from kafka_spec.spec.table import SpecError
 
 
@@ -88,8 +89,8 @@ class Types:
 
     def type(self, domain: Domain) -> Term:
         """Return the set of all values of a domain, without bounds."""
-        if isinstance(domain, SetOf):
-            return Apply("SUBSET", (Infix("..", number(0), plus_number(limit(domain.brokers), -1), RANGE),))
+        if isinstance(domain, Subset):
+            return Apply("SUBSET", (Infix("..", number(0), plus_number(limit(domain.members), -1), RANGE),))
         if isinstance(domain, Counters):
             return Atom(f"{self.name(_record(self.shapes.sort(domain)))}Type")
         if isinstance(domain, OneOf):
@@ -102,6 +103,8 @@ class Types:
             return Infix("..", limit(domain.low), limit(domain.high), RANGE)
         if isinstance(domain, Each):
             return Bind(f"[0..{plus_number(limit(domain.length), -1).flat()} ->", self.type(domain_of(domain.item)), "]")
+        if isinstance(domain, Elements):
+            return self.elements_type(domain)
         if isinstance(domain, Bounded):
             items = Apply("Seq", (self.type(domain_of(domain.item)),))
             claims: list[Term] = []
@@ -113,10 +116,28 @@ class Types:
             return Bind(f"{{it \\in {items.flat()} :", both(*claims), "}") if claims else items
         return Atom(f"{self.name(_record(self.shapes.sort(domain)))}Type")
 
+    def elements_type(self, domain: Elements) -> Term:
+        """Return the set of all sets or bags of a domain, without bounds."""
+        item = self.type(domain_of(domain.item))
+        if domain.repeats:
+            self.text.helper("AtLeast")
+            item = Infix("\\X", item, Apply("AtLeast", (number(1),)), SETS)
+        all_of = Apply("SUBSET", (item,))
+        if is_bound(domain.capacity):
+            return all_of
+        room = Infix("<=", self.size(domain, Atom("it")), limit(domain.capacity), COMPARE)
+        return Bind(f"{{it \\in {all_of.flat()} :", room, "}")
+
+    def size(self, domain: Elements, of: Term) -> Term:
+        """Return how many elements a set or bag has."""
+        if domain.repeats:
+            self.text.helper("BagSize")
+        return Apply("BagSize" if domain.repeats else "Cardinality", (of,))
+
     def fresh(self, domain: Domain, depth: int = 0) -> Term:
         """Return the initial value of a domain."""
-        if isinstance(domain, SetOf):
-            return Infix("..", number(0), plus_number(limit(domain.brokers), -1), RANGE) if domain.full else Atom("{}")
+        if isinstance(domain, Subset):
+            return Infix("..", number(0), plus_number(limit(domain.members), -1), RANGE) if domain.full else Atom("{}")
         if isinstance(domain, OneOf):
             return self.text.member(next(iter(domain.members)))
         if isinstance(domain, BrokerOrNone):
@@ -126,6 +147,8 @@ class Types:
         if isinstance(domain, Each):
             index = f"{'ijklmn'[depth]} \\in 0..{plus_number(limit(domain.length), -1).flat()}"
             return Bind(f"[{index} |->", self.fresh(domain_of(domain.item), depth + 1), "]")
+        if isinstance(domain, Elements):
+            return Atom("{}")
         if isinstance(domain, Bounded):
             return Atom("<<>>")
         return self.fresh_name(_record(self.shapes.sort(domain)))
@@ -140,6 +163,12 @@ class Types:
             inside = self.within(domain_of(domain.item), Access(at, Atom(index := self._index(at))))
             length = plus_number(limit(domain.length), -1).flat()
             return inside if inside == TRUE else Bind(f"\\A {index} \\in 0..{length} :", inside)
+        if isinstance(domain, Elements):
+            index = self._index(at)
+            inside = self.within(domain_of(domain.item), Access(Atom(index), number(1)) if domain.repeats else Atom(index))
+            every = inside if inside == TRUE else Bind(f"\\A {index} \\in {at.flat()} :", inside)
+            room = Infix("<=", self.size(domain, at), limit(domain.capacity), COMPARE) if is_bound(domain.capacity) else TRUE
+            return both(room, every)
         if isinstance(domain, Bounded):
             inside = self.within(domain_of(domain.item), Access(at, Atom(index := self._index(at))))
             items = inside if inside == TRUE else Bind(f"\\A {index} \\in DOMAIN {at.flat()} :", inside)

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from llvmlite import ir
 
+from kafka_spec.model_check.lowering.elements import ElementCalls
 from kafka_spec.model_check.lowering.values import I64, POINTER, Buffer, Ref, shape_of
-from kafka_spec.model_check.lowering.writers import Writers
 from kafka_spec.spec import lint
 
 
-class Calls(Writers):
+class Calls(ElementCalls):
     """Compiles calls."""
 
     @property
@@ -35,6 +35,8 @@ class Calls(Writers):
             self.writers[callee](node)
             self.after_moves([node])
             return []
+        if callee in lint.READERS:
+            return [self.asked(node, lint.READERS[callee])]
         if callee in lint.BUILTINS:
             return [self.builtin(node, lint.BUILTINS[callee])]
         if getattr(callee, "__fires__", False):
@@ -60,7 +62,7 @@ class Calls(Writers):
         callee = lint.resolve(self.source.function, node.func.id)
         if callee in lint.MOVERS or getattr(callee, "__fires__", False):
             return True
-        return lint.is_function(callee) and callee not in lint.WRITERS and lint.source_of(callee).moves
+        return lint.is_function(callee) and callee not in (*lint.WRITERS, *lint.READERS) and lint.source_of(callee).moves
 
     def builtin(self, node: ast.Call, name: str) -> ir.Value:
         """Return the result of len(), min() or max()."""

@@ -20,7 +20,7 @@ from kafka_spec.model_check.layout import Packed
 from kafka_spec.model_check.lowering.firing import FiringCompiler
 from kafka_spec.model_check.lowering.statements import Body
 from kafka_spec.model_check.lowering.unit import Unit
-from kafka_spec.model_check.lowering.values import Compiled, Shape
+from kafka_spec.model_check.lowering.values import Compiled, Shape, Still
 from kafka_spec.spec import lint
 from kafka_spec.spec.source import definition_of
 from kafka_spec.spec.table import Machine
@@ -31,7 +31,7 @@ class Compiler(Unit):
 
     def function(self, function: Callable[..., Any], shapes: tuple[Shape, ...], trusted: bool = False) -> Compiled:
         """Return the function compiled for arguments of these shapes."""
-        key = (function, tuple(id(shape) if isinstance(shape, Packed) else shape for shape in shapes))
+        key = (function, tuple(map(identity_of, shapes)))
         if key not in self.functions:
             source = trusted_source(function) if trusted else lint.source_of(function)
             self.functions[key] = compiled = self.declare(function.__name__, shapes, source.results, inline=not source.writes)
@@ -47,6 +47,13 @@ class Compiler(Unit):
             self.functions[key] = compiled = self.declare(f"fire.{machine.name}.{trigger}", shapes, 1, inline=False)
             FiringCompiler(self, machine, trigger, compiled, shapes).compile()
         return self.functions[key]
+
+
+def identity_of(shape: Shape) -> object:
+    """Return what two equal shapes have in common: packed forms are told apart by identity."""
+    if isinstance(shape, Still):
+        return "still", id(shape.packed)
+    return id(shape) if isinstance(shape, Packed) else shape
 
 
 def trusted_source(function: Callable[..., Any]) -> lint.Source:

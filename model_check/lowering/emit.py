@@ -120,7 +120,7 @@ class Emitter:
         assert ref.packed.item is not None
         start = self.at(ref.pointer, ref.packed.head.size if ref.packed.head else 0)
         at = self.at(start, self.b.mul(index, I64(ref.packed.item.size)))
-        return Ref(ref.packed.item, at, ref.moving or ref.packed.head is not None)
+        return Ref(ref.packed.item, at, not ref.still and (ref.moving or ref.packed.head is not None), ref.still)
 
     def checked_item(self, ref: Ref, index: ir.Value, place: str) -> Ref:
         """Return the item at an index; out of range, record a fault and return the first item."""
@@ -144,6 +144,46 @@ class Emitter:
         """Fill bytes with zeros."""
         fill = self.unit.intrinsic("llvm.memset.p0.i64", ir.VoidType(), [POINTER, I8, I64, I1])
         self.b.call(fill, [target, I8(0), size, I1(0)])
+
+    def order(self, packed: Packed, one: ir.Value, other: ir.Value) -> ir.Value:
+        """Return a number below 0, 0 or above 0: whether one packed value comes before the other (spec.domain.types.order)."""
+        result = self.slot(I64, ZERO)
+        out = self.code.append_basic_block("ordered")
+
+        def scalar(place: Packed, one: ir.Value, other: ir.Value) -> None:
+            a, b = self.load(place, one), self.load(place, other)
+            differ, on = self.code.append_basic_block("differ"), self.code.append_basic_block("same")
+            self.b.cbranch(self.b.icmp_signed("==", a, b), on, differ)
+            self.b.position_at_end(differ)
+            self.b.store(self.b.select(self.b.icmp_signed("<", a, b), I64(-1), ONE), result)
+            self.b.branch(out)
+            self.b.position_at_end(on)
+
+        def compare(place: Packed, one: ir.Value, other: ir.Value) -> None:
+            if place.fields is not None:
+                for offset, field in place.fields.values():
+                    compare(field, self.at(one, offset), self.at(other, offset))
+            elif place.item is not None:
+                item = place.item
+                if place.head is not None:
+                    scalar(place.head, one, other)
+                start = place.head.size if place.head else 0
+                self.loop(
+                    ZERO,
+                    self.length(Ref(place, one)),
+                    lambda now: compare(
+                        item,
+                        self.at(self.at(one, start), self.b.mul(now, I64(item.size))),
+                        self.at(self.at(other, start), self.b.mul(now, I64(item.size))),
+                    ),
+                )
+            else:
+                scalar(place, one, other)
+
+        compare(packed, one, other)
+        self.b.branch(out)
+        self.b.position_at_end(out)
+        return self.b.load(result)
 
     def refresh(self, ref: Ref) -> None:
         """Write the initial values of a record."""

@@ -15,7 +15,7 @@ from kafka_spec.model_check.lowering.arithmetic import Arithmetic
 from kafka_spec.model_check.lowering.unit import Unit
 from kafka_spec.model_check.lowering.values import I1, I64, ZERO, Buffer, Compiled, K, Ref, Shape, Value, reshaped
 from kafka_spec.spec import lint
-from kafka_spec.spec.domain import Scalar
+from kafka_spec.spec.domain import Collection, Scalar
 
 
 class Expressions(Arithmetic, abc.ABC):
@@ -31,7 +31,7 @@ class Expressions(Arithmetic, abc.ABC):
         """The local variables that hold integers."""
         for name, shape, argument in zip(source.parameters, shapes, compiled.code.args, strict=False):
             value = reshaped(shape, argument)
-            if isinstance(value, Ref) and value.packed is not unit.root:
+            if isinstance(value, Ref) and value.packed is not unit.root and not value.still:
                 value = Ref(value.packed, value.pointer, moving=True)
             if isinstance(value, Ref | Buffer | K):
                 self.names[name] = value
@@ -126,11 +126,15 @@ class Expressions(Arithmetic, abc.ABC):
                     fields = ", ".join(ref.packed.fields) if isinstance(ref, Ref) and ref.packed.fields else "no fields"
                     self.refuse(node, f"{ast.unparse(of)} has no field {attr}; it has {fields}")
                 offset, packed = ref.packed.fields[attr]
-                return Ref(packed, self.at(ref.pointer, offset), ref.moving)
+                return Ref(packed, self.at(ref.pointer, offset), ref.moving, ref.still)
             case ast.Subscript(value=of, slice=index):
                 ref = self.value(of)
                 if not isinstance(ref, Ref) or ref.packed.item is None:
                     self.refuse(node, f"{ast.unparse(of)} has no items")
+                if isinstance(ref.packed.type, Collection):
+                    self.refuse(
+                        node, f"elements of a {ref.packed.type.what} have no index; write `for element in {ast.unparse(of)}`"
+                    )
                 return self.checked_item(ref, self.number(index), self.place(node))
         self.refuse(node, f"{ast.unparse(node)} is no field and no item")
 

@@ -35,6 +35,8 @@ class Ref:
     pointer: ir.Value
     moving: bool = False
     """Whether the bytes are in an item of a sequence, which may be moved or dropped."""
+    still: bool = False
+    """Whether the bytes are in the state before the step, which no effect changes."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +55,23 @@ class K:
 
 
 Value: TypeAlias = ir.Value | Ref | Buffer | K
-Shape: TypeAlias = Packed | int | str
+
+
+@dataclass(frozen=True)
+class Still:
+    """The shape of a reference into the state before the step."""
+
+    packed: Packed
+
+
+Shape: TypeAlias = Packed | Still | int | str
 """The type of an argument: the packed form of a reference, the bits of a buffer's items, "int" or "k"."""
 
 
 def shape_of(value: Value) -> Shape:
     """Return the shape of a value."""
     if isinstance(value, Ref):
-        return value.packed
+        return Still(value.packed) if value.still else value.packed
     if isinstance(value, Buffer):
         return value.bits
     return "k" if isinstance(value, K) else "int"
@@ -70,6 +81,8 @@ def reshaped(shape: Shape, argument: ir.Value) -> Value:
     """Return an LLVM argument as a value of a shape."""
     if isinstance(shape, Packed):
         return Ref(shape, argument)
+    if isinstance(shape, Still):
+        return Ref(shape.packed, argument, still=True)
     if isinstance(shape, int):
         return Buffer(shape, argument)
     return K(argument) if shape == "k" else argument
@@ -79,7 +92,7 @@ def llvm_type(shape: Shape) -> ir.Type:
     """Return the LLVM type of an argument of a shape."""
     if isinstance(shape, int):
         return ir.IntType(shape).as_pointer()
-    if isinstance(shape, Packed):
+    if isinstance(shape, Packed | Still):
         return POINTER
     return I64.as_pointer() if shape == "k" else I64
 

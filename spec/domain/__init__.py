@@ -23,11 +23,12 @@ from kafka_spec.spec.domain.broker_set import (
     only,
     show_set,
 )
+from kafka_spec.spec.domain.elements import add, count, has, remove
 from kafka_spec.spec.domain.limits import BadAccess, Bound, Limit, Number, OutOfBound, OutOfDomain, SpecError
 from kafka_spec.spec.domain.operations import append, assign, kept_inside, pop_first, reset, truncate
 from kafka_spec.spec.domain.records import SPENT, Counters, Spent, domain_of, holds, message, tagged
-from kafka_spec.spec.domain.scalars import Broker, BrokerOrNone, Domain, Flag, OneOf, Range, SetOf, StateOf
-from kafka_spec.spec.domain.sequences import Assignment, Bounded, Each, PerBroker, Queue
+from kafka_spec.spec.domain.scalars import Broker, BrokerOrNone, Domain, Flag, OneOf, Range, StateOf, Subset
+from kafka_spec.spec.domain.sequences import Assignment, BagOf, Bounded, Each, Elements, PerBroker, Queue, SetOf
 from kafka_spec.spec.domain.space import (
     Change,
     Path,
@@ -41,13 +42,14 @@ from kafka_spec.spec.domain.space import (
     type_at,
     value_at,
 )
-from kafka_spec.spec.domain.types import Array, Items, Record, Scalar, Sequence, Type, as_fired, count_firing
+from kafka_spec.spec.domain.types import Array, Collection, Items, Record, Scalar, Sequence, Type, as_fired, count_firing
 
 __all__ = [
-    "NONE", "NO_BROKERS", "SPENT", "Array", "Assignment", "BadAccess", "Bound", "Bounded", "Broker", "BrokerOrNone",
-    "BrokerSet", "Change", "Counters", "Domain", "Each", "Flag", "Items", "Limit", "Number", "OneOf", "OutOfBound",
-    "OutOfDomain", "Path", "PerBroker", "Queue", "Range", "Record", "Scalar", "Sequence", "SetOf", "Space", "SpecError",
-    "Spent", "StateOf", "Type", "append", "as_fired", "assign", "contains", "count_firing", "domain_of", "excluding",
-    "first_brokers", "holds", "including", "kept_inside", "machine_paths", "machine_range", "message", "only", "path_of",
-    "plain_value", "pop_first", "reset", "show_path", "show_set", "show_value", "tagged", "truncate", "type_at", "value_at",
+    "NONE", "NO_BROKERS", "SPENT", "Array", "Assignment", "BadAccess", "BagOf", "Bound", "Bounded", "Broker", "BrokerOrNone",
+    "BrokerSet", "Change", "Collection", "Counters", "Domain", "Each", "Elements", "Flag", "Items", "Limit", "Number",
+    "OneOf", "OutOfBound", "OutOfDomain", "Path", "PerBroker", "Queue", "Range", "Record", "Scalar", "Sequence", "SetOf",
+    "Space", "SpecError", "Spent", "StateOf", "Subset", "Type", "add", "append", "as_fired", "assign", "contains", "count",
+    "count_firing", "domain_of", "excluding", "first_brokers", "has", "holds", "including", "kept_inside", "machine_paths",
+    "machine_range", "message", "only", "path_of", "plain_value", "pop_first", "remove", "reset", "show_path", "show_set",
+    "show_value", "tagged", "truncate", "type_at", "value_at",
 ]  # fmt: skip

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from kafka_spec.spec.domain.limits import BadAccess, OutOfBound, OutOfDomain
-from kafka_spec.spec.domain.types import Array, Record, Scalar, Sequence, Type, paths, type_of
+from kafka_spec.spec.domain.types import ELEMENT, Array, Collection, Record, Scalar, Sequence, Type, paths, type_of
 
 
 def append(sequence: Any, value: int | None = None, /, **fields: int) -> None:
     """Append a number, or a record given by its fields (the others hold their initial value)."""
     type_: Sequence = sequence.type
+    if isinstance(type_, Collection):
+        raise BadAccess(f"{type_.place}: append() is for sequences; add() puts an element into a {type_.what}")
+    _refuse_element(type_)
     if len(sequence) >= type_.capacity:
         if type_.bound is not None:
             raise OutOfBound(type_.bound)
@@ -20,7 +23,7 @@ def append(sequence: Any, value: int | None = None, /, **fields: int) -> None:
         for name, content in fields.items():
             setattr(record, name, content)
         if type_.item.tags is not None:
-            _check_tag(type_, type_.item, record)
+            check_tag(type_, type_.item, record)
         list.append(sequence, record)
         return
     assert isinstance(type_.item, Scalar)
@@ -30,7 +33,8 @@ def append(sequence: Any, value: int | None = None, /, **fields: int) -> None:
     list.append(sequence, value)
 
 
-def _check_tag(type_: Sequence, item: Record, record: Any) -> None:
+def check_tag(type_: Sequence, item: Record, record: Any) -> None:
+    """Refuse a message with a field that has no meaning under its tag."""
     assert item.tags is not None
     tag, members = item.tags
     for name, field in item.fields.items():
@@ -40,6 +44,7 @@ def _check_tag(type_: Sequence, item: Record, record: Any) -> None:
 
 def truncate(sequence: Any, length: int) -> None:
     """Drop the items from offset `length` on; nothing happens if there are none."""
+    _refuse_element(sequence.type)
     if length < 0:
         raise BadAccess(f"{sequence.type.place}: truncation to {length}; an offset is 0 or more")
     del sequence[length:]
@@ -47,9 +52,17 @@ def truncate(sequence: Any, length: int) -> None:
 
 def pop_first(sequence: Any) -> None:
     """Drop the first item; the others move up."""
+    _refuse_element(sequence.type)
+    if isinstance(sequence.type, Collection):
+        raise BadAccess(f"{sequence.type.place}: a {sequence.type.what} has no first item; remove() an element")
     if not sequence:
         raise BadAccess(f"{sequence.type.place}: nothing to take from an empty sequence")
     del sequence[0:1]
+
+
+def _refuse_element(type_: Sequence) -> None:
+    if type_.kept:
+        raise BadAccess(f"{type_.place} {type_.kept}")
 
 
 def reset(record: Any) -> None:
@@ -78,6 +91,8 @@ def kept_inside(type_: Type) -> str:
     """Why a value of the type may not be written as a whole, as the end of a sentence, or ""."""
     if any(paths(type_, lambda t: isinstance(t, Scalar) and t.machine is not None)):
         return "holds the state of a machine, which only fire() changes"
+    if any(paths(type_, lambda t: isinstance(t, Scalar | Sequence) and t.kept == ELEMENT)):
+        return ELEMENT
     if any(paths(type_, lambda t: isinstance(t, Scalar) and t.counter)):
         return "holds counters of firings, which only the rules that say at_most change"
     return ""

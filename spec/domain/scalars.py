@@ -112,16 +112,16 @@ class StateOf(OneOf):
 
 
 @dataclass(frozen=True)
-class SetOf(Domain):
-    """A set of brokers, held as a bit mask (see the helpers below) and printed as a set."""
+class Subset(Domain):
+    """A set of members of a declared set, held as a bit mask and printed as a set; `SetOf(members)` makes one."""
 
-    brokers: Number
+    members: Number
     full: bool = False
 
     def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
         """Return the type at these bounds."""
-        brokers = value_at_bounds(self.brokers, bounds, place)
-        if not 0 <= brokers <= 62:
-            raise SpecError(f"{place}: a set of {brokers} brokers; there may be 0 to 62, one bit each")
-        everyone = (1 << brokers) - 1
+        members = value_at_bounds(self.members, bounds, place)
+        if not 0 <= members <= 62:
+            raise SpecError(f"{place}: a set of {members} members; there may be 0 to 62, one bit each")
+        everyone = (1 << members) - 1
         return Scalar(0, everyone, everyone if self.full else 0, None, show_set)

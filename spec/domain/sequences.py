@@ -1,4 +1,4 @@
-"""Domains of several items: arrays with one item for each index, and sequences up to a capacity."""
+"""Domains of several items: arrays with one item for each index, sequences up to a capacity, sets and bags."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kafka_spec.spec.domain.limits import Bound, Number, SpecError, bound_of, value_at_bounds
+from kafka_spec.spec.domain.operations import kept_inside
 from kafka_spec.spec.domain.records import domain_of
-from kafka_spec.spec.domain.scalars import Broker, Domain
-from kafka_spec.spec.domain.types import Array, Sequence
+from kafka_spec.spec.domain.scalars import Broker, Domain, Range, Subset
+from kafka_spec.spec.domain.types import Array, Collection, Record, Sequence, as_element
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,50 @@ class Bounded(Domain):
 @dataclass(frozen=True)
 class Queue(Bounded):
     """A FIFO channel: what is appended was sent, what `pop_first` takes was received."""
+
+
+@dataclass(frozen=True)
+class Elements(Bounded):
+    """A set of at most `capacity` records of a dataclass, or a bag, in which a record may be more than once."""
+
+    repeats: bool = False
+
+    def at(self, bounds: Mapping[str, int], place: str) -> Collection:
+        """Return the type at these bounds."""
+        type_ = super().at(bounds, place)
+        if not isinstance(type_.item, Record):
+            raise SpecError(f"{place}: the elements of a set or bag with a capacity are records; name their dataclass")
+        if kept := kept_inside(type_.item):
+            raise SpecError(f"{place}: {type_.item.cls.__name__} {kept}; it cannot be an element of a set or bag")
+        fields = {**vars(type_), "item": as_element(type_.item)}
+        return Collection(**fields, repeats=self.repeats)
+
+
+def SetOf(of: Number | Domain | type, capacity: Number | None = None, *, full: bool = False) -> Domain:  # noqa: N802
+    """Return the domain of sets.
+
+    `SetOf(Message, capacity)` holds records of a dataclass, initially none: `add`, `remove`, `has`, `len` and `for m in s.messages`
+    are what functions do with it, and `ElementOf` what a rule ranges over. `SetOf(members)` holds members of a declared set,
+    by their number or by the domain of one; initially none, or all of them if it is `full`.
+    """
+    if isinstance(of, type):
+        if capacity is None:
+            raise SpecError(f"SetOf({of.__name__}): say how many it may hold, SetOf({of.__name__}, CAPACITY): a bound or a number")
+        if full:
+            raise SpecError(f"SetOf({of.__name__}): a set of records is empty at first; add() them in the rule that starts")
+        return Elements(of, capacity)
+    if capacity is not None:
+        raise SpecError("SetOf(members) has no capacity: it may hold all of them")
+    if isinstance(of, Domain):
+        if not isinstance(of, Range) or of.low != 0:
+            raise SpecError(f"SetOf({of}): the members of a set are numbered from 0; name a Member(...), or how many there are")
+        return Subset(of.high + 1, full)
+    return Subset(of, full)
+
+
+def BagOf(of: type, capacity: Number) -> Elements:  # noqa: N802
+    """Return the domain of bags of records: sets in which a record may be more than once; `count` says how often it is."""
+    return Elements(of, capacity, repeats=True)
 
 
 class Assignment(Bounded):

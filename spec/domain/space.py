@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from kafka_spec.spec.domain.limits import Bound
 from kafka_spec.spec.domain.records import Counters, RecordDomain
-from kafka_spec.spec.domain.types import Array, Record, Scalar, Type, paths
+from kafka_spec.spec.domain.types import Array, Collection, Record, Scalar, Type, paths
 
 Path: TypeAlias = tuple[str | int, ...]
 """Where a value stands in a state: field names and indices, from the root."""
@@ -85,7 +85,8 @@ def show_value(type_: Type, value: Any) -> str:
     if isinstance(type_, Record):
         shown = (f"{name} {show_value(field, getattr(value, name))}" for name, field in type_.shown_fields(value))
         return "(" + ", ".join(shown) + ")"
-    return "[" + ", ".join(show_value(type_.item, item) for item in value) + "]"
+    items = ", ".join(show_value(type_.item, item) for item in value)
+    return f"{{{items}}}" if isinstance(type_, Collection) else f"[{items}]"
 
 
 def plain_value(type_: Type, value: Any) -> Any:

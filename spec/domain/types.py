@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from kafka_spec.spec.domain.limits import BadAccess, Bound, OutOfBound, OutOfDomain
+
+ELEMENT = "is part of an element of a set or bag; remove() the element and add() another"
+"""Why effects may not change a part of an element."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +29,14 @@ class Scalar:
     machine: str | None = None
     plus: int = 0
     counter: bool = False
+    element: bool = False
+    """Whether it is part of an element of a set or a bag, which has no other identity than its content."""
 
     @property
     def kept(self) -> str:
         """Why effects may not set it, as the end of a sentence, or "" where they may."""
+        if self.element:
+            return ELEMENT
         if self.machine is not None:
             return "is the state of a machine; change it with fire()"
         return "counts firings; only the rules that say at_most change it" if self.counter else ""
@@ -66,6 +74,8 @@ class Items(list[Any]):
         self.type = type_
 
     def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.type, Collection):
+            raise BadAccess(f"{self.type.place}: elements of a {self.type.what} have no index; write `for element in ...`")
         if not 0 <= index < len(self):
             raise BadAccess(f"{self.type.place}: index {index} of {len(self)} items")
         return super().__getitem__(index)
@@ -113,6 +123,13 @@ class Sequence:
     label: str
     distinct: bool
     place: str
+    element: bool = False
+    """Whether it is part of an element of a set or a bag."""
+
+    @property
+    def kept(self) -> str:
+        """Why effects may not change it, as the end of a sentence, or "" where they may."""
+        return ELEMENT if self.element else ""
 
     def fresh(self) -> Items:
         """Return the initial value."""
@@ -125,6 +142,22 @@ class Sequence:
     def freeze(self, value: Items) -> tuple[Any, ...]:
         """Return what two values are compared by."""
         return tuple([self.item.freeze(item) for item in value])
+
+
+@dataclass(frozen=True)
+class Collection(Sequence):
+    """Up to `capacity` records without an order of their own: a set, or a bag if one may be there more than once.
+
+    Its items are kept in the order of their contents, so equal collections are equal values.
+    """
+
+    item: Record
+    repeats: bool = False
+
+    @property
+    def what(self) -> str:
+        """What it is, for messages."""
+        return "bag" if self.repeats else "set"
 
 
 @dataclass(frozen=True)
@@ -181,6 +214,31 @@ def typed_class(cls: type, fields: Mapping[str, Type]) -> type:
         self.__dict__[name] = int(value)
 
     return type(cls.__name__, (cls,), {"__setattr__": checked, "__module__": cls.__module__})
+
+
+def as_element(type_: Type) -> Type:
+    """Return the type of an element of a set or a bag: nothing in it can be changed."""
+    if isinstance(type_, Record):
+        fields = {name: as_element(field) for name, field in type_.fields.items()}
+        live = typed_class(type_.cls, fields)
+        frozen = dataclasses.replace(type_, fields=fields, live=live)
+        live.__type__ = frozen  # type: ignore[attr-defined]
+        return frozen
+    if isinstance(type_, Scalar):
+        return dataclasses.replace(type_, element=True)
+    if isinstance(type_, Array):
+        return dataclasses.replace(type_, item=as_element(type_.item))
+    return dataclasses.replace(type_, item=as_element(type_.item), element=True)
+
+
+def order(type_: Type, value: Any) -> Any:
+    """Return the key by which elements are ordered: field by field; of sequences the shorter comes first."""
+    if isinstance(type_, Scalar):
+        return int(value)
+    if isinstance(type_, Record):
+        return tuple(order(field, value.__dict__[name]) for name, field in type_.fields.items())
+    items = tuple(order(type_.item, item) for item in value)
+    return (len(items), items)
 
 
 def as_fired(record: Any, name: str, value: int) -> None:

@@ -14,6 +14,7 @@ from kafka_spec.spec.table.assumptions import Abstraction, BoundSet, Decision
 from kafka_spec.spec.table.firing import Attempt, Constants, Overlap, fire
 from kafka_spec.spec.table.functions import Name, call, first_line, name_of
 from kafka_spec.spec.table.machines import Machine, Row
+from kafka_spec.spec.table.parameters import ElementOf, ItemOf, Parameter, arguments, elements_of, numbers_of
 from kafka_spec.spec.table.properties import (
     DEADLOCK,
     TYPE_INVARIANT,
@@ -25,11 +26,12 @@ from kafka_spec.spec.table.properties import (
     recoverable,
     step_invariant,
 )
-from kafka_spec.spec.table.rules import Fairness, ItemOf, Rule, RuleKind
+from kafka_spec.spec.table.rules import Fairness, Rule, RuleKind
 from kafka_spec.spec.table.spec import Spec
 
 __all__ = [
-    "DEADLOCK", "TYPE_INVARIANT", "Abstraction", "Attempt", "BoundSet", "Constants", "Decision", "Fairness", "ItemOf",
-    "Machine", "Name", "Overlap", "Property", "PropertyKind", "Row", "Rule", "RuleKind", "Spec", "SpecError", "call", "fire",
-    "first_line", "invariant", "leads_to", "name_of", "reachable", "recoverable", "step_invariant",
+    "DEADLOCK", "TYPE_INVARIANT", "Abstraction", "Attempt", "BoundSet", "Constants", "Decision", "ElementOf", "Fairness",
+    "ItemOf", "Machine", "Name", "Overlap", "Parameter", "Property", "PropertyKind", "Row", "Rule", "RuleKind", "Spec",
+    "SpecError", "arguments", "call", "elements_of", "fire", "first_line", "invariant", "leads_to", "name_of", "numbers_of",
+    "reachable", "recoverable", "step_invariant",
 ]  # fmt: skip

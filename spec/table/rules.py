@@ -7,23 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from kafka_spec.spec.domain import Bound, Domain, SpecError
+from kafka_spec.spec.domain import Bound, SpecError
 from kafka_spec.spec.lint import Function, source_of
 from kafka_spec.spec.table.functions import Name, check_function, check_pure, check_template, module_of_caller, name_of
+from kafka_spec.spec.table.parameters import Parameter
 
 RuleKind: TypeAlias = Literal["protocol", "operator", "fault"]
 Fairness: TypeAlias = Literal["none", "weak", "strong"]
-
-
-@dataclass(frozen=True)
-class ItemOf:
-    """A parameter that ranges over the indices of the current items of a sequence of the state; `field` is its name.
-
-    A rule with such a parameter reads that item: with `receives`, traces show it as received.
-    """
-
-    field: Name
-    receives: bool = True
 
 
 @dataclass(frozen=True)
@@ -49,7 +39,7 @@ class Rule:
     says: str
     cites: str
     effects: tuple[Function, ...]
-    params: Mapping[Name, Domain | ItemOf] = field(default_factory=dict)
+    params: Mapping[Name, Parameter] = field(default_factory=dict)
     guards: tuple[Function, ...] = ()
     within: tuple[Function, ...] = ()
     kind: RuleKind = "protocol"

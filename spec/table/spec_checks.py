@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from kafka_spec.spec.domain import (
     Bound,
     Bounded,
+    Collection,
     Domain,
     Sequence,
     Space,
@@ -20,8 +21,9 @@ from kafka_spec.spec.lint import source_of
 from kafka_spec.spec.table.assumptions import BoundSet
 from kafka_spec.spec.table.functions import Name
 from kafka_spec.spec.table.machines import Machine
+from kafka_spec.spec.table.parameters import ElementOf, ItemOf, Parameter
 from kafka_spec.spec.table.properties import DEADLOCK, TYPE_INVARIANT, Property
-from kafka_spec.spec.table.rules import ItemOf, Rule
+from kafka_spec.spec.table.rules import Rule
 
 
 def check_names(rules: tuple[Rule, ...], properties: tuple[Property, ...], machines: tuple[Machine, ...], where: str) -> None:
@@ -41,7 +43,10 @@ def check_parameters(rule: Rule, space: Space, where: str) -> None:
     """Refuse a rule with a parameter that is not a number, or that reads what is not a sequence of the state."""
     for name, parameter in rule.params.items():
         _check_parameter(space, parameter, f"{where}, rule {rule.name}, parameter {name}")
-    if rule.receives and not isinstance(type_at(space.root, path_of(rule.receives, dict.fromkeys(rule.params, 0))), Sequence):
+        if isinstance(parameter, ElementOf):
+            _check_elements(space, rule, name, parameter, f"{where}, rule {rule.name}, parameter {name}")
+    received = type_at(space.root, path_of(rule.receives, dict.fromkeys(rule.params, 0))) if rule.receives else None
+    if rule.receives and (not isinstance(received, Sequence) or isinstance(received, Collection)):
         raise SpecError(f"{where}, rule {rule.name}: it receives from {rule.receives}, which is not a sequence of the state")
 
 
@@ -107,9 +112,22 @@ def _check_fires(tables: Mapping[Name, Machine], where: str) -> None:
             visit(machine.name, trigger, ())
 
 
-def _check_parameter(space: Space, parameter: Domain | ItemOf, where: str) -> None:
+def _check_parameter(space: Space, parameter: Parameter, where: str) -> None:
     if isinstance(parameter, ItemOf):
-        if not isinstance(space.root.fields.get(parameter.field), Sequence):
+        type_ = space.root.fields.get(parameter.field)
+        if isinstance(type_, Collection):
+            raise SpecError(f"{where}: {parameter.field} is a {type_.what}; range over ElementOf({parameter.field!r})")
+        if not isinstance(type_, Sequence):
             raise SpecError(f"{where}: {parameter.field} is not a sequence of the state")
-    elif isinstance(parameter, Bounded) or not isinstance(parameter, Domain):
-        raise SpecError(f"{where}: a parameter is a number; give a Range, a Broker, ... or ItemOf(a sequence)")
+    elif isinstance(parameter, Bounded) or not isinstance(parameter, Domain | ElementOf):
+        raise SpecError(f"{where}: a parameter is a number; give a Range, a Member, ..., ItemOf(a sequence) or ElementOf(a set)")
+
+
+def _check_elements(space: Space, rule: Rule, name: Name, parameter: ElementOf, where: str) -> None:
+    """Refuse a parameter whose path leads to no set or bag, or names what is not an earlier parameter that is a number."""
+    before = list(rule.params)[: list(rule.params).index(name)]
+    for index in parameter.names:
+        if index not in before or isinstance(rule.params[index], ElementOf):
+            raise SpecError(f"{where}: {parameter.path} names {index}; it may name parameters before it that are numbers")
+    if not isinstance(type_at(space.root, parameter.at(dict.fromkeys(before, 0))), Collection):
+        raise SpecError(f"{where}: {parameter.path} is not a set or bag of the state; declare it holds(SetOf(RECORD, CAPACITY))")

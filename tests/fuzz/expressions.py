@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from tests.fuzz.kinds import Kind, Line, Many, Number, Scope, Struct, literal, parts
+from tests.fuzz.kinds import Kind, Line, Many, Number, Pile, Scope, Struct, literal, parts
 
 Place: TypeAlias = tuple[str, Kind, list[str]]
 """How to spell it, what it is, and what must hold for it to be there."""
@@ -76,6 +76,8 @@ class Expressions:
         finally:
             self.within -= 1
 
+    deep = 0
+    """How many elements are being named, each within the one before."""
     within = 0
     """How many indices are being written, each within the one before."""
 
@@ -100,6 +102,27 @@ class Expressions:
         least = kind.length.least if isinstance(kind, Many) else 0
         rest = f"{self.number(scope, self.chance.randint(0, 1))} % {least if least and self.often(0.5) else f'len({path})'}"
         return str(self.pick(rest, rest, f"len({path}) - 1", "0"))
+
+    def meant(self, scope: Scope, kind: Pile, fitting: Callable[[Scope, Number, str], str] | None = None) -> list[str]:
+        """Return how an element is named; `fitting` writes values for an element to be added."""
+        numbers = {n: k for n, k in kind.item.fields.items() if isinstance(k, Number)}
+        records = [name for name, root in scope.roots.items() if root is kind.item]
+        if kind.item.tagged:
+            words = self.pick(*kind.item.tagged).split()
+            tagged = {n: k for n, k in numbers.items() if n in words}
+            given = {"tag": words[0], **{n: self.of_field(scope, k, fitting) for n, k in tagged.items() if self.often(0.8)}}
+        else:
+            given = {n: self.of_field(scope, k, fitting) for n, k in numbers.items() if self.often(0.7)}
+        if records and self.often(0.5):
+            some = {} if kind.item.tagged else {n: v for n, v in given.items() if self.often(0.5)}
+            return [self.pick(*records), *(f"{n}={v}" for n, v in some.items())]
+        return [f"{n}={v}" for n, v in given.items()]
+
+    def of_field(self, scope: Scope, kind: Number, fitting: Callable[[Scope, Number, str], str] | None) -> str:
+        """Return a value for a field of an element."""
+        if fitting is not None:
+            return fitting(scope, kind, kind.low.code)
+        return str(self.pick(kind.low.code, f"{kind.low.code} + {self.leaf(scope)} % 3", kind.high.code))
 
     # expressions
 
@@ -142,6 +165,13 @@ class Expressions:
         if self.often(0.2) and (place := self.place(scope, lambda kind: isinstance(kind, Many | Line))):
             path, _, needs = place
             return self.where(needs, f"len({path})")
+        if self.often(0.3) and self.deep < 2 and (place := self.place(scope, lambda kind: isinstance(kind, Pile))):
+            path, pile, needs = place
+            assert isinstance(pile, Pile)
+            self.deep += 1
+            meant = ", ".join([path, *self.meant(scope, pile)])
+            self.deep -= 1
+            return self.where(needs, self.pick(f"len({path})", f"count({meant})", f"has({meant})"))
         if scope.numbers and self.often(0.6):
             return str(self.pick(*scope.numbers))
         if self.k and self.often(0.3):
@@ -184,6 +214,9 @@ class Expressions:
 
     def predicate(self, scope: Scope) -> list[str]:
         """Return the body of a function that says yes or no."""
+        pile = self.place(scope, lambda kind: isinstance(kind, Pile)) if self.often(0.35) and scope.loops < 2 else None
+        if pile is not None and "[" not in pile[0]:
+            return self.over_elements(scope, *pile)
         over = self.place(scope, lambda kind: isinstance(kind, Many | Line)) if self.often(0.35) and scope.loops < 2 else None
         if over is None:
             return [f"return {self.test(scope, 1)}"]
@@ -199,3 +232,11 @@ class Expressions:
         margin = "    " * (inner.loops - scope.loops)
         jump = [f"{margin}if {self.test(inner, 0)}:", f"{margin}    {self.pick('continue', 'break')}"] if self.often(0.2) else []
         return [*body, *jump, f"{margin}if {self.test(inner, 1)}:", f"{margin}    return {answer}", f"return {not answer}"]
+
+    def over_elements(self, scope: Scope, path: str, kind: Kind, needs: list[str]) -> list[str]:
+        """Return the body of a function that says yes or no about the elements of a set or a bag."""
+        assert isinstance(kind, Pile)
+        name, answer = f"q{scope.loops}", self.pick(True, False)
+        inner = scope.block(loops=scope.loops + 1, roots={**scope.roots, name: kind.item}, fixed=scope.fixed | {name})
+        yes = self.pick(str(answer), f"{self.test(inner, 0)}")
+        return [f"for {name} in {path}:", f"    if {self.test(inner, 1)}:", f"        return {yes}", f"return {not answer}"]

@@ -62,12 +62,24 @@ class Struct:
     tagged: tuple[str, ...] = ()
 
 
-Kind: TypeAlias = Number | Many | Line | Struct
+@dataclass(frozen=True)
+class Pile:
+    """A set of records, or a bag."""
+
+    domain: str
+    item: Struct
+    capacity: Limit
+    repeats: bool = False
+
+
+Kind: TypeAlias = Number | Many | Line | Struct | Pile
 
 
 def parts(kind: Kind) -> list[Kind]:
-    """Return the kind and all kinds within it."""
-    inner = list(kind.fields.values()) if isinstance(kind, Struct) else [] if isinstance(kind, Number) else [kind.item]
+    """Return the kind and all kinds that stand at a place within it; elements of a set stand at none."""
+    if isinstance(kind, Number | Pile):
+        return [kind]
+    inner = list(kind.fields.values()) if isinstance(kind, Struct) else [kind.item]
     return [kind, *(part for one in inner for part in parts(one))]
 
 
@@ -85,6 +97,14 @@ class Scope:
     moves: bool = True
     """Whether items may be moved here."""
     effect: bool = False
+    fixed: frozenset[str] = frozenset()
+    """The roots that nothing changes: elements of sets."""
+    frozen: bool = False
+    """Whether a loop goes over items here, so that none may come or go."""
+
+    def own(self) -> Scope:
+        """Return the scope without what nothing may change."""
+        return replace(self, roots={name: kind for name, kind in self.roots.items() if name not in self.fixed})
 
     def block(self, **changes: Any) -> Scope:
         """Return the scope of an inner block."""

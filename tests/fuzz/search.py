@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from kafka_spec.spec import table
-from kafka_spec.spec.domain import Items, OutOfBound, OutOfDomain, SpecError
+from kafka_spec.spec.domain import Collection, Items, OutOfBound, OutOfDomain, SpecError
 from kafka_spec.spec.lint import source_of
 
 Way = tuple[tuple[str, tuple[int, ...]], ...]
@@ -49,7 +49,8 @@ def whole(value: Any) -> Any:
     """Return a state or a part of one as nested tuples: what states are compared by."""
     if isinstance(value, int):
         return int(value)
-    return tuple(map(whole, value if isinstance(value, list) else vars(value).values()))
+    parts = tuple(map(whole, value if isinstance(value, list) else vars(value).values()))
+    return tuple(sorted(parts)) if isinstance(getattr(value, "type", None), Collection) else parts
 
 
 class Independent:
@@ -104,10 +105,13 @@ class Independent:
         """Whether a claim is made of a state or step."""
         return claim.when is None or bool(self.call(claim.name, claim.when, **scope))
 
-    def values(self, parameter: Any, s: Any) -> range:
+    def values(self, parameter: Any, s: Any) -> Iterable[int]:
         """Return what a parameter runs over."""
         if isinstance(parameter, table.ItemOf):
             return range(len(getattr(s, parameter.field)))
+        if isinstance(parameter, table.ElementOf):
+            elements = list(map(whole, getattr(s, parameter.path)))
+            return [number for number, one in enumerate(elements) if one not in elements[:number]]
         scalar = parameter.at(self.bounds, "")
         return range(scalar.low, scalar.high + 1)
 
@@ -116,6 +120,9 @@ class Independent:
         for rule in rules:
             for binding in itertools.product(*[self.values(parameter, s) for parameter in rule.params.values()]):
                 scope = {"k": self.k, **dict(zip(rule.params, binding, strict=True))}
+                for name, parameter in rule.params.items():
+                    if isinstance(parameter, table.ElementOf):
+                        scope[name] = list(getattr(s, parameter.path))[scope[name]]
                 if not all(self.call(rule.name, guard, s=s, **scope) for guard in rule.guards):
                     continue
                 after = twin(s)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import random
 
-from tests.fuzz.kinds import Limit, Line, Many, Number, Scope, Struct, indented, literal, names_in
+from tests.fuzz.kinds import Limit, Line, Many, Number, Pile, Scope, Struct, indented, literal, names_in
 from tests.fuzz.states import States, limit, nodes
 
 
@@ -135,6 +135,7 @@ class Module(States):
         """Return some parameters of a rule: for each its domain, and what it stays below if it is 0 or more."""
         found: dict[str, tuple[str, Limit | None]] = {}
         lines = [name for name, kind in self.state.fields.items() if isinstance(kind, Line)]
+        piles = [name for name, kind in self.state.fields.items() if isinstance(kind, Pile)]
         actions = 1
         for number in range(self.pick(0, 1, 1, 2, 2, 3)):
             high = self.pick(1, 2, 3, 4)
@@ -145,6 +146,7 @@ class Module(States):
                 ("OneOf(Colour)", None, 4), ("Range(0, LIMIT)", limit(1), 4), ("Range(0, LIMIT + 1)", limit(2), 5),
                 ("Range(LIMIT - 1, LIMIT + 2)", None, 4), ("SetOf(2)", literal(4), 4),
                 *([(f"ItemOf({self.pick(*lines)!r})", None, 3)] * 4 if lines else []),
+                *([(f"ElementOf({self.pick(*piles)!r})", None, 4)] * 8 if piles else []),
             )  # fmt: skip
             actions *= most
             if actions <= 24:
@@ -154,7 +156,15 @@ class Module(States):
     def scope(self, parameters: dict[str, tuple[str, Limit | None]], **more: bool) -> Scope:
         """Return what functions of a rule with these parameters can name."""
         items = [(f"s.{domain[8:-2]}", name) for name, (domain, _) in parameters.items() if domain.startswith("ItemOf")]
-        return Scope({"s": self.state}, {name: below for name, (_, below) in parameters.items()}, items, **more)
+        elements = {name: self.element_of(domain) for name, (domain, _) in parameters.items() if domain.startswith("ElementOf")}
+        numbers = {name: below for name, (_, below) in parameters.items() if name not in elements}
+        return Scope({"s": self.state, **elements}, numbers, items, fixed=frozenset(elements), **more)
+
+    def element_of(self, domain: str) -> Struct:
+        """Return the kind of the elements that a parameter ranges over."""
+        pile = self.state.fields[domain[11:-2]]
+        assert isinstance(pile, Pile)
+        return pile.item
 
     def rule(self, number: int) -> str:
         """Return a rule, its functions being added."""
@@ -206,7 +216,7 @@ class Module(States):
 
     def start(self) -> str:
         """Return the rule that starts, its effects being added; none of them leaves a domain."""
-        parameters = {name: of for name, of in self.parameters().items() if not of[0].startswith("ItemOf")}
+        parameters = {name: of for name, of in self.parameters().items() if not of[0].startswith(("ItemOf", "ElementOf"))}
         before = self.write.careful, self.write.machines
         self.write.strict, self.write.careful, self.write.machines = True, True, []
         body = self.write.statements(self.scope(parameters), 1, 3)

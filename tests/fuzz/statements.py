@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tests.fuzz.expressions import Expressions
-from tests.fuzz.kinds import Line, Many, Number, Scope, Struct, holds_machine, indented, literal, value_of
+from tests.fuzz.kinds import Line, Many, Number, Pile, Scope, Struct, holds_machine, indented, literal, value_of
 
 
 class Writer(Expressions):
@@ -16,6 +16,9 @@ class Writer(Expressions):
         lines: list[str] = []
         for _ in range(self.chance.randint(1, count)):
             kinds = [self.store] * 4 + [self.sequence] * 3 + [self.local, self.records, self.fire, self.fire, self.set_record]
+            kinds += [self.pile] * 4 if self.piles else []
+            if depth > 0 and self.piles and scope.loops < 2:
+                kinds += [self.over_pile]
             if depth > 0:
                 kinds += [self.branch, self.branch, self.loop, self.loop]
             lines += self.pick(*kinds)(scope, depth) or self.store(scope, depth)
@@ -41,12 +44,14 @@ class Writer(Expressions):
 
     strict = False
     """Whether nothing may leave its domain."""
+    piles = False
+    """Whether the state holds sets or bags of records."""
     counts = False
     """Whether the state holds counters of firings, so that no effect may write it whole."""
 
     def store(self, scope: Scope, depth: int) -> list[str]:
         """Return a statement that stores a number."""
-        place = self.place(scope, lambda kind: isinstance(kind, Number) and not kind.machine)
+        place = self.place(scope.own(), lambda kind: isinstance(kind, Number) and not kind.machine)
         if place is None:
             return []
         path, kind, needs = place
@@ -57,7 +62,7 @@ class Writer(Expressions):
 
     def advance(self, scope: Scope) -> list[str]:
         """Return a statement that surely changes a number, or ends at a bound."""
-        place = self.place(scope, lambda kind: isinstance(kind, Number) and not kind.machine)
+        place = self.place(scope.own(), lambda kind: isinstance(kind, Number) and not kind.machine)
         if place is None:
             return []
         path, kind, needs = place
@@ -71,7 +76,7 @@ class Writer(Expressions):
 
     def sequence(self, scope: Scope, depth: int) -> list[str]:
         """Return statements that change a sequence."""
-        place = self.place(scope, lambda kind: isinstance(kind, Line))
+        place = self.place(scope.own(), lambda kind: isinstance(kind, Line)) if not scope.frozen else None
         if place is None:
             return []
         path, kind, needs = place
@@ -102,6 +107,40 @@ class Writer(Expressions):
             values = [f"{n}={self.fitting(scope, k, k.low.code)}" for n, k in numbers.items() if self.often(0.7)]
         return self.guarded(needs, [f"append({', '.join([path, *values])})"])
 
+    def pile(self, scope: Scope, depth: int) -> list[str]:
+        """Return statements that put an element into a set or a bag, or take one out."""
+        free = scope.moves and not scope.frozen
+        place = self.place(scope.own(), lambda kind: isinstance(kind, Pile)) if free else None
+        if place is None:
+            return []
+        path, kind, needs = place
+        assert isinstance(kind, Pile)
+        scope.inside.clear()
+        if self.often(0.35):
+            meant = ", ".join([path, *self.meant(scope, kind)])
+            careless = not self.careful and self.often(0.1)
+            return self.guarded([*needs] if careless else [*needs, f"has({meant})"], [f"remove({meant})"])
+        if self.strict or self.often(0.7 if "k." in kind.capacity.code else 0.97):
+            needs = [*needs, f"len({path}) < {kind.capacity.code}"]
+        return self.guarded(needs, [f"add({', '.join([path, *self.meant(scope, kind, self.fitting)])})"])
+
+    def over_pile(self, scope: Scope, depth: int) -> list[str]:
+        """Return a loop over the elements of a set or a bag, or the items of a sequence or an array."""
+        over = self.place(scope.own(), lambda kind: isinstance(kind, Pile | Line | Many))
+        if over is None or "[" in over[0]:
+            return []
+        path, kind, needs = over
+        assert isinstance(kind, Pile | Line | Many)
+        name = f"q{scope.loops}_{self.chance.randrange(10**6)}"
+        inner = scope.block(loops=scope.loops + 1, moves=False, frozen=True)
+        if isinstance(kind.item, Number):
+            inner.numbers[name] = None
+        elif isinstance(kind.item, Struct):
+            inner.roots = {**scope.roots, name: kind.item}
+            inner.fixed = scope.fixed | ({name} if isinstance(kind, Pile) else set())
+        loop = [f"for {name} in {path}:", *indented(self.statements(inner, depth - 1, 2))]
+        return self.guarded(needs, loop)
+
     def local(self, scope: Scope, depth: int) -> list[str]:
         """Return statements that give a local name a number."""
         name = self.pick("x", "y", "z")
@@ -119,7 +158,8 @@ class Writer(Expressions):
 
     def records(self, scope: Scope, depth: int) -> list[str]:
         """Return a statement that resets a record or copies one."""
-        place = self.place(scope, lambda kind: isinstance(kind, Struct) and not holds_machine(kind)) if scope.moves else None
+        free = scope.moves and not scope.frozen
+        place = self.place(scope.own(), lambda kind: isinstance(kind, Struct) and not holds_machine(kind)) if free else None
         if place is None or (place[0] in scope.roots and (self.often(0.7) or self.counts)):
             return []
         path, kind, needs = place
@@ -132,7 +172,7 @@ class Writer(Expressions):
     def set_record(self, scope: Scope, depth: int) -> list[str]:
         """Return a call of a function that changes a record."""
         name, of = self.pick(*self.setters) if self.setters and not self.strict else ("", "")
-        place = self.place(scope, lambda kind: isinstance(kind, Struct) and kind.domain == of) if name else None
+        place = self.place(scope.own(), lambda kind: isinstance(kind, Struct) and kind.domain == of) if name else None
         if place is None:
             return []
         path, _, needs = place
@@ -145,7 +185,7 @@ class Writer(Expressions):
 
     def fire(self, scope: Scope, depth: int) -> list[str]:
         """Return statements that fire a machine."""
-        if not self.machines or "s" not in scope.roots:
+        if not self.machines or "s" not in scope.roots or scope.frozen:
             return []
         name, path, indices, triggers = self.pick(*self.machines)
         needs: list[str] = []

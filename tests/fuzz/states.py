@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from tests.fuzz.kinds import Kind, Limit, Line, Many, Number, Struct, indented, literal, names_in
+from tests.fuzz.kinds import Kind, Limit, Line, Many, Number, Pile, Struct, indented, literal, names_in
 from tests.fuzz.statements import Writer
 
 HEAD = '''"""{about}"""
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from kafka_spec.spec.domain import (
     Assignment, Bound, Bounded, Broker, BrokerOrNone, Counters, Each, Flag, OneOf, PerBroker, Queue, Range, SetOf, StateOf,
-    append, assign, contains, excluding, holds, including, pop_first, reset, tagged, truncate,
+    BagOf, add, append, assign, contains, count, excluding, has, holds, including, pop_first, remove, reset, tagged, truncate,
 )
 from kafka_spec.spec.table import (
-    BoundSet, Decision, ItemOf, Machine, Row, Rule, Spec, fire, invariant, reachable, recoverable, step_invariant,
+    BoundSet, Decision, ElementOf, ItemOf, Machine, Row, Rule, Spec, fire, invariant, reachable, recoverable, step_invariant,
 )
 
 BASE = {base}
@@ -135,6 +135,12 @@ class States:
         capacity = self.pick(literal(1), literal(2), literal(2), literal(3), limit(), limit(), limit(1), nodes(-1))
         return Line(f"{self.pick('Bounded', 'Queue')}({item.domain}, {capacity.domain})", item, capacity)
 
+    def pile(self, item: Struct) -> Pile:
+        """Return a set or a bag."""
+        capacity = self.pick(literal(1), literal(2), literal(2), literal(3), limit(), limit(), limit(1), nodes())
+        repeats = self.often(0.5)
+        return Pile(f"{'BagOf' if repeats else 'SetOf'}({item.domain}, {capacity.domain})", item, capacity, repeats)
+
     def record(self, name: str, kinds: dict[str, Kind], tags: list[str] | None = None) -> Struct:
         """Add a record."""
         lines = [f"    {field}: int = holds({kind.domain})" for field, kind in kinds.items()]
@@ -169,6 +175,9 @@ class States:
             lambda: self.array(rich), lambda: self.line(rich), lambda: self.array(self.line(self.number())),
             lambda: self.array(Many("Each(Flag(), 2)", Number("Flag()", literal(0), literal(1)), literal(2))),
         ]  # fmt: skip
+        if self.other.random() < 0.4:
+            self.write.piles = True
+            kinds_of_field += [lambda: self.pile(plain), lambda: self.pile(message), lambda: self.pile(rich)] * 3
         state: dict[str, Kind] = {f"f{n}": self.pick(*kinds_of_field)() for n in range(self.chance.randint(2, 4))}
         self.places: list[tuple[str, Many | None]] = []
         for number in range(self.pick(0, 0, 1, 1, 2)):

@@ -1,0 +1,76 @@
+"""What the parameters of a rule range over: values of a domain, items of a sequence, elements of a set or a bag."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from kafka_spec.spec.domain import Collection, Domain, Items, Path, path_of, value_at
+from kafka_spec.spec.table.functions import Name
+
+
+@dataclass(frozen=True)
+class ItemOf:
+    """A parameter that ranges over the indices of the current items of a sequence of the state; `field` is its name.
+
+    A rule with such a parameter reads that item: with `receives`, traces show it as received.
+    """
+
+    field: Name
+    receives: bool = True
+
+
+@dataclass(frozen=True)
+class ElementOf:
+    """A parameter that ranges over the current elements of a set or a bag of the state: `ElementOf("messages")`.
+
+    Guards and effects get the element itself, as it is before the step, whatever the effects do to the set. Equal elements of a bag
+    are one value. `path` is where the set stands; it may name earlier parameters, `"inboxes[{server}]"`. In a binding the element
+    is given by its number in the order of the elements. With `receives`, traces show it as received.
+    """
+
+    path: str
+    receives: bool = True
+
+    @property
+    def steps(self) -> tuple[str | int, ...]:
+        """The path's parts: names of fields, indices, and names of parameters in braces."""
+        return tuple(int(part) if part.isdecimal() else part for part in re.findall(r"\{\w+\}|\w+", self.path))
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """The parameters that the path names."""
+        return tuple(part[1:-1] for part in self.steps if isinstance(part, str) and part.startswith("{"))
+
+    def at(self, binding: Mapping[str, int]) -> Path:
+        """Return the path for the values of earlier parameters."""
+        return path_of(self.path, binding)
+
+
+Parameter: TypeAlias = Domain | ItemOf | ElementOf
+
+
+def elements_of(parameter: ElementOf, s: Any, binding: Mapping[str, int]) -> Items:
+    """Return the set or bag of a state that a parameter ranges over."""
+    found: Items = value_at(s, parameter.at(binding))
+    return found
+
+
+def numbers_of(elements: Items) -> list[int]:
+    """Return the numbers of the distinct elements of a set or a bag, in their order."""
+    assert isinstance(elements.type, Collection)
+    keys = list(elements.type.freeze(elements))
+    return [number for number, key in enumerate(keys) if number == 0 or key != keys[number - 1]]
+
+
+def arguments(params: Mapping[Name, Parameter], binding: tuple[int, ...], s: Any) -> dict[str, Any]:
+    """Return what the functions of a rule get for its parameters in a state: numbers, and elements of sets."""
+    numbers = dict(zip(params, binding, strict=False))
+    return {
+        name: list.__getitem__(elements_of(parameter, s, numbers), number)
+        if isinstance(parameter := params[name], ElementOf)
+        else number
+        for name, number in numbers.items()
+    }
