@@ -6,6 +6,7 @@
 # make gallery draws the pictures of diagrams/gallery anew
 # make long    the tests of which `make test` runs a sample, some twenty minutes on two cores
 # make fuzz    random specs on which all readings must agree: make fuzz SECONDS=600, and SEED=N to repeat one
+# make kafka   compares with Kafka's own classes of 2.8 and 3.9, fetched by Maven (which it installs, or says how)
 # make soak    kills drivers, executors and workers of the Spark engine, and lets runs race, some twenty minutes on two cores
 # make mutants breaks the checker in many ways and shows which test notices each; some ten minutes
 # make bench   side by side with Spin and Rumur (apt-get install spin rumur gcc), some five minutes
@@ -16,7 +17,7 @@ BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: check test long lint fmt golden gallery system fuzz mutants bench soak clean
+.PHONY: check test long kafka lint fmt golden gallery system fuzz mutants bench soak clean
 
 check: $(VENV)/.check
 	$(BIN)/kafka-spec check --traces
@@ -60,6 +61,21 @@ system:
 long: lint system
 	$(BIN)/python -m pytest -q $(PARALLEL) -m long
 
+# Kafka's jars, pinned by version in kafka-VERSION.xml and by checksum in kafka-VERSION.sha256
+JARS := .kafka
+DEPENDENCY_PLUGIN := org.apache.maven.plugins:maven-dependency-plugin:3.6.1
+CASES := 2000
+kafka: PROGRAMS := java mvn
+kafka: PACKAGES := default-jre-headless maven
+kafka: $(VENV)/.kafka system $(JARS)/2.8.2 $(JARS)/3.9.1
+	$(BIN)/kafka-spec conformance --kafka 2.8.2 --jars $(JARS) --cases $(CASES)
+	$(BIN)/kafka-spec conformance --kafka 3.9.1 --jars $(JARS) --cases $(CASES)
+
+$(JARS)/%: conformance/classes/kafka-%.xml | system
+	@rm -rf $@
+	mvn -q -B -f $< $(DEPENDENCY_PLUGIN):copy-dependencies -DoutputDirectory=$(abspath $@) || { rm -rf $@; exit 2; }
+	@touch $@
+
 SECONDS := 60
 fuzz: $(VENV)/.test
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
@@ -87,5 +103,9 @@ $(VENV)/.test: $(VENV)/bin/pip pyproject.toml constraints.txt
 	$(BIN)/pip install -q -e '.[test]'
 	@touch $@
 
+$(VENV)/.kafka: $(VENV)/bin/pip pyproject.toml constraints.txt
+	$(BIN)/pip install -q -e '.[kafka]'
+	@touch $@
+
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(JARS) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -93,6 +93,12 @@ def _init(parser: argparse.ArgumentParser) -> None:
     add_init(parser)
 
 
+def _conformance(parser: argparse.ArgumentParser) -> None:
+    from kafka_spec.conformance.classes.command import add_conformance
+
+    add_conformance(parser)
+
+
 COMMANDS = {
     "init": Command("begin a specification of your own: a spec, its test, its check, a workflow", _init),
     "check": Command("check models, or the manifest of the project", _check, "check"),
@@ -108,6 +114,7 @@ COMMANDS = {
         "impl",
     ),
     "validate": Command("check the state-change and controller logs of a real Kafka cluster against the tables", _validate),
+    "conformance": Command("compare the tables and the implementation with Kafka's own classes", _conformance, "kafka"),
 }
 
 

@@ -11,10 +11,12 @@ from contextlib import contextmanager
 from kafka_spec.spec.domain import SpecError
 
 CHECK = ("llvmlite", "numpy", "rich")
+IMPL = ("aiokafka", "kazoo", "rich", "transitions")
 EXTRAS = {
     "check": CHECK,
     "draw": (*CHECK, "graphviz", "networkx"),
-    "impl": ("aiokafka", "kazoo", "rich", "transitions"),
+    "impl": IMPL,
+    "kafka": (*IMPL, "jpype"),
     "spark": (*CHECK, "pandas", "py4j", "pyarrow", "pyspark"),
 }
 """The libraries of each extra, by the names they are imported by; pyspark brings py4j."""

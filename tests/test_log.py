@@ -418,13 +418,43 @@ def test_a_crash_keeps_the_old_checkpoint(tmp_path: Path) -> None:
     assert checkpoint.read_offsets(path) == new
 
 
-@pytest.mark.parametrize("text", ["1\n0\n", "0\n", "0\nx\n", "0\n2\na 0 1\n", "0\n1\na 0\n", "0\n1\na b 1\n", "0\n1\na 0 1 2\n"])
+BAD_CHECKPOINTS = (
+    "1\n0\n", "\n", "0\nx\n", "0\n2\na 0 1\n", "0\n1\na 0\n", "0\n1\na b 1\n", "0\n1\na 0 1 2\n", "0\n1\n a 0 1\n",
+    "0\n1\na 0 1_0\n", "0\n1\na 4294967296 1\n", "0\n1\na 0 9223372036854775808\n", "0\n1\na 0 1\n\n",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BAD_CHECKPOINTS)
 def test_bad_checkpoints_are_told(tmp_path: Path, text: str) -> None:
     """Another version, a wrong count, and malformed lines are errors that name the file."""
     path = tmp_path / checkpoint.REPLICATION_OFFSETS
     path.write_text(text)
     with pytest.raises(checkpoint.CheckpointError, match=str(path)):
         checkpoint.read_offsets(path)
+
+
+@pytest.mark.parametrize("text", ["", "0", "0\n", "0\n0\n", "+0\n00\n"])
+def test_checkpoints_without_entries(tmp_path: Path, text: str) -> None:
+    """A checkpoint that ends after the version has no entries, as in Kafka; numbers are read as Java reads them."""
+    path = tmp_path / checkpoint.REPLICATION_OFFSETS
+    path.write_text(text)
+    assert checkpoint.read_offsets(path) == {}
+
+
+def test_epochs_of_a_file_that_contradict(tmp_path: Path) -> None:
+    """Entries of a file count as if each were added: later ones remove what contradicts them. Negative ones are refused."""
+    assert epochs_of((1, 0), (5, 5), (2, 1), (3, 1), (4, 7)).entries == ((1, 0), (3, 1), (4, 7))
+    for bad in [(-1, 0)], [(0, -1)]:
+        checkpoint.write_epochs(tmp_path / checkpoint.LEADER_EPOCHS, bad)
+        with pytest.raises(checkpoint.CheckpointError):
+            PartitionLog(tmp_path)
+
+
+def test_cleared_epochs_are_saved() -> None:
+    """Clearing writes the file even if there were no entries, as Kafka does."""
+    saved: list[Sequence[tuple[int, int]]] = []
+    LeaderEpochs([], saved.append).clear()
+    assert saved == [[]]
 
 
 @pytest.mark.parametrize("data", [b"0\n1\n0\n", b"0\n1\na 0\n", b"\xff"])

@@ -35,7 +35,7 @@ TEXTS: list[tuple[Any, bytes, Callable[[bytes], Any]]] = [
     ),
     (
         znodes.Topic({0: (1, 2)}, {0: (3,)}, {}, "Lws1lBqZTxCkJ8Xf0sQ-3w"),
-        b'{"version":3,"topic_id":"Lws1lBqZTxCkJ8Xf0sQ-3w","partitions":{"0":[1,2]},"adding_replicas":{"0":[3]},"removing_replicas":{}}',
+        b'{"partitions":{"0":[1,2]},"topic_id":"Lws1lBqZTxCkJ8Xf0sQ-3w","adding_replicas":{"0":[3]},"removing_replicas":{},"version":3}',
         lambda data: znodes.Topic.decode("orders", data),
     ),
     (
@@ -50,19 +50,19 @@ TEXTS: list[tuple[Any, bytes, Callable[[bytes], Any]]] = [
     ),
     (
         BrokerRegistration(1, (PLAIN,), "east", timestamp=7),
-        b'{"version":5,"host":"h","port":9092,"endpoints":["PLAINTEXT://h:9092"],"jmx_port":-1,"timestamp":"7","rack":"east",'
-        b'"listener_security_protocol_map":{"PLAINTEXT":"PLAINTEXT"},"features":{}}',
+        b'{"features":{},"listener_security_protocol_map":{"PLAINTEXT":"PLAINTEXT"},"endpoints":["PLAINTEXT://h:9092"],"rack":"east",'
+        b'"jmx_port":-1,"port":9092,"host":"h","version":5,"timestamp":"7"}',
         lambda data: znodes.decode_broker(1, data),
     ),
     (
         BrokerRegistration(1, (Endpoint("::1", 9093, "OUT", "SSL"),), timestamp=7, version=4),
-        b'{"version":4,"host":null,"port":-1,"endpoints":["OUT://[::1]:9093"],"jmx_port":-1,"timestamp":"7",'
-        b'"listener_security_protocol_map":{"OUT":"SSL"}}',
+        b'{"listener_security_protocol_map":{"OUT":"SSL"},"endpoints":["OUT://[::1]:9093"],"jmx_port":-1,"port":-1,"host":null,'
+        b'"version":4,"timestamp":"7"}',
         lambda data: znodes.decode_broker(1, data),
     ),
     (
         BrokerRegistration(1, (PLAIN,), "west", timestamp=7, version=3),
-        b'{"version":3,"host":"h","port":9092,"endpoints":["PLAINTEXT://h:9092"],"jmx_port":-1,"timestamp":"7","rack":"west"}',
+        b'{"endpoints":["PLAINTEXT://h:9092"],"rack":"west","jmx_port":-1,"port":9092,"host":"h","version":3,"timestamp":"7"}',
         lambda data: znodes.decode_broker(1, data),
     ),
 ]
@@ -91,6 +91,20 @@ def test_other_texts() -> None:
     moves = {TopicPartition("t", 0): (3, 4)}
     assert znodes.encode_reassignment(moves) == b'{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[3,4]}]}'
     assert znodes.decode_reassignment(znodes.encode_reassignment(moves)) == moves
+
+
+def test_listeners_are_kafkas() -> None:
+    """Names of listeners are upper case and have a protocol each, or the registration is refused; protocols have any case."""
+    text = b'{"version":4,"endpoints":["inside://h:1"],"jmx_port":-1,"listener_security_protocol_map":{"INSIDE":"ssl"}}'
+    assert znodes.decode_broker(1, text).endpoints == (Endpoint("h", 1, "INSIDE", "SSL"),)
+    for changed in (
+        text.replace(b'"INSIDE"', b'"OTHER"'),
+        text.replace(b'"ssl"', b'"none"'),
+        text.replace(b'"inside://h:1"', b'"inside://h:1","INSIDE://h:2"'),
+        text.replace(b'"version":4', b'"version":0'),
+    ):
+        with pytest.raises(znodes.Undecodable):
+            znodes.decode_broker(1, changed)
 
 
 def test_first_version_of_a_broker() -> None:

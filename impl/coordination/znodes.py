@@ -55,6 +55,10 @@ PERSISTENT = (
 )
 """The paths that a broker creates at start-up where they are missing, parents first."""
 
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+"""Kafka's security protocols."""
+DEFAULT_PROTOCOLS = {name: name for name in PROTOCOLS}
+"""The listeners of a registration without a map of protocols: each is named by its protocol."""
 NOBODY = -1
 """The leader in the state of a partition without a leader."""
 LOG_DIR_FAILURE = 1
@@ -157,32 +161,38 @@ def decode_controller_epoch(data: bytes) -> int:
 def encode_broker(registration: BrokerRegistration) -> bytes:
     """Return the content of /brokers/ids/N in the broker's version, 2 to 5."""
     plain = next((e for e in registration.endpoints if e.protocol == "PLAINTEXT"), None)
-    content: dict[str, Any] = {
-        "version": registration.version,
-        "host": plain.host if plain else None,
-        "port": plain.port if plain else -1,
-        "endpoints": [str(endpoint) for endpoint in registration.endpoints],
-        "jmx_port": registration.jmx_port,
-        "timestamp": str(registration.timestamp),
-    }
-    if registration.version >= 3 and registration.rack is not None:
-        content["rack"] = registration.rack
-    if registration.version >= 4:
-        content["listener_security_protocol_map"] = {e.listener: e.protocol for e in registration.endpoints}
+    content: dict[str, Any] = {}
     if registration.version >= 5:
         content["features"] = {name: dict(levels) for name, levels in registration.features.items()}
+    if registration.version >= 4:
+        content["listener_security_protocol_map"] = {e.listener: e.protocol for e in registration.endpoints}
+    content["endpoints"] = [str(endpoint) for endpoint in registration.endpoints]
+    if registration.version >= 3 and registration.rack is not None:
+        content["rack"] = registration.rack
+    content["jmx_port"] = registration.jmx_port
+    content["port"] = plain.port if plain else -1
+    content["host"] = plain.host if plain else None
+    content["version"] = registration.version
+    content["timestamp"] = str(registration.timestamp)
     return to_json(content)
 
 
 def decode_broker(number: int, data: bytes) -> BrokerRegistration:
-    """Return the registration that a content of /brokers/ids/N says; version 1 has one plain endpoint."""
+    """Return the registration that a content of /brokers/ids/N says; version 1 has one plain endpoint.
+
+    Names of listeners are upper case. Refused are an unknown protocol, two endpoints of one listener, and a listener that the map
+    of protocols lacks (EndPoint.createEndPoint, Broker).
+    """
     with Content(broker(number), data) as content:
         version = read_number(content["version"])
-        protocols = content.get("listener_security_protocol_map") or {}
+        if version < 1:
+            raise ValueError(f"version {version}")
         if version == 1:
             endpoints = [Endpoint(read_text(content["host"]), read_number(content["port"]))]
         else:
-            endpoints = [_endpoint(text, protocols) for text in read_list(content["endpoints"])]
+            endpoints = _endpoints(
+                read_list(content["endpoints"]), content.get("listener_security_protocol_map", DEFAULT_PROTOCOLS)
+            )
         rack, features = content.get("rack"), content.get("features") or {}
         return BrokerRegistration(
             number,
@@ -198,13 +208,23 @@ def decode_broker(number: int, data: bytes) -> BrokerRegistration:
         )
 
 
+def _endpoints(texts: Sequence[str], protocols: Mapping[str, str]) -> list[Endpoint]:
+    known = {listener: read_text(protocol).upper() for listener, protocol in protocols.items()}
+    if strange := sorted(set(known.values()) - set(PROTOCOLS)):
+        raise ValueError(f"{strange[0]} is not a security protocol")
+    found = [_endpoint(text, known) for text in texts]
+    if len({endpoint.listener for endpoint in found}) < len(found):
+        raise ValueError("two endpoints of one listener")
+    return found
+
+
 def _endpoint(text: str, protocols: Mapping[str, str]) -> Endpoint:
     listener, separator, address = text.partition("://")
     host, colon, port = address.rpartition(":")
     if not separator or not colon:
         raise ValueError(shown(text))
-    protocol = read_text(protocols.get(listener, listener))
-    return Endpoint(read_text(host.removeprefix("[").removesuffix("]")), read_number(int(port)), read_text(listener), protocol)
+    name = read_text(listener).upper()
+    return Endpoint(read_text(host.removeprefix("[").removesuffix("]")), read_number(int(port)), name, protocols[name])
 
 
 @dataclass(frozen=True)
@@ -222,14 +242,12 @@ class Topic:
 
     def encode(self) -> bytes:
         """Return the content in the topic's version."""
-        content: dict[str, Any] = {"version": self.version}
-        if self.version >= 3 and self.topic_id is not None:
-            content["topic_id"] = self.topic_id
-        content["partitions"] = _lists(self.partitions)
-        if self.version >= 2:
-            content["adding_replicas"] = _lists(self.adding)
-            content["removing_replicas"] = _lists(self.removing)
-        return to_json(content)
+        version, partitions = {"version": self.version}, {"partitions": _lists(self.partitions)}
+        moving = {"adding_replicas": _lists(self.adding), "removing_replicas": _lists(self.removing)} if self.version >= 2 else {}
+        if self.version < 3:
+            return to_json({**version, **partitions, **moving})
+        named = {} if self.topic_id is None else {"topic_id": self.topic_id}
+        return to_json({**partitions, **named, **moving, **version})
 
     @classmethod
     def decode(cls, name: str, data: bytes) -> Topic:

@@ -9,15 +9,18 @@ Source: Kafka 2.8 CheckpointFile.scala, OffsetCheckpointFile.scala, LeaderEpochC
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
-VERSION = "0"
+VERSION = 0
 REPLICATION_OFFSETS = "replication-offset-checkpoint"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LEADER_EPOCHS = "leader-epoch-checkpoint"
+WHITE = " \t\x0b\f"
+BLANKS = f"[{WHITE}]+"
 
 
 class CheckpointError(OSError):
@@ -35,7 +38,7 @@ def sync_folder(folder: Path) -> None:
 
 def write_lines(path: Path, lines: Sequence[str]) -> None:
     """Write a checkpoint; a crash leaves either the old one or the new one, complete."""
-    text = "".join(f"{line}\n" for line in (VERSION, str(len(lines)), *lines))
+    text = "".join(f"{line}\n" for line in (str(VERSION), str(len(lines)), *lines))
     temporary = path.with_name(f"{path.name}.tmp")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     try:
@@ -50,24 +53,43 @@ def write_lines(path: Path, lines: Sequence[str]) -> None:
 
 
 def read_lines(path: Path) -> list[str]:
-    """Return the entries of a checkpoint; none if the file is empty or missing.
+    """Return the entries of a checkpoint; none if the file is missing, empty, or ends after the version (CheckpointFile.read).
 
     Raises:
         CheckpointError: the version is another, or the count is wrong.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")
     except FileNotFoundError:
         return []
     except UnicodeDecodeError as error:
         raise CheckpointError(f"{path}: {error}") from None
-    if not lines:
-        return []
-    if lines[0] != VERSION:
-        raise CheckpointError(f"{path}: version {lines[0]!r} is not {VERSION}")
-    if len(lines) < 2 or not lines[1].isdecimal() or int(lines[1]) != len(lines) - 2:
-        raise CheckpointError(f"{path}: {len(lines) - 2} entries, but the count is {lines[1:2]}")
+    if lines[-1] == "":
+        del lines[-1]
+    try:
+        if lines and _number(lines[0], 32) != VERSION:
+            raise CheckpointError(f"{path}: version {lines[0]!r} is not {VERSION}")
+        if len(lines) > 1 and _number(lines[1], 32) != len(lines) - 2:
+            raise CheckpointError(f"{path}: {len(lines) - 2} entries, but the count is {lines[1]}")
+    except ValueError:
+        raise CheckpointError(f"{path}: {lines[:2]} are not a version and a count") from None
     return lines[2:]
+
+
+def _words(line: str) -> list[str]:
+    """Return the words of a line; blanks before the first one make an empty word, as in Java."""
+    return re.split(BLANKS, line.rstrip(WHITE))
+
+
+def _number(word: str, bits: int) -> int:
+    """Return a number that fits into so many bits, as Java reads it.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not re.fullmatch("[+-]?[0-9]+", word) or not -(1 << bits - 1) <= int(word) < 1 << bits - 1:
+        raise ValueError(word)
+    return int(word)
 
 
 def write_offsets(path: Path, offsets: Mapping[TopicPartition, int]) -> None:
@@ -83,10 +105,9 @@ def read_offsets(path: Path) -> dict[TopicPartition, int]:
     """
     offsets: dict[TopicPartition, int] = {}
     for line in read_lines(path):
-        words = line.split()
         try:
-            topic, partition, offset = words
-            offsets[TopicPartition(topic, int(partition))] = int(offset)
+            topic, partition, offset = _words(line)
+            offsets[TopicPartition(topic, _number(partition, 32))] = _number(offset, 64)
         except ValueError:
             raise CheckpointError(f"{path}: {line!r} is not a topic, a partition and an offset") from None
     return offsets
@@ -115,8 +136,8 @@ def decode_epochs(lines: Iterable[str], path: Path | str = LEADER_EPOCHS) -> lis
     entries = []
     for line in lines:
         try:
-            epoch, start = map(int, line.split())
+            epoch, start = _words(line)
+            entries.append((_number(epoch, 32), _number(start, 64)))
         except ValueError:
             raise CheckpointError(f"{path}: {line!r} is not an epoch and an offset") from None
-        entries.append((epoch, start))
     return entries

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from kafka_spec.impl.log.checkpoint import CheckpointError
+
 UNDEFINED = -1
 """No epoch, no offset."""
 
@@ -15,8 +17,17 @@ class LeaderEpochs:
     """Entries (epoch, start offset), both increasing; `save` receives all entries whenever they change."""
 
     def __init__(self, entries: Sequence[tuple[int, int]], save: Callable[[Sequence[tuple[int, int]]], object]) -> None:
-        self._entries = list(entries)
+        """Of entries that contradict each other, the later ones count, as if each were added; nothing is saved for that.
+
+        Raises:
+            CheckpointError: an epoch or an offset is negative.
+        """
+        if any(epoch < 0 or start < 0 for epoch, start in entries):
+            raise CheckpointError(f"leader epochs {entries}: an epoch or an offset is negative")
+        self._entries: list[tuple[int, int]] = []
         self._save = save
+        for entry in entries:
+            self._put(*entry)
 
     @property
     def entries(self) -> tuple[tuple[int, int], ...]:
@@ -34,12 +45,17 @@ class LeaderEpochs:
 
     def assign(self, epoch: int, start: int) -> None:
         """Add an epoch with its start offset, and remove contradicting entries; the newest epoch, added again, changes nothing."""
+        if self._put(epoch, start):
+            self._save(self._entries)
+
+    def _put(self, epoch: int, start: int) -> bool:
+        """Add an entry; return whether that changes anything."""
         if self._entries and self._entries[-1][0] == epoch and start >= self._entries[-1][1]:
-            return
+            return False
         while self._entries and (self._entries[-1][0] >= epoch or self._entries[-1][1] >= start):
             self._entries.pop()
         self._entries.append((epoch, start))
-        self._save(self._entries)
+        return True
 
     def end_offset_for(self, epoch: int, log_end: int) -> tuple[int, int]:
         """Return the largest epoch not above `epoch`, and its end offset; UNDEFINED twice if there is none.
@@ -68,8 +84,9 @@ class LeaderEpochs:
         self._keep([*([(before[-1][0], start)] if before else []), *after])
 
     def clear(self) -> None:
-        """Remove all epochs."""
-        self._keep([])
+        """Remove all epochs, and save that even if there were none."""
+        self._entries = []
+        self._save([])
 
     def replace(self, entries: Sequence[tuple[int, int]]) -> None:
         """Replace all entries."""

@@ -1,0 +1,133 @@
+"""Kafka's classes in this process: one Java with the jars of one version, and the conversions between Python and Scala.
+
+It is the only module that imports JPype. Nothing here knows a subject.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jpype
+
+HEAP = "-Xmx512m"
+EXCEPTION: type[Exception] = jpype.JException
+"""The base class of exceptions that Java throws."""
+
+
+class Kafka:
+    """The classes of one version of Kafka; a process can have one."""
+
+    def __init__(self, version: str, jars: Sequence[Path]) -> None:
+        """Start Java with these jars; Kafka's own log stays silent."""
+        self.version = version
+        if not jpype.isJVMStarted():
+            options = (HEAP, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.admin.enableServer=false")
+            jpype.startJVM(*options, "-Dzookeeper.forceSync=no", classpath=[str(jar) for jar in jars], convertStrings=False)
+            level = jpype.JClass("org.apache.log4j.Level").OFF
+            jpype.JClass("org.apache.log4j.LogManager").getRootLogger().setLevel(level)
+        self._converters = self.named("scala.jdk.javaapi.CollectionConverters")
+        self.none = self.singleton("scala.None")
+
+    # Classes
+
+    @functools.cache  # noqa: B019 - one object for the life of the process
+    def named(self, name: str) -> Any:
+        """Return a class by its full name."""
+        return jpype.JClass(name)
+
+    @functools.cache  # noqa: B019
+    def singleton(self, name: str) -> Any:
+        """Return a Scala object by its full name."""
+        return getattr(jpype.JClass(f"{name}$"), "MODULE$")
+
+    def partition(self, topic: str, partition: int) -> Any:
+        """Return a TopicPartition."""
+        return self.named("org.apache.kafka.common.TopicPartition")(topic, partition)
+
+    # From Python to Scala
+
+    def boxed(self, value: Any) -> Any:
+        """Return an Integer for an int, and other values as they are."""
+        return self.named("java.lang.Integer")(value) if type(value) is int else value
+
+    def long(self, value: int) -> Any:
+        """Return a Long."""
+        return self.named("java.lang.Long")(value)
+
+    def java_list(self, values: Iterable[Any]) -> Any:
+        """Return an ArrayList."""
+        found = self.named("java.util.ArrayList")()
+        for value in values:
+            found.add(self.boxed(value))
+        return found
+
+    def sequence(self, values: Iterable[Any]) -> Any:
+        """Return an immutable List, which is a Seq too."""
+        return self._converters.asScala(self.java_list(values)).toList()
+
+    def set(self, values: Iterable[Any]) -> Any:
+        """Return an immutable Set."""
+        return self._converters.asScala(self.java_list(values)).toSet()
+
+    def mapping(self, values: Mapping[Any, Any]) -> Any:
+        """Return a Map."""
+        found = self.named("java.util.LinkedHashMap")()
+        for key, value in values.items():
+            found.put(self.boxed(key), self.boxed(value))
+        return self._converters.asScala(found)
+
+    def option(self, value: Any) -> Any:
+        """Return an Option, which is empty for None."""
+        return self.none if value is None else self.named("scala.Option").apply(self.boxed(value))
+
+    def pair(self, first: Any, second: Any) -> Any:
+        """Return a tuple of two."""
+        return self.named("scala.Tuple2")(self.boxed(first), self.boxed(second))
+
+    def triple(self, first: Any, second: Any, third: Any) -> Any:
+        """Return a tuple of three."""
+        return self.named("scala.Tuple3")(first, second, third)
+
+    def bytes(self, data: bytes) -> Any:
+        """Return an array of bytes."""
+        return jpype.JArray(jpype.JByte)(data)
+
+    def function(self, methods: Mapping[str, Callable[..., Any]]) -> Any:
+        """Return a Function0 with these methods."""
+        return jpype.JProxy("scala.Function0", dict=dict(methods))
+
+    # From Scala to Python
+
+    def listed(self, values: Any) -> list[Any]:
+        """Return the elements of a Scala or Java collection, numbers as int."""
+        if not isinstance(values, self.named("java.lang.Iterable")):
+            values = self._converters.asJava(values)
+        return [_plain(value) for value in values]
+
+    def numbers(self, values: Any) -> tuple[int, ...]:
+        """Return the elements of a collection of numbers."""
+        return tuple(int(value) for value in self.listed(values))
+
+    def items(self, values: Any) -> list[tuple[Any, Any]]:
+        """Return keys and values of a Scala or Java map."""
+        if not isinstance(values, self.named("java.util.Map")):
+            values = self._converters.asJava(values)
+        return [(_plain(entry.getKey()), _plain(entry.getValue())) for entry in values.entrySet()]
+
+    def optional(self, value: Any) -> Any:
+        """Return the content of an Option or Optional, None if it is empty."""
+        if isinstance(value, self.named("java.util.Optional")):
+            return _plain(value.get()) if value.isPresent() else None
+        return None if value.isEmpty() else _plain(value.get())
+
+    def text(self, value: Any) -> str:
+        """Return a String."""
+        return str(value)
+
+
+def _plain(value: Any) -> Any:
+    """Return a boxed number as int, and other values as they are."""
+    return int(value) if isinstance(value, jpype.JInt | jpype.JLong | jpype.java.lang.Integer | jpype.java.lang.Long) else value

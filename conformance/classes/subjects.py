@@ -1,0 +1,18 @@
+"""The subjects, in the order in which they are compared: pure ones first."""
+
+from __future__ import annotations
+
+from kafka_spec.conformance.classes import assignments, checkpoints, elections, epochs, predecessors, znodes
+from kafka_spec.conformance.classes.comparison import Subject
+
+SUBJECTS: dict[str, Subject] = {
+    subject.name: subject
+    for subject in (
+        predecessors.SUBJECT,
+        elections.SUBJECT,
+        assignments.SUBJECT,
+        znodes.SUBJECT,
+        epochs.SUBJECT,
+        checkpoints.SUBJECT,
+    )
+}

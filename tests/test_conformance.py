@@ -1,0 +1,133 @@
+"""The comparison with Kafka's classes: what counts as a failure, and what of it runs without Java.
+
+`make kafka` makes the comparison itself. Where its jars are, the last tests here run a sample of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from conftest import ROOT
+
+from kafka_spec.conformance.classes import jars, report
+from kafka_spec.conformance.classes.comparison import Chosen, Comparison, Subject, SubjectResult, run_subject
+from kafka_spec.conformance.classes.jars import VERSIONS, checked_jars
+from kafka_spec.spec.table import SpecError
+
+WANTED = Chosen("wanted", "since we want it")
+KAFKA = SimpleNamespace(version="2.8.2")
+HAS_JARS = all((ROOT / jars.FOLDER / version).is_dir() for version in VERSIONS)
+
+
+def result_of(*cases: tuple[Any, ...], chosen: tuple[Chosen, ...] = ()) -> SubjectResult:
+    """Return the result of a subject that compares these (case, ours, Kafka's, name of a chosen difference)."""
+
+    def compare(_: Any, comparison: Comparison, __: Random, ___: int) -> None:
+        for case in cases:
+            comparison.compare(*case)
+
+    return run_subject(Subject("toy", "a toy", compare, chosen), KAFKA, 1, 1, lambda: 0.0)
+
+
+def test_differences_are_failures() -> None:
+    """Agreement is no failure; a difference is one, and so is a subject without a case."""
+    assert result_of(("a", 1, 1)).failures == []
+    assert result_of(("a", 1, 1), ("b", 1, 2)).failures == ["1 differences"]
+    assert result_of().failures == ["no case was compared"]
+
+
+def test_chosen_differences_must_be_listed_and_met() -> None:
+    """A chosen difference is no failure while it is listed and met; an unmet or unlisted one is."""
+    assert result_of(("a", 1, 2, "wanted"), chosen=(WANTED,)).failures == []
+    assert len(result_of(("a", 1, 1, "wanted"), chosen=(WANTED,)).failures) == 1
+    assert len(result_of(("a", 1, 2, "another"), chosen=(WANTED,)).failures) == 2
+    other = Chosen("wanted", "since we want it", versions=("3.9.1",))
+    assert len(result_of(("a", 1, 2, "wanted"), chosen=(other,)).failures) == 1
+
+
+def test_a_subject_has_its_own_random_inputs() -> None:
+    """Equal seeds give a subject equal inputs, whatever other subjects ran; two subjects get different ones."""
+    drawn: list[float] = []
+    subjects = [Subject(name, "", lambda _, __, random, ___: drawn.append(random.random())) for name in ("a", "b")]
+    for subject in (*subjects, *reversed(subjects)):
+        run_subject(subject, KAFKA, 7, 1, lambda: 0.0)
+    assert drawn[:2] == drawn[:1:-1]
+    assert drawn[0] != drawn[1]
+
+
+def test_reports_tell_every_failure() -> None:
+    """Text, JSON and JUnit name the failed subject, the case, and both results."""
+    good, bad = result_of(("a", 1, 1)), result_of(("case 17", "x < y", "z"))
+    text = report.as_text([good, bad])
+    assert "1 of 2 comparisons FAILED" in text and "case 17" in text and "x < y" in text
+    assert "all agree" in report.as_text([good])
+    found = json.loads(report.as_json([good, bad]))["subjects"]
+    assert [one["failures"] for one in found] == [[], ["1 differences"]]
+    assert 'failures="1"' in report.as_junit([good, bad]) and "x &lt; y" in report.as_junit([good, bad])
+
+
+def test_jars_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing jar, a changed one and an additional one are refused, each by its name."""
+    (tmp_path / "kafka-9.sha256").write_text(f"{hashlib.sha256(b'x').hexdigest()}  one.jar\n")
+    monkeypatch.setattr(jars, "HERE", tmp_path)
+    folder = tmp_path / "9"
+    folder.mkdir()
+    with pytest.raises(SpecError, match=r"lacks one\.jar of Kafka 9; fetch them with `make kafka`"):
+        checked_jars("9", folder)
+    (folder / "one.jar").write_bytes(b"y")
+    with pytest.raises(SpecError, match="not the published jar"):
+        checked_jars("9", folder)
+    (folder / "one.jar").write_bytes(b"x")
+    assert checked_jars("9", folder) == [folder / "one.jar"]
+    (folder / "two.jar").write_bytes(b"x")
+    with pytest.raises(SpecError, match=r"two\.jar is not a jar of Kafka 9"):
+        checked_jars("9", folder)
+
+
+def test_every_version_is_pinned() -> None:
+    """Each version has its artifacts with Maven, and a checksum for Kafka's own jar among others."""
+    for version in VERSIONS:
+        assert f"<version>{version}</version>" in (jars.HERE / f"kafka-{version}.xml").read_text(encoding="utf-8")
+        checksums = (jars.HERE / f"kafka-{version}.sha256").read_text(encoding="utf-8")
+        assert f"  kafka_2.13-{version}.jar\n" in checksums and len(checksums.splitlines()) > 20
+
+
+def conformance(*arguments: str, mutation: str = "") -> subprocess.CompletedProcess[str]:
+    """Run `kafka-spec conformance`, after a mutation of our side."""
+    code = f"import sys\n{mutation}\nfrom kafka_spec.__main__ import main\nsys.exit(main({['conformance', '-q', *arguments]!r}))"
+    environment = {**os.environ, jars.VARIABLE: str(ROOT / jars.FOLDER)}
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(not HAS_JARS, reason="`make kafka` fetches Kafka's jars")
+@pytest.mark.parametrize("version", VERSIONS)
+def test_kafka_agrees(version: str) -> None:
+    """A sample of every subject agrees with Kafka's classes."""
+    done = conformance("--kafka", version, "--cases", "200")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+MUTATIONS = {
+    "predecessors": "from kafka_spec.spec.table import Machine\nMachine.legal_pairs = frozenset()",
+    "elections": "from kafka_spec.spec import election\nelection.elect_preferred = election.elect_reassigned",
+    "assignments": "from kafka_spec.spec import assignment\nassignment._follower_index = lambda f, s, p, n: (f + 1 + p) % n",
+}
+"""For some subjects a mistake of ours, in Python."""
+
+
+@pytest.mark.skipif(not HAS_JARS, reason="`make kafka` fetches Kafka's jars")
+@pytest.mark.parametrize("subject", MUTATIONS)
+def test_kafka_disagrees_with_mistakes(subject: str) -> None:
+    """A mistake on our side is a difference, and the exit code is 1."""
+    done = conformance(subject, "--cases", "50", mutation=MUTATIONS[subject])
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "FAILED" in done.stdout
