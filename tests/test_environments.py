@@ -259,7 +259,7 @@ NOT_RUN = {
     "kafka-spec states states --where \"level = 12 and quorum_leader = 'broker 1' and replicas_0_high_watermark > 0\"",
     "kafka-spec states states --path 0e9a846a45eab880",
 }
-"""README's commands that are left out: a page runs until Ctrl-C, ZooKeeper, Spark and Kafka's jars have tests, the rest takes long."""
+"""README's commands that are left out: a page runs until Ctrl-C; ZooKeeper, Spark, Kafka's jars have tests; the rest takes long."""
 
 
 SAMPLE = ("check", "impl")
