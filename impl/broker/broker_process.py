@@ -20,6 +20,7 @@ from kafka_spec.impl.controller.broker_changes import LeaderAndIsrResponseReceiv
 from kafka_spec.impl.controller.channels import Channels
 from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
 from kafka_spec.impl.controller.controller import KafkaController
+from kafka_spec.impl.controller.deletion import ReplicasDeleted
 from kafka_spec.impl.controller.preferred_election import PreferredElection
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.admin import Admin
@@ -82,7 +83,7 @@ class BrokerProcess:
         self.session = session
         self.channels = Channels()
         """The requests that this broker's controller has to send."""
-        self.controller = KafkaController(number, era, session, self.channels, log, clock, settings.unclean_leader_election_enable)
+        self.controller = KafkaController(number, era, session, self.channels, log, clock, settings)
         self.replicas = ReplicaManager(number, era, folder, log, config, settings)
         self.data = DataPlane(self.replicas, session)
         self.metadata = MetadataCache(self.replicas, lambda name: self._create(name))
@@ -175,6 +176,10 @@ class BrokerProcess:
         self.channels.answered(receiver)
         if isinstance(request, LeaderAndIsrRequest):
             self.controller.handle(LeaderAndIsrResponseReceived(receiver, answer.error, answer.partitions))
+        elif isinstance(request, StopReplicaRequest):
+            deleting = {p: answer.partitions.get(p, answer.error) for p, state in request.partitions.items() if state.delete}
+            if deleting:
+                self.controller.handle(ReplicasDeleted(receiver, answer.error, deleting))
         return True
 
     # Requests of followers and clients

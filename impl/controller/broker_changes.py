@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
+from kafka_spec.impl.controller.deletion import fail_deletions, resume_deletions_of
 from kafka_spec.impl.controller.state_changes import ElectAgain, ElectOfflinePartitions, change_partitions, change_replicas
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.errors import ErrorCode
@@ -51,6 +52,8 @@ class BrokerChange(ControllerEvent):
 class StartBrokers(ControllerTask):
     """Handle started brokers: send UpdateMetadata to all, put their replicas online, then try to elect (onBrokerStartup).
 
+    Deletions that waited for one of them are tried again.
+
     `registrations` maps a broker's number to its registration and epoch.
     """
 
@@ -64,7 +67,12 @@ class StartBrokers(ControllerTask):
             context.offline_dirs.pop(number, None)
         core.send_metadata(before, [])
         core.send_metadata(self.registrations, context.leadership)
-        return [*change_replicas("online_replica", context.replicas_on(self.registrations)), ElectOfflinePartitions()]
+        replicas = context.replicas_on(self.registrations)
+        return [
+            *change_replicas("online_replica", replicas),
+            ElectOfflinePartitions(),
+            *resume_deletions_of(core, {partition.topic for partition, _ in replicas}),
+        ]
 
 
 @dataclass(frozen=True)
@@ -90,14 +98,16 @@ def _replicas_gone(core: ControllerCore, replicas: Sequence[tuple[TopicPartition
     requests that follow, and in a request of its own, at the end, only if there was no partition to elect for.
     """
     context, rule = core.context, core.k.offline_leaders
-    lost = [p for p, held in context.leadership.items() if leader_is_lost(held.leader, context.online(p), context.stopping, rule)]
+    led = [(p, held.leader) for p, held in context.leadership.items() if p.topic not in context.queued_for_deletion]
+    lost = [p for p, leader in led if leader_is_lost(leader, context.online(p), context.stopping, rule)]
     unled = [p for p in lost if core.partitions.state_of(p) != PartitionState.NON_EXISTENT]
     core.send_metadata(core.context.live, [])
     return [
         *change_partitions("offline_partition", unled),
         ElectOfflinePartitions(),
-        *change_replicas("offline_replica", replicas),
+        *change_replicas("offline_replica", [one for one in replicas if one[0].topic not in context.queued_for_deletion]),
         ElectAgain(),
+        *fail_deletions(core, replicas),
     ]
 
 

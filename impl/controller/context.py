@@ -67,6 +67,28 @@ class ControllerContext:
             if brokers:
                 held[partition] = brokers
 
+    def partitions_of(self, topics: Iterable[str]) -> dict[str, list[TopicPartition]]:
+        """Return the partitions of each of these topics, topics by name."""
+        found: dict[str, list[TopicPartition]] = {topic: [] for topic in sorted(topics)}
+        for partition in self.assignments:
+            if partition.topic in found:
+                found[partition.topic].append(partition)
+        return found
+
+    def forget_topic(self, topic: str) -> None:
+        """Forget everything about a topic, so that another one of that name begins without it (removeTopic).
+
+        Kafka up to 3.9 forgets neither that it was ineligible or reassigned, nor its lost log directories.
+        """
+        for partition in self.partitions_of([topic])[topic]:
+            for held in (self.assignments, self.adding, self.removing, self.leadership):
+                held.pop(partition, None)
+            self.being_reassigned.discard(partition)
+            for lost in self.offline_dirs.values():
+                lost.discard(partition)
+        for named in (self.topics, self.queued_for_deletion, self.deletion_started, self.ineligible_for_deletion):
+            named.discard(topic)
+
     def replicas_on(self, brokers: Iterable[int]) -> list[tuple[TopicPartition, int]]:
         """Return the replicas on some brokers, broker after broker."""
         return [(p, broker) for broker in sorted(brokers) for p, replicas in self.assignments.items() if broker in replicas]

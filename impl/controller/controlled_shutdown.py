@@ -34,7 +34,8 @@ class ControlledShutdown(ControllerEvent):
             self.reply(ErrorCode.BROKER_NOT_AVAILABLE, ())
             return []
         context.stopping |= only(broker)
-        known = [(p, replicas) for p, replicas in context.assignments.items() if p in context.leadership]
+        kept = [(p, replicas) for p, replicas in context.assignments.items() if p.topic not in context.queued_for_deletion]
+        known = [(p, replicas) for p, replicas in kept if p in context.leadership]
         parts = {p: part_in_shutdown(replicas, context.leadership[p].leader, broker) for p, replicas in known}
         led = [p for p, part in parts.items() if part == ShutdownPart.LEADERSHIP_MOVES]
         followed = [(p, broker) for p, part in parts.items() if part == ShutdownPart.STOPS]
@@ -72,7 +73,8 @@ class AnswerShutdown(ControllerTask):
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         context, broker = core.context, self.event.broker
-        led = (p for p, held in context.leadership.items() if held.leader == broker and len(context.assignments[p]) > 1)
+        kept = [(p, held) for p, held in context.leadership.items() if p.topic not in context.queued_for_deletion]
+        led = (p for p, held in kept if held.leader == broker and len(context.assignments[p]) > 1)
         self.event.reply(ErrorCode.NONE, tuple(led))
         return []
 

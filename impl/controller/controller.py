@@ -19,6 +19,7 @@ import traceback
 from kafka_spec.impl.controller.broker_changes import BrokerChange, LogDirEventNotification
 from kafka_spec.impl.controller.controller_election import ControllerChange, ControllerEpochChange, GiveUp
 from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
+from kafka_spec.impl.controller.deletion import TopicDeletion
 from kafka_spec.impl.controller.preferred_election import PreferredElectionZnodeChange
 from kafka_spec.impl.controller.topic_changes import IsrChangeNotification, PartitionModifications, TopicChange
 from kafka_spec.impl.controller.zk_client import ControllerMoved
@@ -34,6 +35,7 @@ WATCHED: dict[str, ControllerEvent] = {
     znodes.TOPICS: TopicChange(),
     znodes.ISR_CHANGE_NOTIFICATION: IsrChangeNotification(),
     znodes.LOG_DIR_EVENT_NOTIFICATION: LogDirEventNotification(),
+    znodes.DELETE_TOPICS: TopicDeletion(),
     znodes.PREFERRED_REPLICA_ELECTION: PreferredElectionZnodeChange(),
 }
 """The event of each watched znode; the znode of each topic is watched too."""

@@ -23,6 +23,7 @@ from kafka_spec.impl.controller.zk_client import ControllerZkClient
 from kafka_spec.impl.coordination.interface import Session
 from kafka_spec.impl.machine import Running, build
 from kafka_spec.impl.protocol.controller_requests import Leadership
+from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.state import ControllerState
@@ -73,9 +74,9 @@ class ControllerCore:
         channels: Channels,
         log: StateChangeLog,
         clock: Callable[[], float],
-        unclean: bool = False,
+        settings: Settings | None = None,
     ) -> None:
-        """`number` is the broker id; `era` one of spec/control/eras.py; `unclean` the broker's unclean.leader.election.enable.
+        """`number` is the broker id; `era` one of spec/control/eras.py; `settings` are those of the broker.
 
         Raises:
             SpecError: the rows of the era's tables and the row functions do not match.
@@ -85,6 +86,8 @@ class ControllerCore:
         self.context = ControllerContext()
         self.channels = channels
         self.clock = clock
+        self.settings = settings or Settings()
+        unclean = self.settings.unclean_leader_election_enable
         self.zk = ControllerZkClient(session, self.context, bool(self.k.controller_writes_fenced), unclean, self.note)
         self.batch = RequestBatch(number, self.context, channels, log)
         self.events: deque[ControllerEvent] = deque()
@@ -131,6 +134,11 @@ class ControllerCore:
         self._log.line(level, f"[Controller id={self.controller_id} epoch={self.context.epoch}] {message}")
 
     # Used by several events
+
+    @property
+    def deletes_topics(self) -> bool:
+        """Whether topics may be deleted (delete.topic.enable)."""
+        return self.settings.delete_topic_enable
 
     @property
     def session(self) -> Session:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kafka_spec.impl.controller.core import ControllerCore, ControllerTask
+from kafka_spec.impl.controller.deletion import ResumeDeletions, TopicDeletion, mark_ineligible, queue_for_deletion
 from kafka_spec.impl.controller.preferred_election import PreferredElectionZnodeChange
 from kafka_spec.impl.controller.state_changes import ElectOfflinePartitions, change_replicas
 from kafka_spec.impl.coordination import znodes
@@ -37,11 +38,19 @@ class ReadEverything(ControllerTask):
         context, zk = core.context, core.zk
         brokers = zk.read_brokers()
         topics = zk.session.children(znodes.TOPICS, watch=True)
-        assignments = {p: replicas for topic in topics for p, replicas in zk.read_topic(topic).items()}
+        assignments = {p: one for topic in topics for p, one in zk.read_topic(topic).items()}
+        deletions = zk.read_deletions()
         leadership = {p: state for p in assignments if (state := zk.read_state(p)) is not None}
         context.live = {number: broker for number, (broker, _) in brokers.items()}
         context.broker_epochs = {number: epoch for number, (_, epoch) in brokers.items()}
-        context.topics, context.assignments, context.leadership = set(topics), assignments, leadership
+        context.topics, context.leadership = set(topics), leadership
+        for partition, assignment in assignments.items():
+            context.assign(partition, assignment)
+            if assignment.is_being_reassigned:
+                context.being_reassigned.add(partition)
+        if core.deletes_topics:
+            queue_for_deletion(core, deletions)
+        mark_ineligible(core, {p.topic for p, one in assignments.items() for b in one.replicas if not context.is_online(b, p)})
         for number in brokers:
             core.channels.open(number)
         core.send_metadata(context.live, [])
@@ -85,7 +94,9 @@ class EndFailover(ControllerTask):
         """See the class."""
         core.lives.fire("failover", core.controller_id)
         core.events.append(PreferredElectionZnodeChange())
-        return []
+        if not core.deletes_topics:
+            core.events.append(TopicDeletion())
+        return [ResumeDeletions()] if core.context.queued_for_deletion else []
 
 
 FAIL_OVER: tuple[ControllerTask, ...] = (

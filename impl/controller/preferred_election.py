@@ -28,7 +28,8 @@ class PreferredElection(ControllerEvent):
         """Elect preferred leaders where they do not lead; other partitions answer ELECTION_NOT_NEEDED."""
         context = core.context
         asked = list(context.assignments) if self.partitions is None else list(dict.fromkeys(self.partitions))
-        answers = {p: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for p in asked if p not in context.assignments}
+        answers = {p: ErrorCode.INVALID_TOPIC_EXCEPTION for p in asked if p.topic in context.queued_for_deletion}
+        answers |= {p: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for p in asked if p not in context.assignments}
         needed = []
         for partition in [p for p in asked if p not in answers]:
             held, replicas = context.leadership.get(partition), context.assignments[partition]

@@ -112,7 +112,9 @@ class ReplicaRows(LeadershipGuards):
 
     @effect
     def send_leader_and_isr_to_other_replicas(self, partition: TopicPartition, replica: int) -> None:
-        """Send LeaderAndIsr to the recipients of a removal: all assigned replicas but this one."""
+        """Send LeaderAndIsr to the recipients of a removal: all other assigned replicas, none of a topic to be deleted."""
+        if partition.topic in self._context.queued_for_deletion:
+            return
         assignment, leader = self._context.assignments[partition], self._context.leadership[partition].leader
         recipients = recipients_of_removal(assignment, leader, replica, self._k.shrink_recipients)
         self._batch.add_leader_and_isr(recipients, partition, is_new=False)

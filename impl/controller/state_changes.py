@@ -135,11 +135,13 @@ def change_replicas(trigger: str, todo: Sequence[tuple[TopicPartition, int]]) ->
 
 @dataclass(frozen=True)
 class ElectOfflinePartitions(ControllerTask):
-    """Try to bring every new and every offline partition online (triggerOnlinePartitionStateChange)."""
+    """Try to bring every new and offline partition online, but for those to be deleted (triggerOnlinePartitionStateChange)."""
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
-        waiting = [p for p in core.context.assignments if election_is_due(core.partitions.state_of(p), Strategy.OFFLINE)]
+        context = core.context
+        kept = [p for p in context.assignments if p.topic not in context.queued_for_deletion]
+        waiting = [p for p in kept if election_is_due(core.partitions.state_of(p), Strategy.OFFLINE)]
         return change_partitions("online_partition", waiting)
 
 
@@ -152,7 +154,8 @@ class ElectAgain(ControllerTask):
         waiting = [
             p
             for p, held in core.context.leadership.items()
-            if election_is_due_after_removal(
+            if p.topic not in core.context.queued_for_deletion
+            and election_is_due_after_removal(
                 core.partitions.state_of(p), held.members, core.context.online(p), core.k.election_after_removal
             )
         ]

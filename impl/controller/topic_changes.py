@@ -7,12 +7,16 @@ processIsrChangeNotification).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
 from kafka_spec.impl.controller.state_changes import change_partitions, change_replicas
 from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.interface import NoNode
+from kafka_spec.impl.protocol.state_change_log import LogLevel
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.reassignment import PartitionAssignment
 
 
 @dataclass(frozen=True)
@@ -24,33 +28,54 @@ class TopicChange(ControllerEvent):
         context = core.context
         topics = set(core.session.children(znodes.TOPICS, watch=True))
         new = sorted(topics - context.topics)
-        assignments = {p: replicas for topic in new for p, replicas in core.zk.read_topic(topic).items()}
+        assignments = {p: one for topic in new for p, one in core.zk.read_topic(topic).items()}
         for topic in context.topics - topics:
-            for partition in [p for p in context.assignments if p.topic == topic]:
-                del context.assignments[partition]
-                context.leadership.pop(partition, None)
+            context.forget_topic(topic)
         context.topics = topics
         return _create_partitions(core, assignments)
 
 
 @dataclass(frozen=True)
 class PartitionModifications(ControllerEvent):
-    """A topic's znode may have changed: create the added partitions; changes to the others are ignored."""
+    """A topic's znode may have changed: create the added partitions; changes to the others are ignored.
+
+    Partitions added to a topic that is queued for deletion are refused: the znode gets its former content back (KAFKA-6612).
+    """
 
     topic: str
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
-        if self.topic not in core.context.topics:
+        context = core.context
+        if self.topic not in context.topics:
             return []
-        assignments = core.zk.read_topic(self.topic)
-        return _create_partitions(core, {p: replicas for p, replicas in assignments.items() if p not in core.context.assignments})
+        added = {p: one for p, one in core.zk.read_topic(self.topic).items() if p not in context.assignments}
+        if self.topic not in context.queued_for_deletion:
+            return _create_partitions(core, added)
+        return [RestoreAssignment(self.topic)] if added else []
 
 
-def _create_partitions(core: ControllerCore, assignments: Mapping[TopicPartition, tuple[int, ...]]) -> Sequence[ControllerTask]:
+@dataclass(frozen=True)
+class RestoreAssignment(ControllerTask):
+    """Write the assignment that the controller knows into a topic's znode, if it still exists."""
+
+    topic: str
+
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class."""
+        context = core.context
+        known = {p.partition: context.assignment(p) for p in context.partitions_of([self.topic])[self.topic]}
+        core.note(LogLevel.WARN, f"Restoring the partition replica assignment of topic {self.topic}, which is being deleted")
+        with suppress(NoNode):
+            core.zk.write_assignments(self.topic, known, others=False)
+        return []
+
+
+def _create_partitions(core: ControllerCore, assignments: Mapping[TopicPartition, PartitionAssignment]) -> Sequence[ControllerTask]:
     """Move partitions and replicas to the states New and Online (onNewPartitionCreation)."""
-    core.context.assignments.update(assignments)
-    replicas = [(p, broker) for p, assigned in assignments.items() for broker in assigned]
+    for partition, assignment in assignments.items():
+        core.context.assign(partition, assignment)
+    replicas = [(p, broker) for p, assigned in assignments.items() for broker in assigned.replicas]
     return [
         *change_partitions("new_partition", list(assignments)),
         *change_replicas("new_replica", replicas),

@@ -11,7 +11,7 @@ Source: Kafka 2.8 KafkaZkClient.scala (retryRequestsUntilConnected with a ZkVers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain
@@ -37,6 +37,7 @@ from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.state_change_log import LogLevel
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.reassignment import PartitionAssignment
 
 Content = TypeVar("Content")
 LARGEST_BROKER = 1_000_000
@@ -115,6 +116,31 @@ class ControllerZkClient:
         assert isinstance(stat, Stat)
         self._context.leadership[partition] = written(state, stat.version)
 
+    def write_assignments(self, topic: str, assignments: Mapping[int, PartitionAssignment], *, others: bool = True) -> None:
+        """Write the assignments of some partitions into the topic's znode; `others` keeps those of its other partitions.
+
+        The znode keeps its topic id. A version that cannot say what a reassignment adds is replaced by one that can.
+
+        Raises:
+            NoNode: the topic does not exist.
+        """
+        while True:
+            data, stat = self.session.get(znodes.topic(topic))
+            held = znodes.Topic.decode(topic, data)
+            partitions = {n: held.assignment(n) for n in held.partitions} if others else {}
+            try:
+                self.write(Set(znodes.topic(topic), held.holding({**partitions, **assignments}).encode(), stat.version))
+            except BadVersion:
+                continue  # it was written since it was read
+            return
+
+    def write_reassignments(self, targets: Mapping[TopicPartition, Sequence[int]]) -> None:
+        """Write /admin/reassign_partitions, or delete it if no target is left."""
+        if targets:
+            self.write(Set(znodes.REASSIGN_PARTITIONS, znodes.encode_reassignment(targets)))
+        else:
+            self.delete_all([znodes.REASSIGN_PARTITIONS])
+
     def delete_all(self, paths: Iterable[str]) -> None:
         """Delete znodes one by one; missing ones and those with children are skipped."""
         for path in paths:
@@ -149,7 +175,7 @@ class ControllerZkClient:
                 brokers[number] = (registration, stat.czxid)
         return brokers
 
-    def read_topic(self, topic: str) -> dict[TopicPartition, tuple[int, ...]]:
+    def read_topic(self, topic: str) -> dict[TopicPartition, PartitionAssignment]:
         """Return the assignment of a topic, and watch it; an empty one if it is unreadable (TopicZNode.decode)."""
         try:
             data, _ = self.session.get(znodes.topic(topic), watch=True)
@@ -159,7 +185,28 @@ class ControllerZkClient:
             lambda: znodes.Topic.decode(topic, data),
             lambda one: _bounded(znodes.topic(topic), chain.from_iterable(one.partitions.values())),
         )
-        return {} if found is None else {TopicPartition(topic, number): one for number, one in found.partitions.items()}
+        return {} if found is None else {TopicPartition(topic, n): found.assignment(n) for n in found.partitions}
+
+    def read_deletions(self) -> list[str]:
+        """Return the topics that /admin/delete_topics names, and watch it."""
+        return self.session.children(znodes.DELETE_TOPICS, watch=True)
+
+    def read_reassignments(self) -> dict[TopicPartition, tuple[int, ...]] | None:
+        """Return the targets in /admin/reassign_partitions, none if it is unreadable; None if it does not exist. Watch it."""
+        self.session.exists(znodes.REASSIGN_PARTITIONS, watch=True)
+        try:
+            data, _ = self.session.get(znodes.REASSIGN_PARTITIONS)
+        except NoNode:
+            return None
+        return self._decoded(lambda: znodes.decode_reassignment(data)) or {}
+
+    def tree(self, path: str) -> list[str]:
+        """Return the paths below a path and itself, children before their parents; none if it does not exist."""
+        try:
+            children = self.session.children(path)
+        except NoNode:
+            return []
+        return [*(below for child in children for below in self.tree(f"{path}/{child}")), path]
 
     def read_notifications(self, folder: str, decode: Callable[[str, bytes], Content]) -> dict[str, Content | None]:
         """Return the paths of notifications with their contents, None where unreadable; watch for more."""

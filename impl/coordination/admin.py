@@ -223,6 +223,19 @@ class Admin:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"The topic '{name}' was changed meanwhile; try again.") from None
         return new
 
+    def delete_topic(self, name: str) -> None:
+        """Ask the controller to delete a topic.
+
+        Raises:
+            KafkaError: the topic does not exist, or is marked for deletion already.
+        """
+        if self._session.exists(znodes.topic(name)) is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{name}' does not exist.")
+        try:
+            self._session.create(znodes.delete_topic(name))
+        except NodeExists:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"Topic '{name}' is already marked for deletion.") from None
+
     def _validate(self, name: str, assignment: Mapping[int, Sequence[int]], config: Mapping[str, str]) -> None:
         validate_name(name)
         topics = self._session.children(znodes.TOPICS)

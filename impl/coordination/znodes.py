@@ -25,6 +25,7 @@ from kafka_spec.impl.coordination.znode_json import (
 from kafka_spec.impl.coordination.znode_json import Undecodable as Undecodable
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.reassignment import PartitionAssignment
 
 CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
@@ -105,6 +106,11 @@ def topic_config(name: str) -> str:
 def broker_config(number: int) -> str:
     """Return the path of a broker's dynamic configuration."""
     return f"{CONFIG}/brokers/{number}"
+
+
+def delete_topic(name: str) -> str:
+    """Return the path that asks for the deletion of a topic."""
+    return f"{DELETE_TOPICS}/{name}"
 
 
 def isr_change() -> str:
@@ -239,6 +245,22 @@ class Topic:
     removing: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     topic_id: str | None = None
     version: int = 3
+
+    def assignment(self, partition: int) -> PartitionAssignment:
+        """Return the assignment of a partition."""
+        adding, removing = self.adding.get(partition, ()), self.removing.get(partition, ())
+        return PartitionAssignment(self.partitions[partition], adding, removing)
+
+    def holding(self, assignments: Mapping[int, PartitionAssignment]) -> Topic:
+        """Return the topic with these assignments; its version is raised if it cannot say what a reassignment adds."""
+        moves = any(one.is_being_reassigned for one in assignments.values())
+        return Topic(
+            {n: one.replicas for n, one in assignments.items()},
+            {n: one.adding for n, one in assignments.items() if one.adding},
+            {n: one.removing for n, one in assignments.items() if one.removing},
+            self.topic_id,
+            max(self.version, 2) if moves else self.version,
+        )
 
     def encode(self) -> bytes:
         """Return the content in the topic's version."""

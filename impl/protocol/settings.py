@@ -11,13 +11,17 @@ class Settings:
 
     `replica_lag_time_max_ms` is the longest lag of a member of the ISR (10 s before 2.5), `replica_fetch_backoff_ms` a fetcher's
     wait after an error, `file_delete_delay_ms` the time between the deletion of a log and that of its files. `num_partitions` and
-    `default_replication_factor` are for automatic topic creation.
+    `default_replication_factor` are for automatic topic creation. Kafka's default of `auto_leader_rebalance_enable` is true.
     """
 
     auto_create_topics_enable: bool = True
     num_partitions: int = 1
     default_replication_factor: int = 1
     unclean_leader_election_enable: bool = False
+    delete_topic_enable: bool = True
+    auto_leader_rebalance_enable: bool = False
+    leader_imbalance_per_broker_percentage: int = 10
+    leader_imbalance_check_interval_seconds: int = 300
 
     min_insync_replicas: int = 1
     replica_lag_time_max_ms: int = 30_000

@@ -1,0 +1,246 @@
+"""Topic deletion: a controller ends a topic's partitions, has its replicas deleted, and then deletes its znodes.
+
+Topics are named in /admin/delete_topics. One with a dead replica or a reassignment is ineligible until that ends. Nothing is lost
+with the controller: the next one reads the same znodes, and begins again.
+
+Source: Kafka 2.8 TopicDeletionManager.scala, KafkaController.scala (processTopicDeletion,
+processTopicDeletionStopReplicaResponseReceived).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
+from kafka_spec.impl.controller.state_changes import change_partitions, change_replicas
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.interface import Delete, NoNode, NotEmpty
+from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.deletion import Resumption, resumed, started_by_deletion
+from kafka_spec.spec.domain import BrokerSet, first_brokers
+from kafka_spec.spec.replica import ReplicaState
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Events
+
+
+@dataclass(frozen=True)
+class TopicDeletion(ControllerEvent):
+    """/admin/delete_topics may have changed: queue the topics that it names; requests for unknown topics are dropped."""
+
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class."""
+        context = core.context
+        named = core.zk.read_deletions()
+        known = [topic for topic in named if topic in context.topics and core.deletes_topics]
+        dropped = delete_paths(znodes.delete_topic(topic) for topic in named if topic not in known)
+        queue_for_deletion(core, known)
+        return [*dropped, *([ResumeDeletions()] if known else [])]
+
+
+@dataclass(frozen=True)
+class ReplicasDeleted(ControllerEvent):
+    """A broker has answered a StopReplica that deletes: with one error for all partitions, or one code for each."""
+
+    broker: int
+    error: ErrorCode
+    partitions: Mapping[TopicPartition, ErrorCode]
+
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class: replicas that were not deleted make their topics ineligible."""
+        answers = {p: code for p, code in self.partitions.items() if p.topic in core.context.deletion_started}
+        failed = [(p, self.broker) for p, code in answers.items() if (code if self.error == ErrorCode.NONE else self.error)]
+        deleted = [(p, self.broker) for p in answers if (p, self.broker) not in failed]
+        if not answers:
+            return []
+        return [
+            *fail_deletions(core, failed),
+            *change_replicas("replica_deletion_successful", deleted),
+            ResumeDeletions(),
+        ]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What makes topics ineligible, and eligible again
+
+
+def queue_for_deletion(core: ControllerCore, topics: Iterable[str]) -> None:
+    """Queue topics for deletion; those with a reassignment under way are ineligible until it ends.
+
+    Kafka up to 3.9 marks before it queues, and only queued topics can be marked: it deletes in the middle of a reassignment.
+    """
+    context = core.context
+    context.queued_for_deletion.update(topics)
+    mark_ineligible(core, {partition.topic for partition in context.being_reassigned})
+
+
+def mark_ineligible(core: ControllerCore, topics: Iterable[str]) -> None:
+    """Mark those of the topics that are queued as ineligible for deletion (markTopicIneligibleForDeletion)."""
+    context = core.context
+    context.ineligible_for_deletion.update(context.queued_for_deletion.intersection(topics))
+
+
+def fail_deletions(core: ControllerCore, replicas: Iterable[tuple[TopicPartition, int]]) -> list[ControllerTask]:
+    """Return the tasks after replicas of queued topics could not be deleted (failReplicaDeletion); the topics are ineligible."""
+    failed = [(p, broker) for p, broker in replicas if p.topic in core.context.queued_for_deletion]
+    mark_ineligible(core, {partition.topic for partition, _ in failed})
+    return [*change_replicas("replica_deletion_ineligible", failed), ResumeDeletions()] if failed else []
+
+
+def resume_deletions_of(core: ControllerCore, topics: Iterable[str]) -> list[ControllerTask]:
+    """Return the task that tries again to delete those of the topics that are queued (resumeDeletionForTopics)."""
+    context = core.context
+    queued = context.queued_for_deletion.intersection(topics)
+    context.ineligible_for_deletion -= queued
+    return [ResumeDeletions()] if queued else []
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The work
+
+
+class Replicas:
+    """The replicas of some partitions, numbered by their places, so that sets of them are those of spec/deletion.py."""
+
+    def __init__(self, core: ControllerCore, partitions: Iterable[TopicPartition]) -> None:
+        context = core.context
+        self.every = [(p, broker) for p in partitions for broker in context.assignments[p]]
+        self.places = first_brokers(len(self.every))
+        self.live = BrokerSet.of(place for place, (p, broker) in enumerate(self.every) if context.is_online(broker, p))
+        self._states = [core.replicas.state_of(*one) for one in self.every]
+
+    def of(self, state: ReplicaState) -> BrokerSet:
+        """Return the set of the replicas in a state."""
+        return BrokerSet.of(place for place, one in enumerate(self._states) if one == state)
+
+    def named(self, places: int) -> list[tuple[TopicPartition, int]]:
+        """Return the replicas of a set."""
+        return [self.every[place] for place in BrokerSet(places)]
+
+
+@dataclass(frozen=True)
+class ResumeDeletions(ControllerTask):
+    """Decide for each queued topic what comes next: complete its deletion, start it, or wait (resumeDeletions)."""
+
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class."""
+        context = core.context
+        completed: list[ControllerTask] = []
+        retried: list[tuple[TopicPartition, int]] = []
+        starting: list[str] = []
+        for topic, partitions in context.partitions_of(context.queued_for_deletion).items():
+            replicas = Replicas(core, partitions)
+            step, again = resumed(
+                replicas.places,
+                replicas.of(ReplicaState.DELETION_STARTED),
+                replicas.of(ReplicaState.DELETION_SUCCESSFUL),
+                replicas.of(ReplicaState.DELETION_INELIGIBLE),
+                int(topic in context.ineligible_for_deletion),
+            )
+            retried += replicas.named(again)
+            if step == Resumption.COMPLETE:
+                completed.append(CompleteDeletion(topic))
+            elif step == Resumption.START:
+                starting.append(topic)
+        start: list[ControllerTask] = [StartDeletions(tuple(starting))] if starting else []
+        return [*completed, *change_replicas("offline_replica", retried), *start]
+
+
+@dataclass(frozen=True)
+class StartDeletions(ControllerTask):
+    """End the partitions of topics, and have their replicas deleted (onTopicDeletion)."""
+
+    topics: tuple[str, ...]
+
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class."""
+        context = core.context
+        partitions = context.partitions_of(self.topics)
+        ending = [p for topic in partitions if topic not in context.deletion_started for p in partitions[topic]]
+        context.deletion_started.update(self.topics)
+        return [
+            *change_partitions("offline_partition", ending),
+            *change_partitions("non_existent_partition", ending),
+            DeleteReplicas(tuple(p for held in partitions.values() for p in held)),
+        ]
+
+
+@dataclass(frozen=True)
+class DeleteReplicas(ControllerTask):
+    """Take partitions out of the brokers' caches, and ask live brokers to delete the replicas (onPartitionDeletion).
+
+    Replicas of dead brokers are ineligible, and so are their topics.
+    """
+
+    partitions: tuple[TopicPartition, ...]
+
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class."""
+        core.send_metadata(core.context.live, self.partitions)
+        replicas = Replicas(core, self.partitions)
+        asked, dead = started_by_deletion(replicas.places, replicas.live, replicas.of(ReplicaState.DELETION_SUCCESSFUL))
+        stopped, hindered = replicas.named(asked), replicas.named(dead)
+        mark_ineligible(core, {partition.topic for partition, _ in hindered})
+        return [
+            *change_replicas("replica_deletion_ineligible", hindered),
+            *change_replicas("offline_replica", stopped),
+            *change_replicas("replica_deletion_started", stopped),
+        ]
+
+
+@dataclass(frozen=True)
+class CompleteDeletion(ControllerTask):
+    """End the replicas of a topic, delete its znodes one by one, its request last, and forget it (completeDeleteTopic)."""
+
+    topic: str
+
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class."""
+        replicas = Replicas(core, core.context.partitions_of([self.topic])[self.topic]).every
+        return [
+            *change_replicas("non_existent_replica", replicas),
+            *delete_paths(core.zk.tree(znodes.topic(self.topic))),
+            *delete_paths([znodes.topic_config(self.topic), znodes.delete_topic(self.topic)]),
+            ForgetTopic(self.topic),
+        ]
+
+
+@dataclass
+class DeletePaths(ControllerTask):
+    """Delete znodes, one in each step; missing ones are skipped."""
+
+    todo: deque[str] = field(default_factory=deque)
+
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class: a znode that has a child by now is left until its children are deleted."""
+        path = self.todo[0]
+        try:
+            with suppress(NoNode):
+                core.zk.write(Delete(path))
+        except NotEmpty:
+            self.todo.extendleft(reversed(core.zk.tree(path)[:-1]))
+            return [self]
+        self.todo.popleft()
+        return [self] if self.todo else []
+
+
+def delete_paths(paths: Iterable[str]) -> list[ControllerTask]:
+    """Return the task that deletes znodes, in this order; none if there are none."""
+    todo = deque(paths)
+    return [DeletePaths(todo)] if todo else []
+
+
+@dataclass(frozen=True)
+class ForgetTopic(ControllerTask):
+    """Forget a topic that is deleted (removeTopic)."""
+
+    topic: str
+
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class."""
+        core.context.forget_topic(self.topic)
+        return []
