@@ -92,6 +92,15 @@ CONTROL = (
         lost_replies=1,
     ),
     _control(
+        "unanswered_expansion",
+        "a follower joins the ISR without an answer, and leads before the leader tries again",
+        settled=2,
+        preferred_elections=1,
+        records=2,
+        isr_shrinks=1,
+        lost_replies=1,
+    ),
+    _control(
         "two_records",
         "two records, a preferred election, and an ISR write without an answer",
         crashes=1,

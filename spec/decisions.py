@@ -112,9 +112,9 @@ class RefusedIsrWrite(enum.IntEnum):
     """What a leader does after an ISR write that was refused since the znode has another version."""
 
     KEPT_PENDING = 0
-    """Both ISRs count, and no other change is tried, until the next LeaderAndIsr (2.7 to 3.9)."""
+    """Both ISRs count, and no other change is tried, until the next LeaderAndIsr (2.8 to 3.9; 2.7 only through the controller)."""
     DROPPED = 1
-    """It continues with the ISR that it had (up to 2.6)."""
+    """It continues with the ISR that it had (up to 2.7 through ZooKeeper)."""
 
 
 class FollowerEnds(enum.IntEnum):

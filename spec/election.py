@@ -22,6 +22,7 @@ from kafka_spec.spec.decisions import (
     OfflineRecipients,
     ShrinkRecipients,
     ShutdownRecipients,
+    RefusedIsrWrite,
 )
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, contains, including, only
 from kafka_spec.spec.partition import PartitionState
@@ -243,6 +244,15 @@ def leader_and_isr_without(leader: int, isr: BrokerSet, broker: int, last_isr_me
     if left == 0 and last_isr_member == LastIsrMember.DROPPED:
         return broker, left
     return NONE if leader == broker else leader, left
+
+
+def isr_after_failed_write(isr: BrokerSet, written: BrokerSet, refused_isr_write: int) -> BrokerSet:
+    """Return the ISR that a leader counts after a write of which it cannot know whether it took effect.
+
+    Another controller's write may have replaced it since, and may have elected one of its members.
+    Kafka 2.8: Partition.handleAlterIsrResponse leaves the change in flight; 2.7: Partition.expandIsrWithZk drops it.
+    """
+    return isr | written if refused_isr_write == RefusedIsrWrite.KEPT_PENDING else isr
 
 
 def recipients_of_removal(assignment: Brokers, leader: int, broker: int, shrink_recipients: int) -> BrokerSet:

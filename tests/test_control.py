@@ -185,6 +185,7 @@ FOUND = {
     "stopping-leader-not-told",
     "no-election-after-removal",
     "re-elected-leader-remembers",
+    "unanswered-expansion-forgotten",
     "expired-session-reads",
     "isr-candidate-not-alive",
 }

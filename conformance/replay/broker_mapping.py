@@ -150,14 +150,21 @@ class ReplicaView:
 
     @property
     def isr(self) -> int:
-        """The ISR as a leader knows it."""
-        if self.partition.pending_isr is not None and not self.partition.isr_write_refused:
-            raise ValueError(f"an ISR write of broker {self.process.number} is pending, which the model does not have")
-        return BrokerSet.of(self.partition.isr)
+        """The ISR that a leader counts, with a change that was refused and still counts."""
+        return BrokerSet.of(self.partition.maximal_isr if self.partition.isr_write_refused else self.partition.isr)
 
     @isr.setter
     def isr(self, isr: int) -> None:
         self.partition.isr = tuple(BrokerSet(isr))
+
+    @property
+    def written(self) -> int:
+        """The ISR of a leader's write that was not answered."""
+        return BrokerSet.of(() if self.partition.isr_write_refused else self.partition.pending_isr or ())
+
+    @written.setter
+    def written(self, isr: int) -> None:
+        self.partition.pending_isr = tuple(BrokerSet(isr)) or None
 
     @property
     def ends(self) -> list[int]:
@@ -220,6 +227,7 @@ REPLICA = RecordMapping(
     of_leader("state_epoch", "controller_epoch"),
     of_leader("epoch_start", "epoch_start"),
     FieldMapping("ends", lambda replica: replica.ends, ReplicaView.put_ends),
+    attribute("written"),
     FieldMapping("fetching", lambda replica: replica.fetching, ReplicaView.put_fetching),
     of_hosted("high_watermark", "high_watermark"),
     FieldMapping("log", lambda replica: replica.log, _nothing),

@@ -94,13 +94,37 @@ def shrink_isr(projection: Projection, leader: int, follower: int) -> None:
 
 @STEPS.of("ShrinkIsrUnanswered")
 def shrink_isr_unanswered(projection: Projection, leader: int, follower: int) -> None:
-    """Let a leader remove a follower from the ISR; the answer is lost, and the write is retried."""
-    node = running(projection, leader)
-    session = node.session
+    """Let a leader remove a follower from the ISR; the answer is lost."""
+    lose_reply(projection, leader)
+    unanswered(running(projection, leader).data.try_shrink_isr(PARTITION, (follower,), projection.clock))
+
+
+@STEPS.of("ExpandIsrUnanswered")
+def expand_isr_unanswered(projection: Projection, leader: int, follower: int) -> None:
+    """Let a leader receive a follower's fetch, and add it to the ISR; the answer is lost."""
+    tell_end(projection, leader, follower)
+    lose_reply(projection, leader, after=1 if projection.k.fetch_generation_checked else 0)  # it first reads the registration
+    unanswered(running(projection, leader).data.try_expand_isr(PARTITION, follower, projection.clock))
+
+
+@STEPS.of("RetryIsrWrite")
+def retry_isr_write(projection: Projection, leader: int) -> None:
+    """Let a leader repeat an ISR write that was not answered."""
+    if running(projection, leader).data.retry_isr_write(PARTITION, projection.clock) in (IsrWrite.NOT_NEEDED, IsrWrite.UNANSWERED):
+        raise NotEnabled("no ISR write is pending, or it is not answered")
+
+
+def lose_reply(projection: Projection, leader: int, after: int = 0) -> None:
+    """Break the leader's connection to ZooKeeper after its next write, which comes after this many reads."""
+    session = running(projection, leader).session
     assert isinstance(session, ModelSession)
-    session.lose(Loss.REPLY)
-    node.data.try_shrink_isr(PARTITION, (follower,), projection.clock)
-    node.data.retry_isr_write(PARTITION, projection.clock)
+    session.lose(Loss.REPLY, after)
+
+
+def unanswered(outcome: IsrWrite) -> None:
+    """Raise NotEnabled if no write is on its way."""
+    if outcome != IsrWrite.UNANSWERED:
+        raise NotEnabled(outcome.value)
 
 
 def written(outcome: IsrWrite) -> None:

@@ -51,6 +51,6 @@ def refuses(projection: Projection, rule: str, binding: Mapping[str, int]) -> bo
     A follower with an expired session cannot join the ISR if the era compares the broker epoch of a fetch with the registered one
     (KIP-903), since there is none. The model compares them only for a fetch that was delayed on the network.
     """
-    if rule == "ExpandIsr" and projection.ensemble.find(znodes.broker(binding["follower"])) is None:
+    if rule in ("ExpandIsr", "ExpandIsrUnanswered") and projection.ensemble.find(znodes.broker(binding["follower"])) is None:
         return not fetch_is_of_registration(0, NOT_REGISTERED, projection.k.fetch_generation_checked)
     return False

@@ -1,10 +1,10 @@
 """A leader's ISR: conditional writes of the state znode, and notifications to the controller.
 
 A write expects the version of the znode that the leader knows. If the answer is lost, the ISR stays *pending*, and the same write
-is repeated until it is answered. Another version may then mean that the first attempt took effect. Since 2.7 a refused change
-stays pending too, without being repeated, until the next LeaderAndIsr.
+is repeated until it is answered. Another version may then mean that the first attempt took effect. Since 2.8 a refused change
+stays pending too, without being repeated, until the next LeaderAndIsr: nobody can tell whether it took effect before another did.
 
-Source: Kafka 2.8 at inter.broker.protocol 2.6: ZkIsrManager.scala, ReplicationUtils.scala, ReplicaManager.scala:303-336.
+Source: Kafka 2.8 at inter.broker.protocol 2.6: Partition.handleAlterIsrResponse, ZkIsrManager.scala, ReplicationUtils.scala.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ PROMISES: Mapping[str, Property] = {one.name: one for one in (*SAFETY, RECOVERS)
 CAN_BREAK: Mapping[str, tuple[str, ...]] = {
     "Committed": (
         "KAFKA-14617", "last-replica-standing", "tail-lost-in-isr", "expired-session-reads", "KIP-101", "KAFKA-7164", "KAFKA-7128",
-        "KAFKA-7395",
+        "KAFKA-7395", "KAFKA-1382", "unanswered-expansion-forgotten",
     ),
     "LogMatch": ("KIP-101", "KAFKA-7164", "KAFKA-7128", "KAFKA-7395"),
     "LeaderInIsr": ("KAFKA-708",),

@@ -37,9 +37,10 @@ def a_replica_leads_newest(s: World, k: Constants) -> bool:
 
 
 def leader_counts_the_isr(s: World, k: Constants) -> bool:
-    """The replica that leads under the newest leader epoch counts every member of ZooKeeper's ISR."""
+    """The replica that leads under the newest leader epoch counts every member of ZooKeeper's ISR, or waits for an answer."""
     for broker in range(k.brokers):
-        if leads_newest(s, broker) and s.zookeeper.partition.isr & ~s.brokers[broker].replica.isr != 0:
+        replica = s.brokers[broker].replica
+        if leads_newest(s, broker) and s.zookeeper.partition.isr & ~(replica.isr | replica.written) != 0:
             return False
     return True
 

@@ -59,8 +59,9 @@ CREATE_TOPIC = Rule(
 
 
 def broker_leads(s: World, broker: int) -> bool:
-    """The broker runs, and believes that it leads."""
-    return s.brokers[broker].life != Life.DOWN and s.brokers[broker].replica.role == Role.LEADER
+    """The broker runs, believes that it leads, and waits for no answer of ZooKeeper."""
+    replica = s.brokers[broker].replica
+    return s.brokers[broker].life != Life.DOWN and replica.role == Role.LEADER and replica.written == NO_BROKERS
 
 
 def append_record(s: World, broker: int) -> None:
@@ -128,6 +129,7 @@ def end_process(s: World, k: Constants, broker: int) -> None:
     node.replica.state_epoch = 0
     node.replica.epoch_start = 0
     forget_log_ends(s, k, broker)
+    node.replica.written = NO_BROKERS
     node.replica.fetching = 0
     node.replica.high_watermark = 0
     fire(s, k, ROLE, (broker,), "die")

@@ -282,6 +282,8 @@ class Replica:
     """On a leader: the end of its log when it became the leader (leaderEpochStartOffset)."""
     ends: list[int] = holds(PerBroker(OFFSETS, BROKERS))
     """On a leader: where its followers' logs end, as their last fetches said; 0 where none said anything."""
+    written: BrokerSet = holds(SetOf(BROKERS))
+    """On a leader: the ISR that it has written without an answer, or empty. It holds the partition's lock until it has one."""
     fetching: int = holds(Flag())
     """On a follower: its fetcher runs."""
     high_watermark: int = holds(OFFSETS)

@@ -9,7 +9,14 @@ Source: Kafka 2.8 KafkaApis.scala, ReplicaManager.scala, Partition.scala at inte
 from __future__ import annotations
 
 from kafka_spec.spec.control.broker.fetching import ADVANCE_HIGH_WATERMARK, FETCH, TRUNCATE_TO_LEADER
-from kafka_spec.spec.control.broker.isr import DROP_FROM_ISR, EXPAND_ISR, SHRINK_ISR, SHRINK_ISR_UNANSWERED
+from kafka_spec.spec.control.broker.isr import (
+    DROP_FROM_ISR,
+    EXPAND_ISR,
+    EXPAND_ISR_UNANSWERED,
+    RETRY_ISR_WRITE,
+    SHRINK_ISR,
+    SHRINK_ISR_UNANSWERED,
+)
 from kafka_spec.spec.control.broker.late_fetch import LATE_FETCH_EXPANDS_ISR, LATE_FETCH_TELLS_END, LOSE_LATE_FETCH, SEND_LATE_FETCH
 from kafka_spec.spec.control.broker.leader_and_isr import (
     BECOME_FOLLOWER,
@@ -38,6 +45,8 @@ RULES = (
     LOSE_LATE_FETCH,
     SHRINK_ISR,
     SHRINK_ISR_UNANSWERED,
+    EXPAND_ISR_UNANSWERED,
+    RETRY_ISR_WRITE,
     SEND_LATE_FETCH,
 )
 """The rules of brokers."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.control.broker.requests import KAFKA
 from kafka_spec.spec.control.state import BROKERS, Life, Role, World
-from kafka_spec.spec.domain import Broker, append, contains, truncate
+from kafka_spec.spec.domain import NO_BROKERS, Broker, append, contains, truncate
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.gates import answer_to_fetch_epoch
 from kafka_spec.spec.log import (
@@ -28,8 +28,9 @@ A_LEADER = {"leader": Broker(BROKERS)}
 
 
 def leader_leads(s: World, leader: int) -> bool:
-    """The broker runs, and believes that it leads."""
-    return s.brokers[leader].life != Life.DOWN and s.brokers[leader].replica.role == Role.LEADER
+    """The broker runs, believes that it leads, and waits for no answer of ZooKeeper, which would lock the partition."""
+    replica = s.brokers[leader].replica
+    return s.brokers[leader].life != Life.DOWN and replica.role == Role.LEADER and replica.written == NO_BROKERS
 
 
 def follower_follows(s: World, k: Constants, leader: int, follower: int) -> bool:

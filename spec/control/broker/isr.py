@@ -6,6 +6,7 @@ Source: Kafka 2.8 Partition.scala and ReplicationUtils.scala at inter.broker.pro
 from __future__ import annotations
 
 from kafka_spec.spec.control.broker.fetching import (
+    A_LEADER,
     LEADER_AND_FOLLOWER,
     fetch_is_in_range,
     follower_follows,
@@ -16,8 +17,8 @@ from kafka_spec.spec.control.broker.fetching import (
 from kafka_spec.spec.control.broker.requests import KAFKA
 from kafka_spec.spec.control.state import ISR_SHRINKS, LOST_REPLIES, Life, Role, World
 from kafka_spec.spec.control.zookeeper import isr_write_succeeds, write_isr, zookeeper_can_be_reached
-from kafka_spec.spec.domain import contains, excluding, including
-from kafka_spec.spec.election import is_isr_candidate
+from kafka_spec.spec.domain import NO_BROKERS, contains, excluding, including
+from kafka_spec.spec.election import is_isr_candidate, isr_after_failed_write
 from kafka_spec.spec.gates import isr_write_took_effect
 from kafka_spec.spec.log import may_join_isr
 from kafka_spec.spec.table import Constants, Rule
@@ -132,13 +133,10 @@ EXPAND_ISR = Rule(
 )
 
 
-def shrink_isr_unanswered(s: World, k: Constants, leader: int, follower: int) -> None:
-    """Write the ISR without the follower; the answer is lost, and the client library's retry finds another version."""
-    isr = excluding(s.brokers[leader].replica.isr, follower)
-    write_isr(s, leader, isr)
-    holds_what_was_written = 1 if s.zookeeper.partition.isr == isr else 0
-    if isr_write_took_effect(holds_what_was_written, k.bad_version):
-        adopt_isr(s, leader)
+def shrink_isr_unanswered(s: World, leader: int, follower: int) -> None:
+    """Write the ISR without the follower; the answer is lost."""
+    s.brokers[leader].replica.written = excluding(s.brokers[leader].replica.isr, follower)
+    write_isr(s, leader, s.brokers[leader].replica.written)
 
 
 SHRINK_ISR_UNANSWERED = Rule(
@@ -149,6 +147,58 @@ SHRINK_ISR_UNANSWERED = Rule(
     guards=(leader_leads, leader_reaches_zookeeper, isr_write_succeeds, follower_is_in_isr, follower_lags),
     at_most=(ISR_SHRINKS, LOST_REPLIES),
     effects=(shrink_isr_unanswered,),
-    says="{leader} removes the slow {follower} from the ISR; ZooKeeper's answer is lost, and the repeated write gets BADVERSION",
-    cites=f"{KAFKA} ReplicationUtils.updateLeaderAndIsr, checkLeaderAndIsrZkData (KAFKA-1382)",
+    says="{leader} removes the slow {follower} from the ISR; ZooKeeper's answer is lost",
+    cites=f"{KAFKA} Partition.maybeShrinkIsr, ReplicationUtils.updateLeaderAndIsr",
+)
+
+
+def expand_isr_unanswered(s: World, leader: int, follower: int) -> None:
+    """Write the ISR with the follower; the answer is lost."""
+    s.brokers[leader].replica.ends[follower] = len(s.brokers[follower].replica.log)
+    s.brokers[leader].replica.written = including(s.brokers[leader].replica.isr, follower)
+    write_isr(s, leader, s.brokers[leader].replica.written)
+
+
+EXPAND_ISR_UNANSWERED = Rule(
+    "ExpandIsrUnanswered",
+    actor="{leader}",
+    kind="fault",
+    params=LEADER_AND_FOLLOWER,
+    guards=EXPAND_ISR.guards,
+    at_most=LOST_REPLIES,
+    effects=(expand_isr_unanswered,),
+    says="{leader} finds {follower} caught up, and adds it to the ISR; ZooKeeper's answer is lost",
+    cites=f"{KAFKA} Partition.maybeExpandIsr, ReplicationUtils.updateLeaderAndIsr",
+)
+
+
+def isr_write_is_unanswered(s: World, leader: int) -> bool:
+    """The broker has written an ISR, and has no answer; it runs, since its end forgets this."""
+    return s.brokers[leader].replica.written != NO_BROKERS
+
+
+def state_is_what_was_written(s: World, leader: int) -> bool:
+    """The state znode holds what this leader wrote in this leader epoch."""
+    state, replica = s.zookeeper.partition, s.brokers[leader].replica
+    return state.isr == replica.written and state.leader_epoch == replica.leader_epoch
+
+
+def retry_isr_write(s: World, k: Constants, leader: int) -> None:
+    """Repeat the write, which finds another version; then read whether the first attempt took effect, in eras that do."""
+    replica = s.brokers[leader].replica
+    if isr_write_took_effect(1 if state_is_what_was_written(s, leader) else 0, k.bad_version):
+        adopt_isr(s, leader)
+    else:
+        replica.isr = isr_after_failed_write(replica.isr, replica.written, k.refused_isr_write)
+    replica.written = NO_BROKERS
+
+
+RETRY_ISR_WRITE = Rule(
+    "RetryIsrWrite",
+    actor="{leader}",
+    params=A_LEADER,
+    guards=(isr_write_is_unanswered, leader_reaches_zookeeper),
+    effects=(retry_isr_write,),
+    says="the client library of {leader} repeats the ISR write that was not answered, and finds another version",
+    cites=f"{KAFKA} KafkaZkClient.conditionalUpdatePath, ReplicationUtils.checkLeaderAndIsrZkData (KAFKA-1382)",
 )

@@ -24,8 +24,9 @@ from kafka_spec.spec.table import Constants, Rule, fire
 
 
 def request_is_leader_and_isr(s: World, controller: int, broker: int) -> bool:
-    """The request is a LeaderAndIsr."""
-    return s.controllers[controller].channels[broker].requests[0].kind == Kind.LEADER_AND_ISR
+    """The request is a LeaderAndIsr, and no unanswered ISR write locks the partition."""
+    request = s.controllers[controller].channels[broker].requests[0]
+    return request.kind == Kind.LEADER_AND_ISR and s.brokers[broker].replica.written == NO_BROKERS
 
 
 def leader_and_isr_is_news(s: World, controller: int, broker: int) -> bool:
