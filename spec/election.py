@@ -20,9 +20,9 @@ from kafka_spec.spec.decisions import (
     LastIsrMember,
     OfflineLeaders,
     OfflineRecipients,
+    RefusedIsrWrite,
     ShrinkRecipients,
     ShutdownRecipients,
-    RefusedIsrWrite,
 )
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, contains, including, only
 from kafka_spec.spec.partition import PartitionState
