@@ -8,26 +8,18 @@ M. Kleppmann, "How to do distributed locking" (2016). The same idea is behind Ka
 
 from dataclasses import dataclass
 
-from kafka_spec import NONE, Bound, BoundSet, Each, Range, Rule, Spec, holds, reachable, step_invariant
+from kafka_spec import NONE, Bound, BoundSet, Each, Member, MemberOrNone, Range, Rule, Spec, holds, reachable, step_invariant
 
 CITES = "Kleppmann 2016"
 CLIENTS = Bound("clients", 1, 4, "clients that want the lease")
 TOKENS = Bound("tokens", 1, 6, "leases granted in all")
 
 
-class Client(Range):
-    """A client, or nobody."""
-
-    def show(self, value: int) -> str:
-        """Print a value."""
-        return "nobody" if value == NONE else f"client {value}"
-
-
 @dataclass
 class Service:
     """The lock service, the clients and the storage. Token 0 is none."""
 
-    holder: int = holds(Client(NONE, CLIENTS - 1))
+    holder: int = holds(MemberOrNone(CLIENTS, "client"))
     token: int = holds(Range(0, TOKENS))
     """The token of the newest lease."""
     tokens: list[int] = holds(Each(Range(0, TOKENS), CLIENTS, "client"))
@@ -88,11 +80,11 @@ def second_client_writes(s: Service) -> bool:
     return s.written == 2
 
 
-WHO = {"client": Range(0, CLIENTS - 1)}
-GRANT = Rule("Grant", "lock service", "client {client} gets the lease", CITES, (grant,), WHO, (is_free,))
+WHO = {"client": Member(CLIENTS, "client")}
+GRANT = Rule("Grant", "lock service", "{client} gets the lease", CITES, (grant,), WHO, (is_free,))
 RUN_OUT = Rule("RunOut", "lock service", "the lease runs out", CITES, (run_out,), {}, (is_held,), kind="fault")
-WRITE = Rule("Write", "client {client}", "client {client} writes", CITES, (write,), WHO, (has_token, token_is_not_old))
-NOTICE = Rule("Notice", "client {client}", "client {client} gives the lease up", CITES, (notice,), WHO, (has_token,))
+WRITE = Rule("Write", "{client}", "{client} writes", CITES, (write,), WHO, (has_token, token_is_not_old))
+NOTICE = Rule("Notice", "{client}", "{client} gives the lease up", CITES, (notice,), WHO, (has_token,))
 
 FENCED = Spec(
     "lease",

@@ -8,25 +8,17 @@ The problem and the cure, an order on the forks, are E. W. Dijkstra's (EWD310, 1
 
 from dataclasses import dataclass
 
-from kafka_spec import NONE, Bound, BoundSet, Constants, Each, Range, Rule, Spec, holds, invariant, recoverable
+from kafka_spec import NONE, Bound, BoundSet, Constants, Each, Member, MemberOrNone, Rule, Spec, holds, invariant, recoverable
 
 CITES = "Dijkstra, EWD310"
 SEATS = Bound("philosophers", 2, 12, "philosophers around the table, and forks between them")
-
-
-class Holder(Range):
-    """Who holds a fork."""
-
-    def show(self, value: int) -> str:
-        """Print a value."""
-        return "nobody" if value == NONE else f"philosopher {value}"
 
 
 @dataclass
 class Table:
     """Fork i is on the left of philosopher i, and on the right of philosopher i - 1."""
 
-    forks: list[int] = holds(Each(Holder(NONE, SEATS - 1), SEATS, "fork"))
+    forks: list[int] = holds(Each(MemberOrNone(SEATS, "philosopher"), SEATS, "fork"))
 
 
 def right_of(philosopher: int, k: Constants) -> int:
@@ -101,8 +93,8 @@ def neighbours_do_not_eat(s: Table, k: Constants) -> bool:
     return True
 
 
-WHO = {"philosopher": Range(0, SEATS - 1)}
-ACTOR = "philosopher {philosopher}"
+WHO = {"philosopher": Member(SEATS, "philosopher")}
+ACTOR = "{philosopher}"
 TAKE_LEFT = Rule("TakeLeft", ACTOR, f"{ACTOR} takes the left fork", CITES, (take_left,), WHO, (left_is_free,))
 TAKE_RIGHT = Rule("TakeRight", ACTOR, f"{ACTOR} takes the right fork", CITES, (take_right,), WHO, (right_is_free, holds_left))
 PUT_DOWN = Rule("PutDown", ACTOR, f"{ACTOR} thinks", CITES, (put_down,), WHO, (eats,))

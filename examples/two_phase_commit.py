@@ -16,8 +16,8 @@ from kafka_spec import (
     Constants,
     Each,
     Flag,
+    Member,
     OneOf,
-    Range,
     Rule,
     SetOf,
     Spec,
@@ -30,6 +30,9 @@ from kafka_spec import (
 
 CITES = "Gray and Lamport 2006, module TwoPhase"
 RMS = Bound("resource_managers", 1, 8, "resource managers that take part")
+
+
+A_MANAGER = Member(RMS, "resource manager")
 
 
 class Vote(IntEnum):
@@ -55,9 +58,9 @@ class Transaction:
 
     votes: list[Vote] = holds(Each(OneOf(Vote), RMS, "resource manager"))
     decision: Decision = holds(OneOf(Decision))
-    prepared: int = holds(SetOf(RMS))
+    prepared: int = holds(SetOf(A_MANAGER))
     """The resource managers whose Prepared message the transaction manager has read."""
-    prepared_sent: int = holds(SetOf(RMS))
+    prepared_sent: int = holds(SetOf(A_MANAGER))
     commit_sent: int = holds(Flag())
     abort_sent: int = holds(Flag())
 
@@ -161,17 +164,17 @@ def all_commit(s: Transaction, k: Constants) -> bool:
 # ---------------------------------------------------------------------------------------------------------------------
 # The protocol
 
-RM = {"rm": Range(0, RMS - 1)}
-PREPARE = Rule("Prepare", "rm {rm}", "resource manager {rm} prepares", CITES, (prepare,), RM, (is_working,))
-ABORT_ALONE = Rule("AbortAlone", "rm {rm}", "resource manager {rm} aborts by itself", CITES, (abort_alone,), RM, (is_working,))
+RM = {"rm": A_MANAGER}
+PREPARE = Rule("Prepare", "{rm}", "{rm} prepares", CITES, (prepare,), RM, (is_working,))
+ABORT_ALONE = Rule("AbortAlone", "{rm}", "{rm} aborts by itself", CITES, (abort_alone,), RM, (is_working,))
 HEAR = Rule(
-    "HearPrepared", "manager", "the manager reads that resource manager {rm} is prepared", CITES, (count_prepared,), RM,
+    "HearPrepared", "manager", "the manager reads that {rm} is prepared", CITES, (count_prepared,), RM,
     (is_undecided, has_sent_prepared),
 )  # fmt: skip
 COMMIT = Rule("Commit", "manager", "the manager decides to commit", CITES, (decide_commit,), {}, (is_undecided, all_are_prepared))
 ABORT = Rule("Abort", "manager", "the manager decides to abort", CITES, (decide_abort,), {}, (is_undecided,))
-OBEY_COMMIT = Rule("ObeyCommit", "rm {rm}", "resource manager {rm} commits as told", CITES, (commit,), RM, (commit_was_sent,))
-OBEY_ABORT = Rule("ObeyAbort", "rm {rm}", "resource manager {rm} aborts as told", CITES, (abort,), RM, (abort_was_sent,))
+OBEY_COMMIT = Rule("ObeyCommit", "{rm}", "{rm} commits as told", CITES, (commit,), RM, (commit_was_sent,))
+OBEY_ABORT = Rule("ObeyAbort", "{rm}", "{rm} aborts as told", CITES, (abort,), RM, (abort_was_sent,))
 
 TWO_PHASE_COMMIT = Spec(
     "two_phase_commit",

@@ -24,23 +24,28 @@ if TYPE_CHECKING:
     from kafka_spec.model_check.exploration import Exploration as Exploration
     from kafka_spec.model_check.exploration import Finding as Finding
     from kafka_spec.model_check.walk import Walk as Walk
+    from kafka_spec.spec.brokers import Assignment as Assignment
+    from kafka_spec.spec.brokers import Broker as Broker
+    from kafka_spec.spec.brokers import BrokerOrNone as BrokerOrNone
+    from kafka_spec.spec.brokers import PerBroker as PerBroker
     from kafka_spec.spec.control.state import CONTROLLER as CONTROLLER
     from kafka_spec.spec.control.state import ROLE as ROLE
     from kafka_spec.spec.domain import NO_BROKERS as NO_BROKERS
+    from kafka_spec.spec.domain import NO_MEMBERS as NO_MEMBERS
     from kafka_spec.spec.domain import NONE as NONE
-    from kafka_spec.spec.domain import Assignment as Assignment
     from kafka_spec.spec.domain import BagOf as BagOf
     from kafka_spec.spec.domain import Bound as Bound
     from kafka_spec.spec.domain import Bounded as Bounded
-    from kafka_spec.spec.domain import Broker as Broker
-    from kafka_spec.spec.domain import BrokerOrNone as BrokerOrNone
     from kafka_spec.spec.domain import BrokerSet as BrokerSet
     from kafka_spec.spec.domain import Counters as Counters
+    from kafka_spec.spec.domain import Distinct as Distinct
     from kafka_spec.spec.domain import Domain as Domain
     from kafka_spec.spec.domain import Each as Each
     from kafka_spec.spec.domain import Flag as Flag
+    from kafka_spec.spec.domain import Member as Member
+    from kafka_spec.spec.domain import MemberOrNone as MemberOrNone
+    from kafka_spec.spec.domain import MemberSet as MemberSet
     from kafka_spec.spec.domain import OneOf as OneOf
-    from kafka_spec.spec.domain import PerBroker as PerBroker
     from kafka_spec.spec.domain import Queue as Queue
     from kafka_spec.spec.domain import Range as Range
     from kafka_spec.spec.domain import SetOf as SetOf
@@ -54,6 +59,7 @@ if TYPE_CHECKING:
     from kafka_spec.spec.domain import count as count
     from kafka_spec.spec.domain import excluding as excluding
     from kafka_spec.spec.domain import first_brokers as first_brokers
+    from kafka_spec.spec.domain import first_members as first_members
     from kafka_spec.spec.domain import has as has
     from kafka_spec.spec.domain import holds as holds
     from kafka_spec.spec.domain import including as including
@@ -62,6 +68,7 @@ if TYPE_CHECKING:
     from kafka_spec.spec.domain import pop_first as pop_first
     from kafka_spec.spec.domain import remove as remove
     from kafka_spec.spec.domain import reset as reset
+    from kafka_spec.spec.domain import size as size
     from kafka_spec.spec.domain import tagged as tagged
     from kafka_spec.spec.domain import truncate as truncate
     from kafka_spec.spec.exchange import load_table as load_table
@@ -101,9 +108,11 @@ _PLACES = {
     "model_check.walk": "Walk",
     "model_check.exploration": "Budget Distribution EngineError Exploration Finding",
     "spec.control.state": "CONTROLLER ROLE",
-    "spec.domain": "NONE NO_BROKERS Assignment BagOf Bound Bounded Broker BrokerOrNone BrokerSet Counters Domain Each Flag OneOf "
-    "PerBroker Queue Range SetOf SpecError Spent StateOf add append assign contains count excluding first_brokers has holds "
-    "including message only pop_first remove reset tagged truncate",
+    "spec.brokers": "Assignment Broker BrokerOrNone PerBroker",
+    "spec.domain": "NONE NO_BROKERS NO_MEMBERS BagOf Bound Bounded BrokerSet Counters Distinct Domain Each Flag Member "
+    "MemberOrNone MemberSet OneOf Queue Range SetOf SpecError Spent StateOf add append assign contains count "
+    "excluding first_brokers first_members has holds including message only pop_first remove reset size tagged "
+    "truncate",
     "spec.exchange": "load_table table_text",
     "spec.models": "MACHINES MODELS",
     "spec.partition": "PARTITION",

@@ -211,12 +211,14 @@ class _Reader:
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs or arguments.defaults:
             self.refuse(self.tree, "parameters are plain names, without defaults or stars")
         parameters = tuple(argument.arg for argument in arguments.args)
-        if ast.get_docstring(self.tree) is None:
+        own = self.function.__module__.startswith(f"{domain.__name__.partition('.')[0]}.")
+        documented = ast.get_docstring(self.tree) is not None
+        if own and not documented:
             self.refuse(self.tree, "it has no docstring; its name and first line are what traces and pictures show")
         self.locals = set(parameters) | {
             node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         }
-        ends = self.block(self.tree.body[1:], set(parameters)) is not None
+        ends = self.block(self.tree.body[documented:], set(parameters)) is not None
         counts = results_of(self.tree)
         if len(counts) > 1:
             self.refuse(self.tree, f"it returns now {min(counts)}, now {max(counts)} values; return as many everywhere")

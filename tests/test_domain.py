@@ -12,15 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_spec.model_check.layout import Actions, Layout, packed
+from kafka_spec.spec.brokers import Assignment, Broker, BrokerOrNone, PerBroker
 from kafka_spec.spec.domain import (
     NONE,
     Array,
-    Assignment,
     BadAccess,
     Bound,
     Bounded,
-    Broker,
-    BrokerOrNone,
     BrokerSet,
     Each,
     Flag,
@@ -28,7 +26,6 @@ from kafka_spec.spec.domain import (
     OneOf,
     OutOfBound,
     OutOfDomain,
-    PerBroker,
     Queue,
     Range,
     Record,

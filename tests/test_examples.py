@@ -6,7 +6,7 @@ from itertools import pairwise, product
 
 import pytest
 
-from examples import bounded_queue, lease, philosophers, two_phase_commit
+from examples import bounded_queue, lease, philosophers, raft_election, two_phase_commit
 from kafka_spec import Exploration, Spec, check, trace_of
 
 
@@ -69,6 +69,27 @@ def test_fencing_tokens() -> None:
     """With tokens no old write is accepted; without them two leases are enough: grant, expiry, grant, two writes."""
     assert agreed(lease.FENCED, clients=2, tokens=3).verdict == "holds"
     assert states_of_the_trace(lease.UNFENCED, "NoOldWrite", clients=2, tokens=2) == 6
+
+
+@pytest.mark.parametrize(("terms", "states"), [(1, 95), (2, 2_805)])
+def test_raft_election(terms: int, states: int) -> None:
+    """As many states as a search written without this checker finds of the same protocol, and a term has one leader."""
+    found = agreed(raft_election.RAFT, servers=3, terms=terms, sent=12 * terms)
+
+    assert (found.verdict, found.distinct) == ("holds", states)
+
+
+def test_three_terms_of_raft() -> None:
+    """A third term gives 65,917 states, and still a term has one leader."""
+    spec = raft_election.RAFT
+    found = check(spec, spec.bound_values({"terms": 3, "sent": 36}))
+
+    assert (found.verdict, found.distinct) == ("holds", 65_917)
+
+
+def test_servers_that_forget_their_vote_elect_two_leaders() -> None:
+    """Two stand, and each gets the other's vote: of 3 servers that is a majority."""
+    assert states_of_the_trace(raft_election.FORGETFUL, "OneLeaderInEachTerm", servers=3, terms=1, sent=12) == 9
 
 
 @pytest.mark.parametrize("capacity", [1, 2])

@@ -19,7 +19,7 @@ import pytest
 
 from kafka_spec.spec import domain, log, replication
 from kafka_spec.spec.lint import source_of
-from kafka_spec.spec.table import Rule, Spec, SpecError
+from kafka_spec.spec.table import Rule, Spec, SpecError, first_line
 from tests import toys
 
 COUNTER = itertools.count()
@@ -129,7 +129,6 @@ REFUSED: dict[str, tuple[str, str]] = {
         "a function cannot call itself, not even through g",
     ),
     "value of a writer": (body("x = append(s.log, 1)", "return x"), "append() returns no value; write it on a line of its own"),
-    "no docstring": ("\n\ndef f(s):\n    return s.x\n", "it has no docstring; its name and first line"),
     "default": ('\n\ndef f(s, a=1):\n    """Do."""\n    return a\n', "parameters are plain names, without defaults or stars"),
     "stars": ('\n\ndef f(s, *a):\n    """Do."""\n    return 1\n', "parameters are plain names"),
     "double stars": ('\n\ndef f(s, **a):\n    """Do."""\n    return 1\n', "parameters are plain names"),
@@ -215,6 +214,17 @@ def test_refused(tmp_path: Path, case: str) -> None:
     assert cure in said
     lines = Path(module.f.__code__.co_filename).read_text(encoding="utf-8").splitlines()
     assert len(PRELUDE.splitlines()) < line <= len(lines) and lines[line - 1].strip(), "the line is one of the function"
+
+
+def test_docstrings_are_for_those_who_want_them(tmp_path: Path) -> None:
+    """A function of a user's spec needs no docstring, and is then told by its name; one of this package needs one."""
+    bare = module_of(tmp_path, "\n\ndef f(s):\n    return s.x\n").f
+
+    assert (source_of(bare).results, first_line(bare)) == (1, "f")
+    ours = module_of(tmp_path, "\n\ndef f(s):\n    return s.x\n").f
+    ours.__module__ = "kafka_spec.spec.somewhere"
+    with pytest.raises(SpecError, match="it has no docstring; its name and first line"):
+        source_of(ours)
 
 
 def test_refusal_names_the_very_line(tmp_path: Path) -> None:

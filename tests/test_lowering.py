@@ -22,8 +22,8 @@ from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.values import I64, POINTER, ZERO, Fault, K, Ref
 from kafka_spec.model_check.machine_code import load
+from kafka_spec.spec.brokers import Assignment
 from kafka_spec.spec.domain import (
-    Assignment,
     Bound,
     Bounded,
     Each,

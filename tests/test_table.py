@@ -14,7 +14,8 @@ from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.report.plain import model_plain
 from kafka_spec.model_check.report.text import model_text, result_text
 from kafka_spec.spec import table
-from kafka_spec.spec.domain import Assignment, BadAccess, Bound, Bounded, Broker, Each, Flag, Queue, Range, Space, StateOf, holds
+from kafka_spec.spec.brokers import Assignment, Broker
+from kafka_spec.spec.domain import BadAccess, Bound, Bounded, Each, Flag, Queue, Range, Space, StateOf, holds
 from kafka_spec.spec.models import MACHINES
 from kafka_spec.spec.table import (
     Attempt,

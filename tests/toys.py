@@ -11,15 +11,13 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
+from kafka_spec.spec.brokers import Assignment, Broker, PerBroker
 from kafka_spec.spec.domain import (
-    Assignment,
     Bound,
     Bounded,
-    Broker,
     Each,
     Flag,
     OneOf,
-    PerBroker,
     Queue,
     Range,
     StateOf,

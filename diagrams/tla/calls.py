@@ -65,7 +65,7 @@ class Calls(Expressions):
         """Apply the operator of a function of the spec."""
         source = source_of(callee)
         for index, name in enumerate(source.parameters):
-            if annotation_of(source.tree, name) == "BrokerSet" and arguments[index].sort != SET:
+            if annotation_of(source.tree, name) in SETS_OF_MEMBERS and arguments[index].sort != SET:
                 arguments[index] = self.values.as_sort(arguments[index], SET)
         operator = self.unit.operator(callee, tuple(argument.sort for argument in arguments))
         given = tuple(argument.term for argument in arguments if argument.sort != CONSTANTS)
@@ -267,7 +267,7 @@ class Calls(Expressions):
         return Value(result, INT)
 
     def set_helper(self, callee: Any, arguments: list[Value]) -> Value | None:
-        """Return the TLA+ form of a call of spec/domain.py's helpers for sets of brokers."""
+        """Return the TLA+ form of a call of spec/domain/members.py's helpers for sets of members."""
         values = self.values
         if callee is domain.contains:
             return Value(Infix("\\in", values.integer(arguments[1]), values.set(arguments[0]), 5), BOOL)
@@ -276,9 +276,15 @@ class Calls(Expressions):
         if callee in (domain.including, domain.excluding):
             one = singleton(values.integer(arguments[1]))
             return Value(Infix("\\cup" if callee is domain.including else "\\", values.set(arguments[0]), one, SETS), SET)
-        if callee is domain.first_brokers:
+        if callee is domain.size:
+            return Value(Apply("Cardinality", (values.set(arguments[0]),)), INT)
+        if callee is domain.first_members:
             return Value(Infix("..", number(0), plus_number(values.integer(arguments[0]), -1), RANGE), SET)
         return None
+
+
+SETS_OF_MEMBERS = ("MemberSet", "BrokerSet")
+"""How a function says that a parameter is a set of members."""
 
 
 def annotation_of(tree: ast.FunctionDef, name: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kafka_spec.diagrams.tla.calls import annotation_of
+from kafka_spec.diagrams.tla.calls import SETS_OF_MEMBERS, annotation_of
 from kafka_spec.diagrams.tla.expressions import CONSTANTS
 from kafka_spec.diagrams.tla.frames import Frame
 from kafka_spec.diagrams.tla.loops import Body
@@ -165,7 +165,7 @@ class Operators:
             elif name in self.elements:
                 sorts.append(self.elements[name])
                 terms.append(arguments[name])
-            elif annotation_of(source.tree, name) == "BrokerSet":
+            elif annotation_of(source.tree, name) in SETS_OF_MEMBERS:
                 sorts.append(SET)
                 terms.append(self.values.apply("SetOfBits", arguments[name]))
             else:

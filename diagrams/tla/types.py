@@ -24,7 +24,7 @@ from kafka_spec.diagrams.tla.terms import (
     number,
 )
 from kafka_spec.diagrams.tla.text import Text
-from kafka_spec.spec.domain import NONE, Bounded, BrokerOrNone, Counters, Domain, Each, Elements, OneOf, Range, Subset, domain_of
+from kafka_spec.spec.domain import NONE, Bounded, Counters, Domain, Each, Elements, MemberOrNone, OneOf, Range, Subset, domain_of
 from kafka_spec.spec.table import SpecError
 
 
@@ -140,7 +140,7 @@ class Types:
             return Infix("..", number(0), plus_number(limit(domain.members), -1), RANGE) if domain.full else Atom("{}")
         if isinstance(domain, OneOf):
             return self.text.member(next(iter(domain.members)))
-        if isinstance(domain, BrokerOrNone):
+        if isinstance(domain, MemberOrNone):
             return self.text.constant("NONE", NONE)
         if isinstance(domain, Range):
             return limit(domain.low if domain.initial is None else domain.initial)

@@ -5,6 +5,7 @@ Knows the functions of the rules, with which it builds a settled cluster.
 
 from __future__ import annotations
 
+from kafka_spec.spec.brokers import Broker
 from kafka_spec.spec.control.broker.isr import expand_isr
 from kafka_spec.spec.control.broker.leader_and_isr import make_follower, make_leader
 from kafka_spec.spec.control.broker.requests import replace_alive_brokers
@@ -16,7 +17,7 @@ from kafka_spec.spec.control.controller.topics import create_partition, learn_is
 from kafka_spec.spec.control.environment import create_topic, end_process, start_process
 from kafka_spec.spec.control.state import BROKERS, Kind, World
 from kafka_spec.spec.control.zookeeper import end_session, register
-from kafka_spec.spec.domain import Broker, pop_first
+from kafka_spec.spec.domain import pop_first
 from kafka_spec.spec.table import Constants, Rule
 
 

@@ -5,6 +5,7 @@ Every rule here is limited by a bound (`at_most`), except the restart of a broke
 
 from __future__ import annotations
 
+from kafka_spec.spec.brokers import Broker
 from kafka_spec.spec.control.broker.leader_and_isr import forget_log_ends
 from kafka_spec.spec.control.controller.resignation import forget_controller
 from kafka_spec.spec.control.state import (
@@ -26,7 +27,7 @@ from kafka_spec.spec.control.state import (
     World,
 )
 from kafka_spec.spec.control.zookeeper import end_session, register
-from kafka_spec.spec.domain import NO_BROKERS, NONE, Broker, Range, append, contains, pop_first, truncate
+from kafka_spec.spec.domain import NO_BROKERS, NONE, Range, append, contains, pop_first, truncate
 from kafka_spec.spec.log import holds_same_prefix, unflushed_may_be_lost
 from kafka_spec.spec.table import Constants, Rule, fire
 

@@ -13,18 +13,15 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from kafka_spec.spec.brokers import Assignment, Broker, BrokerOrNone, PerBroker
 from kafka_spec.spec.control.order import Stage
 from kafka_spec.spec.domain import (
-    Assignment,
     Bound,
     Bounded,
-    Broker,
-    BrokerOrNone,
     BrokerSet,
     Counters,
     Flag,
     OneOf,
-    PerBroker,
     Queue,
     Range,
     SetOf,

@@ -12,23 +12,27 @@ that comes from a `Bound` only restricts the exploration: exceeding it is an `Ou
 and name it.
 """
 
-from kafka_spec.spec.domain.broker_set import (
+from kafka_spec.spec.domain.elements import add, count, has, remove
+from kafka_spec.spec.domain.limits import BadAccess, Bound, Limit, Number, OutOfBound, OutOfDomain, SpecError
+from kafka_spec.spec.domain.members import (
     NO_BROKERS,
+    NO_MEMBERS,
     NONE,
     BrokerSet,
+    MemberSet,
     contains,
     excluding,
     first_brokers,
+    first_members,
     including,
     only,
     show_set,
+    size,
 )
-from kafka_spec.spec.domain.elements import add, count, has, remove
-from kafka_spec.spec.domain.limits import BadAccess, Bound, Limit, Number, OutOfBound, OutOfDomain, SpecError
 from kafka_spec.spec.domain.operations import append, assign, kept_inside, pop_first, reset, truncate
 from kafka_spec.spec.domain.records import SPENT, Counters, Spent, domain_of, holds, message, tagged
-from kafka_spec.spec.domain.scalars import Broker, BrokerOrNone, Domain, Flag, OneOf, Range, StateOf, Subset
-from kafka_spec.spec.domain.sequences import Assignment, BagOf, Bounded, Each, Elements, PerBroker, Queue, SetOf
+from kafka_spec.spec.domain.scalars import Domain, Flag, Member, MemberOrNone, OneOf, Range, StateOf, Subset
+from kafka_spec.spec.domain.sequences import BagOf, Bounded, Distinct, Each, Elements, Queue, SetOf
 from kafka_spec.spec.domain.space import (
     Change,
     Path,
@@ -45,11 +49,11 @@ from kafka_spec.spec.domain.space import (
 from kafka_spec.spec.domain.types import Array, Collection, Items, Record, Scalar, Sequence, Type, as_fired, count_firing
 
 __all__ = [
-    "NONE", "NO_BROKERS", "SPENT", "Array", "Assignment", "BadAccess", "BagOf", "Bound", "Bounded", "Broker", "BrokerOrNone",
-    "BrokerSet", "Change", "Collection", "Counters", "Domain", "Each", "Elements", "Flag", "Items", "Limit", "Number",
-    "OneOf", "OutOfBound", "OutOfDomain", "Path", "PerBroker", "Queue", "Range", "Record", "Scalar", "Sequence", "SetOf",
-    "Space", "SpecError", "Spent", "StateOf", "Subset", "Type", "add", "append", "as_fired", "assign", "contains", "count",
-    "count_firing", "domain_of", "excluding", "first_brokers", "has", "holds", "including", "kept_inside", "machine_paths",
-    "machine_range", "message", "only", "path_of", "plain_value", "pop_first", "remove", "reset", "show_path", "show_set",
-    "show_value", "tagged", "truncate", "type_at", "value_at",
+    "NONE", "NO_BROKERS", "NO_MEMBERS", "SPENT", "Array", "BadAccess", "BagOf", "Bound", "Bounded", "BrokerSet", "Change",
+    "Collection", "Counters", "Distinct", "Domain", "Each", "Elements", "Flag", "Items", "Limit", "Member", "MemberOrNone",
+    "MemberSet", "Number", "OneOf", "OutOfBound", "OutOfDomain", "Path", "Queue", "Range", "Record", "Scalar", "Sequence",
+    "SetOf", "Space", "SpecError", "Spent", "StateOf", "Subset", "Type", "add", "append", "as_fired", "assign", "contains",
+    "count", "count_firing", "domain_of", "excluding", "first_brokers", "first_members", "has", "holds", "including",
+    "kept_inside", "machine_paths", "machine_range", "message", "only", "path_of", "plain_value", "pop_first", "remove",
+    "reset", "show_path", "show_set", "show_value", "size", "tagged", "truncate", "type_at", "value_at",
 ]  # fmt: skip

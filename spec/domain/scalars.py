@@ -1,4 +1,4 @@
-"""Domains of single numbers: ranges, flags, brokers, members of an enumeration, states of a machine, sets of brokers."""
+"""Domains of single numbers: ranges, flags, members of a declared set or an enumeration, states of a machine, sets of members."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kafka_spec.spec.domain.broker_set import NONE, show_set
 from kafka_spec.spec.domain.limits import Bound, Limit, Number, SpecError, bound_of, value_at_bounds
+from kafka_spec.spec.domain.members import NONE, show_set
 from kafka_spec.spec.domain.types import Scalar, Type
 from kafka_spec.spec.integers import unusable
 
@@ -63,26 +63,37 @@ class Flag(Range):
         return "yes" if value else "no"
 
 
-class Broker(Range):
-    """One of `brokers` brokers, numbered from 0. Brokers are not interchangeable: assignments order them."""
+@dataclass(frozen=True)
+class Member(Range):
+    """A member of a declared set, numbered from 0: `Member(SERVERS, "server")` is one of so many servers.
 
-    def __init__(self, brokers: Number) -> None:
-        super().__init__(0, brokers - 1)
+    `name` is how traces call one ("server 2"). Members are not interchangeable by themselves.
+    """
 
-    def show(self, value: int) -> str:
-        """Print a value."""
-        return f"broker {value}"
+    name: str = ""
 
-
-class BrokerOrNone(Range):
-    """One of `brokers` brokers, or none (`NONE`, the initial value)."""
-
-    def __init__(self, brokers: Number) -> None:
-        super().__init__(NONE, brokers - 1)
+    def __init__(self, members: Number, name: str = "") -> None:
+        super().__init__(0, members - 1)
+        object.__setattr__(self, "name", name)
 
     def show(self, value: int) -> str:
         """Print a value."""
-        return "none" if value == NONE else f"broker {value}"
+        return f"{self.name} {value}".lstrip()
+
+
+@dataclass(frozen=True)
+class MemberOrNone(Range):
+    """A member of a declared set, or none (`NONE`, the initial value)."""
+
+    name: str = ""
+
+    def __init__(self, members: Number, name: str = "") -> None:
+        super().__init__(NONE, members - 1)
+        object.__setattr__(self, "name", name)
+
+    def show(self, value: int) -> str:
+        """Print a value."""
+        return "none" if value == NONE else f"{self.name} {value}".lstrip()
 
 
 @dataclass(frozen=True)

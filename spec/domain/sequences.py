@@ -9,7 +9,7 @@ from typing import ClassVar
 from kafka_spec.spec.domain.limits import Bound, Number, SpecError, bound_of, value_at_bounds
 from kafka_spec.spec.domain.operations import kept_inside
 from kafka_spec.spec.domain.records import domain_of
-from kafka_spec.spec.domain.scalars import Broker, Domain, Range, Subset
+from kafka_spec.spec.domain.scalars import Domain, Range, Subset
 from kafka_spec.spec.domain.types import Array, Collection, Record, Sequence, as_element
 
 
@@ -33,13 +33,6 @@ class Each(Domain):
         yield from domain_of(self.item).bounds()
         if bound := bound_of(self.length):
             yield bound
-
-
-class PerBroker(Each):
-    """One item for each broker."""
-
-    def __init__(self, item: Domain | type, brokers: Number) -> None:
-        super().__init__(item, brokers, "broker")
 
 
 @dataclass(frozen=True)
@@ -115,10 +108,7 @@ def BagOf(of: type, capacity: Number) -> Elements:  # noqa: N802
     return Elements(of, capacity, repeats=True)
 
 
-class Assignment(Bounded):
-    """An ordered list of distinct brokers: Kafka's assigned replicas, where the first is preferred."""
+class Distinct(Bounded):
+    """A sequence whose items are distinct numbers."""
 
     distinct: ClassVar[bool] = True
-
-    def __init__(self, brokers: Number) -> None:
-        super().__init__(Broker(brokers), brokers)

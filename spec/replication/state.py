@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kafka_spec.spec.domain import NONE, Bound, Bounded, Broker, BrokerOrNone, PerBroker, Range, SetOf, holds, message
+from kafka_spec.spec.brokers import Broker, BrokerOrNone, PerBroker
+from kafka_spec.spec.domain import NONE, Bound, Bounded, Range, SetOf, holds, message
 
 REPLICAS = Bound("replicas", 2, 6, "brokers that hold the partition")
 LOG_SIZE = Bound("log_size", 1, 8, "entries a log can hold")

@@ -20,8 +20,8 @@ def name_of(function: Function | Name) -> Name:
 
 
 def first_line(function: Function) -> str:
-    """Return what a guard says, as part of a sentence."""
-    says = function.__doc__ or ""
+    """Return what a guard says, as part of a sentence: its docstring, or its name in words."""
+    says = function.__doc__ or function.__name__.replace("_", " ").strip()
     return says[:1].lower() + says.partition("\n")[0][1:].rstrip(".")
 
 

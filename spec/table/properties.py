@@ -29,7 +29,7 @@ class Property:
     kind: PropertyKind
     predicate: Function
     says: str
-    cites: str
+    cites: str = ""
     when: Function | None = None
 
     def __post_init__(self) -> None:
@@ -43,22 +43,22 @@ class Property:
             check_pure(function, f"property {self.name}")
 
 
-def invariant(name: Name, predicate: Function, says: str, cites: str, *, when: Function | None = None) -> Property:
+def invariant(name: Name, predicate: Function, says: str, cites: str = "", *, when: Function | None = None) -> Property:
     """Claim that the predicate of (s, k) holds in every reachable state, or in those that meet the antecedent."""
     return Property(name, "invariant", predicate, says, cites, when)
 
 
-def step_invariant(name: Name, predicate: Function, says: str, cites: str, *, when: Function | None = None) -> Property:
+def step_invariant(name: Name, predicate: Function, says: str, cites: str = "", *, when: Function | None = None) -> Property:
     """Claim that the predicate of (before, after, k) holds on every step, or on those that meet the antecedent."""
     return Property(name, "step invariant", predicate, says, cites, when)
 
 
-def reachable(name: Name, predicate: Function, says: str, cites: str) -> Property:
+def reachable(name: Name, predicate: Function, says: str, cites: str = "") -> Property:
     """Claim that some reachable state meets the predicate of (s, k): a goal, and a guard against empty proofs."""
     return Property(name, "reachable", predicate, says, cites)
 
 
-def recoverable(name: Name, predicate: Function, says: str, cites: str, *, when: Function | None = None) -> Property:
+def recoverable(name: Name, predicate: Function, says: str, cites: str = "", *, when: Function | None = None) -> Property:
     """Claim that from every reachable state a way leads to one that meets the predicate of (s, k), by protocol rules alone.
 
     Rules of kind operator or fault do not count. A state in which a bound forbids a protocol step is undecided and taken to
@@ -68,7 +68,7 @@ def recoverable(name: Name, predicate: Function, says: str, cites: str, *, when:
     return Property(name, "recoverable", predicate, says, cites, when)
 
 
-def leads_to(name: Name, when: Function, predicate: Function, says: str, cites: str) -> Property:
+def leads_to(name: Name, when: Function, predicate: Function, says: str, cites: str = "") -> Property:
     """Claim that after each state that meets `when` one is met at last that meets the predicate; both take (s, k).
 
     Rules of kind operator and fault happen finitely often; of protocol rules the fairness is assumed that they state. It is

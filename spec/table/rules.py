@@ -37,8 +37,8 @@ class Rule:
     name: Name
     actor: str
     says: str
-    cites: str
-    effects: tuple[Function, ...]
+    cites: str = ""
+    effects: tuple[Function, ...] = ()
     params: Mapping[Name, Parameter] = field(default_factory=dict)
     guards: tuple[Function, ...] = ()
     within: tuple[Function, ...] = ()

@@ -151,7 +151,7 @@ class Expressions:
             case "test":
                 return str(self.pick(f"({self.test(scope, depth - 1)})", f"({a} {self.pick('and', 'or')} {b})"))
             case "set":
-                return f"{self.pick('including', 'excluding')}({a} % 16, {b} % 4)"
+                return str(self.pick(f"including({a} % 16, {b} % 4)", f"excluding({a} % 16, {b} % 4)", f"size({a} % 16)"))
             case "call":
                 return f"{self.pick(*calls)}({a} % 7, {b} % 5)"
             case "divide":

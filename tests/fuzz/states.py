@@ -12,9 +12,11 @@ HEAD = '''"""{about}"""
 import enum
 from dataclasses import dataclass
 
+from kafka_spec.spec.brokers import Assignment, Broker, BrokerOrNone, PerBroker
 from kafka_spec.spec.domain import (
-    Assignment, Bound, Bounded, Broker, BrokerOrNone, Counters, Each, Flag, OneOf, PerBroker, Queue, Range, SetOf, StateOf,
-    BagOf, add, append, assign, contains, count, excluding, has, holds, including, pop_first, remove, reset, tagged, truncate,
+    Bound, Bounded, Counters, Each, Flag, Member, MemberOrNone, OneOf, Queue, Range, SetOf, StateOf,
+    BagOf, add, append, assign, contains, count, excluding, has, holds, including, pop_first, remove, reset, size, tagged,
+    truncate,
 )
 from kafka_spec.spec.table import (
     BoundSet, Decision, ElementOf, ItemOf, Machine, Row, Rule, Spec, fire, invariant, reachable, recoverable, step_invariant,
@@ -111,6 +113,9 @@ class States:
             Number("Range(-1, LIMIT - 1)", less, limit(-1), cut=True),
             Number("Broker(NODES)", zero, nodes(-1), cut=True),
             Number("BrokerOrNone(NODES)", less, nodes(-1), cut=True),
+            Number("Member(NODES)", zero, nodes(-1), cut=True),
+            Number("MemberOrNone(NODES)", less, nodes(-1), cut=True),
+            Number("SetOf(Member(NODES))", zero, Limit("", "((1 << k.nodes) - 1)", 1, 7)),
             Number("SetOf(NODES)", zero, Limit("", "((1 << k.nodes) - 1)", 1, 7)),
             Number("SetOf(2, full=True)", zero, literal(3)),
             Number("Range(LIMIT - 2, 2)", limit(-2), literal(2)),

@@ -8,9 +8,10 @@ Source: Kafka 2.8 AbstractFetcherThread.scala, ReplicaFetcherThread.scala, Parti
 
 from __future__ import annotations
 
+from kafka_spec.spec.brokers import Broker
 from kafka_spec.spec.control.broker.requests import KAFKA
 from kafka_spec.spec.control.state import BROKERS, Life, Role, World
-from kafka_spec.spec.domain import NO_BROKERS, Broker, append, contains, truncate
+from kafka_spec.spec.domain import NO_BROKERS, append, contains, truncate
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.gates import answer_to_fetch_epoch
 from kafka_spec.spec.log import (

@@ -5,8 +5,9 @@ Source: Kafka 2.8 KafkaApis.scala, ReplicaManager.scala, MetadataCache.scala.
 
 from __future__ import annotations
 
+from kafka_spec.spec.brokers import Broker
 from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, Kind, Life, Role, Stale, World
-from kafka_spec.spec.domain import Broker, pop_first
+from kafka_spec.spec.domain import pop_first
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.gates import answer_to_request, answer_to_stop_replica
 from kafka_spec.spec.table import Constants, Rule

@@ -5,8 +5,9 @@ Source: Kafka 2.8 ControllerContext.scala.
 
 from __future__ import annotations
 
+from kafka_spec.spec.brokers import Broker
 from kafka_spec.spec.control.state import ACTIVE, BROKERS, NO_EPOCH, ControllerStep, World
-from kafka_spec.spec.domain import NONE, Broker, BrokerSet, contains
+from kafka_spec.spec.domain import NONE, BrokerSet, contains
 from kafka_spec.spec.election import leader_is_lost, members
 from kafka_spec.spec.table import Constants
 

@@ -5,6 +5,7 @@ Source: Kafka 2.8 KafkaController.processReplicaLeaderElection, doControlledShut
 
 from __future__ import annotations
 
+from kafka_spec.spec.brokers import Broker
 from kafka_spec.spec.control.controller.knowledge import (
     ANY_CONTROLLER,
     KAFKA,
@@ -14,7 +15,7 @@ from kafka_spec.spec.control.controller.knowledge import (
 from kafka_spec.spec.control.controller.stages import go_on
 from kafka_spec.spec.control.network import send_stop_replica_to
 from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, PREFERRED_ELECTIONS, ControllerStep, Life, World
-from kafka_spec.spec.domain import Broker, contains, including, only
+from kafka_spec.spec.domain import contains, including, only
 from kafka_spec.spec.election import ShutdownPart, Strategy, part_in_shutdown, preferred_leader_leads
 from kafka_spec.spec.table import Constants, Rule
 

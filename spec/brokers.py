@@ -1,0 +1,33 @@
+"""Kafka's words for the members of its cluster: brokers, what each of them has, and the replicas of a partition."""
+
+from __future__ import annotations
+
+from kafka_spec.spec.domain import Distinct, Domain, Each, Member, MemberOrNone, Number
+
+
+class Broker(Member):
+    """One of `brokers` brokers, numbered from 0. Brokers are not interchangeable: assignments order them."""
+
+    def __init__(self, brokers: Number) -> None:
+        super().__init__(brokers, "broker")
+
+
+class BrokerOrNone(MemberOrNone):
+    """One of `brokers` brokers, or none (`NONE`, the initial value)."""
+
+    def __init__(self, brokers: Number) -> None:
+        super().__init__(brokers, "broker")
+
+
+class PerBroker(Each):
+    """One item for each broker."""
+
+    def __init__(self, item: Domain | type, brokers: Number) -> None:
+        super().__init__(item, brokers, "broker")
+
+
+class Assignment(Distinct):
+    """An ordered list of distinct brokers: Kafka's assigned replicas, where the first is preferred."""
+
+    def __init__(self, brokers: Number) -> None:
+        super().__init__(Broker(brokers), brokers)
