@@ -4,6 +4,7 @@
 # make fmt     formats the code
 # make golden  rewrites the golden texts of the tests; read the diff before you commit it
 # make gallery draws the pictures of diagrams/gallery anew
+# make docs    builds the book (docs/) as a site in build/site
 # make long    the tests of which `make test` runs a sample, some twenty minutes on two cores
 # make fuzz    random specs on which all readings must agree: make fuzz SECONDS=600, and SEED=N to repeat one
 # make kafka   compares with Kafka's own classes of 2.8 and 3.9, fetched by Maven (which it installs, or says how)
@@ -17,7 +18,7 @@ BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: check test long kafka lint fmt golden gallery system fuzz mutants bench soak clean
+.PHONY: check test long kafka lint fmt golden gallery docs system fuzz mutants bench soak clean
 
 check: $(VENV)/.check
 	$(BIN)/kafka-spec check --traces
@@ -42,6 +43,9 @@ golden: $(VENV)/.test
 
 gallery: $(VENV)/.test
 	$(BIN)/kafka-spec draw --gallery
+
+docs: $(VENV)/.test
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build -q --strict
 
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal
 

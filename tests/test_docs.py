@@ -1,0 +1,134 @@
+"""The book: every example in it runs, every command prints what the page shows, and the site builds without a warning."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+from kafka_spec.spec.table import SpecError
+
+DOCS = ROOT / "docs"
+PAGES = sorted(str(page.relative_to(DOCS).with_suffix("")) for page in DOCS.rglob("*.md"))
+MODULES = {"index": "lock", "explore": "lock", "ci": "lock"}
+"""The module that a page's commands name, where it is not the page's own name; the pages after the first use its code."""
+LONGEST = 60
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, its text, and the line it begins on."""
+
+    language: str
+    text: str
+    line: int
+
+
+def blocks(page: str) -> list[Block]:
+    """Return the fenced blocks of a page, without the indent of a list."""
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    found = re.finditer(r"^( *)```(\w*)\n(.*?)^ *```$", text, re.MULTILINE | re.DOTALL)
+    return [
+        Block(match[2], re.sub(rf"^{match[1]}", "", match[3], flags=re.MULTILINE), text[: match.start()].count("\n") + 1)
+        for match in found
+    ]
+
+
+def examples(page: str) -> Iterator[tuple[Block, str]]:
+    """Yield the blocks of Python, each with the message that it is refused with, or ""."""
+    every = [*blocks(page), Block("", "", 0)]
+    for block, following in itertools.pairwise(every):
+        if block.language == "python":
+            yield block, following.text.strip() if following.language == "text" else ""
+
+
+def write_module(page: str, folder: Path) -> Path:
+    """Write what the page's examples define as a module, without those that are refused."""
+    home = "index" if MODULES.get(page) == "lock" else page
+    code = "\n\n".join(block.text for block, refused in examples(home) if not refused)
+    file = folder / f"{MODULES.get(page, page.replace('/', '_'))}.py"
+    file.write_text(code, encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if any(examples(page))])
+def test_the_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The examples of a page, one after the other, run; those shown with a message are refused with it."""
+    scope: dict[str, object] = {"__name__": "page"}
+    monkeypatch.setitem(sys.modules, "page", type(sys)("page"))
+    for block, refused in examples(page):
+        file = tmp_path / f"line_{block.line}.py"
+        file.write_text(block.text, encoding="utf-8")
+        code = compile(block.text, str(file), "exec")
+        if not refused:
+            exec(code, scope)
+            vars(sys.modules["page"]).update(scope)
+            continue
+        with pytest.raises(SpecError) as error:
+            exec(code, scope)
+        assert refused in str(error.value), block.line
+
+
+COMMANDS = [
+    pytest.param(page, block, id=f"{page}:{block.line}") for page in PAGES for block in blocks(page) if block.language == "console"
+]
+
+
+@pytest.mark.parametrize(("page", "block"), COMMANDS)
+def test_the_commands_print_what_is_shown(page: str, block: Block, tmp_path: Path) -> None:
+    """Each command prints the lines of its page, in order; `...` stands for any lines, or for the rest of one."""
+    write_module(page, tmp_path)
+    manifests = [other.text for other in blocks(page) if other.language == "toml"]
+    shutil.copy(ROOT / "pyproject.toml", tmp_path / "pyproject.toml")
+    if manifests:
+        (tmp_path / "pyproject.toml").write_text("\n".join(manifests), encoding="utf-8")
+        tomllib.loads(manifests[0])
+    (tmp_path / "commands.txt").write_text("q\n", encoding="utf-8")
+    parts = re.split(r"^\$ kafka-spec (.*)\n", block.text, flags=re.MULTILINE)
+    assert parts[0] == ""
+    for command, shown in zip(parts[1::2], parts[2::2], strict=True):
+        run = subprocess.run(
+            f"{sys.executable} -m kafka_spec {command}",
+            shell=True, cwd=tmp_path, env={**os.environ, "PYTHONHASHSEED": "0"}, capture_output=True, text=True,
+            timeout=LONGEST, check=False,
+        )  # fmt: skip
+        assert fits(shown, run.stdout), f"{command}\n{run.stdout}{run.stderr}"
+
+
+def fits(shown: str, printed: str) -> bool:
+    """Whether a text is what was printed, where `...` stands for any lines, or for the rest of a line."""
+    parts = ["(?:.*\n)*?" if line == "..." else re.escape(line).replace(r"\.\.\.", ".*") + "\n" for line in shown.splitlines()]
+    return re.fullmatch("".join(parts), printed if printed.endswith("\n") else printed + "\n") is not None
+
+
+def test_a_shown_line_must_be_printed() -> None:
+    """The comparison notices a missing line, a changed one, and lines in another order."""
+    assert fits("a\n...\nc\n", "a\nb\nc\n") and fits("a\n...\n", "a\n") and fits("n ... s\n", "n 3 s\n")
+    assert not fits("a\n...\nc\n", "a\nb\n")
+    assert not fits("a\nc\n", "a\nb\nc\n")
+    assert not fits("...\nc\n...\na\n", "a\nb\nc\n")
+
+
+@pytest.mark.slow
+def test_the_book_builds(tmp_path: Path) -> None:
+    """The site builds in strict mode: no broken link, no page that is missing, no unknown name in the reference."""
+    run = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "-q", "--strict", "--site-dir", str(tmp_path / "site")],
+        cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    for page in ("index.html", "kafka/bugs.html", "kafka/bug-KAFKA-1188.html", "examples.html", "api.html"):
+        assert (tmp_path / "site" / page).exists(), page
+    chapter = (tmp_path / "site" / "kafka" / "bug-KAFKA-1188.html").read_text(encoding="utf-8")
+    assert "QuietReplicasKnowTheEpoch" in chapter and "bug-KAFKA-1188.svg" in chapter
+    assert 'id="kafka_spec.model_check.walk.Walk.act"' in (tmp_path / "site" / "api.html").read_text(encoding="utf-8")
