@@ -12,9 +12,11 @@ from dataclasses import dataclass
 
 from kafka_spec import (
     NONE,
+    Among,
     Bound,
     BoundSet,
     Constants,
+    Member,
     Range,
     Rule,
     SetOf,
@@ -30,14 +32,7 @@ CITES = "Kuppe, BlockingQueue"
 THREADS = Bound("threads", 2, 8, "threads; those below `producers` put, the others take")
 PRODUCERS = Bound("producers", 1, 7, "threads that put")
 CAPACITY = Bound("capacity", 1, 4, "items that the queue can hold")
-
-
-class Waiter(Range):
-    """A thread that is woken, or none."""
-
-    def show(self, value: int) -> str:
-        """Print a value."""
-        return "nobody" if value == NONE else f"thread {value}"
+A_THREAD = Member(THREADS, "thread")
 
 
 @dataclass
@@ -45,7 +40,7 @@ class Buffer:
     """The queue, of which only the length matters, and its monitor."""
 
     size: int = holds(Range(0, CAPACITY))
-    waiting: int = holds(SetOf(THREADS))
+    waiting: int = holds(SetOf(A_THREAD))
     """The threads that sleep on the condition variable."""
 
 
@@ -84,10 +79,8 @@ def is_not_empty(s: Buffer) -> bool:
     return s.size > 0
 
 
-def can_be_woken(s: Buffer, woken: int) -> bool:
-    """The thread sleeps, or nobody sleeps and nobody is woken."""
-    if woken == NONE:
-        return s.waiting == 0
+def sleeps(s: Buffer, woken: int) -> bool:
+    """The thread sleeps."""
     return contains(s.waiting, woken)
 
 
@@ -125,12 +118,12 @@ def somebody_runs(s: Buffer, k: Constants) -> bool:
     return False
 
 
-THREAD = {"thread": Range(0, THREADS - 1)}
-AND_WOKEN = {**THREAD, "woken": Waiter(NONE, THREADS - 1)}
-WHO = "thread {thread}"
+THREAD = {"thread": A_THREAD}
+AND_WOKEN = {**THREAD, "woken": Among(A_THREAD, sleeps, or_none=True)}
+WHO = "{thread}"
 PUT_GUARDS, TAKE_GUARDS = (is_not_full, puts, runs), (is_not_empty, takes, runs)
-PUT = Rule("Put", WHO, f"{WHO} puts, and wakes {{woken}}", CITES, (put, wake), AND_WOKEN, (*PUT_GUARDS, can_be_woken))
-TAKE = Rule("Take", WHO, f"{WHO} takes, and wakes {{woken}}", CITES, (take, wake), AND_WOKEN, (*TAKE_GUARDS, can_be_woken))
+PUT = Rule("Put", WHO, f"{WHO} puts, and wakes {{woken}}", CITES, (put, wake), AND_WOKEN, PUT_GUARDS)
+TAKE = Rule("Take", WHO, f"{WHO} takes, and wakes {{woken}}", CITES, (take, wake), AND_WOKEN, TAKE_GUARDS)
 PUT_WAITS = Rule("PutWaits", WHO, f"{WHO} finds the queue full, and sleeps", CITES, (sleep,), THREAD, (is_full, puts, runs))
 TAKE_WAITS = Rule("TakeWaits", WHO, f"{WHO} finds the queue empty, and sleeps", CITES, (sleep,), THREAD, (is_empty, takes, runs))
 

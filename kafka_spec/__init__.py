@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from kafka_spec.spec.replica import REPLICA as REPLICA
     from kafka_spec.spec.replica import REPLICA_0_10 as REPLICA_0_10
     from kafka_spec.spec.table import Abstraction as Abstraction
+    from kafka_spec.spec.table import Among as Among
     from kafka_spec.spec.table import BoundSet as BoundSet
     from kafka_spec.spec.table import Constants as Constants
     from kafka_spec.spec.table import Decision as Decision
@@ -117,8 +118,8 @@ _PLACES = {
     "spec.models": "MACHINES MODELS",
     "spec.partition": "PARTITION",
     "spec.replica": "REPLICA REPLICA_0_10",
-    "spec.table": "Abstraction BoundSet Constants Decision ElementOf ItemOf Machine Overlap Property Row Rule Spec fire invariant "
-    "leads_to reachable recoverable step_invariant",
+    "spec.table": "Abstraction Among BoundSet Constants Decision ElementOf ItemOf Machine Overlap Property Row Rule Spec fire "
+    "invariant leads_to reachable recoverable step_invariant",
     "spec.trace": "Action FieldChange Step Trace",
 }
 """The public names by the module that defines them: the imports above, for use at run time."""

@@ -27,7 +27,7 @@ from kafka_spec.spec.domain import SPENT, Bound, Collection, Scalar
 from kafka_spec.spec.integers import unusable
 from kafka_spec.spec.lint import Function, parameters_of
 from kafka_spec.spec.source import definition_of
-from kafka_spec.spec.table import Constants, ElementOf, ItemOf, Property, Rule, Spec, SpecError
+from kafka_spec.spec.table import Among, Constants, ElementOf, ItemOf, Property, Rule, Spec, SpecError
 
 WORD = I64.as_pointer()
 I32 = ir.IntType(32)
@@ -273,10 +273,16 @@ class _Successors(Emitter):
                 for low_, high_ in self.actions.ranges[index][depth + 1 :]:
                     weight *= high_ - low_ + 1
 
+                none = self.none_is_among(parameter, names[depth], scope, high) if isinstance(parameter, Among) else I1(0)
+
                 def inside(now: ir.Value) -> None:
                     scope[names[depth]] = now if elements is None else self.item(elements, now)
-                    new = contextlib.nullcontext() if elements is None else self.b.if_then(self.is_first(elements, now))
-                    with new:
+                    admitted = contextlib.nullcontext()
+                    if elements is not None:
+                        admitted = self.b.if_then(self.is_first(elements, now))
+                    elif isinstance(parameter, Among):
+                        admitted = self.b.if_then(self.is_among(parameter, now, scope, none))
+                    with admitted:
                         bind(depth + 1, self.b.add(action, self.b.mul(self.b.sub(now, start), I64(weight))))
 
                 self.loop(start, stop, inside)
@@ -299,6 +305,30 @@ class _Successors(Emitter):
                 assert not isinstance(index, Ref | Buffer | K)
                 ref = self.checked_item(ref, index, parameter.path)
         return ref
+
+    def none_is_among(self, parameter: Among, name: str, scope: dict[str, Value], high: int) -> ir.Value:
+        """Return whether a parameter is NONE here, because its predicate holds for no value."""
+        if not parameter.or_none:
+            return I1(0)
+        none = self.slot(I1)
+        self.b.store(I1(1), none)
+
+        def look(now: ir.Value) -> None:
+            holds = self.predicate(parameter.that, {**scope, name: now})
+            self.b.store(self.b.and_(self.b.load(none), self.b.not_(holds)), none)
+
+        self.loop(ZERO, I64(high + 1), look)
+        return self.b.load(none)
+
+    def is_among(self, parameter: Among, now: ir.Value, scope: dict[str, Value], none: ir.Value) -> ir.Value:
+        """Return whether a value is one that a parameter takes here."""
+        if not parameter.or_none:
+            return self.predicate(parameter.that, scope)
+        result = self.slot(I1)
+        self.b.store(none, result)
+        with self.b.if_then(self.b.icmp_signed("<=", ZERO, now)):
+            self.b.store(self.predicate(parameter.that, scope), result)
+        return self.b.load(result)
 
     def is_first(self, elements: Ref, now: ir.Value) -> ir.Value:
         """Return whether an element is the first of its equals, which stand side by side."""

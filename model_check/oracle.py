@@ -16,9 +16,10 @@ from kafka_spec.model_check.fingerprint import MASK, edge_hash
 from kafka_spec.model_check.layout import Actions, Layout
 from kafka_spec.model_check.oracle_graph import Graph
 from kafka_spec.spec import table
-from kafka_spec.spec.domain import OutOfBound, OutOfDomain, count_firing
+from kafka_spec.spec.domain import NONE, OutOfBound, OutOfDomain, count_firing
 from kafka_spec.spec.lint import parameters_of
 from kafka_spec.spec.table import (
+    Among,
     Attempt,
     ElementOf,
     ItemOf,
@@ -62,6 +63,11 @@ class ExecutableSpec:
         if isinstance(parameter, ItemOf):
             return range(len(getattr(s, parameter.field)))
         type_: Any = parameter.at(self.bounds, rule.name)
+        if isinstance(parameter, Among):
+            that = (parameter.that,)
+            numbers = range(max(0, type_.low) if parameter.or_none else type_.low, type_.high + 1)
+            found = [value for value in numbers if self.holds(that, rule, s, (*binding, value))]
+            return found or ([NONE] if parameter.or_none else [])
         return range(type_.low, type_.high + 1)
 
     def enabled(self, rule: Rule, s: Any) -> Iterator[Binding]:

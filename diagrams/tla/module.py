@@ -29,7 +29,7 @@ from kafka_spec.diagrams.tla.terms import (
 )
 from kafka_spec.diagrams.tla.text import comment
 from kafka_spec.spec.domain import Subset
-from kafka_spec.spec.table import ElementOf, ItemOf, Property, Rule, Spec, SpecError
+from kafka_spec.spec.table import Among, ElementOf, ItemOf, Property, Rule, Spec, SpecError
 
 HEAD = """\
 {says}
@@ -165,10 +165,20 @@ class Module:
                 assert isinstance(sort, Unordered)
                 if sort.repeats:
                     domain = self.operators.values.apply("BagMembers", domain)
+            elif isinstance(parameter, Among):
+                domain = self.among(parameter, name, parameters, rule)
             else:
                 domain = self.values_of(parameter, rule)
             body = Bind(f"\\E {parameters[name]} \\in {domain.flat()} :", body)
         return body
+
+    def among(self, parameter: Among, name: str, parameters: Mapping[str, str], rule: Rule) -> Term:
+        """Return those values of a domain that a predicate admits."""
+        arguments: dict[str, Term] = {one: Atom(as_name) for one, as_name in parameters.items()}
+        fresh: dict[str, Term] = {"s": self.operators.types.fresh_name(self.spec.state)}
+        holds = self.operators.predicate(parameter.that, fresh if rule is self.spec.start else self.state, arguments)
+        admitted = Bind(f"{{{parameters[name]} \\in {self.values_of(parameter.domain, rule).flat()} :", holds, "}")
+        return self.operators.values.apply("OrNone", admitted) if parameter.or_none else admitted
 
     def element(self, parameter: ElementOf) -> Record:
         """Return the sort of the elements that a parameter ranges over."""

@@ -37,6 +37,7 @@ HELPERS = {
         "        ELSE LET next == Op(now, i) IN IF next = next THEN From(next, i + 1) ELSE now\n"
         "  IN From(value, low)"
     ),
+    "OrNone": "OrNone(set) == IF set = {} THEN {-1} ELSE set",
     "InOrder": (
         "\\* The elements of a set in order.\n"
         "InOrder(set, Before(_, _)) ==\n"

@@ -1,13 +1,15 @@
-"""What the parameters of a rule range over: values of a domain, items of a sequence, elements of a set or a bag."""
+"""What the parameters of a rule range over: values of a domain, those that a predicate admits, items, elements of sets."""
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from kafka_spec.spec.domain import Collection, Domain, Items, Path, path_of, value_at
+from kafka_spec.spec.domain import NONE, Collection, Domain, Items, Path, Scalar, SpecError, path_of, value_at
+from kafka_spec.spec.lint import Function
 from kafka_spec.spec.table.functions import Name
 
 
@@ -49,7 +51,35 @@ class ElementOf:
         return path_of(self.path, binding)
 
 
-Parameter: TypeAlias = Domain | ItemOf | ElementOf
+@dataclass(frozen=True)
+class Among:
+    """A parameter that ranges over those values of a domain for which a predicate holds: `Among(Member(THREADS), waits)`.
+
+    The predicate `that` takes some of `s`, `k`, the parameters before this one, and this one, by name. With `or_none`, the
+    parameter is `NONE` where the predicate holds for no value: "any of them, if there is one" is one rule, not two.
+    """
+
+    domain: Domain
+    that: Function
+    or_none: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.domain, Domain):
+            raise SpecError(f"Among chooses numbers; give a Range, a Member, ..., not {self.domain!r}")
+
+    def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
+        """Return the type of its values at these bounds."""
+        type_ = self.domain.at(bounds, place)
+        if not isinstance(type_, Scalar):
+            raise SpecError(f"{place}: Among chooses numbers; give a Range, a Member, ...")
+        if not self.or_none:
+            return type_
+        if type_.low < 0:
+            raise SpecError(f"{place}: with or_none, NONE must not be a value of the domain, which begins at {type_.low}")
+        return dataclasses.replace(type_, low=NONE, show=lambda value: "none" if value == NONE else type_.show(value))
+
+
+Parameter: TypeAlias = Domain | ItemOf | ElementOf | Among
 
 
 def elements_of(parameter: ElementOf, s: Any, binding: Mapping[str, int]) -> Items:

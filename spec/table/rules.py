@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from kafka_spec.spec.domain import Bound, SpecError
 from kafka_spec.spec.lint import Function, source_of
 from kafka_spec.spec.table.functions import Name, check_function, check_pure, check_template, module_of_caller, name_of
-from kafka_spec.spec.table.parameters import Parameter
+from kafka_spec.spec.table.parameters import Among, Parameter
 
 RuleKind: TypeAlias = Literal["protocol", "operator", "fault"]
 Fairness: TypeAlias = Literal["none", "weak", "strong"]
@@ -75,6 +75,10 @@ class Rule:
             check_function(function, {"s", "k", *self.params}, where)
         for guard in (*self.guards, *self.within):
             check_pure(guard, where)
+        for number, (name, parameter) in enumerate(self.params.items(), 1):
+            if isinstance(parameter, Among):
+                check_function(parameter.that, {"s", "k", *list(self.params)[:number]}, f"{where}, parameter {name},")
+                check_pure(parameter.that, f"{where}, parameter {name}")
         depth = 0
         for guard in self.guards:
             needs = max((list(self.params).index(n) + 1 for n in source_of(guard).parameters if n in self.params), default=0)

@@ -21,7 +21,7 @@ from kafka_spec.spec.lint import source_of
 from kafka_spec.spec.table.assumptions import BoundSet
 from kafka_spec.spec.table.functions import Name
 from kafka_spec.spec.table.machines import Machine
-from kafka_spec.spec.table.parameters import ElementOf, ItemOf, Parameter
+from kafka_spec.spec.table.parameters import Among, ElementOf, ItemOf, Parameter
 from kafka_spec.spec.table.properties import DEADLOCK, TYPE_INVARIANT, Property
 from kafka_spec.spec.table.rules import Rule
 
@@ -119,6 +119,8 @@ def _check_parameter(space: Space, parameter: Parameter, where: str) -> None:
             raise SpecError(f"{where}: {parameter.field} is a {type_.what}; range over ElementOf({parameter.field!r})")
         if not isinstance(type_, Sequence):
             raise SpecError(f"{where}: {parameter.field} is not a sequence of the state")
+    elif isinstance(parameter, Among):
+        parameter.at({bound.name: bound.high for bound in parameter.domain.bounds()}, where)
     elif isinstance(parameter, Bounded) or not isinstance(parameter, Domain | ElementOf):
         raise SpecError(f"{where}: a parameter is a number; give a Range, a Member, ..., ItemOf(a sequence) or ElementOf(a set)")
 

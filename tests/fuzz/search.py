@@ -6,7 +6,6 @@ It uses the objects of spec/ (rules, domains, states that check their stores) an
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -115,14 +114,35 @@ class Independent:
         scalar = parameter.at(self.bounds, "")
         return range(scalar.low, scalar.high + 1)
 
+    def bindings(self, rule: table.Rule, s: Any, before: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        """Yield what the parameters may be, after the first ones."""
+        if len(before) == len(rule.params):
+            yield before
+            return
+        name, parameter = list(rule.params.items())[len(before)]
+        values = self.values(parameter, s)
+        if isinstance(parameter, table.Among):
+            scope = {"s": s, "k": self.k, **self.given(rule, s, before)}
+            values = [value for value in values if value >= 0 or not parameter.or_none]
+            values = [value for value in values if self.call(rule.name, parameter.that, **{**scope, name: value})]
+            values = values or ([-1] if parameter.or_none else [])
+        for value in values:
+            yield from self.bindings(rule, s, (*before, value))
+
+    def given(self, rule: table.Rule, s: Any, binding: tuple[int, ...]) -> dict[str, Any]:
+        """Return what the functions of a rule get for its first parameters."""
+        scope: dict[str, Any] = dict(zip(rule.params, binding, strict=False))
+        for name in scope:
+            parameter = rule.params[name]
+            if isinstance(parameter, table.ElementOf):
+                scope[name] = list(getattr(s, parameter.path))[scope[name]]
+        return scope
+
     def steps(self, rules: tuple[table.Rule, ...], s: Any) -> Iterator[tuple[table.Rule, tuple[int, ...], Any]]:
         """Yield rule, binding and outcome of all that is enabled: a state, OutOfBound or OutOfDomain."""
         for rule in rules:
-            for binding in itertools.product(*[self.values(parameter, s) for parameter in rule.params.values()]):
-                scope = {"k": self.k, **dict(zip(rule.params, binding, strict=True))}
-                for name, parameter in rule.params.items():
-                    if isinstance(parameter, table.ElementOf):
-                        scope[name] = list(getattr(s, parameter.path))[scope[name]]
+            for binding in self.bindings(rule, s, ()):
+                scope = {"k": self.k, **self.given(rule, s, binding)}
                 if not all(self.call(rule.name, guard, s=s, **scope) for guard in rule.guards):
                     continue
                 after = twin(s)

@@ -149,8 +149,14 @@ class Module(States):
                 *([(f"ElementOf({self.pick(*piles)!r})", None, 4)] * 8 if piles else []),
             )  # fmt: skip
             actions *= most
-            if actions <= 24:
-                found[f"p{number}"] = domain, below
+            if actions > 24:
+                continue
+            if domain.startswith(("Range", "Broker(", "Flag", "OneOf", "SetOf")) and self.other.random() < 0.15:
+                scope = self.scope({**found, f"p{number}": (domain, below)})
+                that = self.function("among", self.write.predicate(scope), ["s", "k", *found, f"p{number}"])
+                loose = domain.startswith(("Range(0", "Range(1", "Broker(", "Flag")) and self.other.random() < 0.5
+                domain, below = f"Among({domain}, {that}{', or_none=True' if loose else ''})", None if loose else below
+            found[f"p{number}"] = domain, below
         return found
 
     def scope(self, parameters: dict[str, tuple[str, Limit | None]], **more: bool) -> Scope:
@@ -216,7 +222,7 @@ class Module(States):
 
     def start(self) -> str:
         """Return the rule that starts, its effects being added; none of them leaves a domain."""
-        parameters = {name: of for name, of in self.parameters().items() if not of[0].startswith(("ItemOf", "ElementOf"))}
+        parameters = {name: of for name, of in self.parameters().items() if not of[0].startswith(("ItemOf", "ElementOf", "Among"))}
         before = self.write.careful, self.write.machines
         self.write.strict, self.write.careful, self.write.machines = True, True, []
         body = self.write.statements(self.scope(parameters), 1, 3)

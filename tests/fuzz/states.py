@@ -19,7 +19,7 @@ from kafka_spec.spec.domain import (
     truncate,
 )
 from kafka_spec.spec.table import (
-    BoundSet, Decision, ElementOf, ItemOf, Machine, Row, Rule, Spec, fire, invariant, reachable, recoverable, step_invariant,
+    Among, BoundSet, Decision, ElementOf, ItemOf, Machine, Row, Rule, Spec, fire, invariant, reachable, recoverable, step_invariant,
 )
 
 BASE = {base}
