@@ -29,6 +29,8 @@ class Expectation:
 
     verdict: Verdict = "holds"
     distinct: int | None = None
+    unreduced: int | None = None
+    """The number of states without the normal form, for a check that searches normal forms."""
     depth: int | None = None
     traces: Mapping[str, int] = field(default_factory=dict)
     """The number of states in the shortest counterexample of each property that must be violated."""
@@ -43,7 +45,10 @@ class Expectation:
         if result.verdict != self.verdict:
             which = f" ({', '.join(result.violated)})" if result.violated else ""
             problems.append(f"the verdict is {result.verdict}{which}, expected {self.verdict}")
-        for what, expected, found in (("distinct states", self.distinct, result.distinct), ("levels", self.depth, result.depth)):
+        counts = [("distinct states", self.distinct, result.distinct), ("levels", self.depth, result.depth)]
+        if result.unreduced is not None:
+            counts.append(("states without the normal form", self.unreduced, result.unreduced))
+        for what, expected, found in counts:
             if expected is not None and expected != found:
                 problems.append(f"{found:,} {what}, expected {expected:,}")
         for name, states in self.traces.items():
@@ -97,6 +102,8 @@ def check(
     everything: bool = False,
     deadlock: bool = False,
     verify: bool = False,
+    normal_form: bool = False,
+    verify_normal_form: bool = False,
     budget: Budget | None = None,
     progress: Progress = quiet,
     distribution: Distribution | None = None,
@@ -112,6 +119,8 @@ def check(
         everything: continue the search to its end after a violation.
         deadlock: also check for deadlocks, that is, states without any step.
         verify: search again with another fingerprint seed and newly compiled code; the counts must be equal.
+        normal_form: search the normal forms of the spec's states.
+        verify_normal_form: do so to the end, and compare with the search of all states.
         budget: limits of time, memory and states.
         progress: called after each level.
         distribution: where the Spark engine runs and keeps the states.
@@ -126,14 +135,15 @@ def check(
     if engine not in ENGINES:
         raise SpecError(f"engine {engine!r} is unknown; there is {', '.join(ENGINES)}")
     budget = budget or Budget()
+    searched = spec.in_normal_form() if normal_form or verify_normal_form else spec
     if engine == "spark":
-        if distribution is None or verify:
+        if distribution is None or verify or verify_normal_form:
             raise SpecError(
                 "--engine spark keeps the states of one search: "
                 + ("run it again by yourself instead of --verify" if distribution else "name a folder for them with --state-dir")
             )
         explored: Exploration = need("distributed").explore(
-            spec,
+            searched,
             values,
             distribution,
             properties=claims,
@@ -150,7 +160,7 @@ def check(
             from kafka_spec.model_check import embedded, oracle
         explore = oracle.explore if which == "oracle" else functools.partial(embedded.explore, threads=threads, anew=anew)
         return explore(
-            spec,
+            searched,
             values,
             properties=claims,
             everything=everything,
@@ -161,7 +171,12 @@ def check(
         )
 
     first: Engine = "oracle" if engine == "oracle" else "embedded"
-    result = search(first)
+    if verify_normal_form:
+        with needing("check"):
+            from kafka_spec.model_check.normal_form import compared
+        result = compared(spec, values, properties=claims, threads=threads, deadlock=deadlock, budget=budget, progress=progress)
+    else:
+        result = search(first)
     if verify and not result.stopped:
         compare(result, search(first, VERIFY_SEED, anew=True), "another seed", exact=False)
     if engine == "both" and not result.stopped:

@@ -21,6 +21,8 @@ from kafka_spec.model_check.inputs import text_of
 from kafka_spec.model_check.layout import Actions, Layout, Packed
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.emit import Emitter
+from kafka_spec.model_check.lowering.hashing import Hashing
+from kafka_spec.model_check.lowering.normal_form import Former
 from kafka_spec.model_check.lowering.values import FAULT_KINDS, I1, I8, I64, ONE, POINTER, ZERO, Buffer, Fault, K, Ref, Value
 from kafka_spec.model_check.machine_code import load
 from kafka_spec.spec.domain import SPENT, Bound, Collection, Scalar
@@ -31,7 +33,6 @@ from kafka_spec.spec.table import Among, Constants, ElementOf, ItemOf, Property,
 
 WORD = I64.as_pointer()
 I32 = ir.IntType(32)
-I128 = ir.IntType(128)
 
 # the counters of the successor function; those of rules and step invariants follow
 DIGEST, FAULT, FAULT_STATE, FAULT_ACTION, STUCK, UNTYPED, UNTYPED_ACTION, UNTYPED_FAULT, HEADER = range(9)
@@ -82,6 +83,7 @@ class Code:
         self._library, self.from_cache = load(text, anew)
         integer, pointer = ctypes.c_int64, ctypes.c_void_p
         self.expand = self._entry("expand", integer, [pointer, pointer, integer, integer, pointer, integer, *[pointer] * 6])
+        self.form = self._entry("form", integer, [pointer, integer, pointer, integer, pointer, pointer])
         self.judge = self._entry("judge", integer, [pointer, integer, pointer, pointer, pointer])
         for function, shapes in kernel.signatures(shape.action_bits, self.leads).items():
             arguments = [integer if kind == "int" else pointer for kind in shapes]
@@ -122,6 +124,9 @@ class Program(Code):
         self.on_graph = [claim for claim in claims if claim.kind in ("recoverable", "leads-to")]
         self.leads = any(claim.kind == "leads-to" for claim in claims)
         self.steps = [claim for claim in claims if claim.kind == "step invariant"]
+        """The claims that the successor function decides: step invariants, and those on states if normal forms are taken."""
+        if spec.reduced:
+            self.steps += self.states
         self.ways = [claim.predicate for claim in self.on_graph] + antecedents(self.on_graph)
         """The predicates and antecedents of the claims on the graph; the judge returns the value of each in every state."""
         self.state_tests = antecedents(self.states)
@@ -153,8 +158,10 @@ class Program(Code):
         key = text_of(spec, layout, actions, claims, constants, engine)
         if anew or key not in _compiled:
             compiler = Compiler(layout.root, constants, literals, spec.machines, checked="checks" not in leave_out)
-            _Successors(self, compiler, layout, actions)
+            former = Former(compiler, spec, layout.root)
+            _Successors(self, compiler, layout, actions, former)
             _Judge(self, compiler, layout)
+            _Forms(compiler, layout, former)
             for function, shapes in functions.items():
                 _Export(compiler, function.__name__, compiler.function(function, shapes, trusted=True).code)
             _compiled.pop(key, None)
@@ -188,7 +195,7 @@ class _Export(Emitter):
         self.b.ret_void() if isinstance(type_.return_type, ir.VoidType) else self.b.ret(result)
 
 
-class _Successors(Emitter):
+class _Successors(Hashing):
     """The successor function: for each state of a slice of the frontier, fires every rule with every binding.
 
     expand(states, fingerprints, count, base, k, seed, out_states, out_fingerprints, out_parents, out_actions, cuts, counters)
@@ -198,19 +205,18 @@ class _Successors(Emitter):
     a false guard ends that iteration of its loop.
     """
 
-    def __init__(self, program: Program, compiler: Compiler, layout: Layout, actions: Actions) -> None:
+    def __init__(self, program: Program, compiler: Compiler, layout: Layout, actions: Actions, former: Former) -> None:
         arguments = [POINTER, WORD, I64, I64, WORD, I64, POINTER, WORD, I32.as_pointer(), I32.as_pointer(), POINTER, WORD]
         code = ir.Function(compiler.module, ir.FunctionType(I64, arguments), "expand")
         super().__init__(compiler, code, None)
-        self.program, self.layout, self.actions = program, layout, actions
+        self.program, self.layout, self.actions, self.former = program, layout, actions, former
+        self.record_bytes = layout.size
         (self.states, self.fingerprints, count, self.base, k, self.seed, *out, self.cuts, self.counters) = code.args
         self.out_states, self.out_fingerprints, self.out_parents, self.out_actions = out
         for argument in (self.states, self.out_states, self.fingerprints, k, *out[1:], self.cuts, self.counters):
             argument.add_attribute("noalias")
         self.k = K(k)
-        self.fault = self.b.bitcast(self.slot(ir.ArrayType(I64, 1 + len(compiler.constants))), WORD)
-        self.b.store(ZERO, self.fault)
-        self.copy(self.b.bitcast(self.b.gep(self.fault, [ONE]), POINTER), self.b.bitcast(k, POINTER), 8 * len(compiler.constants))
+        self.fault = self.fault_cell(k)
         self.written = self.slot(I64, ZERO)
         self.digest = self.slot(I64, self.b.load(self.counter(DIGEST)))
         self.moves = self.slot(I64, ZERO)
@@ -374,9 +380,12 @@ class _Successors(Emitter):
             self.store(packed, cell, self.b.add(self.load(packed, cell), ONE), f"rule {rule.name}", "a counter")
         self.after_faults(index, action, out)
         self.judge_steps(after, action)
+        if self.former.parts:
+            self.former.emit(self, after, self.k)
+            self.end_on_fault(action)
         mark = self.hash(target)
         if self.program.digests:
-            self.b.store(self.b.add(self.b.load(self.digest), self.edge_hash(action, mark)), self.digest)
+            self.b.store(self.b.add(self.b.load(self.digest), self.edge_hash(self.mark, action, mark)), self.digest)
         self.b.store(mark, self.b.gep(self.out_fingerprints, [slot]))
         self.b.store(self.b.trunc(self.number, I32), self.b.gep(self.out_parents, [slot]))
         self.b.store(self.b.trunc(action, I32), self.b.gep(self.out_actions, [slot]))
@@ -437,7 +446,7 @@ class _Successors(Emitter):
 
     def judge_steps(self, after: Ref, action: ir.Value) -> None:
         """Check each step invariant where its antecedent holds, and count those steps."""
-        scope: dict[str, Value] = {"before": self.source, "after": after, "k": self.k}
+        scope: dict[str, Value] = {"before": self.source, "after": after, "s": after, "k": self.k}
         met = {when: self.predicate(when, scope) for when in self.program.step_tests}
         for number, when in enumerate(met):
             cell = self.counter(self.program.met + number)
@@ -447,56 +456,38 @@ class _Successors(Emitter):
                 self.judge_step(HEADER + 2 * number, claim, scope, action)
 
     def judge_step(self, counter: int, claim: Property, scope: dict[str, Value], action: ir.Value) -> None:
-        broken = self.b.not_(self.predicate(claim.predicate, scope))
+        true = self.predicate(claim.predicate, scope)
+        broken = true if claim.kind == "reachable" else self.b.not_(true)
         first = self.b.icmp_signed("<", self.b.load(self.counter(counter)), ZERO)
         with self.b.if_then(self.b.and_(broken, first), likely=False):
             self.b.store(self.number, self.counter(counter))
             self.b.store(action, self.counter(counter + 1))
 
-    # wyhash and the hash of edges, as defined in model_check/fingerprint.py
 
-    def edge_hash(self, action: ir.Value, target: ir.Value) -> ir.Value:
-        xor = self.b.xor
-        start = self.mix(xor(self.mark, _word(SECRET[0])), xor(action, _word(SECRET[1])))
-        return self.mix(xor(start, _word(SECRET[2])), xor(target, _word(SECRET[3])))
+class _Forms(Hashing):
+    """The normal forms of states.
 
-    def mix(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        low, high = self.wide(a, b)
-        return self.b.xor(low, high)
+    form(states, count, k, seed, marks, fault) brings each of the states into its normal form, in place, and stores its fingerprint.
+    Returns the index of a state that has none, with the code of the fault, or -1.
+    """
 
-    def wide(self, a: ir.Value, b: ir.Value) -> tuple[ir.Value, ir.Value]:
-        product = self.b.mul(self.b.zext(a, I128), self.b.zext(b, I128))
-        return self.b.trunc(product, I64), self.b.trunc(self.b.lshr(product, I128(64)), I64)
+    def __init__(self, compiler: Compiler, layout: Layout, former: Former) -> None:
+        code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, I64, WORD, I64, WORD, WORD]), "form")
+        super().__init__(compiler, code, None)
+        states, count, k, self.seed, marks, told = code.args
+        self.record_bytes = layout.size
+        self.fault = self.fault_cell(k)
 
-    def hash(self, record: ir.Value) -> ir.Value:
-        size, seed, b = self.layout.size, self.seed, self.b
+        def state(now: ir.Value) -> None:
+            record = self.at(states, self.b.mul(now, I64(layout.size)))
+            former.emit(self, Ref(layout.root, record), K(k))
+            with self.b.if_then(self.b.icmp_signed("!=", self.b.load(self.fault), ZERO), likely=False):
+                self.b.store(self.b.load(self.fault), told)
+                self.b.ret(now)
+            self.b.store(self.hash(record), self.b.gep(marks, [now]))
 
-        def read(offset: int, type_: ir.IntType = I64) -> ir.Value:
-            value = b.load(b.bitcast(self.at(record, offset), type_.as_pointer()))
-            value.align = 1
-            return value if type_ is I64 else b.zext(value, I64)
-
-        if size <= 16:
-            middle = (size >> 3) << 2
-            first = b.or_(b.shl(read(0, I32), I64(32)), read(middle, I32))
-            last = b.or_(b.shl(read(size - 4, I32), I64(32)), read(size - 4 - middle, I32))
-        else:
-            left, at = size, 0
-            if left >= 48:
-                lanes = [seed, seed, seed]
-                while left >= 48:
-                    for lane in range(3):
-                        words = b.xor(read(at + 16 * lane), _word(SECRET[lane + 1])), b.xor(read(at + 16 * lane + 8), lanes[lane])
-                        lanes[lane] = self.mix(*words)
-                    at, left = at + 48, left - 48
-                seed = b.xor(lanes[0], b.xor(lanes[1], lanes[2]))
-            while left > 16:
-                seed = self.mix(b.xor(read(at), _word(SECRET[1])), b.xor(read(at + 8), seed))
-                at, left = at + 16, left - 16
-            first, last = read(at + left - 16), read(at + left - 8)
-        low, high = self.wide(b.xor(first, _word(SECRET[1])), b.xor(last, seed))
-        result = self.mix(b.xor(low, _word(SECRET[0] ^ size)), b.xor(high, _word(SECRET[1])))
-        return b.select(b.icmp_signed("==", result, ZERO), ONE, result)
+        self.loop(ZERO, count, state)
+        self.b.ret(I64(-1))
 
 
 class _Judge(Emitter):
@@ -543,7 +534,3 @@ class _Judge(Emitter):
         with self.b.if_then(self.b.icmp_signed("!=", self.b.load(self.fault), ZERO), likely=False):
             self.b.store(self.b.load(self.fault), self.b.gep(self.first, [I64(len(claims))]))
             self.b.ret(now)
-
-
-def _word(number: int) -> ir.Constant:
-    return I64(number)

@@ -16,6 +16,7 @@ from kafka_spec.model_check.exploration import EngineError, Exploration, Finding
 from kafka_spec.model_check.expression import Expression, expression, shown_answer
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.rematch import in_real_states
 from kafka_spec.spec.domain import (
     Change,
     Collection,
@@ -61,10 +62,15 @@ class Replay:
 
     def trace(self, claim: str, finding: Finding) -> Trace:
         """Return the trace of a finding; check each step, and check the property at its end."""
-        trace, before, state = self.way(claim, finding)
+        real = finding
+        if self.world.spec.reduced:
+            stated = next((p for p in self.result.properties if p.name == claim), None)
+            real = in_real_states(self.world, claim, stated, finding)
+        trace, before, state = self.way(claim, real)
+        trace = dataclasses.replace(trace, shortest=len(real.actions) == len(finding.actions))
         if finding.back >= 0:
             self.confirm_lasso(claim, finding)
-            return dataclasses.replace(trace, lasso=Lasso(finding.met, finding.back))
+            return dataclasses.replace(trace, lasso=Lasso(real.met, real.back))
         self.confirm(claim, before, state)
         return trace
 
@@ -121,10 +127,10 @@ class Replay:
         """Raise EngineError unless a path leads into a fair cycle and, from some state on, no state meets the predicate."""
         world, back = self.world, finding.back
         stated = next(p for p in self.result.properties if p.name == claim)
-        states = [world.initial()[finding.start]]
+        states = [world.formed(world.initial()[finding.start])]
         for number in finding.actions:
             rule, binding = world.actions.decode(number)
-            states.append(world.apply(rule, states[-1], binding))
+            states.append(world.formed(world.apply(rule, states[-1], binding)))
         keys = [world.key(state) for state in states]
         wrong = ""
         if not world.tests(stated, s=states[finding.met]) or any(world.meets(stated, state) for state in states[finding.met :]):

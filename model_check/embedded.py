@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -106,7 +107,7 @@ class Search:
 
     def begin(self) -> None:
         """Make the initial states the frontier."""
-        records = [self.layout.pack(state) for state in self.world.initial()]
+        records = [self.layout.pack(self.world.formed(state)) for state in self.world.initial()]
         part = self.slices[0]
         for begin in range(0, len(records), len(part.marks)):
             some = records[begin : begin + len(part.marks)]
@@ -118,6 +119,10 @@ class Search:
             for shard in self.shards:
                 shard.take([part])
         self.end_level()
+        self.tested_at_start = self.result.tested.copy()
+
+    tested_at_start: Counter[str]
+    """How many initial states met each antecedent."""
 
     def expand_level(self) -> str:
         """Find the successors of the frontier; return "", or why the budget does not allow it."""
@@ -232,8 +237,9 @@ class Search:
             if index >= 0 and claim.name not in self.result.findings:
                 self.found(claim.name, len(self.history) - 1, int(index))
         tests = dict(zip(self.program.state_tests, firsts[:, len(claims) + 1 :].sum(axis=0).tolist(), strict=True))
+        judged_before = self.world.spec.reduced and len(self.history) > 1
         for claim in claims:
-            if claim.when is not None:
+            if claim.when is not None and not judged_before:
                 self.result.tested[claim.name] += tests[claim.when]
         if on_graph:
             self.add_level(meets)
@@ -303,7 +309,8 @@ class Search:
         tests = dict(zip(program.step_tests, counters[:, program.met :].sum(axis=0).tolist(), strict=True))
         for claim in program.steps:
             if claim.when is not None:
-                result.tested[claim.name] = tests[claim.when]
+                # on states that are judged before their normal form is taken: those at the start were judged by themselves
+                result.tested[claim.name] = tests[claim.when] + self.tested_at_start[claim.name]
         places = [(DEADLOCK, compiled.STUCK)] if result.deadlock else []
         places += [(TYPE_INVARIANT, compiled.UNTYPED)]
         places += [(claim.name, compiled.HEADER + 2 * number) for number, claim in enumerate(program.steps)]
@@ -355,10 +362,10 @@ def explain(world: ExecutableSpec, program: Program, otherwise: str, place: str,
     Raises:
         SpecError: with the oracle's message, or `otherwise` if the oracle finds no fault.
     """
-    state = world.initial()[start]
+    state = world.formed(world.initial()[start])
     for number in numbers:
         rule, binding = world.actions.decode(number)
-        state = world.apply(rule, state, binding)
+        state = world.formed(world.apply(rule, state, binding))
     try:
         for claim in program.states:
             world.judge(claim, state)
@@ -380,7 +387,11 @@ def _retry(world: ExecutableSpec, program: Program, rule: Rule, state: Any, bind
     with contextlib.suppress(OutOfBound, OutOfDomain):
         after = world.apply(rule, state, binding)
         for claim in program.steps:
-            world.judge_step(claim, state, after)
+            if claim.kind == "step invariant":
+                world.judge_step(claim, state, after)
+            else:
+                world.judge(claim, after)
+        world.formed(after)
 
 
 def explore(

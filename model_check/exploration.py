@@ -121,6 +121,8 @@ class Exploration:
     complete: bool = False
     stopped: str = ""
     """The reason why the exploration is incomplete."""
+    unreduced: int | None = None
+    """For a search by normal forms that was compared with that of all states: their number."""
     compared: list[str] = field(default_factory=list)
     """The searches that gave an equal result."""
     compile_seconds: float = 0.0

@@ -42,7 +42,8 @@ def text_of(
     """
     told = _Telling(frozenset(constants))
     machines: tuple[Machine, ...] = spec.machines
-    parts = (tuple(constants), engine, layout.size, layout.root, actions.ranges, spec.rules, machines, tuple(claims))
+    form = (spec.reduced, *(spec.normal_form if spec.reduced else ()))
+    parts = (tuple(constants), engine, layout.size, layout.root, form, actions.ranges, spec.rules, machines, tuple(claims))
     return told.all(parts)
 
 

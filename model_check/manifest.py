@@ -24,6 +24,8 @@ KEYS = {
     "engine": str,
     "verdict": str,
     "distinct": int,
+    "normal_form": bool,
+    "unreduced": int,
     "depth": int,
     "traces": dict,
     "all_rules_fire": bool,
@@ -49,6 +51,7 @@ class NamedCheck:
     deadlock: bool
     seconds: float | None
     memory_mib: int | None
+    normal_form: bool = False
 
     def run(
         self,
@@ -58,6 +61,8 @@ class NamedCheck:
         everything: bool = False,
         deadlock: bool = False,
         verify: bool = False,
+        normal_form: bool = False,
+        verify_normal_form: bool = False,
         budget: Budget | None = None,
         progress: Progress = quiet,
         distribution: Distribution | None = None,
@@ -73,6 +78,8 @@ class NamedCheck:
             everything=everything or self.everything,
             deadlock=deadlock or self.deadlock,
             verify=verify,
+            normal_form=normal_form or self.normal_form,
+            verify_normal_form=verify_normal_form and bool(self.spec.normal_form),
             budget=budget or Budget(self.seconds, memory),
             progress=progress,
             distribution=distribution,
@@ -113,7 +120,7 @@ def _check(table: Any, where: str, model: Callable[[str], Spec]) -> NamedCheck:
         wrong_bool = isinstance(value, bool) and KEYS[key] is not bool
         if not isinstance(value, KEYS[key]) or wrong_bool:  # type: ignore[arg-type]
             raise SpecError(f"{where}: {key} = {value!r} has the wrong type")
-    for key in ("seconds", "memory_mib", "distinct", "depth"):
+    for key in ("seconds", "memory_mib", "distinct", "unreduced", "depth"):
         if table.get(key, 0) < 0:
             raise SpecError(f"{where}: {key} = {table[key]} is less than 0")
     if wrong := [value for key in ("properties", "without") for value in table.get(key, []) if not isinstance(value, str)]:
@@ -141,6 +148,10 @@ def _check(table: Any, where: str, model: Callable[[str], Spec]) -> NamedCheck:
         judged |= {DEADLOCK} if table.get("deadlock") else set()
         for name in properties or ():
             spec.property(name)
+        if table.get("normal_form"):
+            spec.in_normal_form()
+        elif "unreduced" in table:
+            raise SpecError("unreduced is what normal_form = true reduces; add that, or omit it")
         if wrong := [name for name in table.get("traces", {}) if name not in judged]:
             raise SpecError(f"traces: property {wrong[0]!r} is unknown, or not judged; judged are {', '.join(sorted(judged))}")
     except SpecError as error:
@@ -148,6 +159,7 @@ def _check(table: Any, where: str, model: Callable[[str], Spec]) -> NamedCheck:
     expected = Expectation(
         verdict=table["verdict"],
         distinct=table.get("distinct"),
+        unreduced=table.get("unreduced"),
         depth=table.get("depth"),
         traces=table.get("traces", {}),
         all_rules_fire=table.get("all_rules_fire", False),
@@ -164,6 +176,7 @@ def _check(table: Any, where: str, model: Callable[[str], Spec]) -> NamedCheck:
         table.get("deadlock", False),
         table.get("seconds"),
         table.get("memory_mib"),
+        table.get("normal_form", False),
     )
 
 

@@ -55,6 +55,18 @@ class ExecutableSpec:
         """Return the values by which states are compared: all fields."""
         return self.space.root.freeze(state)
 
+    def formed(self, s: Any) -> Any:
+        """Return what a search keeps of a state: its normal form if the spec is reduced, else the state itself.
+
+        Raises:
+            SpecError: the normal form cannot be applied to this state.
+        """
+        if not self.spec.reduced:
+            return s
+        form = self.space.root.copy(s)
+        table.bring_into_form(self.spec.normal_form, self.space.root, form, self.k)
+        return form
+
     def values(self, rule: Rule, name: str, s: Any, binding: Binding) -> Iterable[int]:
         """Return the values that a parameter of a rule can take in this state, after those of `binding`."""
         parameter = rule.params[name]
@@ -164,14 +176,14 @@ class ExecutableSpec:
         return not self.tests(claim, before=before, after=after) or bool(self.call(claim.predicate, scope, claim.name))
 
     def moves(self, s: Any) -> tuple[set[int], bool]:
-        """Return the numbers of the protocol actions that change a state, and whether a bound forbids one."""
+        """Return the numbers of the protocol actions that change a state of a search, and whether a bound forbids one."""
         changing, cut = set(), False
         for number, rule in enumerate(self.spec.rules):
             for binding in self.enabled(rule, s) if rule.kind == "protocol" else ():
                 try:
                     if not self.within(rule, s, binding):
                         raise OutOfBound
-                    if self.key(self.apply(rule, s, binding)) != self.key(s):
+                    if self.key(self.formed(self.apply(rule, s, binding))) != self.key(s):
                         changing.add(self.actions.number(number, binding))
                 except OutOfBound:
                     cut = True
@@ -181,7 +193,7 @@ class ExecutableSpec:
 
     def recovers(self, claim: Property, s: Any, most: int) -> bool:
         """Whether protocol steps can reach a state that meets the claim or is undecided; search at most `most` states."""
-        known, left = {self.key(s)}, [s]
+        known, left = {self.key(self.formed(s))}, [self.formed(s)]
         for state in left:
             if self.meets(claim, state):
                 return True
@@ -190,7 +202,7 @@ class ExecutableSpec:
                     try:
                         if not self.within(rule, state, binding):
                             return True
-                        after = self.apply(rule, state, binding)
+                        after = self.formed(self.apply(rule, state, binding))
                     except OutOfBound:
                         return True
                     except OutOfDomain:
@@ -248,12 +260,13 @@ class _Search:
         return self.layout.fingerprint(self.layout.pack(state))
 
     def begin(self) -> None:
-        states = self.world.initial()
-        order = sorted(range(len(states)), key=lambda index: self.mark(states[index]))
+        states = [self.world.formed(state) for state in self.world.initial()]
+        first = {self.world.key(state): index for index, state in reversed(list(enumerate(states)))}
+        order = sorted(first.values(), key=lambda index: self.mark(states[index]))
         self.frontier = [(self.mark(states[index]), states[index]) for index in order]
         self.history.append([(index, -1) for index in order])
         self.seen.update(self.world.key(state) for state in states)
-        self.result.levels.append(len(states))
+        self.result.levels.append(len(order))
         self.judge_level()
 
     def found(self, claim: str, level: int, index: int, *last: int) -> None:
@@ -266,10 +279,15 @@ class _Search:
             actions.insert(0, action)
         self.result.findings[claim] = Finding(self.history[0][index][0], tuple(actions))
 
+    @property
+    def judged_before(self) -> bool:
+        """Whether the states of the frontier were judged before they were brought into their normal forms."""
+        return self.world.spec.reduced and len(self.history) > 1
+
     def judge_level(self) -> None:
         for claim in self.result.properties:
             for index, (_, state) in enumerate(self.frontier) if claim.kind in ("invariant", "reachable") else ():
-                if claim.when is not None:
+                if claim.when is not None and not self.judged_before:
                     self.result.tested[claim.name] += self.world.tests(claim, s=state)
                 if claim.name not in self.result.findings and self.world.judge(claim, state) == (claim.kind == "reachable"):
                     self.found(claim.name, len(self.history) - 1, index)
@@ -291,6 +309,19 @@ class _Search:
                 if claim.kind == "leads-to":
                     self.result.findings[claim.name] = self.result.findings[claim.name].going_on(lead, circle)
         return ""
+
+    def judge_successor(self, claim: Property, before: Any, after: Any, place: tuple[int, int, int]) -> None:
+        """Judge a claim on a step, or if a normal form is taken next on the state to which it leads."""
+        if claim.kind == "step invariant":
+            tested, hit = self.world.tests(claim, before=before, after=after), not self.world.judge_step(claim, before, after)
+        elif self.world.spec.reduced and claim.kind in ("invariant", "reachable"):
+            tested, hit = self.world.tests(claim, s=after), self.world.judge(claim, after) == (claim.kind == "reachable")
+        else:
+            return
+        if claim.when is not None:
+            self.result.tested[claim.name] += tested
+        if hit:
+            self.found(claim.name, *place)
 
     def next_level(self, budget: Budget) -> str:
         fresh: dict[Key, tuple[int, Any, tuple[int, int]]] = {}
@@ -333,11 +364,8 @@ class _Search:
                     self.found(table.TYPE_INVARIANT, level, index, action)
                     continue
                 for claim in result.properties:
-                    if claim.kind == "step invariant":
-                        if claim.when is not None:
-                            result.tested[claim.name] += world.tests(claim, before=state, after=after)
-                        if not world.judge_step(claim, state, after):
-                            self.found(claim.name, level, index, action)
+                    self.judge_successor(claim, state, after, (level, index, action))
+                after = world.formed(after)
                 if self.graph.claims:
                     self.graph.add_step(world.key(state), action, world.key(after))
                 mark = self.mark(after)

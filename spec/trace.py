@@ -95,7 +95,8 @@ class Lasso:
 class Trace:
     """A behaviour from an initial state; `shows` names the property it breaks or the goal it reaches.
 
-    One that breaks a leads-to property goes on forever, as `lasso` tells.
+    One that breaks a leads-to property goes on forever, as `lasso` tells. One that was found among normal forms, and got further
+    steps when it was told in real states, may not be a `shortest` one.
     """
 
     spec: str
@@ -104,6 +105,7 @@ class Trace:
     start: Step
     steps: tuple[Step, ...]
     lasso: Lasso | None = None
+    shortest: bool = True
 
     @property
     def circle(self) -> int:
@@ -132,6 +134,8 @@ class Trace:
         for step in (plain["start"], *plain["steps"]):
             if not step["shows"]:
                 del step["shows"]
+        if self.shortest:
+            del plain["shortest"]
         return plain
 
 
@@ -162,6 +166,7 @@ def from_plain(plain: Any) -> Trace:
             start=_step(plain["start"]),
             steps=tuple(_step(step) for step in plain["steps"]),
             lasso=Lasso(**plain["lasso"]) if plain.get("lasso") else None,
+            shortest=plain.get("shortest", True),
         )
     except (LookupError, TypeError, ValueError) as error:
         raise SpecError(f"this trace is damaged: {error!r}") from None

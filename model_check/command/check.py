@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from kafka_spec.model_check.check import ENGINES, Expectation, Outcome
 from kafka_spec.model_check.command.find import Models
@@ -37,6 +38,9 @@ from kafka_spec.model_check.report.text import check_line, result_text, story_te
 from kafka_spec.spec.extras import needing
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 
+VERIFIED = ("seed", "normal_form")
+"""What --verify compares."""
+
 CHECK_FORMATS = ("text", "json", "junit", "github", "markdown")
 
 
@@ -44,7 +48,7 @@ def add_check(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], ch
     """Add the options of `check`; `charts` draw traces, by the name of their format."""
     models = Models(catalogue)
     parser.add_argument("models", nargs="*", metavar="MODEL", help="a model, a named check, or module:SPEC; none: the manifest")
-    _add_check_options(parser)
+    _add_check_options(parser, nargs="?", const=VERIFIED[0], metavar="|".join(VERIFIED))
     add_output_options(parser, CHECK_FORMATS)
     parser.set_defaults(run=lambda options: run_check(options, models, charts))
 
@@ -53,7 +57,7 @@ def add_trace(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], ch
     """Add the options of `trace`; `charts` draw traces, by the name of their format."""
     models = Models(catalogue)
     parser.add_argument("models", nargs=1, metavar="MODEL", help="a model, a named check, or module:SPEC")
-    _add_check_options(parser)
+    _add_check_options(parser, action="store_const", const=VERIFIED[0])
     add_output_options(parser, ("text", "json", *charts))
     for form in charts:
         parser.add_argument(f"--{form}", type=Path, metavar="FILE", help=f"the same as --output {form}:FILE")
@@ -68,7 +72,7 @@ def add_trace(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], ch
     parser.set_defaults(run=lambda options: run_trace(options, models, charts))
 
 
-def _add_check_options(parser: argparse.ArgumentParser) -> None:
+def _add_check_options(parser: argparse.ArgumentParser, **verify: Any) -> None:
     add = parser.add_argument
     add_bound_options(parser)
     add("--property", action="append", dest="properties", metavar="NAME", help="judge only this; may be repeated")
@@ -93,7 +97,8 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
     add("--deadlock", action="store_true", help="also check for deadlocks, states without any step")
     add("--all-rules-fire", action="store_true", help="a rule that never fires is a failure")
     add("--all-properties-tested", action="store_true", help="a property whose antecedent is never met is a failure")
-    add("--verify", action="store_true", help="search again with another hash seed; the counts must be equal")
+    add("--verify", **verify, help="search again, and compare: with another hash seed (the default), or without the normal_form")
+    add("--normal-form", action="store_true", help="search the normal forms of states, where the model has one")
     add("--seconds", type=duration, metavar="S", help="stop after this time, inconclusive")
     add("--memory", type=positive, metavar="MIB", help="stop before using more memory, inconclusive")
     add("--max-states", type=positive, metavar="N", help="stop after the level that reaches so many states, inconclusive")
@@ -109,6 +114,7 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
 
 def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, Draw]) -> int:
     """Check models or the manifest, write the results, and return the exit code."""
+    _read_verify(options)
     named = _named_checks(options, models)
     wanted = outputs(options)
     if options.models:
@@ -130,6 +136,13 @@ def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, 
     if "github" in [form for form, _ in wanted]:
         report.summarise()
     return report.code()
+
+
+def _read_verify(options: argparse.Namespace) -> None:
+    """Take what follows --verify as a model unless it says what to verify."""
+    if options.verify not in (None, *VERIFIED):
+        options.models.insert(0, options.verify)
+        options.verify = VERIFIED[0]
 
 
 class Report:
@@ -262,7 +275,9 @@ def _run(options: argparse.Namespace, named: NamedCheck) -> Exploration:
             threads=options.threads,
             everything=options.all,
             deadlock=options.deadlock,
-            verify=options.verify,
+            verify=options.verify == "seed",
+            normal_form=options.normal_form,
+            verify_normal_form=options.verify == "normal_form",
             budget=budget,
             progress=show,
             distribution=distribution,

@@ -41,6 +41,14 @@ class Emitter:
             self.b.store(initial, variable)
         return variable
 
+    def fault_cell(self, k: ir.Value) -> ir.Value:
+        """Return a cell for faults without one; behind it stands `k`, so that code with access to the cell can read bounds."""
+        count = len(self.unit.constants)
+        cell = self.b.bitcast(self.slot(ir.ArrayType(I64, 1 + count)), I64.as_pointer())
+        self.b.store(ZERO, cell)
+        self.copy(self.b.bitcast(self.b.gep(cell, [ONE]), POINTER), self.b.bitcast(k, POINTER), 8 * count)
+        return cell
+
     def at(self, pointer: ir.Value, offset: int | ir.Value) -> ir.Value:
         """Return the pointer plus an offset in bytes."""
         if isinstance(offset, int):
@@ -95,7 +103,7 @@ class Emitter:
     def highest(self, type_: Scalar) -> ir.Value:
         """Return the largest value of a type; if a bound limits it, compute it from the bound's value at run time.
 
-        The successor function stores `k` behind the fault cell, so that code with access to the cell can read it.
+        `k` stands behind the fault cell, so that code with access to the cell can read it.
         """
         if type_.bound is None or type_.bound not in self.unit.constants:
             return I64(type_.high)

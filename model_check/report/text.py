@@ -16,11 +16,14 @@ from kafka_spec.spec.trace import MessageItem, Step, Trace
 
 def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = False, timing: bool = True) -> str:
     """Return a result with its counterexamples; `full` shows whole states, `timing` the values that differ between runs."""
+    of_all = ""
+    if result.spec.reduced:
+        of_all = " normal forms" + (f" of {result.unreduced:,} states" if result.unreduced is not None else "")
     lines = [
         f"{result.spec.name}: {result.spec.says}",
         f"  bounds      {', '.join(f'{name} {value}' for name, value in result.bounds.items()) or 'none'}",
         f"  verdict     {verdict_text(result)}",
-        f"  states      {result.distinct:,} distinct, {result.generated:,} generated, {result.depth} levels deep",
+        f"  states      {result.distinct:,} distinct{of_all}, {result.generated:,} generated, {result.depth} levels deep",
     ]
     if result.bounded:
         cut = ", ".join(f"{rule} {count:,}" for rule, count in sorted(result.bounded.items()))
@@ -155,7 +158,8 @@ def _claim(trace: Trace, spec: Spec) -> Property | None:
 def headline(trace: Trace, reached: bool = False) -> str:
     """Return a line that says what a trace shows."""
     if trace.lasso is None:
-        return f"{trace.shows} is {'reached' if reached else 'violated'}: a shortest trace has {trace.states} states"
+        which = "shortest " if trace.shortest else ""
+        return f"{trace.shows} is {'reached' if reached else 'violated'}: a {which}trace has {trace.states} states"
     end = f"into a cycle of {trace.circle} steps" if trace.circle else "to where nothing more need happen"
     return f"{trace.shows} is violated: a way of {trace.lasso.back + 1} states leads {end}"
 
@@ -170,8 +174,11 @@ def marks(trace: Trace, steps: int) -> list[str]:
 def ending_note(trace: Trace, claim: Property | None) -> str:
     """Return the note on the last state of a trace, or ""."""
     if trace.lasso is not None and trace.circle:
+        states = (trace.start, *trace.steps)
+        again = states[-1].fingerprint == states[trace.lasso.back].fingerprint
+        like = f"is state {trace.lasso.back + 1} again" if again else f"has the normal form of state {trace.lasso.back + 1}"
         return (
-            f"State {len(trace.steps) + 1} is state {trace.lasso.back + 1} again. To go round forever is fair to every rule of the "
+            f"State {len(trace.steps) + 1} {like}. To go round forever is fair to every rule of the "
             "protocol, and never meets what is claimed."
         )
     if trace.lasso is not None:
@@ -217,6 +224,8 @@ def check_line(name: str, result: Exploration, expected: Expectation) -> str:
     traces = ", ".join(f"{n} in {result.findings[n].states}" for n in result.violated if n in result.findings)
     found = f"{result.verdict}{f' ({traces})' if traces else ''}"
     counts = f"{result.distinct:>10,} states {result.depth:>3} levels {result.search_seconds:>7.2f} s"
+    if result.spec.reduced and expected.unreduced is not None:
+        found = f"{found} (normal forms of {expected.unreduced:,} states)"
     line = f"{'FAIL' if unmet else 'ok':<5} {name:<34} {counts}  {found}"
     return "\n".join([line, *(f"      {problem}" for problem in unmet)])
 

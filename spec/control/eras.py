@@ -16,6 +16,7 @@ from kafka_spec.spec.bounds import CONTROL
 from kafka_spec.spec.control import beginning, broker, controller, environment
 from kafka_spec.spec.control.durability import ADDED_ARE_UP, DURABILITY, ISR_HOLDS_COMMITTED, LOG_GOALS, READS_BEFORE_KIP_207
 from kafka_spec.spec.control.goals import GOALS
+from kafka_spec.spec.control.normal_form import NORMAL_FORM
 from kafka_spec.spec.control.progress import PROGRESS
 from kafka_spec.spec.control.properties import OLD_LEADERS_STOP, RECOVERS, SAFETY
 from kafka_spec.spec.control.rows import bound_to
@@ -166,6 +167,7 @@ FIXED = Spec(
     abstractions=ABSTRACTIONS,
     bound_sets=CONTROL,
     unreachable_rules=unreachable({}),
+    normal_form=NORMAL_FORM,
     cites="facts about Apache Kafka 2.8.2 at inter.broker.protocol 2.6",
 )
 

@@ -41,10 +41,10 @@ REPLICAS = Bound("replicas", 1, 4, "brokers that hold the partition: the first o
 RECORDS = Bound("records", 0, 3, "records that clients write")
 CHANNEL_DEPTH = Bound("channel_depth", 1, 20, "requests that wait in the channel of one controller to one broker")
 
-CONTROLLER_EPOCHS = Range(0, 15)
-LEADER_EPOCHS = Range(-1, 31)
-VERSIONS = Range(0, 31)
-BROKER_EPOCHS = Range(0, 15)
+CONTROLLER_EPOCHS = Range(0, 15, name="controller epoch")
+LEADER_EPOCHS = Range(-1, 31, name="leader epoch")
+VERSIONS = Range(0, 31, name="version")
+BROKER_EPOCHS = Range(0, 15, name="broker epoch")
 OFFSETS = Range(0, RECORDS)
 """Bounds on faults limit epochs and versions. A state that would exceed these numbers is reported as an error."""
 

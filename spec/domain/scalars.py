@@ -31,11 +31,15 @@ class Domain(abc.ABC):
 
 @dataclass(frozen=True)
 class Range(Domain):
-    """The integers low..high, both included. `initial` is the initial value (default: `low`)."""
+    """The integers low..high, both included. `initial` is the initial value (default: `low`).
+
+    By its `name` a normal form refers to all fields of the domain.
+    """
 
     low: Number
     high: Number
     initial: Number | None = None
+    name: str = ""
 
     def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
         """Return the type at these bounds."""
@@ -45,7 +49,7 @@ class Range(Domain):
             raise SpecError(f"{place}: initially {initial}, which is outside {low}..{high}; correct the domain")
         bound = bound_of(self.high)
         plus = self.high.plus if isinstance(self.high, Limit) else 0
-        return Scalar(low, high, initial, bound.name if bound else None, self.show, plus=plus)
+        return Scalar(low, high, initial, bound.name if bound else None, self.show, plus=plus, name=self.name)
 
     def show(self, value: int) -> str:
         """Print a value."""

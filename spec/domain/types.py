@@ -18,7 +18,7 @@ class Scalar:
     """An integer in low..high.
 
     `bound` names the bound behind `high`, if one is, and `plus` is what is added to it; `show` prints a value; `machine` names the
-    machine whose state it is; a `counter` counts firings of the rules that a bound limits.
+    machine whose state it is; a `counter` counts firings of the rules that a bound limits; `name` is that of its domain.
     """
 
     low: int
@@ -31,6 +31,7 @@ class Scalar:
     counter: bool = False
     element: bool = False
     """Whether it is part of an element of a set or a bag, which has no other identity than its content."""
+    name: str = ""
 
     @property
     def kept(self) -> str:

@@ -14,6 +14,7 @@ from kafka_spec.spec.table.assumptions import Abstraction, BoundSet, Decision
 from kafka_spec.spec.table.firing import Attempt, Constants, Overlap, fire
 from kafka_spec.spec.table.functions import Name, call, first_line, name_of
 from kafka_spec.spec.table.machines import Machine, Row
+from kafka_spec.spec.table.normal_forms import Ranks, bring_into_form
 from kafka_spec.spec.table.parameters import Among, ElementOf, ItemOf, Parameter, arguments, elements_of, numbers_of
 from kafka_spec.spec.table.properties import (
     DEADLOCK,
@@ -30,8 +31,8 @@ from kafka_spec.spec.table.rules import Fairness, Rule, RuleKind
 from kafka_spec.spec.table.spec import Spec
 
 __all__ = [
-    "DEADLOCK", "TYPE_INVARIANT", "Abstraction", "Among", "Attempt", "BoundSet", "Constants", "Decision", "ElementOf", "Fairness",
-    "ItemOf", "Machine", "Name", "Overlap", "Parameter", "Property", "PropertyKind", "Row", "Rule", "RuleKind", "Spec",
-    "SpecError", "arguments", "call", "elements_of", "fire", "first_line", "invariant", "leads_to", "name_of", "numbers_of",
-    "reachable", "recoverable", "step_invariant",
+    "DEADLOCK", "TYPE_INVARIANT", "Abstraction", "Among", "Attempt", "BoundSet", "Constants", "Decision", "ElementOf",
+    "Fairness", "ItemOf", "Machine", "Name", "Overlap", "Parameter", "Property", "PropertyKind", "Ranks", "Row", "Rule",
+    "RuleKind", "Spec", "SpecError", "arguments", "bring_into_form", "call", "elements_of", "fire", "first_line", "invariant",
+    "leads_to", "name_of", "numbers_of", "reachable", "recoverable", "step_invariant",
 ]  # fmt: skip

@@ -14,6 +14,8 @@ from kafka_spec.spec.table.assumptions import Abstraction, BoundSet, Decision
 from kafka_spec.spec.table.firing import Attempt, Constants
 from kafka_spec.spec.table.functions import Name, module_of_caller
 from kafka_spec.spec.table.machines import Machine
+from kafka_spec.spec.table.normal_forms import Part as NormalFormPart
+from kafka_spec.spec.table.normal_forms import check_normal_form
 from kafka_spec.spec.table.properties import Property
 from kafka_spec.spec.table.rules import Rule
 from kafka_spec.spec.table.spec_checks import check_bound_sets, check_fired, check_machine, check_names, check_parameters
@@ -30,7 +32,8 @@ class Spec:
     """A protocol version: its state, rules, machines and properties, and what is left out.
 
     `start` is a rule whose instances, applied to the fresh state, are the initial states. Bounds are collected from the
-    domains; `more_bounds` are those that only guards read. `unreachable_rules` are rules this version never fires.
+    domains; `more_bounds` are those that only guards read. `unreachable_rules` are rules this version never fires. A search of
+    a `reduced` spec compares states by their `normal_form`, whose parts are applied in order.
     """
 
     name: Name
@@ -45,6 +48,8 @@ class Spec:
     abstractions: tuple[Abstraction, ...] = ()
     bound_sets: tuple[BoundSet, ...] = ()
     unreachable_rules: tuple[Name, ...] = ()
+    normal_form: tuple[NormalFormPart, ...] = ()
+    reduced: bool = False
     cites: str = ""
     base: Spec | None = field(default=None, compare=False, repr=False)
     """The spec of which this is a version."""
@@ -103,6 +108,18 @@ class Spec:
         if missing := [name for name in self.bounds if name not in values]:
             raise SpecError(f"{self.name}: bound {missing[0]} has no value; give it with --bound {missing[0]}=N")
         return {name: values[name] for name in self.bounds}
+
+    def in_normal_form(self) -> Spec:
+        """Return this spec, to be searched by its normal form.
+
+        Raises:
+            SpecError: it has none.
+        """
+        if not self.normal_form:
+            raise SpecError(f"{self.name}: it has no normal form; search all its states")
+        reduced = dataclasses.replace(self, reduced=True)
+        object.__setattr__(reduced, "declared_in", self.declared_in)
+        return reduced
 
     def constants(self, bounds: Mapping[str, int], attempts: list[Attempt] | None = None) -> Constants:
         """Return `k` at these bounds, with this spec's tables; what `fire` tries is added to `attempts`."""
@@ -170,5 +187,6 @@ def _check_spec(spec: Spec) -> None:
     for machine in spec.machines:
         check_machine(machine, space, where)
     check_bound_sets(spec.bound_sets, spec.bounds, where)
+    check_normal_form(spec.normal_form, space, where)
     for name in spec.unreachable_rules:
         spec.rule(name)

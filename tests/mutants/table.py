@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+HASHING = "model_check/lowering/hashing.py"
 CHECK, COMPILE, EMBEDDED = "model_check/check.py", "model_check/compile.py", "model_check/embedded.py"
 EXPLORATION, FINGERPRINT, KERNEL = "model_check/exploration.py", "model_check/fingerprint.py", "model_check/kernel.py"
 LAYOUT, ORACLE, RECOVERY = "model_check/layout.py", "model_check/oracle.py", "model_check/recovery.py"
@@ -194,14 +195,14 @@ LEVELS = (
         "while table[at] != 0 and table[at] != fingerprint:", "while table[at] == 1:", TOYS + "test_wide_levels_are_shared_by_threads",
     ),
     mutant(
-        "hashes-of-32-bits", "states are told apart by 32 bits", COMPILE,
+        "hashes-of-32-bits", "states are told apart by 32 bits", HASHING,
         'return b.select(b.icmp_signed("==", result, ZERO), ONE, result)',
         'return b.select(b.icmp_signed("==", b.and_(result, I64(0xFFFFFFFF)), ZERO), ONE, b.and_(result, I64(0xFFFFFFFF)))',
         WIDE + "test_none_of_five_million_states_is_lost", "tests/test_fingerprint.py::test_avalanche",
         more=((FINGERPRINT, "return wyhash(record, seed) or 1", "return wyhash(record, seed) & 0xFFFFFFFF or 1"),),
     ),
     mutant(
-        "end-of-record", "the last bytes of a record are not hashed", COMPILE,
+        "end-of-record", "the last bytes of a record are not hashed", HASHING,
         "first, last = read(at + left - 16), read(at + left - 8)", "first, last = read(at + left - 16), read(at + left - 16)",
         "tests/test_fingerprint.py::test_compiled_hash_is_the_pythons",
     ),
@@ -315,12 +316,12 @@ STEPS = (
         TOYS + "test_leaving_a_domain_violates_the_type_invariant",
     ),
     mutant(
-        "edge-without-action", "the digest does not tell which rule leads along an edge", COMPILE,
+        "edge-without-action", "the digest does not tell which rule leads along an edge", HASHING,
         "xor(action, _word(SECRET[1]))", "_word(SECRET[1])", TOYS + "test_engines_find_the_same",
     ),
     mutant(
         "oracle-known-states", "the oracle judges steps to new states only", ORACLE,
-        'claim.kind == "step invariant":', 'claim.kind == "step invariant" and world.key(after) not in self.seen:',
+        'claim.kind == "step invariant":', 'claim.kind == "step invariant" and self.world.key(after) not in self.seen:',
         TOYS + "test_step_invariant_breaks_on_an_edge_to_a_known_state",
     ),
     mutant(

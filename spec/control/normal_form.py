@@ -1,0 +1,122 @@
+"""The normal form of the control plane's states: what can make no difference any more is equal.
+
+It relies on facts that the properties state: epochs grow, and a broker's leader epoch decreases only with its process
+(EpochsNeverGoBack), after which its requests carry an old broker epoch. `check --verify normal_form` proves for a family of faults
+that nothing is missed.
+
+Fields that no function here names stay as they are; epochs and versions are found by the names of their domains.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.control.state import NO_EPOCH, Kind, Life, World
+from kafka_spec.spec.decisions import Checked
+from kafka_spec.spec.domain import NO_BROKERS, NONE, assign, excluding, truncate
+from kafka_spec.spec.error_codes import ErrorCode
+from kafka_spec.spec.gates import answer_to_request
+from kafka_spec.spec.table import Constants, Ranks
+
+
+def is_doomed(s: World, k: Constants, controller: int, broker: int, index: int) -> bool:
+    """Whatever happens, the broker will refuse the request, or it is discarded before: what refuses it now only grows.
+
+    A broker that is down will register again under a larger epoch. The controller epoch that a broker knows is lost with its
+    process; only if it compares broker epochs does the request not pass after that.
+    """
+    request = s.controllers[controller].channels[broker].requests[index]
+    node = s.brokers[broker]
+    if k.broker_epoch_checked == Checked.NO:
+        return False
+    if node.life == Life.DOWN:
+        return True
+    answer = answer_to_request(
+        request.controller_epoch,
+        node.controller_epoch,
+        k.controller_epoch_checked,
+        request.broker_epoch,
+        node.broker_epoch,
+        k.broker_epoch_checked,
+    )
+    return answer != ErrorCode.NONE
+
+
+def drop_doomed_requests(s: World, k: Constants) -> None:
+    """Drop the requests that are certain to be refused."""
+    for controller in range(k.brokers):
+        for broker in range(k.brokers):
+            kept = 0
+            count = len(s.controllers[controller].channels[broker].requests)
+            for index in range(count):
+                if not is_doomed(s, k, controller, broker, index):
+                    if kept < index:
+                        assign(
+                            s.controllers[controller].channels[broker].requests[kept],
+                            s.controllers[controller].channels[broker].requests[index],
+                        )
+                    kept += 1
+                elif index == 0:
+                    s.controllers[controller].channels[broker].repeats = 0
+            truncate(s.controllers[controller].channels[broker].requests, kept)
+
+
+def clear_what_nobody_reads(s: World, k: Constants) -> None:
+    """Clear the fields of requests that their receivers will not read, and what a broker knows about itself."""
+    for broker in range(k.brokers):
+        s.brokers[broker].alive = excluding(s.brokers[broker].alive, broker)
+        for controller in range(k.brokers):
+            for index in range(len(s.controllers[controller].channels[broker].requests)):
+                clear_request(s, k, controller, broker, index)
+
+
+def clear_request(s: World, k: Constants, controller: int, broker: int, index: int) -> None:
+    """Clear the fields of a request that its receiver will not read.
+
+    Only a leader reads ISR, version and controller epoch of a LeaderAndIsr. One that is old will be ignored.
+    """
+    request = s.controllers[controller].channels[broker].requests[index]
+    if request.kind == Kind.UPDATE_METADATA:
+        request.live = excluding(request.live, broker)
+    if request.kind == Kind.LEADER_AND_ISR:
+        if k.broker_epoch_checked == Checked.YES and request.leader_epoch <= s.brokers[broker].replica.leader_epoch:
+            request.leader = NONE
+            request.leader_epoch = NO_EPOCH
+        if request.leader != broker:
+            request.isr = NO_BROKERS
+            request.version = 0
+            request.state_epoch = 0
+
+
+def raise_seen_epochs(s: World, k: Constants) -> None:
+    """Raise the controller epoch that a broker has seen as far as it refuses the same requests.
+
+    It is never lowered, so that a step that lowers it is still seen to do so.
+    """
+    if k.controller_epoch_checked == Checked.YES:
+        for broker in range(k.brokers):
+            s.brokers[broker].controller_epoch = least_accepted_epoch(s, k, broker)
+
+
+def least_accepted_epoch(s: World, k: Constants, broker: int) -> int:
+    """Return the smallest controller epoch that the broker accepts, of all that a request has or may get; or else the newest."""
+    seen = s.brokers[broker].controller_epoch
+    least = s.zookeeper.controller_epoch
+    for controller in range(k.brokers):
+        boss = s.controllers[controller]
+        if seen <= boss.epoch and boss.epoch != 0:
+            least = min(least, boss.epoch)
+        for index in range(len(boss.channels[broker].requests)):
+            if seen <= boss.channels[broker].requests[index].controller_epoch:
+                least = min(least, boss.channels[broker].requests[index].controller_epoch)
+    return least
+
+
+NORMAL_FORM = (
+    drop_doomed_requests,
+    clear_what_nobody_reads,
+    raise_seen_epochs,
+    Ranks("version", newest="zookeeper.partition.version", equality=True),
+    Ranks("controller epoch", newest="zookeeper.controller_epoch"),
+    Ranks("leader epoch", newest="zookeeper.partition.leader_epoch", keep=NO_EPOCH),
+    Ranks("broker epoch", newest="zookeeper.broker_epochs[{broker}]", each="broker", told_by="follower"),
+)
+"""The parts of the normal form, in order."""

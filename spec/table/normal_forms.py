@@ -1,0 +1,188 @@
+"""Normal forms: what a state is brought into before a search compares it with those it has seen.
+
+States that differ only in what can make no difference any more have one normal form, so a search of normal forms has fewer states.
+A part of a normal form is a function of the language of guards and effects, which changes the state, or `Ranks`, which reads
+from the domains which fields it changes: a new field of such a domain is covered, and a field that no part knows stays as it is.
+
+That the search finds the same is no matter of belief: `check --verify normal_form` compares it with the search of all states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from kafka_spec.spec.domain import (
+    Array,
+    Collection,
+    OutOfBound,
+    OutOfDomain,
+    Record,
+    Scalar,
+    Sequence,
+    Space,
+    SpecError,
+    Type,
+    path_of,
+    type_at,
+    value_at,
+)
+from kafka_spec.spec.lint import Function, source_of
+from kafka_spec.spec.table.functions import Name, call, check_function
+
+MOST_NUMBERS = 62
+"""The most numbers of a domain with ranks: compiled code keeps the set of used numbers in one word."""
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Replace numbers of which only the order counts by their ranks, in all fields whose domain has the name `of`.
+
+    The numbers up to `keep` stand for themselves: they say that there is none. The field at `newest` holds the largest number,
+    and new numbers are made from it by adding 1; where it holds none, numbers begin. A state in which another field holds a
+    larger one ends the search with an error: numbers that begin again while old ones are in use must not be replaced.
+
+    With `each`, the label of an array, there is one order for each of its indices: that of a field is the innermost such index
+    on its path, or where there is none the value of the field `told_by` of the same record. With `equality` a number is only
+    ever compared for equality with the newest one: all between `keep` and the newest become one.
+    """
+
+    of: Name
+    newest: str
+    keep: int = 0
+    each: str = ""
+    told_by: str = ""
+    equality: bool = False
+
+
+Part: TypeAlias = Function | Ranks
+"""A part of a normal form."""
+
+
+def bring_into_form(parts: tuple[Part, ...], root: Record, s: Any, k: Any) -> None:
+    """Bring a state into its normal form.
+
+    Raises:
+        SpecError: a part cannot be applied to this state.
+    """
+    for part in parts:
+        if isinstance(part, Ranks):
+            _rank(part, root, s)
+            continue
+        try:
+            call(part, {"s": s, "k": k})
+        except (OutOfBound, OutOfDomain) as error:
+            raise SpecError(f"normal form: {part.__name__} leaves a domain: {error}") from None
+
+
+def holds_numbers(type_: Type, name: Name) -> bool:
+    """Whether a field of the domain with this name is inside the type."""
+    if isinstance(type_, Record):
+        return any(holds_numbers(field, name) for field in type_.fields.values())
+    return type_.name == name if isinstance(type_, Scalar) else holds_numbers(type_.item, name)
+
+
+def newest_of(part: Ranks, root: Record, s: Any, order: int) -> int:
+    """Return the largest number of an order, as the field at `newest` holds it."""
+    return int(value_at(s, path_of(part.newest, {part.each: order} if part.each else {})))
+
+
+def _rank(part: Ranks, root: Record, s: Any) -> None:
+    cells = list(_cells(part, root, s, 0))
+    for order in {order for _, _, order in cells}:
+        mine = [(holder, key) for holder, key, whose in cells if whose == order]
+        used = {_content(*cell) for cell in mine}
+        newest = newest_of(part, root, s, order)
+        if max(used) > newest:
+            raise SpecError(f"normal form: {part.of} {max(used)} is larger than {newest}, the newest one in {part.newest}")
+        ranks = ranks_of(part, used, newest)
+        for holder, key in mine:
+            _replace(holder, key, ranks[_content(holder, key)])
+
+
+def ranks_of(part: Ranks, used: set[int], newest: int) -> Mapping[int, int]:
+    """Return the new number of each used one."""
+    above = sorted(number for number in used if number > part.keep)
+    if part.equality:
+        older = any(number < newest for number in above)
+        return {number: number if number <= part.keep else part.keep + 1 + (older and number == newest) for number in used}
+    return {number: part.keep + 1 + above.index(number) if number > part.keep else number for number in used}
+
+
+def _cells(part: Ranks, type_: Type, value: Any, order: int, known: bool = False) -> Iterator[tuple[Any, Any, int]]:
+    """Yield holder and key of each number of the domain, and its order."""
+    if isinstance(type_, Record):
+        for name, field in type_.fields.items():
+            if isinstance(field, Scalar) and field.name == part.of:
+                yield value, name, getattr(value, part.told_by) if part.told_by and not known else order
+            elif not isinstance(field, Scalar) and holds_numbers(field, part.of):
+                yield from _cells(part, field, getattr(value, name), order, known)
+        return
+    assert isinstance(type_, Array | Sequence)
+    for index, item in enumerate(value):
+        labelled = isinstance(type_, Array) and bool(part.each) and type_.label == part.each
+        inner = index if labelled else order
+        if isinstance(type_.item, Scalar):
+            yield value, index, inner
+        else:
+            yield from _cells(part, type_.item, item, inner, known or labelled)
+
+
+def _content(holder: Any, key: Any) -> int:
+    return int(holder[key] if isinstance(holder, list) else getattr(holder, key))
+
+
+def _replace(holder: Any, key: Any, number: int) -> None:
+    if isinstance(holder, list):
+        list.__setitem__(holder, key, number)
+    else:
+        holder.__dict__[key] = number
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is refused when a spec is declared
+
+
+def check_normal_form(parts: tuple[Part, ...], space: Space, where: str) -> None:
+    """Refuse a function that fires or takes what there is not, and ranks of numbers that the state does not have."""
+    where = f"{where}, normal form"
+    for part in parts:
+        if isinstance(part, Ranks):
+            _check_ranks(part, space.root, where)
+            continue
+        check_function(part, {"s", "k"}, where)
+        if source_of(part).fires:
+            raise SpecError(f"{source_of(part).place}: {where}: {part.__name__} fires a machine, which only a step may do")
+
+
+def _check_ranks(part: Ranks, root: Record, where: str) -> None:
+    where = f"{where}, ranks of {part.of}"
+    if not holds_numbers(root, part.of):
+        raise SpecError(f"{where}: no field's domain has this name; name the domain, as in Range(0, 15, name={part.of!r})")
+    newest = type_at(root, path_of(part.newest, {part.each: 0} if part.each else {}))
+    if not isinstance(newest, Scalar) or newest.name != part.of:
+        raise SpecError(f"{where}: {part.newest} is no field of this domain")
+    for path, type_, whose in _declared(part, root, ""):
+        if type_.high - type_.low > MOST_NUMBERS or type_.bound is not None:
+            raise SpecError(f"{where}: {path} holds {type_.low}..{type_.high}; give it a fixed domain of {MOST_NUMBERS} numbers")
+        if (type_.low, type_.high) != (newest.low, newest.high) or not type_.low <= type_.initial <= part.keep <= type_.high:
+            raise SpecError(f"{where}: {path} differs from {part.newest}, or its initial number is not kept")
+        if part.each and not whose:
+            raise SpecError(f"{where}: {path} is under no index of a {part.each}, and nothing tells whose number it is")
+
+
+def _declared(part: Ranks, type_: Type, path: str, whose: bool = False) -> Iterator[tuple[str, Scalar, bool]]:
+    """Yield each field of the domain: its path, its type, and whether it is known to which order it belongs."""
+    if isinstance(type_, Record):
+        for name, field in type_.fields.items():
+            teller = isinstance(field, Scalar) and isinstance(type_.fields.get(part.told_by), Scalar)
+            yield from _declared(part, field, f"{path}.{name}".removeprefix("."), whose or teller)
+    elif isinstance(type_, Scalar):
+        if type_.name == part.of:
+            yield path, type_, whose
+    else:
+        if isinstance(type_, Collection) and holds_numbers(type_.item, part.of):
+            raise SpecError(f"ranks of {part.of}: {path} is a {type_.what}, whose elements would have to be sorted again")
+        labelled = isinstance(type_, Array) and type_.label == part.each
+        yield from _declared(part, type_.item, f"{path}[]", whose or labelled)

@@ -1,0 +1,523 @@
+"""Normal forms: a search of normal forms finds what the search of all states finds, and a wrong normal form is noticed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_spec.model_check import embedded
+from kafka_spec.model_check.check import check
+from kafka_spec.model_check.compile import Program
+from kafka_spec.model_check.counterexample import trace_of
+from kafka_spec.model_check.exploration import EngineError
+from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.manifest import NamedCheck, read_manifest
+from kafka_spec.model_check.normal_form import compared
+from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.shards import address
+from kafka_spec.spec.brokers import Broker, PerBroker
+from kafka_spec.spec.control.eras import FIXED
+from kafka_spec.spec.control.normal_form import NORMAL_FORM, drop_doomed_requests, raise_seen_epochs
+from kafka_spec.spec.control.state import World
+from kafka_spec.spec.domain import BagOf, Each, Queue, Range, append, holds, pop_first, truncate
+from kafka_spec.spec.models import MODELS
+from kafka_spec.spec.table import Constants, Ranks, Rule, Spec, SpecError, invariant, recoverable, step_invariant
+from tests.conftest import ENGINES, Command, Explore, sampled
+
+MANIFEST = Path(__file__).parent.parent / "pyproject.toml"
+
+
+def family(name: str) -> Mapping[str, int]:
+    """Return a bound set of the control plane."""
+    return next(bounds.values for bounds in FIXED.bound_sets if bounds.name == name)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A small world: a clock, and readers that know older times
+
+TIMES = Range(-1, 5, name="time")
+READERS = 2
+
+
+@dataclass
+class Note:
+    """A time that is on its way to a reader."""
+
+    time: int = holds(TIMES)
+    reader: int = holds(Broker(READERS))
+
+
+@dataclass
+class Clock:
+    """What time it is, what readers know, and what is on its way."""
+
+    now: int = holds(TIMES)
+    known: list[int] = holds(Each(TIMES, READERS, "reader"))
+    notes: list[Note] = holds(Queue(Note, 2))
+
+
+def there_is_room(s: Clock) -> bool:
+    """Another note fits, and the clock may go on."""
+    return len(s.notes) < 2
+
+
+def it_may_go_on(s: Clock) -> bool:
+    """The clock has not stopped."""
+    return s.now < 4
+
+
+def tick(s: Clock) -> None:
+    """The clock goes on."""
+    s.now = s.now + 1
+
+
+def tell(s: Clock, reader: int) -> None:
+    """Send the time to a reader."""
+    append(s.notes, time=s.now, reader=reader)
+
+
+def a_note_waits(s: Clock) -> bool:
+    """A note waits."""
+    return len(s.notes) > 0
+
+
+def it_is_news(s: Clock) -> bool:
+    """The first note is later than what its reader knows."""
+    return s.notes[0].time > s.known[s.notes[0].reader]
+
+
+def it_is_old(s: Clock) -> bool:
+    """The first note is not later than what its reader knows."""
+    return not it_is_news(s)
+
+
+def learn(s: Clock) -> None:
+    """The reader of the first note learns it."""
+    s.known[s.notes[0].reader] = s.notes[0].time
+    pop_first(s.notes)
+
+
+def ignore(s: Clock) -> None:
+    """The first note is ignored."""
+    pop_first(s.notes)
+
+
+def nobody_knows_the_future(s: Clock) -> bool:
+    """No reader knows a later time than the clock's."""
+    return s.known[0] <= s.now and s.known[1] <= s.now
+
+
+def readers_differ(s: Clock) -> bool:
+    """The two readers know different times."""
+    return s.known[0] != s.known[1]
+
+
+def readers_agree(s: Clock) -> bool:
+    """The two readers know the same."""
+    return not readers_differ(s)
+
+
+def readers_never_go_back(before: Clock, after: Clock) -> bool:
+    """A reader never knows an earlier time than before."""
+    return before.known[0] <= after.known[0] and before.known[1] <= after.known[1]
+
+
+def nothing_waits(s: Clock) -> bool:
+    """No note waits."""
+    return len(s.notes) == 0
+
+
+def drop_old_notes(s: Clock) -> None:
+    """Drop the notes that will be ignored: what a reader knows only grows."""
+    kept = 0
+    for index in range(len(s.notes)):
+        if s.notes[index].time > s.known[s.notes[index].reader]:
+            s.notes[kept].time = s.notes[index].time
+            s.notes[kept].reader = s.notes[index].reader
+            kept += 1
+    truncate(s.notes, kept)
+
+
+TICK = Rule("Tick", "clock", "the clock goes on", "", (tick,), guards=(it_may_go_on,), kind="operator")
+TELL = Rule("Tell", "clock", "{reader} is told", "", (tell,), {"reader": Broker(READERS)}, (there_is_room,), kind="operator")
+LEARN = Rule("Learn", "reader", "a reader learns the time", "", (learn,), guards=(a_note_waits, it_is_news), receives="notes")
+IGNORE = Rule("Ignore", "reader", "a reader ignores a note", "", (ignore,), guards=(a_note_waits, it_is_old), receives="notes")
+IN_ORDER = Ranks("time", newest="now", keep=-1)
+READING = Spec(
+    "toys/reading",
+    "readers of a clock",
+    Clock,
+    rules=(TICK, TELL, LEARN, IGNORE),
+    properties=(
+        invariant("NoFuture", nobody_knows_the_future, "nobody knows the future", ""),
+        step_invariant("NeverBack", readers_never_go_back, "readers never go back", ""),
+        recoverable("Rests", nothing_waits, "at last nothing waits", ""),
+    ),
+    normal_form=(drop_old_notes, IN_ORDER),
+)
+
+
+def reading(*parts: object, **changes: object) -> Spec:
+    """Return the toy with another normal form."""
+    return replace(READING, normal_form=parts, **changes)  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Right ones
+
+
+def test_engines_find_the_same_normal_forms() -> None:
+    """Both engines, any number of threads and another seed agree on the search of normal forms, edge by edge."""
+    for spec, bounds in ((READING, {}), (FIXED, family("expiry")), (FIXED, family("lost_request"))):
+        small = spec is READING
+        result = check(spec, bounds, engine="both", normal_form=True, verify=small, threads=2, everything=True)
+        assert result.verdict == "holds"
+        assert result.compared == ["another seed", "the oracle"] if small else ["the oracle"]
+
+
+def test_the_toy_is_reduced_and_equal() -> None:
+    """The normal form of the toy passes the comparison, which states both counts."""
+    result = compared(READING, {})
+    assert (result.distinct, result.unreduced) == (164, 1995)
+    assert result.compared == ["the search of all states"]
+
+
+SMALL = (
+    "first_look",
+    "expiry",
+    "bounce",
+    "lossy",
+    "lone_replica",
+    "lone_lossy",
+    "shutdown",
+    "lost_request",
+    "lost_reply",
+    "old_epochs",
+)
+
+
+def test_small_families_are_equal() -> None:
+    """In the small families of the control plane the search of normal forms misses nothing and adds nothing."""
+    for name in SMALL:
+        result = compared(FIXED, family(name))
+        assert result.complete and result.unreduced is not None and result.distinct <= result.unreduced
+
+
+def checks(low: int, high: int) -> list[NamedCheck]:
+    """Return the checks of the manifest whose model has a normal form, by their number of states without it."""
+    named = [one for one in read_manifest(MANIFEST, MODELS.__getitem__) if one.spec.normal_form]
+    return [one for one in named if low <= (one.expected.unreduced or one.expected.distinct or 0) < high]
+
+
+@pytest.mark.parametrize("named", sampled(checks(0, 3_000_000), 4, lambda one: one.name))
+def test_checks_of_the_manifest_are_equal(named: NamedCheck) -> None:
+    """Where the search of all states fits, it and the search of normal forms agree, for `fixed` and for every bug."""
+    claims = [named.spec.property(name) for name in named.properties] if named.properties else None
+    result = compared(named.spec, named.bounds, properties=claims, threads=2)
+    assert result.unreduced == (named.expected.unreduced or result.unreduced)
+
+
+BUGS = [one for one in checks(0, 40_000) if one.expected.verdict == "violated" and one.expected.traces]
+
+
+@pytest.mark.parametrize("named", sampled(BUGS, 3, lambda one: one.name))
+def test_bugs_are_told_in_real_states(named: NamedCheck) -> None:
+    """A violation among normal forms is told as a behaviour of real states, which the oracle replays; it is no shorter."""
+    result = named.run(normal_form=True, everything=True)
+    for claim, states in named.expected.traces.items():
+        trace = trace_of(result, claim)
+        assert trace is not None
+        assert trace.states >= states or trace.lasso is not None
+        assert trace.shortest == (trace.states == result.findings[claim].states)
+
+
+def test_refusals_that_the_form_dropped_are_told() -> None:
+    """A step that needs an old note out of the way is told after the step that takes the note."""
+    spec = reading(drop_old_notes, IN_ORDER, properties=(recoverable("Agree", readers_agree, "readers agree", ""),))
+    result = embedded.explore(spec.in_normal_form(), {}, everything=True)
+    trace = trace_of(result, "Agree")
+    assert trace is not None
+    whole = embedded.explore(spec, {}, everything=True)
+    assert whole.findings["Agree"].states == trace.states == 4
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Wrong ones
+
+
+def drop_a_note(s: Clock) -> None:
+    """Drop the last of two notes, which is wrong."""
+    truncate(s.notes, 1)
+
+
+def forget_a_reader(s: Clock) -> None:
+    """Forget what the second reader knows, which is wrong."""
+    s.known[1] = -1
+
+
+def add_nothing(s: Clock) -> None:
+    """Make the readers know what they cannot, which is wrong."""
+    if s.now == 2 and s.known[0] == 0:
+        s.known[0] = 1
+
+
+WRONG = {
+    "steps that are possible are lost": (drop_a_note,),
+    "steps become possible": (forget_a_reader,),
+    "a state becomes one that it is not": (add_nothing,),
+}
+
+
+@pytest.mark.parametrize("parts", WRONG.values(), ids=WRONG.keys())
+def test_a_wrong_form_is_noticed(parts: tuple[Callable[[Clock], None], ...]) -> None:
+    """The comparison notices a form that drops what matters, even if all verdicts are equal."""
+    with pytest.raises(EngineError, match=r"is not right at these bounds: .*(protocol steps|states cannot do)"):
+        compared(reading(*parts, properties=()), {})
+
+
+def test_a_form_that_hides_a_goal_is_noticed() -> None:
+    """The comparison notices that the goal of a claim about paths is met in the form and not in the state."""
+    agree = replace(READING, properties=(recoverable("Agree", readers_agree, "readers agree", ""),))
+    with pytest.raises(EngineError, match="readers_agree is not the same in a state and in its normal form"):
+        compared(replace(agree, normal_form=(forget_a_reader,)), {})
+
+
+def drop_all_requests(s: World, k: Constants) -> None:
+    """Drop every second request, which is wrong."""
+    for controller in range(k.brokers):
+        for broker in range(k.brokers):
+            truncate(s.controllers[controller].channels[broker].requests, 1)
+
+
+def raise_all_seen_epochs(s: World, k: Constants) -> None:
+    """Let brokers refuse the requests of all controllers but the newest, which is wrong."""
+    for broker in range(k.brokers):
+        s.brokers[broker].controller_epoch = s.zookeeper.controller_epoch
+
+
+@pytest.mark.parametrize("wrong", [drop_all_requests, raise_all_seen_epochs])
+def test_a_wrong_form_of_the_control_plane_is_noticed(wrong: Callable[[World, Constants], None]) -> None:
+    """A mistake in the normal form of the control plane is noticed in a small family."""
+    with pytest.raises(EngineError, match="the normal form is not right at these bounds"):
+        compared(replace(FIXED, normal_form=(*NORMAL_FORM[:3], wrong, *NORMAL_FORM[3:])), family("crash_and_expiry"), properties=())
+
+
+def begin_again(s: Clock) -> None:
+    """The clock begins again."""
+    s.now = 0
+
+
+def it_is_late(s: Clock) -> bool:
+    """It is late."""
+    return s.now == 4
+
+
+@pytest.mark.parametrize("explore", ENGINES.values(), ids=ENGINES.keys())
+def test_numbers_that_begin_again_end_the_search(explore: Explore) -> None:
+    """Numbers that begin again while older ones are in use must not be replaced by ranks: the search ends with an error."""
+    again = Rule("Again", "clock", "the clock begins again", "", (begin_again,), guards=(it_is_late,))
+    spec = reading(IN_ORDER, rules=(*READING.rules, again)).in_normal_form()
+    with pytest.raises(SpecError, match=r"normal form: time \d is larger than \d, the newest one in now"):
+        explore(spec, {}, properties=(), everything=True)
+
+
+def leave(s: Clock) -> None:
+    """Leave the domain, which is wrong."""
+    s.now = s.now + 5
+
+
+@pytest.mark.parametrize("explore", ENGINES.values(), ids=ENGINES.keys())
+def test_a_form_that_leaves_a_domain_ends_the_search(explore: Explore) -> None:
+    """A function of a normal form that leaves a domain is an error, and drops no step silently."""
+    with pytest.raises(SpecError, match="normal form: leave leaves a domain"):
+        explore(reading(leave).in_normal_form(), {}, everything=True)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Steps and states are judged before the form is taken
+
+
+def learn_from_the_future(s: Clock) -> None:
+    """The reader learns a time too late by one."""
+    s.known[s.notes[0].reader] = s.now + 1
+    pop_first(s.notes)
+
+
+def know_the_clock(s: Clock) -> None:
+    """Make every reader know at most the time, so that the form hides the mistake."""
+    for reader in range(READERS):
+        s.known[reader] = min(s.known[reader], s.now)
+
+
+@pytest.mark.parametrize("explore", ENGINES.values(), ids=ENGINES.keys())
+def test_what_happens_is_judged_before_the_form(explore: Explore) -> None:
+    """An invariant that only the form repairs is found violated, and the trace shows the real state."""
+    rules = (TICK, TELL, replace(LEARN, effects=(learn_from_the_future,)))
+    spec = reading(know_the_clock, rules=rules).in_normal_form()
+    result = explore(spec, {})
+    assert result.violated == ["NoFuture"]
+    trace = trace_of(result, "NoFuture")
+    assert trace is not None
+    assert dict(trace.steps[-1].state)["known[0]"] > dict(trace.steps[-1].state)["now"]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Ranks
+
+
+@dataclass
+class Claim:
+    """A number of an owner."""
+
+    owner: int = holds(Broker(READERS))
+    number: int = holds(Range(0, 9, name="number"))
+
+
+@dataclass
+class Numbered:
+    """Numbers of one domain in many places, each in the order of an owner."""
+
+    newest: list[int] = holds(PerBroker(Range(0, 9, name="number"), READERS))
+    copies: list[int] = holds(PerBroker(Range(0, 9, name="number"), READERS))
+    queue: list[Claim] = holds(Queue(Claim, 3))
+    other: int = holds(Range(0, 9))
+
+
+def wait(s: Numbered) -> None:
+    """Do nothing."""
+
+
+def ranked(equality: bool) -> Spec:
+    """Return a spec whose normal form ranks the numbers of each owner."""
+    ranks = Ranks("number", "newest[{broker}]", keep=1, each="broker", told_by="owner", equality=equality)
+    return Spec("toys/ranked", "", Numbered, (Rule("Wait", "w", "", "", (wait,)),), normal_form=(ranks,)).in_normal_form()
+
+
+WORLDS = {equality: ExecutableSpec(ranked(equality), {}) for equality in (False, True)}
+PROGRAMS = {equality: Program(world.spec, Layout(world.space), world.actions, (), world.k) for equality, world in WORLDS.items()}
+
+
+@given(
+    st.booleans(),
+    st.tuples(st.integers(0, 9), st.integers(0, 9)),
+    st.tuples(st.integers(0, 9), st.integers(0, 9)),
+    st.lists(st.tuples(st.integers(0, 1), st.integers(0, 9)), max_size=3),
+    st.integers(0, 9),
+)
+def test_ranks(equality: bool, newest: tuple[int, int], copies: tuple[int, int], queue: list[tuple[int, int]], other: int) -> None:
+    """Ranks keep order (or equality with the newest) and other fields, and leave no gaps; compiled code gives the same."""
+    world, program = WORLDS[equality], PROGRAMS[equality]
+    state = world.space.fresh()
+    for owner in range(READERS):
+        mine = [copies[owner], *(number for whose, number in queue if whose == owner)]
+        state.newest[owner] = max(newest[owner], *mine)
+        state.copies[owner] = copies[owner]
+    for whose, number in queue:
+        append(state.queue, owner=whose, number=number)
+    state.other = other
+    form = world.formed(state)
+
+    def numbers(s: Numbered, owner: int) -> list[int]:
+        return [s.newest[owner], s.copies[owner], *(claim.number for claim in s.queue if claim.owner == owner)]
+
+    assert form.other == other and len(form.queue) == len(queue)
+    for owner in range(READERS):
+        old, new = numbers(state, owner), numbers(form, owner)
+        assert all(after == before for before, after in zip(old, new, strict=True) if before <= 1)
+        if equality:
+            assert all((b == old[0]) == (a == new[0]) and (b <= 1) == (a <= 1) for b, a in zip(old, new, strict=True))
+            assert len({number for number in new if number > 1}) <= 2
+        else:
+            pairs = [(one, other) for one in range(len(old)) for other in range(len(old))]
+            assert all((old[one] < old[other]) == (new[one] < new[other]) for one, other in pairs)
+            assert {0, 1} | set(new) == set(range(max(1, *new) + 1))
+    layout = Layout(world.space)
+    record = np.frombuffer(layout.pack(state), np.uint8).copy()
+    marks, fault = np.zeros(1, np.uint64), np.zeros(1, np.int64)
+    assert program.form(address(record), 1, program.k, program.seed, address(marks), address(fault)) == -1
+    assert record.tobytes() == layout.pack(form)
+    assert int(marks[0]) == layout.fingerprint(layout.pack(form))
+    assert world.key(world.formed(form)) == world.key(form)
+
+
+REFUSED = {
+    "no field's domain has this name": Ranks("age", newest="now"),
+    "notes is no field of this domain": Ranks("time", newest="notes"),
+    "its initial number is not kept": Ranks("time", newest="now", keep=-2),
+    "is under no index of a broker": Ranks("time", newest="known[{broker}]", keep=-1, each="broker"),
+}
+
+
+@pytest.mark.parametrize(("says", "part"), REFUSED.items())
+def test_ranks_without_meaning_are_refused(says: str, part: Ranks) -> None:
+    """Ranks of numbers that the state does not have, or that nobody can attribute, are refused when the spec is declared."""
+    with pytest.raises(SpecError, match=says):
+        reading(part)
+
+
+@dataclass
+class Bagged:
+    """Times in a bag."""
+
+    now: int = holds(TIMES)
+    notes: list[Note] = holds(BagOf(Note, 2))
+
+
+def test_ranks_in_bags_are_refused() -> None:
+    """The elements of a set or a bag stand in the order of their contents, which ranks might change."""
+    with pytest.raises(SpecError, match="notes is a bag"):
+        Spec("toys/bagged", "", Bagged, (Rule("Wait", "w", "", "", (wait,)),), normal_form=(IN_ORDER,))
+
+
+def test_a_new_field_of_a_domain_is_covered() -> None:
+    """Each field of the control plane that holds an epoch or a version is ranked: the domain decides, no list of fields."""
+    named = {part.of for part in NORMAL_FORM if isinstance(part, Ranks)}
+    assert named == {"version", "controller epoch", "leader epoch", "broker epoch"}
+    assert drop_doomed_requests in NORMAL_FORM and raise_seen_epochs in NORMAL_FORM
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The command line and the manifest
+
+PROJECT = """
+[[tool.kafka-spec.checks]]
+name = "reading"
+model = "control/fixed"
+bounds = "expiry"
+verdict = "holds"
+normal_form = true
+distinct = 181
+unreduced = {unreduced}
+"""
+
+
+def test_a_named_check_says_that_it_is_reduced(inside: Command, tmp_path: Path) -> None:
+    """A check with normal_form = true searches normal forms; its line has both counts, and --verify normal_form confirms them."""
+    manifest = tmp_path / "pyproject.toml"
+    manifest.write_text(PROJECT.format(unreduced=216), encoding="utf-8")
+    ran = inside("check", "-q", "--manifest", str(manifest))
+    assert (ran.returncode, "181 states" in ran.stdout, "normal forms of 216 states" in ran.stdout) == (0, True, True)
+    assert inside("check", "-q", "--manifest", str(manifest), "--verify", "normal_form").returncode == 0
+    manifest.write_text(PROJECT.format(unreduced=217), encoding="utf-8")
+    ran = inside("check", "-q", "--manifest", str(manifest), "--verify", "normal_form")
+    assert (ran.returncode, "216 states without the normal form, expected 217" in ran.stdout) == (1, True)
+
+
+def test_verify_takes_no_model_for_a_word(inside: Command) -> None:
+    """What follows --verify is a model unless it says what to verify."""
+    ran = inside("check", "-q", "--verify", "replication/high_watermark", "--bounds", "tiny")
+    assert "compared    with another seed" in ran.stdout
+    ran = inside("check", "-q", "control/fixed", "--bounds", "expiry", "--verify", "normal_form")
+    assert "181 distinct normal forms of 216 states" in ran.stdout and "compared    with the search of all states" in ran.stdout
+
+
+def test_a_model_without_a_form_says_so(inside: Command) -> None:
+    """--normal-form of a model that has none is a usage error."""
+    ran = inside("check", "-q", "replication/kip_320", "--bounds", "tiny", "--normal-form")
+    assert (ran.returncode, "has no normal form" in ran.stderr) == (2, True)
