@@ -31,7 +31,7 @@ REPLICATION = (
 
 HAPPENINGS = (
     "crashes", "lossy_crashes", "bounces", "expiries", "repeats", "late_fetches", "lost_replies", "isr_shrinks",
-    "controlled_shutdowns", "preferred_elections", "failed_failovers", "records",
+    "controlled_shutdowns", "preferred_elections", "reassignments", "failed_failovers", "records",
 )  # fmt: skip
 """The bounds of the control plane on events of the environment."""
 
@@ -78,6 +78,7 @@ CONTROL = (
         crashes=1,
         expiries=1,
     ),
+    _control("reassigned", "one reassignment of a lone replica", replicas=1, reassignments=1),
     _control("preferred", "the preferred leader comes back", controlled_shutdowns=1, preferred_elections=1, expiries=1),
     _control("two_expiries", "two zombies, and a request sent twice", expiries=2, repeats=1),
     _control("late_fetch", "a fetch outlives its sender", late_fetches=1, lossy_crashes=1, crashes=1, records=1, isr_shrinks=1),

@@ -164,6 +164,51 @@ class CreationDuringDeletion(enum.IntEnum):
     """As soon as its znode is gone (0.8.2 to 3.9)."""
 
 
+class Reassignment(enum.IntEnum):
+    """Where ZooKeeper holds a reassignment that runs."""
+
+    KIP_455 = 0
+    """In the topic znode, which names the replicas that are added and removed; /admin/reassign_partitions is read too (2.4)."""
+    ENLARGED_ASSIGNMENT = 1
+    """In /admin/reassign_partitions; the topic znode names all replicas, old and new (up to 2.3)."""
+
+
+class ReplacedReassignment(enum.IntEnum):
+    """What happens to the replicas that a reassignment had added when another target, or its origin, takes the target's place."""
+
+    KEPT_TO_THE_END = 0
+    """They leave at the end, with the others outside the new target: no version up to 3.9; the checker found that it is needed."""
+    DROPPED_AT_ONCE = 1
+    """They are stopped and deleted before the leader learns of it, even if no other replica is in sync (2.4 to 3.9)."""
+
+
+class LostTarget(enum.IntEnum):
+    """What a controller does if the target has left the ISR again when it is about to end a reassignment."""
+
+    AWAITED = 0
+    """It waits again: no version up to 3.9; the checker found that it is needed."""
+    IGNORED = 1
+    """It goes on, and deletes the replicas outside the target, also those that alone are in sync (up to 3.9)."""
+
+
+class UnassignedBrokers(enum.IntEnum):
+    """Whether a new controller, or one that sees a broker start, has brokers delete a replica that they are not assigned."""
+
+    TOLD = 0
+    """It has: no version up to 3.9, except in the migration to KRaft (KIP-866)."""
+    NOT_TOLD = 1
+    """It has not: the StopReplica of a former controller may never have arrived (up to 3.9)."""
+
+
+class CountedMembers(enum.IntEnum):
+    """Which members of its ISR a leader counts for its high watermark."""
+
+    ISR = 0
+    """All: no version up to 3.9; the checker found that it is needed."""
+    ASSIGNED = 1
+    """Those that its last LeaderAndIsr named as replicas (up to 3.9)."""
+
+
 class SuffixLoss(enum.IntEnum):
     """When a machine that crashes may lose the end of its log: an assumption about the world, not about Kafka."""
 

@@ -34,6 +34,7 @@ class Strategy(enum.IntEnum):
     OFFLINE = 0
     PREFERRED = 1
     CONTROLLED_SHUTDOWN = 2
+    REASSIGNMENT = 3
 
 
 class Brokers(Protocol):
@@ -75,12 +76,16 @@ def elect(
 ) -> tuple[int, BrokerSet, BrokerSet]:
     """Elect by a strategy of the partition state machine; `unclean` is 1 if the topic allows leaders from outside the ISR.
 
+    For a reassignment the assignment is its target: the controller's memory has no other any more.
+
     Kafka 2.8: PartitionStateMachine.doElectLeaderForPartitions.
     """
     if strategy == Strategy.PREFERRED:
         leader, left, recipients = elect_preferred(assignment, live, isr)
     elif strategy == Strategy.CONTROLLED_SHUTDOWN:
         leader, left, recipients = elect_controlled_shutdown(assignment, live, stopping, isr, shutdown_recipients)
+    elif strategy == Strategy.REASSIGNMENT:
+        leader, left, recipients = elect_reassigned(assignment, live, isr)
     else:
         permitted = unclean_election_is_permitted(isr, live, 0, unclean)
         leader, left, recipients = elect_offline(assignment, live, stopping, isr, permitted, offline_recipients)

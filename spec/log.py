@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kafka_spec.spec.decisions import Checked, FollowerEnds, FollowerSkip, SuffixLoss, Truncation
+from kafka_spec.spec.decisions import Checked, CountedMembers, FollowerEnds, FollowerSkip, SuffixLoss, Truncation
+from kafka_spec.spec.domain import BrokerSet
 
 
 class Entry(Protocol):
@@ -135,6 +136,15 @@ def log_ends_are_forgotten(led_before: int, follower_ends: int) -> bool:
     Kafka 2.8: Partition.makeLeader, isNewLeader; 3.9: Replica.resetReplicaState.
     """
     return led_before == 0 or follower_ends == FollowerEnds.FORGOTTEN
+
+
+def members_that_count(isr: BrokerSet, assigned: BrokerSet, counted_members: int) -> BrokerSet:
+    """Return the members of a leader's ISR whose logs must hold what is committed.
+
+    While a replica is being removed, the leader knows that it is not assigned before it leaves the ISR.
+    Kafka 2.8: Partition.maybeIncrementLeaderHW, over the remote replicas, which are those of the last LeaderAndIsr.
+    """
+    return isr & assigned if counted_members == CountedMembers.ASSIGNED else isr
 
 
 def high_watermark_may_pass(high_watermark: int, end_offset: int) -> bool:

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kafka_spec.spec.domain import NONE, BrokerSet, contains
+from kafka_spec.spec.decisions import LostTarget, ReplacedReassignment, UnassignedBrokers
+from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, contains
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +82,26 @@ def leader_is_imbalanced(preferred: int, led_elsewhere: int, percentage: int) ->
     Kafka 2.8: KafkaController.checkAndTriggerAutoLeaderRebalance.
     """
     return 100 * led_elsewhere > percentage * preferred
+
+
+def replicas_under_way(origin: BrokerSet, adding: BrokerSet, target: BrokerSet, replaced_reassignment: int) -> BrokerSet:
+    """Return all replicas while a reassignment to the target runs; `adding` are those that one before it has added.
+
+    Kafka 2.8: ReplicaAssignment.reassignTo, which drops the added ones.
+    """
+    if replaced_reassignment == ReplacedReassignment.KEPT_TO_THE_END:
+        return origin | adding | target
+    return origin | target
+
+
+def reassignment_may_end(target: BrokerSet, isr: BrokerSet, live: BrokerSet, lost_target: int) -> bool:
+    """Whether a controller that has found the target in the ISR goes on when it is about to move the leader.
+
+    Kafka 2.8: KafkaController.moveReassignedPartitionLeaderIfRequired, which ignores a failed election.
+    """
+    return lost_target == LostTarget.IGNORED or (target & ~isr == 0 and target & live != 0)
+
+
+def brokers_to_clean(brokers: BrokerSet, assigned: BrokerSet, unassigned_brokers: int) -> BrokerSet:
+    """Return the brokers that are told to delete the replica, since they are not assigned (KIP-866: a full LeaderAndIsr)."""
+    return brokers & ~assigned if unassigned_brokers == UnassignedBrokers.TOLD else NO_BROKERS

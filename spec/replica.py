@@ -65,7 +65,6 @@ REPLICA = Machine(
             unless=("replica_is_cached_leader",),
             effects=("send_leader_and_isr_to_new_replica",),
             cites=f"{SOURCE}: case NewReplica",
-            waits_for="partition reassignment",
         ),
         Row("new_replica", (NON_EXISTENT,), NEW, unless=("leadership_is_known",), cites=f"{SOURCE}: case NewReplica"),
         Row("online_replica", (NEW,), ONLINE, guards=("replica_is_assigned",), cites=f"{SOURCE}: case OnlineReplica"),
@@ -76,7 +75,6 @@ REPLICA = Machine(
             unless=("replica_is_assigned",),
             effects=("append_replica_to_assignment",),
             cites=f"{SOURCE}: case OnlineReplica, an error line in 2.8, the normal way in 0.10",
-            waits_for="partition reassignment",
         ),
         Row(
             "online_replica",
@@ -95,7 +93,7 @@ REPLICA = Machine(
         ),
         Row(
             "offline_replica",
-            (ONLINE, OFFLINE, DELETION_INELIGIBLE),
+            (NEW, ONLINE, OFFLINE, DELETION_INELIGIBLE),
             OFFLINE,
             guards=(*LED, *IN_ISR),
             effects=REMOVAL,
@@ -103,7 +101,7 @@ REPLICA = Machine(
         ),
         Row(
             "offline_replica",
-            (ONLINE, OFFLINE, DELETION_INELIGIBLE),
+            (NEW, ONLINE, OFFLINE, DELETION_INELIGIBLE),
             OFFLINE,
             guards=LED,
             unless=IN_ISR,
@@ -128,31 +126,11 @@ REPLICA = Machine(
             waits_for="topic deletion",
         ),
         Row(
-            "offline_replica",
-            (NEW,),
-            OFFLINE,
-            guards=(*LED, *IN_ISR),
-            effects=REMOVAL,
-            cites=f"{SOURCE}: case OfflineReplica",
-            waits_for="partition reassignment",
-        ),
-        Row(
-            "offline_replica",
-            (NEW,),
-            OFFLINE,
-            guards=LED,
-            unless=IN_ISR,
-            effects=NO_REMOVAL,
-            cites=f"{SOURCE}: case OfflineReplica",
-            waits_for="partition reassignment",
-        ),
-        Row(
             "replica_deletion_started",
             (OFFLINE,),
             DELETION_STARTED,
             effects=("send_stop_replica_with_delete",),
             cites=f"{SOURCE}: case ReplicaDeletionStarted",
-            waits_for="topic deletion",
         ),
         INELIGIBLE_WITHOUT_START,
         Row(
@@ -167,7 +145,6 @@ REPLICA = Machine(
             (DELETION_STARTED,),
             DELETION_SUCCESSFUL,
             cites=f"{SOURCE}: case ReplicaDeletionSuccessful",
-            waits_for="topic deletion",
         ),
         Row(
             "non_existent_replica",
@@ -175,7 +152,6 @@ REPLICA = Machine(
             NON_EXISTENT,
             effects=("remove_replica_from_assignment",),
             cites=f"{SOURCE}: case NonExistentReplica",
-            waits_for="topic deletion",
         ),
         Row(
             "startup",

@@ -24,6 +24,7 @@ from kafka_spec.spec.control.state import World as State
 from kafka_spec.spec.domain import NONE, Bound, Range, append, assign, excluding, show_path, truncate
 from kafka_spec.spec.lint import source_of
 from kafka_spec.spec.partition import PARTITION, PartitionState
+from kafka_spec.spec.reassignment_steps import REASSIGNMENT
 from kafka_spec.spec.replica import REPLICA, REPLICA_0_10, ReplicaState
 from kafka_spec.spec.table import Constants, Machine, Row, Rule, Spec, SpecError, fire, name_of, reachable
 
@@ -286,7 +287,7 @@ SETTLED = next(bounds.values for bounds in FIXED.bound_sets if bounds.name == "e
 
 
 def test_what_waits() -> None:
-    """Rows wait for deletion or reassignment exactly if no other row reaches their target; every other target has a row in use."""
+    """Rows wait for deletion exactly if no other row reaches their target; every other target has a row in use."""
     in_use = {
         (s.name, row.target.name) for row in REPLICA.rows if not row.waits_for and row.kind == "transition" for s in row.sources
     }
@@ -294,15 +295,11 @@ def test_what_waits() -> None:
         (s.name, row.target.name) for row in PARTITION.rows if not row.waits_for and row.trigger in TRIGGERS for s in row.sources
     }
 
-    assert {row.waits_for for _, row in WAITING} == {"topic deletion", "partition reassignment"}
+    assert {row.waits_for for _, row in WAITING} == {"topic deletion"}
     assert pairs(PARTITION_PAIRS) - partitions == {("NEW", "OFFLINE"), ("OFFLINE", "NON_EXISTENT")}
     assert pairs(REPLICA_PAIRS) - in_use == {
-        ("NEW", "OFFLINE"),
-        ("OFFLINE", "DELETION_STARTED"),
         ("OFFLINE", "DELETION_INELIGIBLE"),
         ("DELETION_STARTED", "DELETION_INELIGIBLE"),
-        ("DELETION_STARTED", "DELETION_SUCCESSFUL"),
-        ("DELETION_SUCCESSFUL", "NON_EXISTENT"),
     }
 
 
@@ -403,14 +400,14 @@ def test_every_name_in_use_is_bound() -> None:
     for name, function in FUNCTIONS.items():
         assert function.__name__ == name and function.__doc__
     for spec in (FIXED, ERA_0_10):
-        for machine in spec.machines[:2]:
+        for machine in spec.machines[:3]:
             for row in machine.rows:
                 assert all(callable(function) for function in (*row.looks, *(() if row.waits_for else row.effects)))
 
 
 def test_every_row_function_is_used() -> None:
     """Each function that is bound is named by a row of some era; each of the rows' modules is bound, or called by one that is."""
-    rows = [row for machine in TABLES for row in machine.rows]
+    rows = [row for machine in (*TABLES, REASSIGNMENT) for row in machine.rows]
     modules = partition_rows, replica_rows
     stated = {f for m in modules for f in vars(m).values() if inspect.isfunction(f) and f.__module__ == m.__name__}
     bound = set(FUNCTIONS.values())

@@ -34,6 +34,8 @@ from kafka_spec.spec.control import state
 from kafka_spec.spec.control.state import ControllerState
 from kafka_spec.spec.domain import BrokerSet, contains
 from kafka_spec.spec.partition import PartitionState
+from kafka_spec.spec.reassignment import PartitionAssignment
+from kafka_spec.spec.reassignment_steps import ReassignmentState
 from kafka_spec.spec.replica import ReplicaState
 
 
@@ -126,13 +128,16 @@ class ControllerView:
     @property
     def assignment(self) -> state.ReplicaAssignment:
         """The assignment of the partition; none before it knows the topic."""
-        known = PARTITION.topic in self.context.topics
-        return state.ReplicaAssignment(list(self.context.assignments[PARTITION]) if known else [])
+        known = self.context.assignment(PARTITION)
+        return state.ReplicaAssignment(list(known.replicas), BrokerSet.of(known.adding), BrokerSet.of(known.removing))
 
     @assignment.setter
     def assignment(self, known: state.ReplicaAssignment) -> None:
         self.context.topics = {PARTITION.topic} if known.replicas else set()
-        self.context.assignments = {PARTITION: tuple(known.replicas)} if known.replicas else {}
+        self.context.assignments.clear()
+        if known.replicas:
+            adding, removing = tuple(BrokerSet(known.adding)), tuple(BrokerSet(known.removing))
+            self.context.assign(PARTITION, PartitionAssignment(tuple(known.replicas), adding, removing))
 
     @property
     def leadership(self) -> state.LeaderIsrAndControllerEpoch:
@@ -241,6 +246,12 @@ def _nothing(view: ControllerView, record: object) -> None:
     """Do nothing: `put_agenda` sets the field together with the step."""
 
 
+def _refuse_reassignment(view: ControllerView, record: state.Context) -> None:
+    """Raise if a reassignment runs: the implementation's controller has no place for it yet."""
+    if record.target:
+        raise ValueError(f"controller {view.number} reassigns the partition, which the implementation does not do yet")
+
+
 def _of_rest(field: str) -> FieldMapping:
     """Map a field to the remaining work on the agenda."""
     return FieldMapping(field, lambda view: getattr(view.rest, field), _nothing)
@@ -259,6 +270,8 @@ CONTEXT = RecordMapping(
     _of_rest("bounced"),
     _of_rest("rejoining"),
     _of_rest("failed"),
+    FieldMapping("target", lambda view: [], _refuse_reassignment),
+    FieldMapping("reassignment_resumes", lambda view: 0, _nothing),
 )
 
 CONTROLLER = RecordMapping(
@@ -268,6 +281,7 @@ CONTROLLER = RecordMapping(
     FieldMapping("step", lambda view: view.rest.step, ControllerView.put_agenda),
     attribute("partition"),
     attribute("replicas"),
+    FieldMapping("reassignment", lambda view: int(ReassignmentState.NONE), _nothing),
     FieldMapping("context", CONTEXT.read, lambda view, record: CONTEXT.put(view, record.context)),
     FieldMapping("channels", lambda view: view.channels, ControllerView.put_channels),
 )

@@ -20,6 +20,7 @@ from kafka_spec.spec.control.state import NO_EPOCH, ControllerState, ControllerS
 from kafka_spec.spec.domain import NO_BROKERS, NONE, Spent
 from kafka_spec.spec.election import Strategy
 from kafka_spec.spec.partition import PartitionState
+from kafka_spec.spec.reassignment_steps import ReassignmentState
 from kafka_spec.spec.replica import ReplicaState
 
 
@@ -106,9 +107,10 @@ class Projection(ModeledCluster):
         nobody = NO_BROKERS
         none = state.LeaderIsrAndControllerEpoch(NONE, NO_EPOCH, nobody, 0, 0)
         epochs, strategy = [0] * self.brokers, Strategy.OFFLINE
-        nothing = state.Context(
-            nobody, epochs, nobody, state.ReplicaAssignment([]), none, strategy, 0, nobody, nobody, nobody, nobody
-        )
+        unknown = state.ReplicaAssignment([], nobody, nobody)
+        nothing = state.Context(nobody, epochs, nobody, unknown, none, strategy, 0, nobody, nobody, nobody, nobody, [], 0)
         life, partition, replicas = ControllerState.STANDBY, PartitionState.NON_EXISTENT, [ReplicaState.NON_EXISTENT] * self.brokers
         channels = [state.Channel([], 0) for _ in range(self.brokers)]
-        return state.Controller(life, 0, ControllerStep.IDLE, partition, list(map(int, replicas)), nothing, channels)
+        return state.Controller(
+            life, 0, ControllerStep.IDLE, partition, list(map(int, replicas)), ReassignmentState.NONE, nothing, channels
+        )

@@ -81,21 +81,29 @@ def _read_stop_replica(request: StopReplicaRequest) -> Mapping[str, Any]:
 
 
 def _stop_replica(header: Header, of_model: Request) -> StopReplicaRequest:
-    return StopReplicaRequest(*header, {PARTITION: StopReplicaState(of_model.leader_epoch, False)})
+    delete = of_model.kind == Kind.STOP_REPLICA_AND_DELETE
+    return StopReplicaRequest(*header, {PARTITION: StopReplicaState(of_model.leader_epoch, delete)})
 
 
 FORMS: Mapping[Kind, tuple[type, Callable[[Any], Mapping[str, Any]], Callable[[Header, Request], requests.Request]]] = {
     Kind.LEADER_AND_ISR: (LeaderAndIsrRequest, _read_leader_and_isr, _leader_and_isr),
     Kind.UPDATE_METADATA: (UpdateMetadataRequest, _read_update_metadata, _update_metadata),
     Kind.STOP_REPLICA: (StopReplicaRequest, _read_stop_replica, _stop_replica),
+    Kind.STOP_REPLICA_AND_DELETE: (StopReplicaRequest, _read_stop_replica, _stop_replica),
 }
 """For each kind in the model: the class of the request, a reader of its partition's fields, and a constructor from them."""
-KIND_OF = {form: kind for kind, (form, _, _) in FORMS.items()}
+
+
+def kind_of(request: requests.Request) -> Kind:
+    """Return the model's kind of a request; a StopReplica that deletes is a kind of its own."""
+    if isinstance(request, StopReplicaRequest):
+        return Kind.STOP_REPLICA_AND_DELETE if request.partitions[PARTITION].delete else Kind.STOP_REPLICA
+    return Kind.LEADER_AND_ISR if isinstance(request, LeaderAndIsrRequest) else Kind.UPDATE_METADATA
 
 
 def model_request(request: requests.Request, broker_epoch: int) -> Request:
     """Return the model's form of a request; the model counts the receiver's registrations."""
-    kind = KIND_OF[type(request)]
+    kind = kind_of(request)
     said = {"leader": NONE, "leader_epoch": NO_EPOCH, "isr": NO_BROKERS, "version": 0, "state_epoch": 0}
     nobody = {"replicas": NO_BROKERS, "live": NO_BROKERS}
     return Request(int(kind), request.controller_epoch, broker_epoch, **{**said, **nobody, **FORMS[kind][1](request)})

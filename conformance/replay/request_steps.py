@@ -23,6 +23,7 @@ STEPS = Steps()
     "UpdateMetadata",
     "StopReplica",
     "IgnoreStopReplica",
+    "DeleteReplica",
 )
 def deliver(projection: Projection, controller: int, broker: int) -> None:
     """Deliver the request in flight, and before and after it the requests that the model does not have."""

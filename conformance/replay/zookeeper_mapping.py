@@ -16,7 +16,7 @@ from kafka_spec.impl.controller.context import written
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.spec.control import state
-from kafka_spec.spec.domain import NONE, BrokerSet
+from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet
 
 LAST_ZXID = 1_000
 """The last transaction of a loaded ensemble: later than any registration of the model."""
@@ -104,22 +104,29 @@ def _put_broker_epochs(nodes: Znodes, record: state.ZooKeeper) -> None:
 
 def _assignment(nodes: Znodes) -> state.ReplicaAssignment:
     found = nodes.find(TOPIC)
-    return state.ReplicaAssignment([] if found is None else list(_replicas(found.data)))
+    if found is None:
+        return state.ReplicaAssignment([], NO_BROKERS, NO_BROKERS)
+    replicas, adding, removing = _replicas(found.data)
+    return state.ReplicaAssignment(list(replicas), adding, removing)
 
 
-@lru_cache(maxsize=64)
-def _replicas(data: bytes) -> tuple[int, ...]:
-    return znodes.Topic.decode(PARTITION.topic, data).partitions[PARTITION.partition]
+@lru_cache(maxsize=256)
+def _replicas(data: bytes) -> tuple[tuple[int, ...], BrokerSet, BrokerSet]:
+    topic = znodes.Topic.decode(PARTITION.topic, data)
+    adding, removing = (BrokerSet.of(held.get(PARTITION.partition, ())) for held in (topic.adding, topic.removing))
+    return topic.partitions[PARTITION.partition], adding, removing
 
 
-@lru_cache(maxsize=64)
-def _topic(replicas: tuple[int, ...]) -> bytes:
-    return znodes.Topic({PARTITION.partition: replicas}).encode()
+@lru_cache(maxsize=256)
+def _topic(replicas: tuple[int, ...], adding: int, removing: int) -> bytes:
+    added, removed = ({PARTITION.partition: tuple(BrokerSet(brokers))} if brokers else {} for brokers in (adding, removing))
+    return znodes.Topic({PARTITION.partition: replicas}, added, removed).encode()
 
 
 def _put_assignment(nodes: Znodes, record: state.ZooKeeper) -> None:
     if record.assignment.replicas:
-        nodes.stage(TOPIC, _topic(tuple(record.assignment.replicas)))
+        held = record.assignment
+        nodes.stage(TOPIC, _topic(tuple(held.replicas), held.adding, held.removing))
 
 
 def _partition(nodes: Znodes) -> state.LeaderIsrAndControllerEpoch:
@@ -145,6 +152,16 @@ def _put_partition(nodes: Znodes, record: state.ZooKeeper) -> None:
         nodes.stage(STATE, _state_of(held), held.version)
 
 
+def _reassignment(nodes: Znodes) -> list[int]:
+    found = nodes.find(znodes.REASSIGN_PARTITIONS)
+    return [] if found is None else list(znodes.decode_reassignment(found.data)[PARTITION])
+
+
+def _put_reassignment(nodes: Znodes, record: state.ZooKeeper) -> None:
+    if record.reassignment:
+        nodes.stage(znodes.REASSIGN_PARTITIONS, znodes.encode_reassignment({PARTITION: record.reassignment}))
+
+
 ZOOKEEPER = RecordMapping(
     state.ZooKeeper,
     FieldMapping("controller", _controller, _put_controller),
@@ -153,6 +170,7 @@ ZOOKEEPER = RecordMapping(
     FieldMapping("broker_epochs", _broker_epochs, _put_broker_epochs),
     FieldMapping("assignment", _assignment, _put_assignment),
     FieldMapping("partition", _partition, _put_partition),
+    FieldMapping("reassignment", _reassignment, _put_reassignment),
 )
 
 

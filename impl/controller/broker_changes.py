@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
 from kafka_spec.impl.controller.deletion import fail_deletions, resume_deletions_of
 from kafka_spec.impl.controller.state_changes import ElectAgain, ElectOfflinePartitions, change_partitions, change_replicas
+from kafka_spec.impl.controller.unassigned import StopUnassigned
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import BrokerRegistration
@@ -70,6 +71,7 @@ class StartBrokers(ControllerTask):
         replicas = context.replicas_on(self.registrations)
         return [
             *change_replicas("online_replica", replicas),
+            StopUnassigned(BrokerSet.of(self.registrations)),
             ElectOfflinePartitions(),
             *resume_deletions_of(core, {partition.topic for partition, _ in replicas}),
         ]

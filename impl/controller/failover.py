@@ -12,6 +12,7 @@ from kafka_spec.impl.controller.core import ControllerCore, ControllerTask
 from kafka_spec.impl.controller.deletion import ResumeDeletions, TopicDeletion, mark_ineligible, queue_for_deletion
 from kafka_spec.impl.controller.preferred_election import PreferredElectionZnodeChange
 from kafka_spec.impl.controller.state_changes import ElectOfflinePartitions, change_replicas
+from kafka_spec.impl.controller.unassigned import StopUnassigned
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.spec.domain import BrokerSet
 from kafka_spec.spec.election import replicas_lost_at_fail_over
@@ -72,7 +73,11 @@ class StartReplicaMachine(ControllerTask):
             for p, replicas in core.context.assignments.items()
         }
         leaving = [(p, broker) for p, broker in seeded if broker in lost[p]]
-        return [*change_replicas("online_replica", live), *change_replicas("offline_replica", leaving)]
+        return [
+            *change_replicas("online_replica", live),
+            StopUnassigned(BrokerSet.of(core.context.live)),
+            *change_replicas("offline_replica", leaving),
+        ]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ Every rule here is limited by a bound (`at_most`), except the restart of a broke
 from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
-from kafka_spec.spec.control.broker.leader_and_isr import forget_log_ends
+from kafka_spec.spec.control.broker.requests import forget_replica
 from kafka_spec.spec.control.controller.resignation import forget_controller
 from kafka_spec.spec.control.state import (
     BOUNCES,
@@ -16,7 +16,6 @@ from kafka_spec.spec.control.state import (
     CRASHES,
     EXPIRIES,
     LOSSY_CRASHES,
-    NO_EPOCH,
     RECORDS,
     REPEATS,
     ROLE,
@@ -27,7 +26,7 @@ from kafka_spec.spec.control.state import (
     World,
 )
 from kafka_spec.spec.control.zookeeper import end_session, register
-from kafka_spec.spec.domain import NO_BROKERS, NONE, Range, append, contains, pop_first, truncate
+from kafka_spec.spec.domain import NO_BROKERS, Range, append, contains, pop_first, truncate
 from kafka_spec.spec.log import holds_same_prefix, unflushed_may_be_lost
 from kafka_spec.spec.table import Constants, Rule, fire
 
@@ -122,16 +121,7 @@ def end_process(s: World, k: Constants, broker: int) -> None:
     node.broker_epoch = 0
     node.controller_epoch = 0
     node.alive = NO_BROKERS
-    node.replica.leader_epoch = NO_EPOCH
-    node.replica.leader = NONE
-    node.replica.isr = NO_BROKERS
-    node.replica.replicas = NO_BROKERS
-    node.replica.version = 0
-    node.replica.state_epoch = 0
-    node.replica.epoch_start = 0
-    forget_log_ends(s, k, broker)
-    node.replica.written = NO_BROKERS
-    node.replica.fetching = 0
+    forget_replica(s, k, broker)
     node.replica.high_watermark = 0
     fire(s, k, ROLE, (broker,), "die")
     if s.controllers[broker].life != STANDBY:

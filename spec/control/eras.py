@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from kafka_spec.spec.bounds import CONTROL
 from kafka_spec.spec.control import beginning, broker, controller, environment
+from kafka_spec.spec.control.assignments import ASSIGNMENTS, REASSIGNMENT_ENDS
 from kafka_spec.spec.control.durability import ADDED_ARE_UP, DURABILITY, ISR_HOLDS_COMMITTED, LOG_GOALS, READS_BEFORE_KIP_207
 from kafka_spec.spec.control.goals import GOALS
 from kafka_spec.spec.control.normal_form import NORMAL_FORM
@@ -25,22 +26,28 @@ from kafka_spec.spec.decisions import (
     BadVersionHandling,
     Checked,
     ControllerElection,
+    CountedMembers,
     DeadReplicas,
     EpochWatch,
     FollowerEnds,
     FollowerSkip,
     GivingUp,
     LastIsrMember,
+    LostTarget,
     OfflineLeaders,
     OfflineRecipients,
+    Reassignment,
     RefusedIsrWrite,
+    ReplacedReassignment,
     ShrinkRecipients,
     ShutdownRecipients,
     StopReplicaEpoch,
     SuffixLoss,
     Truncation,
+    UnassignedBrokers,
 )
 from kafka_spec.spec.partition import PARTITION
+from kafka_spec.spec.reassignment_steps import REASSIGNMENT
 from kafka_spec.spec.replica import REPLICA, REPLICA_0_10
 from kafka_spec.spec.table import Abstraction, BoundSet, Decision, Machine, Property, Rule, Spec
 
@@ -133,6 +140,15 @@ DECISIONS: tuple[Decision, ...] = (
     Decision("follower_ends", FollowerEnds.FORGOTTEN, "what a leader that is elected again knows of its followers' logs"),
     Decision("truncation", Truncation.DIVERGENCE, "where a new follower truncates"),
     Decision("follower_skip", FollowerSkip.SAME_EPOCH, "when a follower keeps its log and its fetcher unchanged"),
+    Decision("reassignment", Reassignment.KIP_455, "where ZooKeeper holds a reassignment that runs"),
+    Decision(
+        "replaced_reassignment",
+        ReplacedReassignment.KEPT_TO_THE_END,
+        "what happens to replicas that a replaced reassignment had added",
+    ),
+    Decision("lost_target", LostTarget.AWAITED, "what a controller does if the target has left the ISR again"),
+    Decision("unassigned_brokers", UnassignedBrokers.TOLD, "whether brokers are told which replica is not theirs"),
+    Decision("counted_members", CountedMembers.ISR, "which members of its ISR a leader counts for its high watermark"),
     Decision("suffix_loss", SuffixLoss.OUTSIDE_ISR, "when a crash may lose the end of a log"),
 )
 """The decisions with their values in `fixed`."""
@@ -144,6 +160,9 @@ NEEDS: Mapping[str, tuple[str, enum.IntEnum]] = {
     "ControllerMoved": ("controller_writes_fenced", Checked.YES),
     "TruncateToLeader": ("truncation", Truncation.DIVERGENCE),
     "AdoptEpoch": ("epoch_watch", EpochWatch.ADOPTED),
+    "Reassign": ("reassignment", Reassignment.KIP_455),
+    "CancelReassignment": ("reassignment", Reassignment.KIP_455),
+    "SupplantReassignment": ("reassignment", Reassignment.KIP_455),
 }
 """Rules that need one value of a decision: a version with another value cannot reach them."""
 
@@ -159,11 +178,11 @@ FIXED = Spec(
     "Kafka 2.8 with the ISR in ZooKeeper, and the fix of every known bug",
     World,
     rules=(*controller.RULES, *broker.RULES, *environment.RULES),
-    properties=(*SAFETY, *DURABILITY, RECOVERS, *PROGRESS),
+    properties=(*SAFETY, *ASSIGNMENTS, *DURABILITY, RECOVERS, *PROGRESS, REASSIGNMENT_ENDS),
     start=beginning.START,
     more_bounds=(REPLICAS, UNCLEAN, SETTLED),
     decisions=DECISIONS,
-    machines=(bound_to(PARTITION), bound_to(REPLICA), CONTROLLER, ROLE),
+    machines=(bound_to(PARTITION), bound_to(REPLICA), bound_to(REASSIGNMENT), CONTROLLER, ROLE),
     abstractions=ABSTRACTIONS,
     bound_sets=CONTROL,
     unreachable_rules=unreachable({}),
@@ -526,7 +545,10 @@ IN_0_10 = (
 """The switches of 0.10.2. KIP-279 is a flaw of a later truncation; 0.10.2 drops everything above the high watermark."""
 
 
-DIFFERENCES_OF_0_10: Mapping[str, enum.IntEnum] = {"offline_leaders": OfflineLeaders.DEAD}
+DIFFERENCES_OF_0_10: Mapping[str, enum.IntEnum] = {
+    "offline_leaders": OfflineLeaders.DEAD,
+    "reassignment": Reassignment.ENLARGED_ASSIGNMENT,
+}
 """What 0.10.2 decides otherwise, and is no bug. Its elections for dead leaders never replace one that shuts down."""
 
 

@@ -64,11 +64,21 @@ def send_update_metadata(s: World, k: Constants, controller: int, brokers: Broke
 
 def send_stop_replica_to(s: World, controller: int, broker: int) -> None:
     """Send a broker a StopReplica with the currently cached leader epoch."""
+    stop_replica_by(s, controller, broker, Kind.STOP_REPLICA)
+
+
+def send_stop_replica_with_delete_to(s: World, controller: int, broker: int) -> None:
+    """Send a broker a StopReplica that deletes the replica, with the currently cached leader epoch."""
+    stop_replica_by(s, controller, broker, Kind.STOP_REPLICA_AND_DELETE)
+
+
+def stop_replica_by(s: World, controller: int, broker: int, kind: int) -> None:
+    """Send a broker a StopReplica of this kind."""
     context = s.controllers[controller].context
     if contains(connected(s, controller), broker) == 1:
         append(
             s.controllers[controller].channels[broker].requests,
-            kind=Kind.STOP_REPLICA,
+            kind=kind,
             controller_epoch=s.controllers[controller].epoch,
             broker_epoch=context.broker_epochs[broker],
             leader_epoch=context.leadership.leader_epoch,

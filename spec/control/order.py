@@ -13,7 +13,7 @@ import enum
 class Stage(enum.IntEnum):
     """The stages that can remain of an event. The first remaining one is next; later ones add elections and removals again.
 
-    A fail-over adds READ, START_PARTITION_MACHINE and BE_ACTIVE; a change of brokers adds FAIL_BOUNCED, START_BOUNCED and
+    A fail-over adds READ, START_PARTITION_MACHINE, REASSIGN and BE_ACTIVE; a change of brokers adds FAIL_BOUNCED, START_BOUNCED and
     FAIL_DEAD, after the new brokers are started; a new topic and a preferred election add ELECT, a controlled shutdown ELECT or
     REMOVE.
     """
@@ -26,11 +26,13 @@ class Stage(enum.IntEnum):
     """Take replicas offline, one after the other; then elect once more, if needed."""
     START_PARTITION_MACHINE = 4
     """Start the partition machine, if there is a partition; adds ELECT."""
-    BE_ACTIVE = 5
+    REASSIGN = 5
+    """Begin, continue or resume a reassignment; adds its next step, or REMOVE."""
+    BE_ACTIVE = 6
     """End the fail-over."""
-    FAIL_BOUNCED = 6
+    FAIL_BOUNCED = 7
     """Process bounced brokers as failed; adds ELECT and REMOVE."""
-    START_BOUNCED = 7
+    START_BOUNCED = 8
     """Process the same brokers as started; adds ELECT."""
-    FAIL_DEAD = 8
+    FAIL_DEAD = 9
     """Process brokers that are no longer registered as failed; adds ELECT and REMOVE."""

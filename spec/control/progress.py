@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from kafka_spec.spec.control.quiet import (
     leader_is_registered_or_none_can_be,
+    leader_is_up,
     replicas_know_the_epoch,
     settled_members,
     there_is_a_leader,
     topic_exists,
 )
-from kafka_spec.spec.control.state import Life, World
-from kafka_spec.spec.domain import NONE
+from kafka_spec.spec.control.state import World
 from kafka_spec.spec.table import Constants, Property, leads_to
 
 
@@ -36,12 +36,6 @@ def a_replica_does_not_know_the_epoch(s: World, k: Constants) -> bool:
 def all_replicas_know_the_epoch(s: World, k: Constants) -> bool:
     """Every replica that is up has applied the newest leader epoch, and fetches or leads; or there is no leader."""
     return not a_replica_does_not_know_the_epoch(s, k)
-
-
-def leader_is_up(s: World) -> bool:
-    """There is a leader, and it is up."""
-    leader = s.zookeeper.partition.leader
-    return leader != NONE and s.brokers[leader].life == Life.UP
 
 
 def a_replica_is_outside_the_isr(s: World, k: Constants) -> bool:

@@ -6,20 +6,20 @@ ONEWRITER, ISRNE, ISRLIVE, COMMITTED, LOGMATCH, HWMONO, CONVERGE.
 
 from __future__ import annotations
 
+from kafka_spec.spec.control.assignments import is_recovered
 from kafka_spec.spec.control.broker.requests import a_request_arrives, what_is_over
 from kafka_spec.spec.control.quiet import (
     a_leader_is_quiet,
     a_topic_is_quiet,
     is_quiet,
-    is_recovered,
     leader_is_registered_or_none_can_be,
     nobody_leads_at_an_older_epoch,
     replicas_know_the_epoch,
     there_is_a_leader,
+    there_is_an_isr,
 )
 from kafka_spec.spec.control.state import ELECTING, NO_EPOCH, STANDBY, Role, Stale, World
 from kafka_spec.spec.domain import NONE, contains
-from kafka_spec.spec.election import members
 from kafka_spec.spec.log import holds_same_prefix, same_entry
 from kafka_spec.spec.table import Constants, Property, invariant, recoverable, step_invariant
 
@@ -61,7 +61,7 @@ def an_epoch_changes(before: World, after: World, k: Constants) -> bool:
 
 
 def epochs_never_go_back(before: World, after: World, k: Constants) -> bool:
-    """Leader epoch and controller epoch never decrease, in ZooKeeper and, during one registration, on a broker."""
+    """No epoch decreases in ZooKeeper or, during one registration, on a broker, unless it deletes its replica."""
     if after.zookeeper.controller_epoch < before.zookeeper.controller_epoch:
         return False
     if after.zookeeper.partition.leader_epoch < before.zookeeper.partition.leader_epoch:
@@ -70,7 +70,9 @@ def epochs_never_go_back(before: World, after: World, k: Constants) -> bool:
         old = before.brokers[broker]
         new = after.brokers[broker]
         if old.broker_epoch == new.broker_epoch:
-            if new.controller_epoch < old.controller_epoch or new.replica.leader_epoch < old.replica.leader_epoch:
+            if new.controller_epoch < old.controller_epoch:
+                return False
+            if new.replica.leader_epoch < old.replica.leader_epoch and new.replica.role != Role.NONE:
                 return False
     return True
 
@@ -186,19 +188,9 @@ def leader_is_in_isr(s: World) -> bool:
     return contains(s.zookeeper.partition.isr, s.zookeeper.partition.leader) == 1
 
 
-def there_is_an_isr(s: World) -> bool:
-    """The state znode of the partition was written."""
-    return s.zookeeper.partition.leader_epoch != NO_EPOCH
-
-
 def isr_is_not_empty(s: World) -> bool:
     """ZooKeeper's ISR has a member."""
     return s.zookeeper.partition.isr != 0
-
-
-def isr_is_assigned(s: World) -> bool:
-    """The ISR holds assigned replicas only."""
-    return s.zookeeper.partition.isr & ~members(s.zookeeper.assignment.replicas) == 0
 
 
 def somebody_was_removed(s: World) -> bool:
@@ -288,7 +280,8 @@ SAFETY: tuple[Property, ...] = (
     step_invariant(
         "EpochsNeverGoBack",
         epochs_never_go_back,
-        "leader epoch and controller epoch never decrease, in ZooKeeper and on a broker within one registration",
+        "leader epoch and controller epoch never decrease, in ZooKeeper and on a broker within one registration; only a replica "
+        "that is deleted forgets its leader epoch",
         "ONEWRITER; Kafka 2.8 ReplicaManager.becomeLeaderOrFollower",
         when=an_epoch_changes,
     ),
@@ -357,13 +350,6 @@ SAFETY: tuple[Property, ...] = (
         when=there_is_an_isr,
     ),
     invariant(
-        "IsrAssigned",
-        isr_is_assigned,
-        "the ISR holds assigned replicas only",
-        "ISR within the assignment",
-        when=there_is_an_isr,
-    ),
-    invariant(
         "DeadStayOutOfIsr",
         the_dead_stay_out_of_the_isr,
         "a broker that a controller removed from the ISR as dead is not in it again unless it has registered again",
@@ -429,7 +415,8 @@ RECOVERS = recoverable(
     "Recovers",
     is_recovered,
     "protocol steps alone can reach recovery: the leader is registered, or no replica can lead; every replica that is up has "
-    "applied the newest leader epoch and fetches; the ISR is all of them; no replica leads under an older epoch",
+    "applied the newest leader epoch and fetches; the ISR is all of them; no replica leads under an older epoch; no reassignment "
+    "runs whose target is up, and no broker that is up keeps a replica that it is not assigned",
     "CONVERGE",
 )
 """Goals that protocol steps must be able to reach from every state."""

@@ -6,11 +6,23 @@ CONVERGE in the list of known bugs.
 from __future__ import annotations
 
 from kafka_spec.spec.control.controller.broker_changes import brokers_have_changed
+from kafka_spec.spec.control.controller.knowledge import leadership_is_known
+from kafka_spec.spec.control.controller.reassigning import a_reassignment_runs, admin_znode_is_news
+from kafka_spec.spec.control.controller.reassignment import completion_may_go_on, target_is_in_isr
 from kafka_spec.spec.control.controller.topics import a_topic_is_new, isr_has_changed
 from kafka_spec.spec.control.state import ACTIVE, NO_EPOCH, STANDBY, ControllerStep, Life, Role, World
 from kafka_spec.spec.domain import NONE, contains
 from kafka_spec.spec.election import members
 from kafka_spec.spec.table import Constants
+
+
+def a_reassignment_is_due(s: World, k: Constants, controller: int) -> bool:
+    """The controller has a reassignment to begin or to end."""
+    if admin_znode_is_news(s, k, controller) and leadership_is_known(s, controller):
+        return True
+    if not a_reassignment_runs(s, controller) or not target_is_in_isr(s, controller):
+        return False
+    return completion_may_go_on(s, k, controller)
 
 
 def nothing_waits(s: World, k: Constants) -> bool:
@@ -38,6 +50,8 @@ def is_quiet(s: World, k: Constants) -> bool:
     if holder == NONE or s.controllers[holder].life != ACTIVE or s.controllers[holder].step != ControllerStep.IDLE:
         return False
     if brokers_have_changed(s, k, holder) or isr_has_changed(s, holder) or a_topic_is_new(s, holder):
+        return False
+    if a_reassignment_is_due(s, k, holder):
         return False
     return only_the_holder_controls(s, k) and nothing_waits(s, k)
 
@@ -84,6 +98,17 @@ def nobody_leads_at_an_older_epoch(s: World, k: Constants) -> bool:
     return True
 
 
+def there_is_an_isr(s: World) -> bool:
+    """The state znode of the partition was written."""
+    return s.zookeeper.partition.leader_epoch != NO_EPOCH
+
+
+def leader_is_up(s: World) -> bool:
+    """There is a leader, and it is up."""
+    leader = s.zookeeper.partition.leader
+    return leader != NONE and s.brokers[leader].life == Life.UP
+
+
 def there_is_a_leader(s: World) -> bool:
     """There is a leader in ZooKeeper."""
     return s.zookeeper.partition.leader != NONE
@@ -110,19 +135,3 @@ def nobody_runs(s: World, k: Constants) -> bool:
         if s.brokers[broker].life != Life.DOWN:
             return False
     return True
-
-
-def is_recovered(s: World, k: Constants) -> bool:
-    """The state is quiet, all brokers know leader and epoch, and the ISR is all replicas that are up; or no broker runs."""
-    if nobody_runs(s, k):
-        return True
-    if not is_quiet(s, k):
-        return False
-    if not topic_exists(s):
-        return True
-    state = s.zookeeper.partition
-    if state.leader == NONE:
-        return leader_is_registered_or_none_can_be(s, k)
-    if not (leader_is_registered_or_none_can_be(s, k) and replicas_know_the_epoch(s, k) and nobody_leads_at_an_older_epoch(s, k)):
-        return False
-    return s.brokers[state.leader].life != Life.UP or state.isr == settled_members(s, k)

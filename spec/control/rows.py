@@ -1,4 +1,4 @@
-"""The functions of the guard and effect names of the two tables in the control plane's model: one function for each name.
+"""The functions of the guard and effect names of the three tables in the control plane's model: one function for each name.
 
 The implementation binds the same names to methods (impl/machine.py). A name of a row without a function here is an error when a
 spec is declared; a test finds functions here that no row names.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kafka_spec.spec.control.controller import knowledge, partition_rows, replica_rows
+from kafka_spec.spec.control.controller import knowledge, partition_rows, reassignment, replica_rows
 from kafka_spec.spec.lint import Function
 from kafka_spec.spec.table import Machine
 
@@ -23,6 +23,14 @@ GUARDS = (
     replica_rows.replica_is_cached_leader,
     replica_rows.replica_is_assigned,
     replica_rows.isr_contains_replica,
+    reassignment.topic_znode_records_reassignments,
+    reassignment.admin_znode_exists,
+    reassignment.admin_znode_names_target,
+    reassignment.assignment_is_target,
+    reassignment.assignment_is_under_way,
+    reassignment.target_is_in_isr,
+    reassignment.completion_may_go_on,
+    reassignment.leader_has_to_move_to_target,
 )
 EFFECTS = (
     partition_rows.create_state_znode,
@@ -34,6 +42,23 @@ EFFECTS = (
     replica_rows.write_isr_without_replica,
     replica_rows.send_leader_and_isr_to_other_replicas,
     replica_rows.refresh_leadership,
+    replica_rows.send_stop_replica_with_delete,
+    replica_rows.remove_replica_from_assignment,
+    replica_rows.append_replica_to_assignment,
+    replica_rows.send_leader_and_isr_to_new_replica,
+    reassignment.write_assignment_under_way,
+    reassignment.write_enlarged_assignment,
+    reassignment.write_next_leader_epoch,
+    reassignment.send_leader_and_isr_to_assigned_replicas,
+    reassignment.create_new_replicas,
+    reassignment.put_new_replicas_online,
+    reassignment.adopt_target,
+    reassignment.elect_leader_of_target,
+    reassignment.send_leader_and_isr_of_completion,
+    reassignment.delete_replicas_outside_assignment,
+    reassignment.write_target_assignment,
+    reassignment.delete_admin_reassignment,
+    reassignment.forget_target,
 )
 
 FUNCTIONS: Mapping[str, Function] = {function.__name__: function for function in (*GUARDS, *EFFECTS)}

@@ -33,6 +33,7 @@ from kafka_spec.spec.domain import (
 )
 from kafka_spec.spec.election import Strategy
 from kafka_spec.spec.partition import PartitionState
+from kafka_spec.spec.reassignment_steps import ReassignmentState
 from kafka_spec.spec.replica import ReplicaState
 from kafka_spec.spec.table import Machine, Row
 
@@ -96,6 +97,8 @@ class ControllerStep(enum.IntEnum):
     """Bring the partition online, if it is new or offline, or if an election was requested."""
     REMOVE = Stage.REMOVE
     """Take the replicas of `leaving` offline, one after the other."""
+    REASSIGN = 4
+    """Do the next step of the reassignment, which the machine Reassignment names."""
 
 
 class Kind(enum.IntEnum):
@@ -104,6 +107,8 @@ class Kind(enum.IntEnum):
     LEADER_AND_ISR = 0
     UPDATE_METADATA = 1
     STOP_REPLICA = 2
+    STOP_REPLICA_AND_DELETE = 3
+    """A StopReplica with the delete flag."""
 
 
 class Stale(enum.IntEnum):
@@ -146,6 +151,10 @@ class ReplicaAssignment:
 
     replicas: list[int] = holds(Assignment(BROKERS))
     """The brokers that hold the partition, the preferred one first."""
+    adding: BrokerSet = holds(SetOf(BROKERS))
+    """The replicas that a reassignment adds (KIP-455); in a controller of 0.10: those that its next steps start."""
+    removing: BrokerSet = holds(SetOf(BROKERS))
+    """The replicas that a reassignment removes (KIP-455)."""
 
 
 @dataclass
@@ -164,6 +173,8 @@ class ZooKeeper:
     """/brokers/topics/T."""
     partition: LeaderIsrAndControllerEpoch = holds(LeaderIsrAndControllerEpoch)
     """/brokers/topics/T/partitions/0/state."""
+    reassignment: list[int] = holds(Assignment(BROKERS))
+    """/admin/reassign_partitions: the target; empty while the znode does not exist."""
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -185,6 +196,7 @@ class ZooKeeper:
         ),
         Kind.UPDATE_METADATA: ("controller_epoch", "broker_epoch", "live"),
         Kind.STOP_REPLICA: ("controller_epoch", "broker_epoch", "leader_epoch"),
+        Kind.STOP_REPLICA_AND_DELETE: ("controller_epoch", "broker_epoch", "leader_epoch"),
     },
 )
 @dataclass
@@ -241,6 +253,10 @@ class Context:
     """Bounced brokers that have been processed as failed, and not yet as started."""
     failed: BrokerSet = holds(SetOf(BROKERS))
     """Brokers that died: to be processed as failed."""
+    target: list[int] = holds(Assignment(BROKERS))
+    """The target of the reassignment that runs (partitionsBeingReassigned); empty if none does."""
+    reassignment_resumes: int = holds(Flag())
+    """This event resumes the reassignment: after a fail-over, or since a broker of the target starts."""
 
 
 @dataclass
@@ -252,6 +268,7 @@ class Controller:
     step: int = holds(OneOf(ControllerStep))
     partition: int = holds(StateOf(PartitionState, "Partition"))
     replicas: list[int] = holds(PerBroker(StateOf(ReplicaState, "Replica"), BROKERS))
+    reassignment: int = holds(StateOf(ReassignmentState, "Reassignment"))
     context: Context = holds(Context)
     channels: list[Channel] = holds(PerBroker(Channel, BROKERS))
 
@@ -330,6 +347,7 @@ LOST_REPLIES = Bound("lost_replies", 0, 1, "ISR writes whose answer is lost, so 
 ISR_SHRINKS = Bound("isr_shrinks", 0, 3, "removals of slow followers from the ISR")
 CONTROLLED_SHUTDOWNS = Bound("controlled_shutdowns", 0, 2, "brokers that request a controlled shutdown")
 PREFERRED_ELECTIONS = Bound("preferred_elections", 0, 2, "preferred replica elections that operators request")
+REASSIGNMENTS = Bound("reassignments", 0, 3, "reassignments that operators request or cancel")
 FAILED_FAILOVERS = Bound("failed_failovers", 0, 2, "fail-overs that end with an error, so that the controller gives up")
 
 UNCLEAN = Bound("unclean", 0, 1, "1 if the topic has unclean.leader.election.enable")
@@ -403,10 +421,9 @@ ROLE = Machine(
         ),
         Row(
             "delete_replica",
-            (Role.FOLLOWER, Role.LEADER),
+            (Role.NONE, Role.FOLLOWER, Role.LEADER),
             Role.NONE,
             cites="Kafka 2.8 ReplicaManager.stopReplicas",
-            waits_for="topic deletion",
         ),
         Row("die", tuple(Role), Role.NONE, cites="the process ends", kind="initialisation"),
     ),

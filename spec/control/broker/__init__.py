@@ -24,7 +24,13 @@ from kafka_spec.spec.control.broker.leader_and_isr import (
     IGNORE_LEADER_AND_ISR,
     LEADER_IS_UNAVAILABLE,
 )
-from kafka_spec.spec.control.broker.requests import IGNORE_STOP_REPLICA, REFUSE_REQUEST, STOP_REPLICA, UPDATE_METADATA
+from kafka_spec.spec.control.broker.requests import (
+    DELETE_REPLICA,
+    IGNORE_STOP_REPLICA,
+    REFUSE_REQUEST,
+    STOP_REPLICA,
+    UPDATE_METADATA,
+)
 
 RULES = (
     REFUSE_REQUEST,
@@ -34,6 +40,7 @@ RULES = (
     LEADER_IS_UNAVAILABLE,
     UPDATE_METADATA,
     STOP_REPLICA,
+    DELETE_REPLICA,
     IGNORE_STOP_REPLICA,
     TRUNCATE_TO_LEADER,
     FETCH,

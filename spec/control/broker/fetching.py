@@ -18,6 +18,7 @@ from kafka_spec.spec.log import (
     divergence_offset,
     follower_high_watermark,
     high_watermark_may_pass,
+    members_that_count,
     nothing_is_left_to_truncate,
 )
 from kafka_spec.spec.table import Constants, Rule
@@ -123,8 +124,9 @@ def isr_holds_next_record(s: World, k: Constants, leader: int) -> bool:
     leading = s.brokers[leader].replica
     if not high_watermark_may_pass(leading.high_watermark, len(leading.log)):
         return False
+    counted = members_that_count(leading.isr, leading.replicas, k.counted_members)
     for member in range(k.brokers):
-        if contains(leading.isr, member) == 1 and member != leader:
+        if contains(counted, member) == 1 and member != leader:
             if not high_watermark_may_pass(leading.high_watermark, leading.ends[member]):
                 return False
     return True

@@ -11,6 +11,7 @@ from kafka_spec.spec.control.broker.requests import (
     THE_REQUEST,
     a_request_arrives,
     answer_request,
+    forget_log_ends,
     note_if_stale,
     request_is_taken,
     see_controller_epoch,
@@ -71,12 +72,6 @@ IGNORE_LEADER_AND_ISR = Rule(
     says="{broker} ignores a LeaderAndIsr of the controller on {controller}: its leader epoch is not larger than the replica's",
     cites=f"{KAFKA} ReplicaManager.becomeLeaderOrFollower",
 )
-
-
-def forget_log_ends(s: World, k: Constants, broker: int) -> None:
-    """Forget where the followers' logs end."""
-    for follower in range(k.brokers):
-        s.brokers[broker].replica.ends[follower] = 0
 
 
 def make_leader(s: World, k: Constants, controller: int, broker: int) -> None:

@@ -6,11 +6,11 @@ Source: Kafka 2.8 KafkaApis.scala, ReplicaManager.scala, MetadataCache.scala.
 from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
-from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, Kind, Life, Role, Stale, World
-from kafka_spec.spec.domain import pop_first
+from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, ROLE, Kind, Life, Role, Stale, World
+from kafka_spec.spec.domain import NO_BROKERS, NONE, pop_first, truncate
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.gates import answer_to_request, answer_to_stop_replica
-from kafka_spec.spec.table import Constants, Rule
+from kafka_spec.spec.table import Constants, Rule, fire
 
 KAFKA = "Kafka 2.8"
 
@@ -92,6 +92,27 @@ def note_if_stale(s: World, controller: int, broker: int) -> None:
         s.brokers[broker].stale = what_is_over(s, controller, broker)
 
 
+def forget_log_ends(s: World, k: Constants, broker: int) -> None:
+    """Forget where the followers' logs end."""
+    for follower in range(k.brokers):
+        s.brokers[broker].replica.ends[follower] = 0
+
+
+def forget_replica(s: World, k: Constants, broker: int) -> None:
+    """Forget all that a broker has in memory about its replica: the replica is deleted, or the process ends."""
+    replica = s.brokers[broker].replica
+    replica.leader_epoch = NO_EPOCH
+    replica.leader = NONE
+    replica.isr = NO_BROKERS
+    replica.replicas = NO_BROKERS
+    replica.version = 0
+    replica.state_epoch = 0
+    replica.epoch_start = 0
+    forget_log_ends(s, k, broker)
+    replica.written = NO_BROKERS
+    replica.fetching = 0
+
+
 def request_is_update_metadata(s: World, controller: int, broker: int) -> bool:
     """The request is an UpdateMetadata."""
     return s.controllers[controller].channels[broker].requests[0].kind == Kind.UPDATE_METADATA
@@ -119,6 +140,29 @@ def request_is_stop_replica(s: World, controller: int, broker: int) -> bool:
     return s.controllers[controller].channels[broker].requests[0].kind == Kind.STOP_REPLICA
 
 
+def request_is_stop_replica_with_delete(s: World, controller: int, broker: int) -> bool:
+    """The request is a StopReplica that deletes. It waits while the broker has no answer to an ISR write: both hold the lock."""
+    request = s.controllers[controller].channels[broker].requests[0]
+    return request.kind == Kind.STOP_REPLICA_AND_DELETE and s.brokers[broker].replica.written == NO_BROKERS
+
+
+def request_stops_replica(s: World, controller: int, broker: int) -> bool:
+    """The request is a StopReplica, with or without delete."""
+    return request_is_stop_replica(s, controller, broker) or request_is_stop_replica_with_delete(s, controller, broker)
+
+
+def replica_may_be_deleted(s: World, k: Constants, controller: int, broker: int) -> bool:
+    """The broker does not host the replica, or the request's leader epoch is current by the era's comparison."""
+    return s.brokers[broker].replica.role == Role.NONE or replica_may_be_stopped(s, k, controller, broker)
+
+
+def replica_may_not_be_stopped_or_deleted(s: World, k: Constants, controller: int, broker: int) -> bool:
+    """Neither may be done: the leader epoch is older (FENCED_LEADER_EPOCH), or there is no replica and nothing to delete."""
+    if request_is_stop_replica_with_delete(s, controller, broker):
+        return not replica_may_be_deleted(s, k, controller, broker)
+    return not replica_may_be_stopped(s, k, controller, broker)
+
+
 def replica_may_be_stopped(s: World, k: Constants, controller: int, broker: int) -> bool:
     """The broker hosts the replica, and the request's leader epoch is current by the era's comparison."""
     request = s.controllers[controller].channels[broker].requests[0]
@@ -126,11 +170,6 @@ def replica_may_be_stopped(s: World, k: Constants, controller: int, broker: int)
     if replica.role == Role.NONE:
         return False
     return answer_to_stop_replica(request.leader_epoch, replica.leader_epoch, k.stop_replica_epoch) == ErrorCode.NONE
-
-
-def replica_may_not_be_stopped(s: World, k: Constants, controller: int, broker: int) -> bool:
-    """The broker does not host the replica, or the request's leader epoch is older: FENCED_LEADER_EPOCH."""
-    return not replica_may_be_stopped(s, k, controller, broker)
 
 
 def stop_fetching(s: World, broker: int) -> None:
@@ -150,12 +189,36 @@ STOP_REPLICA = Rule(
 )
 
 
+def delete_replica(s: World, k: Constants, broker: int) -> None:
+    """Forget the replica with its leader epoch, and delete its log and high watermark.
+
+    A broker that does not host the replica deletes the log that an earlier process left. Kafka renames the folder, which is
+    one step, and deletes it later.
+    """
+    forget_replica(s, k, broker)
+    s.brokers[broker].replica.high_watermark = 0
+    truncate(s.brokers[broker].replica.log, 0)
+    fire(s, k, ROLE, (broker,), "delete_replica")
+
+
+DELETE_REPLICA = Rule(
+    "DeleteReplica",
+    actor="{broker}",
+    params=A_CHANNEL,
+    receives=THE_REQUEST,
+    guards=(a_request_arrives, request_is_stop_replica_with_delete, request_is_taken, replica_may_be_deleted),
+    effects=(note_if_stale, see_controller_epoch, delete_replica, answer_request),
+    says="{broker} stops and deletes its replica at the request of the controller on {controller}",
+    cites=f"{KAFKA} ReplicaManager.stopReplicas, LogManager.asyncDelete",
+)
+
+
 IGNORE_STOP_REPLICA = Rule(
     "IgnoreStopReplica",
     actor="{broker}",
     params=A_CHANNEL,
     receives=THE_REQUEST,
-    guards=(a_request_arrives, request_is_stop_replica, request_is_taken, replica_may_not_be_stopped),
+    guards=(a_request_arrives, request_stops_replica, request_is_taken, replica_may_not_be_stopped_or_deleted),
     effects=(see_controller_epoch, answer_request),
     says="{broker} does not stop its replica for the controller on {controller}: the leader epoch is older, or there is no replica",
     cites=f"{KAFKA} ReplicaManager.stopReplicas: FENCED_LEADER_EPOCH",

@@ -6,6 +6,7 @@ Source: Kafka 2.8 KafkaController.scala, elect and onControllerFailover; Kafka 0
 from __future__ import annotations
 
 from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, assigned_replicas
+from kafka_spec.spec.control.controller.reassignment import read_reassignment, stop_unassigned_brokers
 from kafka_spec.spec.control.controller.stages import go_on, put_replicas_online
 from kafka_spec.spec.control.network import send_update_metadata
 from kafka_spec.spec.control.state import CONTROLLER, ELECTING, STANDBY, ControllerStep, Life, World
@@ -114,6 +115,7 @@ def take_over(s: World, k: Constants, controller: int) -> None:
         if contains(context.live, broker) == 1:
             context.broker_epochs[broker] = s.zookeeper.broker_epochs[broker]
     assign(s.controllers[controller].context.assignment, s.zookeeper.assignment)
+    read_reassignment(s, k, controller)
     read_state(s, controller)
     live = s.controllers[controller].context.live
     send_update_metadata(s, k, controller, live)
@@ -122,6 +124,7 @@ def take_over(s: World, k: Constants, controller: int) -> None:
         if contains(replicas, replica) == 1:
             fire(s, k, REPLICA, (controller, replica), "startup")
     put_replicas_online(s, k, controller, replicas & live)
+    stop_unassigned_brokers(s, k, controller, live)
     s.controllers[controller].context.leaving = replicas_lost_at_fail_over(replicas, live, k.dead_replicas)
     s.controllers[controller].step = ControllerStep.REMOVE
     go_on(s, k, controller)

@@ -6,10 +6,15 @@ Source: Kafka 2.8 ReplicaStateMachine.scala.
 from __future__ import annotations
 
 from kafka_spec.spec.control.controller.knowledge import assigned_replicas, live_brokers
-from kafka_spec.spec.control.network import send_leader_and_isr, send_leader_and_isr_to_all, send_stop_replica_to
+from kafka_spec.spec.control.network import (
+    send_leader_and_isr,
+    send_leader_and_isr_to_all,
+    send_stop_replica_to,
+    send_stop_replica_with_delete_to,
+)
 from kafka_spec.spec.control.state import World
 from kafka_spec.spec.control.zookeeper import read_state, write_state
-from kafka_spec.spec.domain import contains, including
+from kafka_spec.spec.domain import append, contains, excluding, including, pop_first
 from kafka_spec.spec.election import leader_and_isr_without, recipients_of_removal
 from kafka_spec.spec.table import Constants
 
@@ -39,9 +44,19 @@ def send_leader_and_isr_to_replica(s: World, controller: int, replica: int) -> N
     send_leader_and_isr(s, controller, replica)
 
 
+def send_leader_and_isr_to_new_replica(s: World, controller: int, replica: int) -> None:
+    """Send the replica's broker the cached leader and ISR, as to a new replica (isNew)."""
+    send_leader_and_isr(s, controller, replica)
+
+
 def send_stop_replica(s: World, controller: int, replica: int) -> None:
     """Ask the replica's broker to stop it, with the leader epoch from before the ISR shrinks."""
     send_stop_replica_to(s, controller, replica)
+
+
+def send_stop_replica_with_delete(s: World, controller: int, replica: int) -> None:
+    """Ask the replica's broker to stop it and to delete its log."""
+    send_stop_replica_with_delete_to(s, controller, replica)
 
 
 def write_isr_without_replica(s: World, k: Constants, controller: int, replica: int) -> None:
@@ -63,3 +78,20 @@ def send_leader_and_isr_to_other_replicas(s: World, k: Constants, controller: in
 def refresh_leadership(s: World, controller: int) -> None:
     """Copy leader and ISR from the state znode to the cache."""
     read_state(s, controller)
+
+
+def remove_replica_from_assignment(s: World, controller: int, replica: int) -> None:
+    """Drop the replica from the controller's assignment, which may name it no longer; ZooKeeper is not written."""
+    assignment = s.controllers[controller].context.assignment
+    for _ in range(len(assignment.replicas)):
+        first = assignment.replicas[0]
+        pop_first(assignment.replicas)
+        if first != replica:
+            append(assignment.replicas, first)
+    assignment.adding = excluding(assignment.adding, replica)
+    assignment.removing = excluding(assignment.removing, replica)
+
+
+def append_replica_to_assignment(s: World, controller: int, replica: int) -> None:
+    """Append the replica to the controller's assignment, which does not name it."""
+    append(s.controllers[controller].context.assignment.replicas, replica)

@@ -24,6 +24,7 @@ from kafka_spec.spec.decisions import GivingUp
 from kafka_spec.spec.domain import NONE, first_brokers, reset
 from kafka_spec.spec.gates import epoch_after_change
 from kafka_spec.spec.partition import PARTITION
+from kafka_spec.spec.reassignment_steps import REASSIGNMENT
 from kafka_spec.spec.replica import REPLICA
 from kafka_spec.spec.table import Constants, Rule, fire
 
@@ -39,6 +40,7 @@ def forget_controller(s: World, k: Constants, controller: int) -> None:
     fire(s, k, PARTITION, (controller,), "shutdown")
     for replica in range(k.brokers):
         fire(s, k, REPLICA, (controller, replica), "shutdown")
+    fire(s, k, REASSIGNMENT, (controller,), "resign")
     s.controllers[controller].epoch = 0
     s.controllers[controller].step = ControllerStep.IDLE
     reset(s.controllers[controller].context)

@@ -8,6 +8,12 @@ Source: Kafka 2.8 KafkaController.scala.
 from __future__ import annotations
 
 from kafka_spec.spec.control.controller.knowledge import assigned_replicas, cached_leader_is_lost, leadership_is_known
+from kafka_spec.spec.control.controller.reassignment import (
+    continue_reassignment,
+    reassignment_is_due,
+    resume_if_target_starts,
+    stop_unassigned_brokers,
+)
 from kafka_spec.spec.control.network import send_update_metadata
 from kafka_spec.spec.control.order import Stage
 from kafka_spec.spec.control.state import CONTROLLER, LOADING, ControllerStep, World
@@ -27,10 +33,10 @@ def an_election_is_due(s: World, controller: int) -> bool:
 def go_on(s: World, k: Constants, controller: int) -> None:
     """Continue to the event's next ZooKeeper operation, passing stages that need none, or end the event.
 
-    A bounced broker is first failed and then started, and dead brokers are failed after that: at most four stages, each with an
-    election and removals, which may have nothing to do.
+    A bounced broker is first failed and then started, and dead brokers are failed after that. Each of these stages has an election
+    and removals, which may have nothing to do; a reassignment may be resumed after a start, or continue after removals.
     """
-    for _ in range(6):
+    for _ in range(8):
         if s.controllers[controller].step == ControllerStep.ELECT and not an_election_is_due(s, controller):
             end_election(s, k, controller)
         if s.controllers[controller].step == ControllerStep.REMOVE and s.controllers[controller].context.leaving == 0:
@@ -51,6 +57,8 @@ def stage_is_left(s: World, controller: int, stage: int) -> bool:
     own = s.controllers[controller]
     if stage == Stage.START_PARTITION_MACHINE:
         return own.life == LOADING and len(own.context.assignment.replicas) > 0 and own.partition == PartitionState.NON_EXISTENT
+    if stage == Stage.REASSIGN:
+        return reassignment_is_due(s, controller)
     if stage == Stage.BE_ACTIVE:
         return own.life == LOADING
     if stage == Stage.FAIL_BOUNCED:
@@ -75,6 +83,8 @@ def begin_next_stage(s: World, k: Constants, controller: int) -> None:
     if stage == Stage.START_PARTITION_MACHINE:
         fire(s, k, PARTITION, (controller,), "startup")
         own.step = ControllerStep.ELECT
+    elif stage == Stage.REASSIGN:
+        continue_reassignment(s, k, controller)
     elif stage == Stage.BE_ACTIVE:
         fire(s, k, CONTROLLER, (controller,), "failover")
         own.step = ControllerStep.IDLE
@@ -107,6 +117,8 @@ def start_brokers(s: World, k: Constants, controller: int, brokers: BrokerSet) -
     context.live = context.live | brokers
     send_update_metadata(s, k, controller, context.live)
     put_replicas_online(s, k, controller, brokers & assigned_replicas(s, controller))
+    stop_unassigned_brokers(s, k, controller, brokers)
+    resume_if_target_starts(s, controller, brokers)
     s.controllers[controller].step = ControllerStep.ELECT
 
 

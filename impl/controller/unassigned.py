@@ -1,0 +1,31 @@
+"""Brokers delete replicas that they are not assigned: a former controller's StopReplica may never have arrived.
+
+Source: KIP-866, where a full LeaderAndIsr has this effect; no version without a migration to KRaft does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kafka_spec.impl.controller.core import ControllerCore, ControllerTask
+from kafka_spec.spec.domain import BrokerSet
+from kafka_spec.spec.reassignment import brokers_to_clean
+
+
+@dataclass(frozen=True)
+class StopUnassigned(ControllerTask):
+    """Send those of the live brokers a StopReplica with delete for the led partitions that they are not assigned."""
+
+    brokers: BrokerSet
+
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class."""
+        core.batch.begin()
+        for partition in core.context.leadership:
+            assigned = BrokerSet.of(core.context.assignments.get(partition, ()))
+            if partition.topic not in core.context.queued_for_deletion:
+                for broker in brokers_to_clean(self.brokers, assigned, core.k.unassigned_brokers):
+                    core.batch.add_stop_replica(broker, partition, delete=True)
+        core.batch.send()
+        return []

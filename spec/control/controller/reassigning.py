@@ -1,0 +1,348 @@
+"""Reassignments: the requests of operators, the notifications, and the steps that write to ZooKeeper.
+
+Source: Kafka 2.8 KafkaController.processAlterPartitionReassignments, processZkPartitionReassignment,
+processPartitionReassignmentIsrChange; Kafka 0.10 PartitionsReassignedListener, ReassignedPartitionsIsrChangeListener.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.brokers import Broker, BrokerOrNone
+from kafka_spec.spec.control.controller.broker_changes import zookeeper_can_be_read
+from kafka_spec.spec.control.controller.knowledge import (
+    ANY_CONTROLLER,
+    KAFKA,
+    assigned_replicas,
+    is_handling_no_event,
+    leadership_is_known,
+    live_brokers,
+)
+from kafka_spec.spec.control.controller.reassignment import (
+    admin_znode_exists,
+    admin_znode_names_target,
+    completion_may_go_on,
+    enter_reassignment_step,
+    origin_replicas,
+    set_target_by_admin_znode,
+    target_is_in_isr,
+    topic_znode_records_reassignments,
+)
+from kafka_spec.spec.control.controller.stages import go_on
+from kafka_spec.spec.control.controller.steps import controller_is_not_fenced
+from kafka_spec.spec.control.state import BROKERS, REASSIGNMENTS, ControllerStep, World
+from kafka_spec.spec.domain import NONE, append, contains, only, truncate
+from kafka_spec.spec.reassignment_steps import REASSIGNMENT, ReassignmentState
+from kafka_spec.spec.table import Constants, Rule, fire
+
+A_TARGET = {"first": Broker(BROKERS), "second": BrokerOrNone(BROKERS)}
+"""A target of one or two brokers; the first is preferred."""
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Operators
+
+
+def target_has_no_duplicate(first: int, second: int) -> bool:
+    """The two brokers of the target differ."""
+    return first != second
+
+
+def topic_has_a_leader_epoch(s: World) -> bool:
+    """The partition was created and has had a leader."""
+    return s.zookeeper.partition.leader_epoch >= 0
+
+
+def no_reassignment_is_in_admin_znode(s: World) -> bool:
+    """The znode /admin/reassign_partitions does not exist: otherwise the tool refuses."""
+    return not admin_znode_exists(s)
+
+
+def write_admin_reassignment(s: World, first: int, second: int) -> None:
+    """Create /admin/reassign_partitions with the target."""
+    append(s.zookeeper.reassignment, first)
+    if second != NONE:
+        append(s.zookeeper.reassignment, second)
+
+
+WRITE_REASSIGNMENT = Rule(
+    "WriteReassignment",
+    actor="operator",
+    kind="operator",
+    params=A_TARGET,
+    guards=(topic_has_a_leader_epoch, no_reassignment_is_in_admin_znode, target_has_no_duplicate),
+    at_most=REASSIGNMENTS,
+    effects=(write_admin_reassignment,),
+    says="an operator writes a reassignment to {first} and {second} to /admin/reassign_partitions",
+    cites="Kafka 0.10 and 2.8 ReassignPartitionsCommand with --zookeeper",
+)
+
+
+def era_has_reassignment_api(k: Constants) -> bool:
+    """Controllers answer AlterPartitionReassignments (2.4)."""
+    return topic_znode_records_reassignments(k)
+
+
+def partition_can_be_reassigned(s: World, controller: int) -> bool:
+    """The controller is idle and knows the partition."""
+    return is_handling_no_event(s, controller) and leadership_is_known(s, controller)
+
+
+def added_brokers_are_live(s: World, controller: int, first: int, second: int) -> bool:
+    """The brokers of the target that are not replicas yet are live: otherwise the request is refused."""
+    wanted = only(first)
+    if second != NONE:
+        wanted = wanted | only(second)
+    return wanted & ~assigned_replicas(s, controller) & ~live_brokers(s, controller) == 0
+
+
+def begin_reassignment(s: World, k: Constants, controller: int) -> None:
+    """Begin the reassignment that the API asks for, in place of one that runs."""
+    fire(s, k, REASSIGNMENT, (controller,), "reassign_by_api")
+    enter_reassignment_step(s, k, controller)
+    go_on(s, k, controller)
+
+
+def set_target(s: World, controller: int, first: int, second: int) -> None:
+    """Set the target of the request."""
+    target = s.controllers[controller].context.target
+    truncate(target, 0)
+    append(target, first)
+    if second != NONE:
+        append(target, second)
+
+
+REASSIGN = Rule(
+    "Reassign",
+    actor="operator",
+    kind="operator",
+    params={**ANY_CONTROLLER, **A_TARGET},
+    guards=(era_has_reassignment_api, partition_can_be_reassigned, target_has_no_duplicate, added_brokers_are_live),
+    at_most=REASSIGNMENTS,
+    effects=(set_target, begin_reassignment),
+    says="an operator asks the controller on {controller} to reassign the partition to {first} and {second}",
+    cites=f"{KAFKA}.processAlterPartitionReassignments (KIP-455)",
+)
+
+
+def a_reassignment_runs(s: World, controller: int) -> bool:
+    """The partition is being reassigned."""
+    return s.controllers[controller].reassignment == ReassignmentState.WAITING
+
+
+def set_target_to_origin(s: World, controller: int) -> None:
+    """Make the replicas from before the reassignment its target."""
+    context = s.controllers[controller].context
+    origin = origin_replicas(s, controller)
+    truncate(context.target, 0)
+    for place in range(len(context.assignment.replicas)):
+        if contains(origin, context.assignment.replicas[place]) == 1:
+            append(context.target, context.assignment.replicas[place])
+
+
+CANCEL_REASSIGNMENT = Rule(
+    "CancelReassignment",
+    actor="operator",
+    kind="operator",
+    params=ANY_CONTROLLER,
+    guards=(era_has_reassignment_api, partition_can_be_reassigned, a_reassignment_runs),
+    at_most=REASSIGNMENTS,
+    effects=(set_target_to_origin, begin_reassignment),
+    says="an operator asks the controller on {controller} to cancel the reassignment",
+    cites=f"{KAFKA}.processAlterPartitionReassignments: no target (KIP-455)",
+)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Notifications
+
+
+def admin_znode_is_news(s: World, k: Constants, controller: int) -> bool:
+    """The znode /admin/reassign_partitions names a target that this controller does not have; up to 2.3, one that runs stays."""
+    if not admin_znode_exists(s) or admin_znode_names_target(s, controller):
+        return False
+    return topic_znode_records_reassignments(k) or s.controllers[controller].reassignment == ReassignmentState.NONE
+
+
+def begin_reassignment_of_znode(s: World, k: Constants, controller: int) -> None:
+    """Begin the reassignment that the znode names, since 2.4 also in place of one that runs."""
+    set_target_by_admin_znode(s, controller)
+    fire(s, k, REASSIGNMENT, (controller,), "reassign")
+    enter_reassignment_step(s, k, controller)
+    go_on(s, k, controller)
+
+
+NOTICE_REASSIGNMENT = Rule(
+    "NoticeReassignment",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(partition_can_be_reassigned, zookeeper_can_be_read, admin_znode_is_news),
+    effects=(begin_reassignment_of_znode,),
+    says="the controller on {controller} reads /admin/reassign_partitions, and begins the reassignment",
+    cites=f"{KAFKA}.processZkPartitionReassignment",
+)
+
+
+def begin_completion(s: World, k: Constants, controller: int) -> None:
+    """Begin the end of the reassignment."""
+    fire(s, k, REASSIGNMENT, (controller,), "complete")
+    enter_reassignment_step(s, k, controller)
+    go_on(s, k, controller)
+
+
+NOTICE_CAUGHT_UP = Rule(
+    "NoticeCaughtUp",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(is_handling_no_event, zookeeper_can_be_read, a_reassignment_runs, target_is_in_isr, completion_may_go_on),
+    effects=(begin_completion,),
+    says="the controller on {controller} is notified that the ISR has changed, and finds that it holds the target",
+    cites=f"{KAFKA}.processPartitionReassignmentIsrChange",
+)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Steps
+
+
+def step_is(s: World, controller: int, state: int) -> bool:
+    """The controller's next step is this one of the reassignment."""
+    own = s.controllers[controller]
+    return own.step == ControllerStep.REASSIGN and own.reassignment == state
+
+
+def step_is_to_supplant(s: World, controller: int) -> bool:
+    """The next step deletes the znode whose reassignment is replaced."""
+    return step_is(s, controller, ReassignmentState.SUPPLANTING)
+
+
+def step_is_to_record(s: World, controller: int) -> bool:
+    """The next step writes all replicas to the topic znode."""
+    return step_is(s, controller, ReassignmentState.RECORDING)
+
+
+def step_is_to_extend(s: World, controller: int) -> bool:
+    """The next step writes the leader epoch under which all replicas are known."""
+    return step_is(s, controller, ReassignmentState.EXTENDING)
+
+
+def step_is_to_move_leader(s: World, controller: int) -> bool:
+    """The next step writes the leader epoch under which the target is all replicas."""
+    return step_is(s, controller, ReassignmentState.MOVING_LEADER)
+
+
+def step_is_to_finish(s: World, controller: int) -> bool:
+    """The next step writes the target to the topic znode."""
+    return step_is(s, controller, ReassignmentState.FINISHING)
+
+
+def step_is_to_clear(s: World, controller: int) -> bool:
+    """The next step deletes /admin/reassign_partitions."""
+    return step_is(s, controller, ReassignmentState.CLEARING)
+
+
+def supplant(s: World, k: Constants, controller: int) -> None:
+    """Fire the step."""
+    fire(s, k, REASSIGNMENT, (controller,), "supplant")
+
+
+def record(s: World, k: Constants, controller: int) -> None:
+    """Fire the step."""
+    fire(s, k, REASSIGNMENT, (controller,), "record")
+
+
+def extend(s: World, k: Constants, controller: int) -> None:
+    """Fire the step."""
+    fire(s, k, REASSIGNMENT, (controller,), "extend")
+
+
+def move_leader(s: World, k: Constants, controller: int) -> None:
+    """Fire the step."""
+    fire(s, k, REASSIGNMENT, (controller,), "move_leader")
+
+
+def finish(s: World, k: Constants, controller: int) -> None:
+    """Fire the step."""
+    fire(s, k, REASSIGNMENT, (controller,), "finish")
+
+
+def clear(s: World, k: Constants, controller: int) -> None:
+    """Fire the step."""
+    fire(s, k, REASSIGNMENT, (controller,), "clear")
+
+
+def continue_event(s: World, k: Constants, controller: int) -> None:
+    """Continue with the step that the table names, or with the rest of the event."""
+    enter_reassignment_step(s, k, controller)
+    go_on(s, k, controller)
+
+
+SUPPLANT_REASSIGNMENT = Rule(
+    "SupplantReassignment",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(step_is_to_supplant, controller_is_not_fenced),
+    effects=(supplant, continue_event),
+    says="the controller on {controller} deletes /admin/reassign_partitions, since the API asks for another target",
+    cites=f"{KAFKA}.maybeRemoveFromZkReassignment",
+)
+
+RECORD_REASSIGNMENT = Rule(
+    "RecordReassignment",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(step_is_to_record, controller_is_not_fenced),
+    effects=(record, continue_event),
+    says="the controller on {controller} writes the replicas of origin and target to the topic znode",
+    cites=f"{KAFKA}.updateCurrentReassignment; 0.10: updateAssignedReplicasForPartition",
+)
+
+EXTEND_REPLICAS = Rule(
+    "ExtendReplicas",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(step_is_to_extend, controller_is_not_fenced),
+    effects=(extend, continue_event),
+    says="the controller on {controller} writes the next leader epoch, and sends it to the old and the new replicas",
+    cites=f"{KAFKA}.updateLeaderEpochAndSendRequest, startNewReplicasForReassignedPartition",
+)
+
+MOVE_LEADER = Rule(
+    "MoveLeader",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(step_is_to_move_leader, controller_is_not_fenced),
+    effects=(move_leader, continue_event),
+    says="the controller on {controller} writes a leader epoch under which the target leads, and sends the target as all replicas",
+    cites=f"{KAFKA}.moveReassignedPartitionLeaderIfRequired",
+)
+
+FINISH_REASSIGNMENT = Rule(
+    "FinishReassignment",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(step_is_to_finish, controller_is_not_fenced),
+    effects=(finish, continue_event),
+    says="the controller on {controller} writes the target to the topic znode",
+    cites=f"{KAFKA}.onPartitionReassignment: step B6; 0.10: step 10",
+)
+
+CLEAR_REASSIGNMENT = Rule(
+    "ClearReassignment",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(step_is_to_clear, controller_is_not_fenced),
+    effects=(clear, continue_event),
+    says="the controller on {controller} deletes /admin/reassign_partitions",
+    cites=f"{KAFKA}.removePartitionFromReassigningPartitions; 0.10: step 11",
+)
+
+RULES = (
+    WRITE_REASSIGNMENT,
+    REASSIGN,
+    CANCEL_REASSIGNMENT,
+    NOTICE_REASSIGNMENT,
+    NOTICE_CAUGHT_UP,
+    SUPPLANT_REASSIGNMENT,
+    RECORD_REASSIGNMENT,
+    EXTEND_REPLICAS,
+    MOVE_LEADER,
+    FINISH_REASSIGNMENT,
+    CLEAR_REASSIGNMENT,
+)
+"""The rules of reassignment."""
