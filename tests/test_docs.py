@@ -23,6 +23,7 @@ PAGES = sorted(str(page.relative_to(DOCS).with_suffix("")) for page in DOCS.rglo
 MODULES = {"index": "lock", "explore": "lock", "ci": "lock"}
 """The module that a page's commands name, where it is not the page's own name; the pages after the first use its code."""
 LONGEST = 60
+pytestmark = pytest.mark.slow
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,6 @@ def test_a_shown_line_must_be_printed() -> None:
     assert not fits("...\nc\n...\na\n", "a\nb\nc\n")
 
 
-@pytest.mark.slow
 def test_the_book_builds(tmp_path: Path) -> None:
     """The site builds in strict mode: no broken link, no page that is missing, no unknown name in the reference."""
     run = subprocess.run(

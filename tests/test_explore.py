@@ -197,6 +197,7 @@ def place(page: Page) -> str:
     return page.text_content("#where") or ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (500, "dark")])
 def test_the_page_in_a_browser(browser: Browser, explorer: Explorer, width: int, scheme: Any) -> None:
     """Clicks and keys take steps, go back, ask, show a column, and follow a link, wide and narrow, light and dark."""

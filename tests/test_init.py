@@ -15,6 +15,9 @@ from conftest import ROOT
 from kafka_spec.command import run as kafka_spec
 
 
+pytestmark = pytest.mark.slow
+
+
 def inside(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run Python in a folder."""
     environment = {**os.environ, "MYPYPATH": str(ROOT)}

@@ -86,6 +86,7 @@ def test_export_writes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert kafka_spec(["export", "partition", "--format", "result-schema"]) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

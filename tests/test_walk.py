@@ -173,6 +173,7 @@ def test_columns_are_shown_in_every_form_of_a_trace(tmp_path: Path, capsys: pyte
     assert kafka_spec(["trace", "replication/kip_279", "--show", "open(1)"]) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "options"),
     [

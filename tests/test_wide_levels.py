@@ -16,6 +16,7 @@ from kafka_spec.spec.domain import Bound, Flag, Range, holds
 from kafka_spec.spec.table import Rule, Spec, invariant, recoverable, step_invariant
 from tests import toys
 
+pytestmark = pytest.mark.slow
 SIDE = 300
 PLACES = Range(0, SIDE)
 
