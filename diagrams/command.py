@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -46,7 +47,7 @@ CHARTS: Mapping[str, Draw] = {
 }
 """The charts of a trace by the name of their format."""
 
-DRAW_FORMATS = ("mermaid", "dot", "svg", "png", "markdown")
+DRAW_FORMATS = ("mermaid", "dot", "svg", "png", "markdown", "graphml", "json")
 ENDINGS = {"json": "json", "transitions": "transitions.json", "tla": "tla", "plantuml": "puml", "scxml": "scxml"}
 SCHEMAS = {
     "schema": ("kafka_spec.spec", "table.schema.json"),
@@ -136,6 +137,8 @@ def machine_picture(machine: Machine, older: Machine | None, form: str) -> str |
         return machine_mermaid(machine, several)
     if form == "markdown":
         return changes_markdown(older, machine) if older else machine_markdown(machine)
+    if form in ("graphml", "json"):
+        raise SpecError(f"--format {form} is for models; kafka-spec export {machine.name} writes a table")
     dot = machine_dot(machine, several)
     return dot if form == "dot" else render(dot, form)
 
@@ -145,13 +148,24 @@ def draw_model(options: argparse.Namespace, spec: Spec) -> int:
     if options.against:
         raise SpecError("--against compares machines, not models")
     with needing("draw"):
-        from kafka_spec.diagrams.explored import explored_dot, explored_graph, explored_mermaid
-    graph = explored_graph(spec, asked_bounds(options, spec), options.by)
+        from kafka_spec.diagrams.explored import (
+            NODES,
+            STATES,
+            explored_dot,
+            explored_graph,
+            explored_graphml,
+            explored_json,
+            explored_mermaid,
+        )
+    bounds = asked_bounds(options, spec)
+    graph = cache(lambda most: explored_graph(spec, bounds, options.by, most))
     forms: Mapping[str, Callable[[], str | bytes]] = {
-        "mermaid": lambda: explored_mermaid(graph),
-        "dot": lambda: explored_dot(graph),
-        "svg": lambda: render(explored_dot(graph), "svg"),
-        "png": lambda: render(explored_dot(graph), "png"),
+        "mermaid": lambda: explored_mermaid(graph(NODES)),
+        "dot": lambda: explored_dot(graph(NODES)),
+        "svg": lambda: render(explored_dot(graph(NODES)), "svg"),
+        "png": lambda: render(explored_dot(graph(NODES)), "png"),
+        "graphml": lambda: explored_graphml(graph(STATES)),
+        "json": lambda: explored_json(graph(STATES)),
     }
     for form, file in outputs(options):
         if form not in forms:

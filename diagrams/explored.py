@@ -7,6 +7,7 @@ machines) become one node, and steps within a node are omitted.
 from __future__ import annotations
 
 import html
+import json
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from kafka_spec.diagrams.mermaid import escaped
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.domain import OutOfBound, OutOfDomain, show_path, show_value
 from kafka_spec.spec.extras import needing
-from kafka_spec.spec.table import Spec, SpecError
+from kafka_spec.spec.table import DEADLOCK, Spec, SpecError
 
 if TYPE_CHECKING:
     import networkx
@@ -25,26 +26,33 @@ if TYPE_CHECKING:
 NODES, STATES = 200, 20_000
 """Maximum number of nodes in a picture, and of states explored for it."""
 
+WRONG_SIGN = "\N{BALLOT X} "
+
 Key = tuple[tuple[str, str], ...]
 """(path, value as text) of the fields that distinguish nodes."""
 
 
-def explored_graph(spec: Spec, bounds: Mapping[str, int], by: Sequence[str] = ()) -> networkx.MultiDiGraph[int]:
+def explored_graph(
+    spec: Spec, bounds: Mapping[str, int], by: Sequence[str] = (), most: int | None = None
+) -> networkx.MultiDiGraph[int]:
     """Return the explored graph of a spec, or its quotient by fields.
 
-    Nodes are numbers in the order of discovery, with `fields` (a Key), `states` (how many) and `initial`; edges have `rule` and
-    `count`. A step that leaves a bound or a domain has no edge.
+    Nodes are numbers in the order of discovery, with `fields` (a Key), `states` (how many), `initial`, and `wrong`: the invariants
+    that a state of the node violates, and `Deadlock` where one has no step. Edges have `rule` and `count`. A step that leaves a
+    bound or a domain has no edge.
 
     Args:
         spec: the spec to explore; it runs as plain Python.
         bounds: values of all its bounds.
-        by: fields that distinguish nodes; by default all if that gives at most NODES nodes, else those of the machines.
+        by: fields that distinguish nodes; by default all if that gives at most `most` nodes, else those of the machines.
+        most: how many nodes there may be, by default NODES.
 
     Raises:
-        SpecError: there are more than STATES states, the picture would have more than NODES nodes, or a field is unknown.
+        SpecError: there are more than STATES states, the graph would have more than `most` nodes, or a field is unknown.
     """
-    found, steps = _explore(ExecutableSpec(spec, bounds))
-    whole = len(found) <= NODES and not by
+    most = NODES if most is None else most
+    found, steps, wrong = _explore(ExecutableSpec(spec, bounds))
+    whole = len(found) <= most and not by
     paths = [path for path, _ in found[0]]
     if unknown := [path for path in by if path not in paths]:
         raise SpecError(f"{spec.name}: there is no field {unknown[0]!r}; there is {', '.join(paths)}")
@@ -52,17 +60,19 @@ def explored_graph(spec: Spec, bounds: Mapping[str, int], by: Sequence[str] = ()
     chosen = set(by) or {path for path in paths if any(pattern.fullmatch(path) for pattern in machines)}
     if not whole and not chosen:
         raise SpecError(
-            f"{spec.name} has {len(found):,} states and no machine to group them by; at most {NODES} are drawn: "
+            f"{spec.name} has {len(found):,} states and no machine to group them by; at most {most} are drawn: "
             f"take smaller bounds, or name fields with --by: {', '.join(paths)}"
         )
     keys = [fields if whole else tuple(pair for pair in fields if pair[0] in chosen) for fields in found]
-    return _quotient(keys, steps, spec)
+    return _quotient(keys, steps, wrong, spec, most)
 
 
-def _explore(world: ExecutableSpec) -> tuple[list[Key], list[tuple[int, str, int]]]:
-    """Return the fields of each state, in the order of discovery, and the steps."""
+def _explore(world: ExecutableSpec) -> tuple[list[Key], list[tuple[int, str, int]], list[list[str]]]:
+    """Return the fields of each state, in the order of discovery, the steps, and what is wrong with each state."""
     numbers: dict[Any, int] = {}
     found: list[Key] = []
+    wrong: list[list[str]] = []
+    claims = [claim for claim in world.spec.properties if claim.kind == "invariant"]
     steps: list[tuple[int, str, int]] = []
     waiting: deque[tuple[int, Any]] = deque()
 
@@ -73,6 +83,7 @@ def _explore(world: ExecutableSpec) -> tuple[list[Key], list[tuple[int, str, int
                 raise SpecError(f"{world.spec.name} has more than {STATES:,} states within these bounds; take smaller ones")
             numbers[key] = len(numbers)
             found.append(tuple((show_path(c.path), show_value(c.type, c.after)) for c in world.space.fields(state)))
+            wrong.append([claim.name for claim in claims if not world.judge(claim, state)])
             waiting.append((numbers[key], state))
         return numbers[key]
 
@@ -80,6 +91,8 @@ def _explore(world: ExecutableSpec) -> tuple[list[Key], list[tuple[int, str, int
         number_of(state)
     while waiting:
         number, state = waiting.popleft()
+        if not any(True for rule in world.spec.rules for _ in world.enabled(rule, state)):
+            wrong[number].append(DEADLOCK)
         for rule in world.spec.rules:
             for binding in world.enabled(rule, state):
                 if not world.within(rule, state, binding):
@@ -89,22 +102,27 @@ def _explore(world: ExecutableSpec) -> tuple[list[Key], list[tuple[int, str, int
                 except (OutOfBound, OutOfDomain):
                     continue
                 steps.append((number, rule.name, number_of(after)))
-    return found, steps
+    return found, steps, wrong
 
 
-def _quotient(keys: Sequence[Key], steps: Sequence[tuple[int, str, int]], spec: Spec) -> networkx.MultiDiGraph[int]:
+def _quotient(
+    keys: Sequence[Key], steps: Sequence[tuple[int, str, int]], wrong: Sequence[Sequence[str]], spec: Spec, most: int
+) -> networkx.MultiDiGraph[int]:
     with needing("draw"):
         import networkx
     nodes = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    if len(nodes) > NODES:
+    if len(nodes) > most:
         raise SpecError(
-            f"{spec.name}: the picture would have {len(nodes):,} nodes, and {NODES} are the most; name fewer fields with --by, "
+            f"{spec.name}: the picture would have {len(nodes):,} nodes, and {most} are the most; name fewer fields with --by, "
             "or take smaller bounds"
         )
     graph: networkx.MultiDiGraph[int] = networkx.MultiDiGraph(name=spec.name)
     states = Counter(keys)
+    told: dict[Key, dict[str, None]] = {key: {} for key in nodes}
+    for key, names in zip(keys, wrong, strict=True):
+        told[key].update(dict.fromkeys(names))
     for key, number in nodes.items():
-        graph.add_node(number, fields=key, states=states[key], initial=key == keys[0])
+        graph.add_node(number, fields=key, states=states[key], initial=key == keys[0], wrong=tuple(told[key]))
     inner = len(nodes) < len(keys)
     counts = Counter((nodes[keys[source]], nodes[keys[target]], rule) for source, rule, target in steps)
     for (source, target, rule), count in counts.items():
@@ -126,9 +144,11 @@ def explored_dot(graph: networkx.MultiDiGraph[int]) -> str:
     for number, node in graph.nodes(data=True):
         shown = [f"{path} = {value}" for path, value in node["fields"] if number == 0 or (path, value) not in first]
         shown += [f"({node['states']:,} states)"] if node["states"] > 1 else []
+        shown += [WRONG_SIGN + name for name in node["wrong"]]
         text = '<br align="left"/>'.join(html.escape(line, quote=False) for line in shown) + '<br align="left"/>'
         heavy = " penwidth=2.5" if node["initial"] else ""
-        lines.append(f"  n{number} [label=<{text}>{heavy}]")
+        red = ' fillcolor="{}" color="{}"'.format(*LANES["failure"]) if node["wrong"] else ""
+        lines.append(f"  n{number} [label=<{text}>{heavy}{red}]")
     for (source, target), rules in _joined(graph).items():
         label = "\\n".join(rules)
         lines.append(f'  n{source} -> n{target} [label="{label}"]')
@@ -142,7 +162,9 @@ def explored_mermaid(graph: networkx.MultiDiGraph[int]) -> str:
     for number, node in graph.nodes(data=True):
         shown = [f"{path} = {value}" for path, value in node["fields"] if number == 0 or (path, value) not in first]
         shown += [f"({node['states']:,} states)"] if node["states"] > 1 else []
+        shown += [WRONG_SIGN + name for name in node["wrong"]]
         lines.append(f'  n{number}["{"<br/>".join(map(escaped, shown))}"]')
+        lines += [f"  style n{number} fill:{LANES['failure'][0]},stroke:{LANES['failure'][1]}"] if node["wrong"] else []
     lines += [f'  n{source} -->|"{"<br/>".join(rules)}"| n{target}' for (source, target), rules in _joined(graph).items()]
     return "\n".join([*lines, ""])
 
@@ -155,3 +177,25 @@ def _joined(graph: networkx.MultiDiGraph[int]) -> dict[tuple[int, int], list[str
             edge["rule"] + (f" \N{MULTIPLICATION SIGN}{edge['count']:,}" if edge["count"] > 1 else "")
         )
     return pairs
+
+
+def explored_json(graph: networkx.MultiDiGraph[int]) -> str:
+    """Return an explored graph as JSON: `nodes` with their fields, `edges` with rule and count."""
+    plain = {
+        "model": graph.name,
+        "nodes": [{"id": number, **node, "fields": dict(node["fields"])} for number, node in graph.nodes(data=True)],
+        "edges": [{"source": source, "target": target, **edge} for source, target, edge in graph.edges(data=True)],
+    }
+    return json.dumps(plain, indent=1) + "\n"
+
+
+def explored_graphml(graph: networkx.MultiDiGraph[int]) -> str:
+    """Return an explored graph as GraphML, as networkx, Gephi and yEd read it; each field is an attribute of the nodes."""
+    with needing("draw"):
+        import networkx
+    flat: networkx.MultiDiGraph[int] = networkx.MultiDiGraph(name=graph.name)
+    for number, node in graph.nodes(data=True):
+        told = {"states": node["states"], "initial": node["initial"], "wrong": ", ".join(node["wrong"])}
+        flat.add_node(number, **told, **dict(node["fields"]))
+    flat.add_edges_from(graph.edges(data=True))
+    return "\n".join(networkx.generate_graphml(flat, named_key_ids=True)) + "\n"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import networkx
 import pytest
 import toys
 from conftest import Command
@@ -15,10 +17,19 @@ from hypothesis import given, settings
 from lxml import etree
 from machines import machines
 
+from examples.tutorial import LOCK
 from kafka_spec import MODELS
 from kafka_spec.diagrams.arrows import arrows, changes, choice_of, compared
 from kafka_spec.diagrams.dot import machine_dot, render
-from kafka_spec.diagrams.explored import NODES, explored_dot, explored_graph, explored_mermaid
+from kafka_spec.diagrams.explored import (
+    NODES,
+    STATES,
+    explored_dot,
+    explored_graph,
+    explored_graphml,
+    explored_json,
+    explored_mermaid,
+)
 from kafka_spec.diagrams.markdown import changes_markdown, machine_markdown
 from kafka_spec.diagrams.mermaid import escaped, machine_mermaid
 from kafka_spec.diagrams.positions import PLACES
@@ -29,6 +40,7 @@ from kafka_spec.spec.replica import REPLICA, REPLICA_0_10
 from kafka_spec.spec.table import Machine, SpecError
 
 Golden = Callable[[str, str], None]
+TINY = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 
 
@@ -242,6 +254,39 @@ def test_no_hairball(inside: Command) -> None:
     assert f"353 states and no machine to group them by; at most {NODES} are drawn" in run.stderr
     assert "there is no field 'leader'; there is replicas[0].log" in wrong.stderr
     assert "name fewer fields with --by" in many.stderr
+
+
+def test_graphs_for_other_tools(tmp_path: Path, inside: Command) -> None:
+    """GraphML, read back by networkx, and JSON have every state and step of a model that is too large to be drawn."""
+    spec = MODELS["replication/high_watermark"]
+    made = explored_graph(spec, TINY, most=STATES)
+    file = tmp_path / "graph.graphml"
+    file.write_text(explored_graphml(made), encoding="utf-8")
+    read = networkx.read_graphml(file, force_multigraph=True)
+    plain = json.loads(explored_json(made))
+
+    assert read.number_of_nodes() == len(plain["nodes"]) == 353
+    assert read.number_of_edges() == len(plain["edges"]) == made.number_of_edges()
+    assert read.nodes["0"]["quorum.leader"] == plain["nodes"][0]["fields"]["quorum.leader"] == "none"
+    assert sum(edge["count"] for edge in plain["edges"]) == oracle.explore(spec, TINY, everything=True).generated
+    assert any("StrongIsr" in node["wrong"] for node in plain["nodes"])
+    assert inside("draw", "replica", "--format", "json").returncode == 2
+    assert inside("draw", "examples.tutorial:LOCK", "--format", "json").stdout == explored_json(explored_graph(LOCK, {}))
+
+
+def test_what_is_wrong_with_a_state_is_marked() -> None:
+    """A state that violates an invariant, or has no step, is marked in both formats of text, and no other."""
+    graph = explored_graph(LOCK, {})
+    marked = {number: node["wrong"] for number, node in graph.nodes(data=True) if node["wrong"]}
+    both = next(
+        number for number, node in graph.nodes(data=True) if dict(node["fields"])["place[0]"] == "2" == node["fields"][1][1]
+    )
+
+    assert "OneHolder" in marked[both] and sum("OneHolder" in names for names in marked.values()) == 1
+    assert all(graph.out_degree(number) == 0 for number, names in marked.items() if "Deadlock" in names)
+    for text in (explored_dot(graph), explored_mermaid(graph)):
+        assert text.count("\N{BALLOT X} OneHolder") == 1
+        assert text.count("\N{BALLOT X}") == sum(map(len, marked.values()))
 
 
 def test_machines_are_what_a_large_model_is_grouped_by(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:

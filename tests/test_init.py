@@ -14,7 +14,6 @@ from conftest import ROOT
 
 from kafka_spec.command import run as kafka_spec
 
-
 pytestmark = pytest.mark.slow
 
 
