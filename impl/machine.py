@@ -82,6 +82,7 @@ class Running(Generic[Inputs]):
         self._names = names
         self._methods = methods
         self._models: dict[Entity, _Model] = {}
+        self._by_first: dict[Hashable, list[Entity]] = {}
         self._engine = _engine(machine, actor, names)
         self._known = {(row.trigger, source) for row in machine.rows for source in row.sources}
 
@@ -98,9 +99,19 @@ class Running(Generic[Inputs]):
         """Whether the table has a row of that trigger from the state of an entity, whatever its guards say."""
         return (trigger, self.state_of(*entity)) in self._known
 
+    def entities_of(self, first: Hashable) -> list[Entity]:
+        """Return the entities with this first part that are not in the initial state, in the order of their first use."""
+        return [entity for entity in self._by_first.get(first, ()) if self._models[entity].state != self.machine.initial]
+
     def load(self, entity: Entity, state: enum.IntEnum) -> None:
         """Set the state of an entity without a row: for states read from elsewhere, never for a step of the protocol."""
-        self._models[entity] = _Model(entity, self.machine.states(state), self._methods)
+        self._put(entity, self.machine.states(state))
+
+    def _put(self, entity: Entity, state: enum.IntEnum) -> _Model:
+        if entity not in self._models:
+            self._by_first.setdefault(entity[0], []).append(entity)
+        model = self._models[entity] = _Model(entity, state, self._methods)
+        return model
 
     def fire(self, trigger: str, *entity: Hashable, inputs: Inputs | None = None) -> bool:
         """Let the table change the state of one entity; return whether a row fired. `inputs` is passed to row functions.
@@ -122,7 +133,7 @@ class Running(Generic[Inputs]):
             raise SpecError(f"machine {machine.name}: {entity} is not an entity; name {', '.join(self._names)}")
         model = self._models.get(entity)
         if model is None:
-            model = self._models[entity] = _Model(entity, machine.initial, self._methods)
+            model = self._put(entity, machine.initial)
         if model.busy:
             raise SpecError(
                 f"machine {machine.name}: {trigger} was fired on {entity} by an effect of a row on the same entity, which would "

@@ -39,13 +39,17 @@ class PartitionAssignment:
         """Whether a reassignment has begun and not ended."""
         return bool(self.adding or self.removing)
 
-    def reassigned_to(self, target: Iterable[int]) -> PartitionAssignment:
-        """Return the assignment under way to a target: its replicas first, then those of the origin that are not among them.
+    def reassigned_to(
+        self, target: Iterable[int], replaced_reassignment: int = ReplacedReassignment.DROPPED_AT_ONCE
+    ) -> PartitionAssignment:
+        """Return the assignment under way to a target: its replicas first, then the others that stay until the end.
 
-        A reassignment that runs already is replaced: its origin stays. Kafka 2.8: ReplicaAssignment.reassignTo.
+        A reassignment that runs already is replaced: its origin stays, and so do, if the era keeps them, the replicas that it has
+        added. Kafka 2.8: ReplicaAssignment.reassignTo.
         """
         wanted = tuple(dict.fromkeys(target))
-        full = tuple(dict.fromkeys((*wanted, *self.origin)))
+        kept = replicas_under_way(BrokerSet.of(self.origin), BrokerSet.of(self.adding), BrokerSet.of(wanted), replaced_reassignment)
+        full = tuple(dict.fromkeys((*wanted, *(broker for broker in self.replicas if broker in kept))))
         adding = tuple(broker for broker in full if broker not in self.origin)
         removing = tuple(broker for broker in full if broker not in wanted)
         return PartitionAssignment(full, adding, removing)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
 from kafka_spec.impl.controller.deletion import fail_deletions, resume_deletions_of
+from kafka_spec.impl.controller.reassignment import resume_reassignments
 from kafka_spec.impl.controller.state_changes import ElectAgain, ElectOfflinePartitions, change_partitions, change_replicas
 from kafka_spec.impl.controller.unassigned import StopUnassigned
 from kafka_spec.impl.coordination import znodes
@@ -53,7 +54,7 @@ class BrokerChange(ControllerEvent):
 class StartBrokers(ControllerTask):
     """Handle started brokers: send UpdateMetadata to all, put their replicas online, then try to elect (onBrokerStartup).
 
-    Deletions that waited for one of them are tried again.
+    Reassignments to one of them are resumed, and deletions that waited for one are tried again.
 
     `registrations` maps a broker's number to its registration and epoch.
     """
@@ -73,6 +74,7 @@ class StartBrokers(ControllerTask):
             *change_replicas("online_replica", replicas),
             StopUnassigned(BrokerSet.of(self.registrations)),
             ElectOfflinePartitions(),
+            *resume_reassignments(core, self.registrations),
             *resume_deletions_of(core, {partition.topic for partition, _ in replicas}),
         ]
 

@@ -22,7 +22,8 @@ class ControllerContext:
 
     `live` has the registered brokers, `broker_epochs` their epochs; brokers that shut down are in both, and in `stopping`.
     `epoch_version` is the data version of /controller_epoch, which fences writes. `assignments` has the replicas of each partition,
-    `adding` and `removing` those of them that a reassignment adds and removes. Of the topics `queued_for_deletion`, some have
+    `adding` and `removing` those of them that a reassignment adds and removes, `targets` what partitions are being reassigned to
+    (partitionsBeingReassigned). Of the topics `queued_for_deletion`, some have
     their `deletion_started`, and some are `ineligible_for_deletion` at the moment.
     """
 
@@ -36,7 +37,7 @@ class ControllerContext:
     adding: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
     removing: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
     leadership: dict[TopicPartition, Leadership] = field(default_factory=dict)
-    being_reassigned: set[TopicPartition] = field(default_factory=set)
+    targets: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
     queued_for_deletion: set[str] = field(default_factory=set)
     deletion_started: set[str] = field(default_factory=set)
     ineligible_for_deletion: set[str] = field(default_factory=set)
@@ -81,9 +82,10 @@ class ControllerContext:
         Kafka up to 3.9 forgets neither that it was ineligible or reassigned, nor its lost log directories.
         """
         for partition in self.partitions_of([topic])[topic]:
-            for held in (self.assignments, self.adding, self.removing, self.leadership):
-                held.pop(partition, None)
-            self.being_reassigned.discard(partition)
+            self.assignments.pop(partition, None)
+            self.leadership.pop(partition, None)
+            for brokers in (self.adding, self.removing, self.targets):
+                brokers.pop(partition, None)
             for lost in self.offline_dirs.values():
                 lost.discard(partition)
         for named in (self.topics, self.queued_for_deletion, self.deletion_started, self.ineligible_for_deletion):

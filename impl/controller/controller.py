@@ -21,6 +21,7 @@ from kafka_spec.impl.controller.controller_election import ControllerChange, Con
 from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
 from kafka_spec.impl.controller.deletion import TopicDeletion
 from kafka_spec.impl.controller.preferred_election import PreferredElectionZnodeChange
+from kafka_spec.impl.controller.reassignment import PartitionIsrChange, ReassignmentZnodeChange
 from kafka_spec.impl.controller.topic_changes import IsrChangeNotification, PartitionModifications, TopicChange
 from kafka_spec.impl.controller.zk_client import ControllerMoved
 from kafka_spec.impl.coordination import znodes
@@ -36,6 +37,7 @@ WATCHED: dict[str, ControllerEvent] = {
     znodes.ISR_CHANGE_NOTIFICATION: IsrChangeNotification(),
     znodes.LOG_DIR_EVENT_NOTIFICATION: LogDirEventNotification(),
     znodes.DELETE_TOPICS: TopicDeletion(),
+    znodes.REASSIGN_PARTITIONS: ReassignmentZnodeChange(),
     znodes.PREFERRED_REPLICA_ELECTION: PreferredElectionZnodeChange(),
 }
 """The event of each watched znode; the znode of each topic is watched too."""
@@ -104,8 +106,11 @@ class KafkaController(ControllerCore):
             elif heard.kind == SessionEventType.DISCONNECTED:  # all watches are lost: everything is read again
                 self.events.extend(WATCHED.values())
                 self.events.extend(PartitionModifications(topic) for topic in sorted(self.context.topics))
+                self.events.extend(PartitionIsrChange(partition) for partition in self.context.targets)
             elif heard.path in WATCHED:
                 self.events.append(WATCHED[heard.path])
+            elif (partition := znodes.partition_of_state(heard.path)) is not None:
+                self.events.append(PartitionIsrChange(partition))
             elif heard.path.startswith(f"{znodes.TOPICS}/"):
                 self.events.append(PartitionModifications(heard.path.rpartition("/")[2]))
 

@@ -16,6 +16,7 @@ from kafka_spec.impl.controller.channels import Channels
 from kafka_spec.impl.controller.context import ControllerContext
 from kafka_spec.impl.controller.elections import ElectionInputs, StateZnode
 from kafka_spec.impl.controller.partition_rows import PartitionRows
+from kafka_spec.impl.controller.reassignment_rows import ReassignmentInputs, ReassignmentRows
 from kafka_spec.impl.controller.replica_rows import ReplicaRows
 from kafka_spec.impl.controller.request_batch import RequestBatch
 from kafka_spec.impl.controller.state_change_lines import ControllerLines
@@ -28,6 +29,7 @@ from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.state import ControllerState
 from kafka_spec.spec.partition import PARTITION
+from kafka_spec.spec.reassignment_steps import REASSIGNMENT
 from kafka_spec.spec.replica import REPLICA, REPLICA_0_10
 from kafka_spec.spec.table import Spec
 
@@ -114,6 +116,11 @@ class ControllerCore:
             inputs=StateZnode,
         )["Replica"]
 
+        rows = ReassignmentRows(self.context, self.zk, self.batch, self.k, self.partitions, self.replicas)
+        self.reassignments: Running[ReassignmentInputs] = build(
+            rows, {REASSIGNMENT: ("partition",)}, lines, inputs=ReassignmentInputs
+        )["Reassignment"]
+
     # For the state-change log
 
     @property
@@ -176,6 +183,8 @@ class ControllerCore:
             self.partitions.fire("shutdown", *entity)
         for entity in self.replicas.entities():
             self.replicas.fire("shutdown", *entity)
+        for entity in self.reassignments.entities():
+            self.reassignments.fire("resign", *entity)
         self.channels.close_all()
         self.context.reset()
         if self.life != ControllerState.STANDBY:

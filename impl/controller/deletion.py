@@ -75,7 +75,7 @@ def queue_for_deletion(core: ControllerCore, topics: Iterable[str]) -> None:
     """
     context = core.context
     context.queued_for_deletion.update(topics)
-    mark_ineligible(core, {partition.topic for partition in context.being_reassigned})
+    mark_ineligible(core, {partition.topic for partition in context.targets})
 
 
 def mark_ineligible(core: ControllerCore, topics: Iterable[str]) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from kafka_spec.impl.controller.core import ControllerCore, ControllerTask
 from kafka_spec.impl.controller.deletion import ResumeDeletions, TopicDeletion, mark_ineligible, queue_for_deletion
 from kafka_spec.impl.controller.preferred_election import PreferredElectionZnodeChange
+from kafka_spec.impl.controller.reassignment import resume_reassignments
 from kafka_spec.impl.controller.state_changes import ElectOfflinePartitions, change_replicas
 from kafka_spec.impl.controller.unassigned import StopUnassigned
 from kafka_spec.impl.coordination import znodes
@@ -48,7 +49,7 @@ class ReadEverything(ControllerTask):
         for partition, assignment in assignments.items():
             context.assign(partition, assignment)
             if assignment.is_being_reassigned:
-                context.being_reassigned.add(partition)
+                context.targets[partition] = assignment.target
         if core.deletes_topics:
             queue_for_deletion(core, deletions)
         mark_ineligible(core, {p.topic for p, one in assignments.items() for b in one.replicas if not context.is_online(b, p)})
@@ -101,7 +102,8 @@ class EndFailover(ControllerTask):
         core.events.append(PreferredElectionZnodeChange())
         if not core.deletes_topics:
             core.events.append(TopicDeletion())
-        return [ResumeDeletions()] if core.context.queued_for_deletion else []
+        deletions = [ResumeDeletions()] if core.context.queued_for_deletion else []
+        return [*resume_reassignments(core), *deletions]
 
 
 FAIL_OVER: tuple[ControllerTask, ...] = (

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
+from kafka_spec.impl.controller.reassignment import complete
 from kafka_spec.impl.controller.state_changes import change_partitions, change_replicas
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import NoNode
@@ -86,7 +87,10 @@ def _create_partitions(core: ControllerCore, assignments: Mapping[TopicPartition
 
 @dataclass(frozen=True)
 class IsrChangeNotification(ControllerEvent):
-    """Leaders may have changed ISRs: read the states that they name, send them to all brokers, delete the notifications."""
+    """Leaders may have changed ISRs: read the states that they name, send them to all brokers, delete the notifications.
+
+    Reassignments that waited for this are completed.
+    """
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
@@ -98,4 +102,4 @@ class IsrChangeNotification(ControllerEvent):
             context.leadership.update(states)
             core.send_metadata(context.live, states)
         core.zk.delete_all(notifications)
-        return []
+        return complete(core, states)

@@ -98,6 +98,14 @@ def state(partition: TopicPartition) -> str:
     return f"{topic(partition.topic)}/partitions/{partition.partition}/state"
 
 
+def partition_of_state(path: str) -> TopicPartition | None:
+    """Return the partition whose state a path is, None if it is another path."""
+    parts = path.removeprefix(f"{TOPICS}/").split("/")
+    if not path.startswith(f"{TOPICS}/") or len(parts) != 4 or (parts[1], parts[3]) != ("partitions", "state"):
+        return None
+    return TopicPartition(parts[0], int(parts[2])) if parts[2].isdecimal() else None
+
+
 def topic_config(name: str) -> str:
     """Return the path of a topic's configuration."""
     return f"{CONFIG}/topics/{name}"

@@ -1,0 +1,279 @@
+"""Reassignment of partitions to other brokers: requests, notifications, and the steps that the table names.
+
+A request comes through the API (KIP-455) or in /admin/reassign_partitions. The state of the table REASSIGNMENT says which step is
+next; each is a task, so that a controller can die between any two, and the next one resumes.
+
+Source: Kafka 2.8 KafkaController.scala (processApiPartitionReassignment, processZkPartitionReassignment,
+processPartitionReassignmentIsrChange, onPartitionReassignment); Kafka 0.10 for znodes that only enlarge assignments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
+from kafka_spec.impl.controller.deletion import mark_ineligible, resume_deletions_of
+from kafka_spec.impl.controller.reassignment_rows import ReassignmentInputs, replicas_outside_assignment
+from kafka_spec.impl.controller.state_changes import change_replicas, ends_the_event
+from kafka_spec.impl.controller.zk_client import StateZnodeChanged
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.interface import CoordinationError
+from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.state_change_log import LogLevel
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.decisions import Reassignment
+from kafka_spec.spec.domain import BrokerSet
+from kafka_spec.spec.reassignment import PartitionAssignment, reassignment_is_complete
+from kafka_spec.spec.reassignment_steps import ReassignmentState
+
+Codes: TypeAlias = Mapping[TopicPartition, ErrorCode]
+
+TRIGGERS: Mapping[int, str] = {
+    ReassignmentState.SUPPLANTING: "supplant",
+    ReassignmentState.RECORDING: "record",
+    ReassignmentState.DROPPING: "drop",
+    ReassignmentState.EXTENDING: "extend",
+    ReassignmentState.MOVING_LEADER: "move_leader",
+    ReassignmentState.SHRINKING: "shrink",
+    ReassignmentState.FINISHING: "finish",
+    ReassignmentState.CLEARING: "clear",
+}
+"""The trigger of the next step in each state that is not one of waiting."""
+REMOVING = (ReassignmentState.DROPPING, ReassignmentState.SHRINKING)
+"""The states in which replicas are taken offline before the step that deletes them."""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Requests
+
+
+@dataclass(frozen=True)
+class AlterPartitionReassignments(ControllerEvent):
+    """Reassign partitions to these targets; None cancels what runs. `reply` receives a code for each partition (KIP-455)."""
+
+    targets: Mapping[TopicPartition, tuple[int, ...] | None]
+    reply: Callable[[Codes], object]
+
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """Check the targets, and begin those that are valid, in place of what runs, however that was requested."""
+        codes = {partition: self._check(core, partition, target) for partition, target in self.targets.items()}
+        tasks: list[ControllerTask] = []
+        for partition, target in self.targets.items():
+            if codes[partition] == ErrorCode.NONE:
+                wanted = core.context.assignment(partition).origin if target is None else target
+                tasks.append(BeginReassignment(partition, wanted, "reassign_by_api"))
+        return [*tasks, AnswerReassignments(self, codes)]
+
+    def _check(self, core: ControllerCore, partition: TopicPartition, target: tuple[int, ...] | None) -> ErrorCode:
+        context = core.context
+        if core.k.reassignment != Reassignment.KIP_455:
+            return ErrorCode.UNSUPPORTED_VERSION
+        if target is not None and (not target or len(set(target)) < len(target) or min(target) < 0):
+            return ErrorCode.INVALID_REPLICA_ASSIGNMENT
+        if partition not in context.leadership or partition.topic in context.queued_for_deletion:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if target is None:
+            return ErrorCode.NONE if partition in context.targets else ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
+        added = set(target) - set(context.assignments[partition])
+        live = all(broker in context.live and broker not in context.stopping for broker in added)
+        return ErrorCode.NONE if live else ErrorCode.INVALID_REPLICA_ASSIGNMENT
+
+    def refuse(self) -> None:
+        """See `ControllerEvent.refuse`."""
+        self.reply(dict.fromkeys(self.targets, ErrorCode.NOT_CONTROLLER))
+
+
+@dataclass(frozen=True)
+class AnswerReassignments(ControllerTask):
+    """Answer which reassignments have begun."""
+
+    event: AlterPartitionReassignments
+    codes: Codes
+
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class."""
+        self.event.reply(self.codes)
+        return []
+
+    def refuse(self) -> None:
+        """See `ControllerTask.refuse`."""
+        self.event.refuse()
+
+
+@dataclass(frozen=True)
+class ListPartitionReassignments(ControllerEvent):
+    """Answer the assignments of those partitions, or of all, that are being reassigned."""
+
+    partitions: tuple[TopicPartition, ...] | None
+    reply: Callable[[ErrorCode, Mapping[TopicPartition, PartitionAssignment]], object]
+
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class."""
+        running = core.context.targets
+        asked = list(running) if self.partitions is None else [p for p in self.partitions if p in running]
+        self.reply(ErrorCode.NONE, {p: core.context.assignment(p) for p in asked})
+        return []
+
+    def refuse(self) -> None:
+        """See `ControllerEvent.refuse`."""
+        self.reply(ErrorCode.NOT_CONTROLLER, {})
+
+
+@dataclass(frozen=True)
+class ReassignmentZnodeChange(ControllerEvent):
+    """/admin/reassign_partitions may exist: begin what it asks for and does not run yet; what cannot be begun is taken out."""
+
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class."""
+        return reassignments_of_znode(core)
+
+
+def reassignments_of_znode(core: ControllerCore) -> list[ControllerTask]:
+    """Return the tasks that begin what /admin/reassign_partitions asks for. Up to 2.3, what runs already is not replaced."""
+    context, asked = core.context, core.zk.read_reassignments()
+    if asked is None:
+        return []
+    tasks: list[ControllerTask] = []
+    failed = []
+    for partition, target in asked.items():
+        if not target or partition not in context.leadership or partition.topic in context.queued_for_deletion:
+            failed.append(partition)
+        elif context.targets.get(partition) != target or _is_idle(core, partition):
+            if core.k.reassignment == Reassignment.KIP_455 or partition not in context.targets or _is_idle(core, partition):
+                tasks.append(BeginReassignment(partition, target, "reassign"))
+    return [*([RefuseReassignments(tuple(failed))] if failed or not asked else []), *tasks]
+
+
+def _is_idle(core: ControllerCore, partition: TopicPartition) -> bool:
+    """Whether no step has been taken yet, so that a fail-over has to begin."""
+    return core.reassignments.state_of(partition) == ReassignmentState.NONE
+
+
+@dataclass(frozen=True)
+class RefuseReassignments(ControllerTask):
+    """Take partitions that cannot be reassigned out of /admin/reassign_partitions."""
+
+    partitions: tuple[TopicPartition, ...]
+
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class."""
+        named = ",".join(map(str, self.partitions))
+        core.note(LogLevel.WARN, f"Failed reassignment through zk with the following errors: {named}: UNKNOWN_TOPIC_OR_PARTITION")
+        asked = core.zk.read_reassignments() or {}
+        core.zk.write_reassignments({p: target for p, target in asked.items() if p not in self.partitions})
+        return []
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Notifications
+
+
+@dataclass(frozen=True)
+class PartitionIsrChange(ControllerEvent):
+    """The state znode of a partition that is reassigned may have changed: end the reassignment if its target is in the ISR."""
+
+    partition: TopicPartition
+
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class."""
+        return complete(core, [self.partition])
+
+
+def complete(core: ControllerCore, partitions: Iterable[TopicPartition]) -> list[ControllerTask]:
+    """Return the tasks that end the reassignments of those partitions whose target is in the ISR by now; watch the others."""
+    tasks = []
+    for partition in partitions:
+        if core.reassignments.state_of(partition) != ReassignmentState.WAITING:
+            continue
+        core.session.exists(znodes.state(partition), watch=True)
+        held = core.zk.read_state(partition)
+        target = BrokerSet.of(core.context.targets[partition])
+        if held is not None and reassignment_is_complete(target, held.members):
+            tasks.append(Reassign(partition, "complete"))
+    return tasks
+
+
+def resume_reassignments(core: ControllerCore, started: Iterable[int] | None = None) -> list[ControllerTask]:
+    """Return the tasks that resume reassignments: all after a fail-over, or those with a target among the `started` brokers."""
+    tasks = [] if started is not None else reassignments_of_znode(core)
+    covered = {task.partition for task in tasks if isinstance(task, BeginReassignment)}
+    brokers = None if started is None else set(started)
+    for partition, target in core.context.targets.items():
+        if partition not in covered and (brokers is None or brokers.intersection(target)):
+            tasks.append(BeginReassignment(partition, target, "reassign"))
+    return tasks
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Steps
+
+
+@dataclass(frozen=True)
+class BeginReassignment(ControllerTask):
+    """Begin, replace or resume the reassignment of a partition (onPartitionReassignment); its topic is not deleted meanwhile."""
+
+    partition: TopicPartition
+    target: tuple[int, ...]
+    trigger: str
+
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class."""
+        core.context.targets[self.partition] = self.target
+        mark_ineligible(core, [self.partition.topic])
+        return [Reassign(self.partition, self.trigger)]
+
+
+@dataclass
+class Reassign(ControllerTask):
+    """Take one step of a reassignment, with one write at most, and continue with the one that the table names then."""
+
+    partition: TopicPartition
+    trigger: str
+    begun: bool = False
+
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class. An error of ZooKeeper for this partition leaves it to the next controller, and stops no other."""
+        partition = self.partition
+        if not self.begun:
+            core.batch.begin()
+            self.begun = True
+        try:
+            fired = self._fire(core)
+        except CoordinationError as error:
+            if ends_the_event(core, error):
+                raise
+            core.note(LogLevel.ERROR, f"Error completing reassignment of partition {partition}: {error!r}")
+            core.batch.send()
+            return []
+        core.batch.send()
+        if not fired:
+            return []
+        state = core.reassignments.state_of(partition)
+        if state == ReassignmentState.NONE:
+            return self._end(core)
+        if state == ReassignmentState.WAITING:
+            core.session.exists(znodes.state(partition), watch=True)
+            return complete(core, [partition]) if self.trigger == "extend" else []
+        outside = replicas_outside_assignment(partition, core.context, core.replicas) if state in REMOVING else []
+        removals = change_replicas("offline_replica", [(partition, broker) for broker in outside])
+        return [*removals, Reassign(partition, TRIGGERS[state])]
+
+    def _fire(self, core: ControllerCore) -> bool:
+        """Read what the guards ask for, and fire; return whether a row fired. Repeat if the state znode was written in between."""
+        while True:
+            read, asked = core.zk.read_state(self.partition), core.zk.read_reassignments() or {}
+            try:
+                fired = core.reassignments.fire(self.trigger, self.partition, inputs=ReassignmentInputs(read, asked))
+            except StateZnodeChanged:
+                continue
+            return fired
+
+    def _end(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """Tell all brokers the new assignment, and let the topic's deletion go on (step B8)."""
+        core.context.targets.pop(self.partition, None)
+        core.send_metadata(core.context.live, [self.partition])
+        if self.trigger == "clear":
+            core.events.append(ReassignmentZnodeChange())
+        return resume_deletions_of(core, [self.partition.topic])
