@@ -47,10 +47,14 @@ EXAMPLES: list[Any] = [
     data.MetadataRequest(None),
     data.ControlledShutdownRequest(1, 50),
     data.ElectLeadersRequest((P,)),
+    data.AlterPartitionReassignmentsRequest((data.PartitionTarget(P, (1, 2)), data.PartitionTarget(P, None))),
+    data.ListPartitionReassignmentsRequest((P,)),
     ControllerResponse(ErrorCode.NONE, {P: ErrorCode.KAFKA_STORAGE_ERROR}),
     responses.ProduceResponse({P: data.Produced(ErrorCode.NONE, 3)}),
     responses.FetchResponse({P: data.Fetched(ErrorCode.NONE, 4, 0, b"\x00\xff")}),
     responses.OffsetsForLeaderEpochResponse({P: data.EpochEnd(ErrorCode.NONE, 3, 17)}),
+    responses.AlterPartitionReassignmentsResponse({P: ErrorCode.NO_REASSIGNMENT_IN_PROGRESS}),
+    responses.ListPartitionReassignmentsResponse(ErrorCode.NONE, {P: data.RunningReassignment((1, 2), (2,), (1,))}),
     responses.ListOffsetsResponse({P: data.ListedOffset(ErrorCode.NONE, 17, 3)}),
     data.Metadata(
         BROKERS, 1, {P: data.PartitionMetadata(ErrorCode.LEADER_NOT_AVAILABLE, HELD, (1, 2), ())}, {"x": ErrorCode.INVALID_CONFIG}

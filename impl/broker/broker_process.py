@@ -8,8 +8,9 @@ Source: Kafka 2.8 KafkaServer.scala, KafkaZkClient.scala (registerBroker), Reque
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -21,36 +22,44 @@ from kafka_spec.impl.controller.channels import Channels
 from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
 from kafka_spec.impl.controller.controller import KafkaController
 from kafka_spec.impl.controller.deletion import ReplicasDeleted
-from kafka_spec.impl.controller.preferred_election import PreferredElection
+from kafka_spec.impl.controller.preferred_election import PreferredElection, UncleanElection
+from kafka_spec.impl.controller.reassignment import AlterPartitionReassignments, ListPartitionReassignments
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.admin import Admin
 from kafka_spec.impl.coordination.interface import NodeExists, Session
 from kafka_spec.impl.log.log import LogConfig
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, Request, StopReplicaRequest, UpdateMetadataRequest
 from kafka_spec.impl.protocol.data_requests import (
+    AlterPartitionReassignmentsRequest,
     ControlledShutdownRequest,
     ControlledShutdownResponse,
     DataRequest,
     ElectLeadersRequest,
     FetchRequest,
     ListOffsetsRequest,
+    ListPartitionReassignmentsRequest,
     MetadataRequest,
     OffsetsForLeaderEpochRequest,
     ProduceRequest,
+    RunningReassignment,
 )
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.responses import (
+    AlterPartitionReassignmentsResponse,
     ControllerResponse,
     ElectLeadersResponse,
     FetchResponse,
     ListOffsetsResponse,
+    ListPartitionReassignmentsResponse,
     OffsetsForLeaderEpochResponse,
     ProduceResponse,
     Response,
 )
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.reassignment import PartitionAssignment
 from kafka_spec.spec.table import Spec
 
 
@@ -202,8 +211,20 @@ class BrokerProcess:
             case ControlledShutdownRequest(broker, epoch):
                 event = ControlledShutdown(broker, epoch, lambda error, left: reply(ControlledShutdownResponse(error, left)))
                 self.controller.handle(event)
-            case ElectLeadersRequest(partitions):
-                self.controller.handle(PreferredElection(partitions, lambda codes: reply(ElectLeadersResponse(codes))))
+            case ElectLeadersRequest(partitions, unclean):
+                election = UncleanElection if unclean else PreferredElection
+                self.controller.handle(election(partitions, lambda codes: reply(ElectLeadersResponse(codes))))
+            case AlterPartitionReassignmentsRequest(targets):
+                named = {one.partition: one.target for one in targets}
+                answer = AlterPartitionReassignments(named, lambda codes: reply(AlterPartitionReassignmentsResponse(codes)))
+                self.controller.handle(answer)
+            case ListPartitionReassignmentsRequest(partitions):
+                self.controller.handle(ListPartitionReassignments(partitions, partial(_list_reassignments, reply)))
+
+    def tick(self) -> None:
+        """Do the periodic work that is due: that of the data plane, and a controller's rebalance of leaders."""
+        self.data.tick(self.now)
+        self.controller.tick()
 
     def _create(self, topic: str) -> None:
         """Create a missing topic that a client has requested.
@@ -227,3 +248,11 @@ class BrokerProcess:
     def crash(self) -> None:
         """Crash: nothing more is written, and the session stays until the servers expire it."""
         self.replicas.crash()
+
+
+def _list_reassignments(
+    reply: Callable[[Response], object], error: ErrorCode, running: Mapping[TopicPartition, PartitionAssignment]
+) -> None:
+    """Answer which reassignments run."""
+    listed = {p: RunningReassignment(one.replicas, one.adding, one.removing) for p, one in running.items()}
+    reply(ListPartitionReassignmentsResponse(error, listed))

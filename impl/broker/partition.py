@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH, NO_LEADER, LeaderAndIsrState
-from kafka_spec.spec.log import follower_high_watermark, high_watermark_may_pass
+from kafka_spec.spec.decisions import CountedMembers
+from kafka_spec.spec.domain import BrokerSet
+from kafka_spec.spec.log import follower_high_watermark, high_watermark_may_pass, members_that_count
 
 UNKNOWN_END = -1
 """The end offset of a follower that has not fetched from this leader yet."""
@@ -154,18 +156,21 @@ class HostedPartition:
             and now - follower.caught_up_at > lag_max_ms
         )
 
-    def high_watermark_candidate(self, now: int, lag_max_ms: int, eligible: Container[int]) -> int:
+    def high_watermark_candidate(
+        self, now: int, lag_max_ms: int, eligible: Container[int], counted_members: int = CountedMembers.ISR
+    ) -> int:
         """Return the smallest log end in the ISR, UNKNOWN_END if a member has not fetched yet (maybeIncrementLeaderHW).
 
         Followers outside the ISR that are `eligible` and were caught up within `lag_max_ms` count too: they are about to join.
         """
         held = self.opened.end_offset
-        for broker in self.maximal_isr:
+        isr = members_that_count(BrokerSet.of(self.maximal_isr), BrokerSet.of(self.replicas), counted_members)
+        for broker in isr:
             if broker != self.leader and broker not in self.followers:
                 return UNKNOWN_END
         for broker, follower in self.followers.items():
             recent = broker in eligible and now - follower.caught_up_at <= lag_max_ms
-            if follower.end < held and (recent or broker in self.maximal_isr):
+            if follower.end < held and (recent or broker in isr):
                 held = follower.end
         return held
 

@@ -285,7 +285,7 @@ class ReplicaManager:
         """Advance a leader's high watermark to the smallest log end in the ISR, at most to `at_most`; return whether it rose."""
         hosted = self.partitions[partition]
         eligible = [broker for broker in hosted.replicas if is_isr_candidate(broker, self.alive, self.k.isr_candidates_alive)]
-        held = hosted.high_watermark_candidate(now, self.settings.replica_lag_time_max_ms, eligible)
+        held = hosted.high_watermark_candidate(now, self.settings.replica_lag_time_max_ms, eligible, int(self.k.counted_members))
         moved = hosted.raise_high_watermark(held if at_most is None else min(held, at_most))
         if moved:
             self.changed(partition)

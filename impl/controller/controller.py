@@ -20,7 +20,7 @@ from kafka_spec.impl.controller.broker_changes import BrokerChange, LogDirEventN
 from kafka_spec.impl.controller.controller_election import ControllerChange, ControllerEpochChange, GiveUp
 from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
 from kafka_spec.impl.controller.deletion import TopicDeletion
-from kafka_spec.impl.controller.preferred_election import PreferredElectionZnodeChange
+from kafka_spec.impl.controller.preferred_election import AutoRebalance, PreferredElectionZnodeChange
 from kafka_spec.impl.controller.reassignment import PartitionIsrChange, ReassignmentZnodeChange
 from kafka_spec.impl.controller.topic_changes import IsrChangeNotification, PartitionModifications, TopicChange
 from kafka_spec.impl.controller.zk_client import ControllerMoved
@@ -42,6 +42,8 @@ WATCHED: dict[str, ControllerEvent] = {
 }
 """The event of each watched znode; the znode of each topic is watched too."""
 
+FIRST_REBALANCE = 5.0
+"""The seconds between a fail-over and the first rebalance of leaders."""
 UNEXPECTED = "Unexpected error"
 """The words in the state-change log for an unexpected error."""
 
@@ -49,6 +51,7 @@ UNEXPECTED = "Unexpected error"
 class KafkaController(ControllerCore):
     """A broker's controller, active or on standby. It sends through `channels`, and acts only in `step`."""
 
+    _rebalance_due: float | None = None
     has_session = True
     """False once it has noticed that its session has expired; then it waits for another."""
 
@@ -113,6 +116,18 @@ class KafkaController(ControllerCore):
                 self.events.append(PartitionIsrChange(partition))
             elif heard.path.startswith(f"{znodes.TOPICS}/"):
                 self.events.append(PartitionModifications(heard.path.rpartition("/")[2]))
+
+    def tick(self) -> None:
+        """Have leaders rebalanced if it is time: first some seconds after the fail-over, then at the interval of the settings."""
+        if self.life != ControllerState.ACTIVE or not self.settings.auto_leader_rebalance_enable:
+            self._rebalance_due = None
+            return
+        now = self.clock()
+        if self._rebalance_due is None:
+            self._rebalance_due = now + FIRST_REBALANCE
+        elif now >= self._rebalance_due:
+            self._rebalance_due = now + self.settings.leader_imbalance_check_interval_seconds
+            self.handle(AutoRebalance())
 
     # Ends
 

@@ -183,7 +183,7 @@ class PartitionIsrChange(ControllerEvent):
 
 def complete(core: ControllerCore, partitions: Iterable[TopicPartition]) -> list[ControllerTask]:
     """Return the tasks that end the reassignments of those partitions whose target is in the ISR by now; watch the others."""
-    tasks = []
+    tasks: list[ControllerTask] = []
     for partition in partitions:
         if core.reassignments.state_of(partition) != ReassignmentState.WAITING:
             continue

@@ -174,10 +174,8 @@ class ReassignmentRows(WriterGuards):
     @effect
     def send_leader_and_isr_of_completion(self, partition: TopicPartition) -> None:
         """Send LeaderAndIsr with the target as all replicas to the target; up to 2.3 to the replicas that leave too."""
-        recipients = set(self._context.assignments[partition])
-        if self._is_enlarged():
-            recipients.update(broker for _, broker in self._replicas.entities_of(partition))
-        self._batch.add_leader_and_isr(sorted(recipients), partition, is_new=False)
+        leaving = replicas_outside_assignment(partition, self._context, self._replicas) if self._is_enlarged() else []
+        self._batch.add_leader_and_isr([*self._context.assignments[partition], *leaving], partition, is_new=False)
 
     @effect
     def create_new_replicas(self, partition: TopicPartition) -> None:

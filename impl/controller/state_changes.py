@@ -29,11 +29,15 @@ def ends_the_event(core: ControllerCore, error: CoordinationError) -> bool:
 
 @dataclass
 class ChangePartitions(ControllerTask):
-    """Fire a trigger of the partition table, partition by partition; then send. `failed` are the refused partitions."""
+    """Fire a trigger of the partition table, partition by partition; then send. `failed` are the refused partitions.
+
+    With `unclean`, an operator has asked for leaders from outside the ISR where no member of it is live.
+    """
 
     trigger: str
     todo: deque[TopicPartition]
     strategy: Strategy = Strategy.OFFLINE
+    unclean: bool = False
     begun: bool = False
     failed: list[TopicPartition] = field(default_factory=list)
 
@@ -74,8 +78,8 @@ class ChangePartitions(ControllerTask):
         whether there is a newer controller.
         """
         online = core.context.online(partition)
-        read, unclean = core.zk.read_state(partition), False
-        if read is not None and read.members & online == 0:
+        read, unclean = core.zk.read_state(partition), self.unclean
+        if not unclean and read is not None and read.members & online == 0:
             unclean = core.zk.unclean_is_enabled(partition)
         if read is not None and core.partitions.state_of(partition) == PartitionState.NEW and online != 0:
             core.zk.write()

@@ -166,9 +166,41 @@ class ControlledShutdownResponse:
 
 @dataclass(frozen=True)
 class ElectLeadersRequest:
-    """Request preferred leader elections, of all partitions if none is named."""
+    """Request preferred leader elections, of all partitions if none is named, or `unclean` ones (KIP-460)."""
 
     partitions: tuple[TopicPartition, ...] | None = None
+    unclean: bool = False
+
+
+@dataclass(frozen=True)
+class PartitionTarget:
+    """The replicas that a partition is to have; `target` is None to cancel what runs."""
+
+    partition: TopicPartition
+    target: tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
+class AlterPartitionReassignmentsRequest:
+    """Ask the controller to reassign partitions, or to cancel that (KIP-455)."""
+
+    targets: tuple[PartitionTarget, ...]
+
+
+@dataclass(frozen=True)
+class ListPartitionReassignmentsRequest:
+    """Ask the controller which reassignments run, of these partitions or of all (KIP-455)."""
+
+    partitions: tuple[TopicPartition, ...] | None = None
+
+
+@dataclass(frozen=True)
+class RunningReassignment:
+    """The replicas of a partition that is being reassigned, and which of them are added and removed."""
+
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
 
 
 DataRequest: TypeAlias = (
@@ -179,4 +211,6 @@ DataRequest: TypeAlias = (
     | MetadataRequest
     | ControlledShutdownRequest
     | ElectLeadersRequest
+    | AlterPartitionReassignmentsRequest
+    | ListPartitionReassignmentsRequest
 )

@@ -9,7 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from kafka_spec.impl.protocol.data_requests import ControlledShutdownResponse, EpochEnd, Fetched, ListedOffset, Metadata, Produced
+from kafka_spec.impl.protocol.data_requests import (
+    ControlledShutdownResponse,
+    EpochEnd,
+    Fetched,
+    ListedOffset,
+    Metadata,
+    Produced,
+    RunningReassignment,
+)
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
@@ -57,6 +65,21 @@ class ElectLeadersResponse:
     partitions: Mapping[TopicPartition, ErrorCode]
 
 
+@dataclass(frozen=True)
+class AlterPartitionReassignmentsResponse:
+    """The error code of each partition's reassignment."""
+
+    partitions: Mapping[TopicPartition, ErrorCode]
+
+
+@dataclass(frozen=True)
+class ListPartitionReassignmentsResponse:
+    """An error, or the reassignments that run."""
+
+    error: ErrorCode
+    partitions: Mapping[TopicPartition, RunningReassignment]
+
+
 Response: TypeAlias = (
     ControllerResponse
     | ProduceResponse
@@ -66,4 +89,6 @@ Response: TypeAlias = (
     | Metadata
     | ControlledShutdownResponse
     | ElectLeadersResponse
+    | AlterPartitionReassignmentsResponse
+    | ListPartitionReassignmentsResponse
 )

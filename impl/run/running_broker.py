@@ -84,7 +84,7 @@ class RunningBroker:
         """Do the periodic work when it is due."""
         broker = self.broker
         while True:
-            broker.data.tick(broker.now)
+            broker.tick()
             yield Sleep(min(max((broker.data.next_tick(broker.now) - broker.now) / 1000, STEP), 5 * IDLE))
 
     def send(self, receiver: int) -> Task:
