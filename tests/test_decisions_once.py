@@ -23,6 +23,7 @@ BRANCHED_TWICE = {
     "controller_election": "which operations ZooKeeper is asked for, in how many steps: what is done, and what replay compares",
     "controller_writes_fenced": "the implementation sends a check with its write, the model is ZooKeeper and evaluates that check",
     "giving_up": "the same check, of the write that deletes /controller",
+    "reassignment": "which requests there are, what the topic znode is written with, and whom the last LeaderAndIsr goes to",
 }
 """The decisions on which both sides branch, and why."""
 
