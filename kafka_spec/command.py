@@ -12,7 +12,10 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kafka_spec.spec.table import Spec
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,13 @@ def _models(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.model_check.command.models import add_models
     from kafka_spec.spec.models import MODELS
 
-    add_models(parser, MODELS)
+    add_models(parser, MODELS, {"html": _reference})
+
+
+def _reference(specs: Sequence[Spec]) -> str:
+    from kafka_spec.diagrams.reference import reference_html
+
+    return reference_html(specs)
 
 
 def _draw(parser: argparse.ArgumentParser) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from pathlib import Path
@@ -16,7 +17,7 @@ from machines import machines
 
 from kafka_spec.command import run as kafka_spec
 from kafka_spec.diagrams.statecharts import SCXML, plantuml_text, scxml_text
-from kafka_spec.spec.models import MACHINES
+from kafka_spec.spec.models import MACHINES, MODELS
 from kafka_spec.spec.table import Machine, name_of
 
 SCHEMA = Draft202012Validator(json.loads((ROOT / "model_check" / "report" / "result.schema.json").read_text(encoding="utf-8")))
@@ -104,6 +105,29 @@ def test_results_fit_the_schema(arguments: list[str], capsys: pytest.CaptureFixt
     kafka_spec(["check", "-q", "--format", "json", *arguments])
     plain = json.loads(capsys.readouterr().out)
     SCHEMA.validate(plain)
+
+
+@pytest.mark.parametrize("name", ["control/fixed", "replication/kip_320"])
+def test_the_page_of_a_model_is_complete_and_its_links_lead_somewhere(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each rule, property, function, decision, bound and abstraction has its entry, every link an anchor, and nothing is loaded."""
+    assert kafka_spec(["models", name, "--format", "html"]) == 0
+    page = capsys.readouterr().out
+    spec = MODELS[name]
+    anchors = re.findall(r' id="([^"]+)"', page)
+    linked = set(re.findall(r'href="#([^"]+)"', page))
+
+    assert linked <= set(anchors), linked - set(anchors)
+    assert not re.search(r'(?:src|href)="(?!#)', page)
+    for rule in spec.rules:
+        assert f"{name}.{rule.name}" in anchors
+        for function in (*rule.guards, *rule.effects):
+            assert f"{name}.f-{function.__name__}" in linked
+    for claim in spec.properties:
+        assert f"{name}.{claim.name}" in anchors and html.escape(claim.says[1:]) in page
+    for decision in spec.decisions:
+        assert f"{name}.{decision.name}" in anchors
+    assert all(html.escape(a.what) in page for a in spec.abstractions)
+    assert all(f"<td>{html.escape(bound.meaning)}</td>" in page for bound in spec.bounds.values())
 
 
 def test_the_schema_refuses_what_is_no_result() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.options import AS_EXPECTED, add_output_options, outputs, write
@@ -13,16 +13,19 @@ from kafka_spec.model_check.report.text import model_text
 from kafka_spec.spec.listing import refuse_unlisted
 from kafka_spec.spec.table import Spec
 
+Page = Callable[[Sequence[Spec]], str]
+"""Writes models as a page."""
 
-def add_models(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec]) -> None:
-    """Add the options of `models`."""
+
+def add_models(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], pages: Mapping[str, Page]) -> None:
+    """Add the options of `models`; `pages` write models by the name of their format."""
     models = Models(catalogue)
     parser.add_argument("models", nargs="*", metavar="MODEL", help="show these in full")
-    add_output_options(parser, ("text", "json"))
-    parser.set_defaults(run=lambda options: run_models(options, models))
+    add_output_options(parser, ("text", "json", *pages))
+    parser.set_defaults(run=lambda options: run_models(options, models, pages))
 
 
-def run_models(options: argparse.Namespace, models: Models) -> int:
+def run_models(options: argparse.Namespace, models: Models, pages: Mapping[str, Page]) -> int:
     """List all models, or describe the named ones in full."""
     specs = [models.find(name) for name in options.models] if options.models else list(models.catalogue.values())
     for spec in specs:
@@ -30,6 +33,8 @@ def run_models(options: argparse.Namespace, models: Models) -> int:
     for form, file in outputs(options):
         if form == "json":
             write(json.dumps([model_plain(spec) for spec in specs], indent=1), file)
+        elif form in pages:
+            write(pages[form](specs), file)
         elif options.models:
             write("\n\n".join(model_text(spec) for spec in specs), file)
         else:
