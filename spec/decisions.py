@@ -218,3 +218,25 @@ class SuffixLoss(enum.IntEnum):
     """Also in the ISR, while another live member of it holds all of the log."""
     ANY = 2
     """Always: an ISR of one member may lose records that only this member had."""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# KRaft
+
+
+class LastKnownLeader(enum.IntEnum):
+    """When the controller of KRaft remembers the last leader of a partition without one (KIP-966)."""
+
+    WHEN_NO_LEADER = 0
+    """When the leader is removed and none is remembered yet, until another is elected (4.1.1)."""
+    WHEN_ISR_EMPTIES = 1
+    """When the ISR becomes empty, whoever leads then, even nobody (4.0.0 to 4.1.0)."""
+
+
+class NewIncarnation(enum.IntEnum):
+    """What a registration of a restarted broker does to the ISR of its partitions."""
+
+    LEAVES_ISR = 0
+    """The broker leaves it (4.0, KAFKA-18106)."""
+    STAYS = 1
+    """Nothing: the broker stays in an ISR that names it (up to 3.9)."""

@@ -162,3 +162,25 @@ def refused_isr_stays_pending(refused_isr_write: int) -> bool:
     Kafka 2.8: Partition.handleAlterIsrResponse gives up and stays pending, whoever writes the ISR.
     """
     return refused_isr_write == RefusedIsrWrite.KEPT_PENDING
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Images of KRaft's metadata log, at a broker
+
+
+def image_is_applied(partition_epoch: int, current: int, equal_partition_epoch_applied: int) -> bool:
+    """Whether a replica applies an image of the metadata log by its partition epoch: one that it has not gone beyond.
+
+    It may know the same partition epoch from the answer to its proposal, and not all that the record has (3.3, KAFKA-13790).
+    Kafka 3.9: Partition.makeLeader, makeFollower.
+    """
+    return partition_epoch > current or (equal_partition_epoch_applied == Checked.YES and partition_epoch == current)
+
+
+def image_settles_proposal(partition_epoch: int, current: int, proposal_survives_known_epoch: int) -> bool:
+    """Whether an image that is applied drops a leader's pending proposal: the partition has changed since the proposal was made.
+
+    An image whose partition epoch the leader knows from an answer is older than the proposal that it made since, which the
+    controller may have accepted already. No version up to 4.1 distinguishes this: Partition.makeLeader drops the proposal.
+    """
+    return partition_epoch > current or proposal_survives_known_epoch == Checked.NO

@@ -119,6 +119,32 @@ def truncation_after_answer(
     return min(own_end, answered_end, end), 1
 
 
+def end_of_epoch(log: Log, epoch: int) -> tuple[int, int]:
+    """Return the largest epoch of a log up to this one, and where it ends there; the epoch itself and 0 if all are larger.
+
+    A leader answers it to a fetch whose last fetched epoch ends elsewhere in its log. An epoch without records is
+    left out: it starts where the next begins. Kafka 3.9: LeaderEpochFileCache.endOffsetFor.
+    """
+    largest = epoch
+    end = 0
+    for offset in range(len(log)):
+        if log[offset].epoch <= epoch:
+            largest = log[offset].epoch
+            end = offset + 1
+    return largest, end
+
+
+def fetch_diverges(log: Log, last_epoch: int, fetch_offset: int) -> bool:
+    """Whether a leader's log diverges from that of a follower whose last record has this epoch and lies below the fetch offset.
+
+    Kafka 3.9: Partition.readRecords.
+    """
+    if fetch_offset == 0:
+        return False
+    epoch, end = end_of_epoch(log, last_epoch)
+    return epoch < last_epoch or end < fetch_offset
+
+
 def needs_truncation(leader_log: Log, follower_log: Log) -> bool:
     """Whether the follower's last entry alone shows that its log is not a prefix of the leader's."""
     end = len(follower_log)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kafka_spec.spec.control.eras import SPECS
 from kafka_spec.spec.control.rows import bound_to
 from kafka_spec.spec.control.state import CONTROLLER, ROLE
+from kafka_spec.spec.kraft import eras as kraft
 from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.replica import REPLICA, REPLICA_0_10
 from kafka_spec.spec.replication.versions import (
@@ -21,8 +22,8 @@ from kafka_spec.spec.table import Machine, Spec
 
 _REPLICATION = (high_watermark, kip_101, kip_279, kip_320_first_try, kip_320, kafka_7164, kafka_7128, kafka_7395)
 
-MODELS: dict[str, Spec] = {spec.name: spec for spec in (*(module.SPEC for module in _REPLICATION), *SPECS)}
-"""The versions of replication in historical order, then the bugs as variants of kip_320; the control plane: fixed, eras, bugs."""
+MODELS: dict[str, Spec] = {spec.name: spec for spec in (*(module.SPEC for module in _REPLICATION), *SPECS, *kraft.SPECS)}
+"""The versions of replication in historical order, and the bugs of kip_320; then control plane and KRaft: fixed, eras, bugs."""
 
 MACHINES: dict[str, Machine] = {
     "partition": bound_to(PARTITION),

@@ -1,0 +1,400 @@
+"""The life of brokers: registration, fencing, controlled shutdown, crashes; and what operators and clients do.
+
+Source: Kafka 3.9 BrokerLifecycleManager.scala, BrokerHeartbeatManager.java, BrokerServer.scala.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.decisions import Checked
+from kafka_spec.spec.domain import NO_BROKERS, NONE, Range, append, contains, truncate
+from kafka_spec.spec.kraft.controller import (
+    active_brokers,
+    begin_controlled_shutdown,
+    change_partition,
+    commit,
+    fence,
+    forget_passed_images,
+    replace_registration,
+    unfence,
+)
+from kafka_spec.spec.kraft.fetching import A_LEADER, leads
+from kafka_spec.spec.kraft.machines import PROPOSAL, REGISTRATION, REPLICA_ROLE, BrokerState
+from kafka_spec.spec.kraft.replica import (
+    ANY_BROKER,
+    apply_image,
+    broker_runs,
+    forget_followers,
+    forget_request,
+    raise_high_watermark,
+)
+from kafka_spec.spec.kraft.state import (
+    CONTROLLED_SHUTDOWNS,
+    CRASHES,
+    FENCES,
+    LOSSY_CRASHES,
+    PREFERRED_ELECTIONS,
+    RE_REGISTRATIONS,
+    RECORDS,
+    UNCLEAN_ELECTIONS,
+    UNKNOWN,
+    KRaft,
+    ProcessLife,
+)
+from kafka_spec.spec.partition_change import ElectionKind
+from kafka_spec.spec.table import Constants, Rule, fire
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The beginning and the end of a process
+
+
+def broker_is_down(s: KRaft, broker: int) -> bool:
+    """The broker's process does not run."""
+    return s.brokers[broker].life == ProcessLife.DOWN
+
+
+def start_process(s: KRaft, k: Constants, broker: int) -> None:
+    """Start the process, register, and apply the metadata log up to the registration: earlier images are never seen.
+
+    The file of an orderly stop is read and deleted. What the former process proposed is refused from now on.
+    """
+    node = s.brokers[broker]
+    ended_in_order = 1 if node.clean_epoch == s.controller.registrations[broker].epoch else 0
+    node.clean_epoch = UNKNOWN
+    forget_request(s, broker)
+    replace_registration(s, k, broker, ended_in_order if k.clean_shutdown_detected == Checked.YES else 0)
+    s.brokers[broker].epoch = s.controller.registrations[broker].epoch
+    s.brokers[broker].life = ProcessLife.UP
+    s.brokers[broker].image = len(s.metadata) - 1
+    apply_image(s, k, broker)
+
+
+START_BROKER = Rule(
+    "StartBroker",
+    actor="operator",
+    kind="operator",
+    params=ANY_BROKER,
+    guards=(broker_is_down,),
+    effects=(start_process,),
+    says="an operator starts {broker}, which registers and applies the metadata log",
+    cites="Kafka 3.9 BrokerLifecycleManager.scala; ClusterControlManager.registerBroker",
+)
+
+
+def end_process(s: KRaft, k: Constants, broker: int) -> None:
+    """End the broker's process: its log stays; a request on the way stays, an answered one does not."""
+    node = s.brokers[broker]
+    node.life = ProcessLife.DOWN
+    node.epoch = UNKNOWN
+    node.image = 0
+    node.applying = 0
+    node.replica.leader = NONE
+    node.replica.leader_epoch = UNKNOWN
+    node.replica.partition_epoch = UNKNOWN
+    node.replica.isr = NO_BROKERS
+    node.replica.proposed = NO_BROKERS
+    node.replica.epoch_start = 0
+    node.replica.fetching = 0
+    forget_followers(s, k, broker)
+    if len(s.brokers[broker].answers) > 0:
+        forget_request(s, broker)
+    truncate(s.brokers[broker].answers, 0)
+    fire(s, k, REPLICA_ROLE, (broker,), "stop")
+    fire(s, k, PROPOSAL, (broker,), "stop")
+    forget_passed_images(s, k)
+
+
+def crash(s: KRaft, k: Constants, broker: int) -> None:
+    """End the process without order: the high watermark on disk may be arbitrarily old, and the model assumes the oldest."""
+    end_process(s, k, broker)
+    s.brokers[broker].replica.high_watermark = 0
+
+
+CRASH = Rule(
+    "Crash",
+    actor="{broker}",
+    kind="fault",
+    params=ANY_BROKER,
+    guards=(broker_runs,),
+    at_most=CRASHES,
+    effects=(crash,),
+    says="{broker} crashes; its log stays",
+    cites="environment",
+)
+
+
+def log_reaches_beyond(s: KRaft, broker: int, end: int) -> bool:
+    """The broker's log has an entry at this offset."""
+    return end < len(s.brokers[broker].replica.log)
+
+
+def crash_and_lose(s: KRaft, k: Constants, broker: int, end: int) -> None:
+    """End the process without order, and lose the entries that were not flushed."""
+    crash(s, k, broker)
+    truncate(s.brokers[broker].replica.log, end)
+
+
+LOSSY_CRASH = Rule(
+    "LossyCrash",
+    actor="{broker}",
+    kind="fault",
+    params={**ANY_BROKER, "end": Range(0, RECORDS)},
+    guards=(broker_runs, log_reaches_beyond),
+    at_most=LOSSY_CRASHES,
+    effects=(crash_and_lose,),
+    says="the machine of {broker} crashes, and loses its log from offset {end} on",
+    cites="environment; KIP-903, KIP-966",
+)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Heartbeats
+
+
+def is_not_fenced(s: KRaft, broker: int) -> bool:
+    """The controller has the broker as registered and not fenced."""
+    state = s.controller.registrations[broker].state
+    return state == BrokerState.UNFENCED or state == BrokerState.CONTROLLED_SHUTDOWN
+
+
+FENCE_DEAD = Rule(
+    "FenceDead",
+    actor="controller",
+    params=ANY_BROKER,
+    guards=(broker_is_down, is_not_fenced),
+    effects=(fence,),
+    says="the controller has not heard from {broker}, whose process has ended, and fences it",
+    cites="Kafka 3.9 ReplicationControlManager.maybeFenceReplicas",
+)
+
+FENCE_ALIVE = Rule(
+    "FenceAlive",
+    actor="controller",
+    kind="fault",
+    params=ANY_BROKER,
+    guards=(broker_runs, is_not_fenced),
+    at_most=FENCES,
+    effects=(fence,),
+    says="the controller has not heard from {broker} in time, and fences it, although it runs",
+    cites="Kafka 3.9 ReplicationControlManager.maybeFenceReplicas",
+)
+
+
+def broker_is_up(s: KRaft, broker: int) -> bool:
+    """The broker runs, and does not ask to shut down."""
+    return s.brokers[broker].life == ProcessLife.UP
+
+
+def is_fenced(s: KRaft, broker: int) -> bool:
+    """The controller has the broker as fenced."""
+    return s.controller.registrations[broker].state == BrokerState.FENCED
+
+
+UNFENCE = Rule(
+    "Unfence",
+    actor="controller",
+    params=ANY_BROKER,
+    guards=(broker_is_up, is_fenced),
+    effects=(unfence,),
+    says="a heartbeat of {broker} arrives, which has applied its registration: the controller unfences it",
+    cites="Kafka 3.9 BrokerHeartbeatManager.calculateNextBrokerState, ReplicationControlManager.handleBrokerUnfenced",
+)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Controlled shutdown
+
+
+def ask_to_shut_down(s: KRaft, broker: int) -> None:
+    """Begin to ask for a controlled shutdown with each heartbeat."""
+    s.brokers[broker].life = ProcessLife.STOPPING
+
+
+SHUT_DOWN = Rule(
+    "ShutDown",
+    actor="operator",
+    kind="operator",
+    params=ANY_BROKER,
+    guards=(broker_is_up,),
+    at_most=CONTROLLED_SHUTDOWNS,
+    effects=(ask_to_shut_down,),
+    says="an operator shuts {broker} down; its heartbeats ask for a controlled shutdown",
+    cites="Kafka 3.9 BrokerLifecycleManager.BeginControlledShutdownEvent",
+)
+
+
+def broker_is_stopping(s: KRaft, broker: int) -> bool:
+    """The broker asks to shut down."""
+    return s.brokers[broker].life == ProcessLife.STOPPING
+
+
+def is_unfenced(s: KRaft, broker: int) -> bool:
+    """The controller has the broker as active."""
+    return s.controller.registrations[broker].state == BrokerState.UNFENCED
+
+
+def is_the_leader(s: KRaft, broker: int) -> bool:
+    """The partition's leader is the broker."""
+    return s.controller.partition.leader == broker
+
+
+BEGIN_SHUTDOWN = Rule(
+    "BeginControlledShutdown",
+    actor="controller",
+    params=ANY_BROKER,
+    guards=(broker_is_stopping, is_unfenced, is_the_leader),
+    effects=(begin_controlled_shutdown,),
+    says="the controller moves the leadership away from {broker}, which shuts down",
+    cites="Kafka 3.9 ReplicationControlManager.handleBrokerInControlledShutdown",
+)
+
+
+def is_not_the_leader(s: KRaft, broker: int) -> bool:
+    """The broker leads no partition."""
+    return s.controller.partition.leader != broker
+
+
+def others_have_caught_up(s: KRaft, k: Constants, broker: int) -> bool:
+    """Every active broker has applied the batch that began the controlled shutdown."""
+    for other in range(k.brokers):
+        if s.controller.registrations[other].state == BrokerState.UNFENCED and s.brokers[other].life != ProcessLife.DOWN:
+            if s.brokers[other].image < s.controller.registrations[broker].shutdown_image:
+                return False
+    return True
+
+
+GRANT_SHUTDOWN = Rule(
+    "GrantShutdown",
+    actor="controller",
+    params=ANY_BROKER,
+    guards=(broker_is_stopping, is_not_fenced, is_not_the_leader, others_have_caught_up),
+    effects=(fence,),
+    says="the controller lets {broker} go, which leads nothing, and fences it",
+    cites="Kafka 3.9 BrokerHeartbeatManager.calculateNextBrokerState: SHUTDOWN_NOW",
+)
+
+
+def exit_in_order(s: KRaft, k: Constants, broker: int) -> None:
+    """End the process in order: the log is flushed, and a file tells the broker epoch under which it was complete."""
+    epoch = s.brokers[broker].epoch
+    end_process(s, k, broker)
+    s.brokers[broker].clean_epoch = epoch
+
+
+EXIT = Rule(
+    "Exit",
+    actor="{broker}",
+    params=ANY_BROKER,
+    guards=(broker_is_stopping, is_fenced),
+    effects=(exit_in_order,),
+    says="{broker} may go, and its process ends in order",
+    cites="Kafka 3.9 BrokerServer.shutdown, LogManager.shutdown (KIP-966: CleanShutdownFileHandler)",
+)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Operators and clients
+
+
+def append_record(s: KRaft, k: Constants, leader: int) -> None:
+    """Append the next record in the leader's epoch."""
+    append(s.brokers[leader].replica.log, record=s.spent.records, epoch=s.brokers[leader].replica.leader_epoch)
+    raise_high_watermark(s, k, leader)
+
+
+WRITE = Rule(
+    "Write",
+    actor="client",
+    kind="operator",
+    params=A_LEADER,
+    guards=(leads,),
+    at_most=RECORDS,
+    effects=(append_record,),
+    says="a client writes a record to {leader}",
+    cites="Kafka 3.9 Partition.appendRecordsToLeader",
+)
+
+
+def preferred_can_lead(s: KRaft, k: Constants) -> bool:
+    """The first assigned replica does not lead, is in the ISR, and is active."""
+    partition = s.controller.partition
+    first = partition.replicas[0]
+    return partition.leader != first and contains(partition.isr & active_brokers(s, k), first) == 1
+
+
+def elect_preferred(s: KRaft, k: Constants) -> None:
+    """Elect the first assigned replica."""
+    partition = s.controller.partition
+    change_partition(s, k, partition.isr, active_brokers(s, k), NO_BROKERS, ElectionKind.PREFERRED, partition.recovery)
+    commit(s, k)
+
+
+ELECT_PREFERRED = Rule(
+    "ElectPreferred",
+    actor="controller",
+    kind="operator",
+    guards=(preferred_can_lead,),
+    at_most=PREFERRED_ELECTIONS,
+    effects=(elect_preferred,),
+    says="the controller elects the preferred replica",
+    cites="Kafka 3.9 ReplicationControlManager.electLeaders, maybeBalancePartitionLeaders",
+)
+
+
+def nobody_leads_and_somebody_is_up(s: KRaft, k: Constants) -> bool:
+    """The partition has no leader, and some broker is active."""
+    return s.controller.partition.leader == NONE and active_brokers(s, k) != 0
+
+
+def elect_unclean(s: KRaft, k: Constants) -> None:
+    """Elect whoever is up."""
+    partition = s.controller.partition
+    change_partition(s, k, partition.isr, active_brokers(s, k), NO_BROKERS, ElectionKind.UNCLEAN, partition.recovery)
+    commit(s, k)
+
+
+ELECT_UNCLEAN = Rule(
+    "ElectUnclean",
+    actor="operator",
+    kind="operator",
+    guards=(nobody_leads_and_somebody_is_up,),
+    at_most=UNCLEAN_ELECTIONS,
+    effects=(elect_unclean,),
+    says="an operator requests an unclean election",
+    cites="Kafka 3.9 ReplicationControlManager.electLeaders",
+)
+
+
+def register_again(s: KRaft, k: Constants, broker: int) -> None:
+    """Register the same process again: nothing changes; before 3.9 it is fenced under a new broker epoch (KAFKA-16952)."""
+    if k.same_incarnation_keeps_epoch == Checked.NO:
+        fire(s, k, REGISTRATION, (broker,), "register")
+        s.controller.registrations[broker].epoch += 1
+        s.brokers[broker].epoch = s.controller.registrations[broker].epoch
+        commit(s, k)
+
+
+REGISTER_AGAIN = Rule(
+    "RegisterAgain",
+    actor="{broker}",
+    kind="operator",
+    params=ANY_BROKER,
+    guards=(broker_is_up,),
+    at_most=RE_REGISTRATIONS,
+    effects=(register_again,),
+    says="the process of {broker} registers again, since the metadata version has changed",
+    cites="Kafka 3.7 BrokerRegistrationTracker (KIP-858)",
+)
+
+RULES = (
+    START_BROKER,
+    FENCE_DEAD,
+    UNFENCE,
+    BEGIN_SHUTDOWN,
+    GRANT_SHUTDOWN,
+    EXIT,
+    WRITE,
+    SHUT_DOWN,
+    ELECT_PREFERRED,
+    ELECT_UNCLEAN,
+    REGISTER_AGAIN,
+    CRASH,
+    LOSSY_CRASH,
+    FENCE_ALIVE,
+)

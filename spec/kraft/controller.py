@@ -1,0 +1,210 @@
+"""The controller: a function from its memory and an event to one batch of the metadata log, which is committed at once.
+
+Each event changes registrations and the partition in memory, and then appends the image to the log. All changes of one event are
+computed from the memory before it.
+
+Source: Kafka 3.9 ReplicationControlManager.java, ClusterControlManager.java, QuorumController.java.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.decisions import Checked, NewIncarnation
+from kafka_spec.spec.domain import (
+    NO_BROKERS,
+    NONE,
+    BrokerSet,
+    append,
+    assign,
+    contains,
+    excluding,
+    including,
+    only,
+    pop_first,
+    truncate,
+)
+from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, MEMBERSHIP, OUTSIDE, REGISTRATION, BrokerState
+from kafka_spec.spec.kraft.state import KRaft, ProcessLife
+from kafka_spec.spec.log import same_entry
+from kafka_spec.spec.partition_change import (
+    ElectionKind,
+    effective_min_isr,
+    elect_by_choice,
+    elr_after,
+    is_unclean,
+    isr_after,
+    last_known_after,
+    leader_epoch_grows,
+    recovery_after,
+    target_elr,
+)
+from kafka_spec.spec.table import Constants, fire
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The metadata log
+
+
+def forget_passed_images(s: KRaft, k: Constants) -> None:
+    """Drop the images that every running broker has gone beyond."""
+    passed = len(s.metadata) - 1
+    for broker in range(k.brokers):
+        if s.brokers[broker].life != ProcessLife.DOWN:
+            passed = min(passed, s.brokers[broker].image)
+    for _ in range(passed):
+        pop_first(s.metadata)
+    for broker in range(k.brokers):
+        if s.brokers[broker].life != ProcessLife.DOWN:
+            s.brokers[broker].image -= passed
+        s.controller.registrations[broker].shutdown_image = max(0, s.controller.registrations[broker].shutdown_image - passed)
+
+
+def commit(s: KRaft, k: Constants) -> None:
+    """Append the batch of an event to the metadata log, as the image of the controller's memory."""
+    append(s.metadata)
+    newest = len(s.metadata) - 1
+    for broker in range(k.brokers):
+        s.metadata[newest].brokers[broker].state = s.controller.registrations[broker].state
+        s.metadata[newest].brokers[broker].epoch = s.controller.registrations[broker].epoch
+    assign(s.metadata[newest].partition, s.controller.partition)
+    forget_passed_images(s, k)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Changes of the partition
+
+
+def active_brokers(s: KRaft, k: Constants) -> BrokerSet:
+    """Return the brokers that may lead: registered, neither fenced nor in controlled shutdown."""
+    active = NO_BROKERS
+    for broker in range(k.brokers):
+        if s.controller.registrations[broker].state == BrokerState.UNFENCED:
+            active = including(active, broker)
+    return active
+
+
+def move_replicas(s: KRaft, k: Constants, isr: BrokerSet, elr: BrokerSet) -> None:
+    """Bring each replica's place up to date with the ISR and the ELR."""
+    for broker in range(k.brokers):
+        now = s.controller.memberships[broker]
+        if contains(isr, broker) == 1:
+            if now != IN_ISR:
+                fire(s, k, MEMBERSHIP, (broker,), "join_isr")
+        elif contains(elr, broker) == 1:
+            if now != IN_ELR:
+                fire(s, k, MEMBERSHIP, (broker,), "keep_eligible")
+        elif now == IN_ISR:
+            fire(s, k, MEMBERSHIP, (broker,), "leave_isr")
+        elif now != OUTSIDE:
+            fire(s, k, MEMBERSHIP, (broker,), "leave_elr")
+
+
+def forget_lost_commits(s: KRaft, leader: int) -> None:
+    """After an unclean election only what the new leader holds counts as committed."""
+    s.history.unclean_epoch = s.controller.partition.leader_epoch
+    kept = 0
+    for offset in range(min(len(s.history.committed), len(s.brokers[leader].replica.log))):
+        if kept == offset and same_entry(s.history.committed, s.brokers[leader].replica.log, offset):
+            kept = offset + 1
+    truncate(s.history.committed, kept)
+
+
+def change_partition(
+    s: KRaft, k: Constants, isr: BrokerSet, acceptable: BrokerSet, unclean_replicas: BrokerSet, election: int, recovery: int
+) -> None:
+    """Change the partition towards this ISR and recovery state, and elect; nothing is written where nothing differs.
+
+    `acceptable` may lead; `unclean_replicas` have lost records. Kafka 3.9: PartitionChangeBuilder.build.
+    """
+    old = s.controller.partition
+    min_isr = effective_min_isr(k.min_isr, len(old.replicas))
+    elr = target_elr(old.replicas, old.isr, old.elr, isr, unclean_replicas, min_isr, k.elr)
+    leader, choice = elect_by_choice(
+        election, old.replicas, old.leader, isr, elr, old.last_known_leader, acceptable, k.elr, k.last_known_acceptable
+    )
+    new_isr = isr_after(choice, old.leader, leader, old.isr, isr, elr, k.elr)
+    new_elr = elr_after(choice, old.leader, leader, elr)
+    new_recovery = recovery_after(choice, old.leader, leader, recovery)
+    last_known = old.last_known_leader
+    if k.elr == Checked.YES:
+        last_known = last_known_after(k.last_known_leader, old.last_known_leader, old.leader, leader, old.isr, new_isr)
+    elected_uncleanly = 1 if is_unclean(choice) and leader != old.leader else 0
+    epochs = 1 if leader_epoch_grows(old.leader, leader, old.isr, new_isr, k.bump_on_shrink) else 0
+    written = epochs
+    if new_isr != old.isr or new_elr != old.elr or new_recovery != old.recovery or last_known != old.last_known_leader:
+        written = 1
+    s.controller.partition.leader = leader
+    s.controller.partition.isr = new_isr
+    s.controller.partition.elr = new_elr
+    s.controller.partition.recovery = new_recovery
+    s.controller.partition.last_known_leader = last_known
+    s.controller.partition.leader_epoch += epochs
+    s.controller.partition.partition_epoch += written
+    move_replicas(s, k, new_isr, new_elr)
+    if elected_uncleanly == 1:
+        forget_lost_commits(s, leader)
+
+
+def election_kind(k: Constants) -> int:
+    """Return the kind of election of ordinary changes: unclean ones where the topic allows them."""
+    return ElectionKind.UNCLEAN if k.unclean == 1 else ElectionKind.ONLINE
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Events
+
+
+def remove_from_partition(s: KRaft, k: Constants, broker: int) -> None:
+    """Take a broker out of the ISR, if it is in it, and out of leadership.
+
+    Kafka 3.9: ReplicationControlManager.generateLeaderAndIsrUpdates, with a broker to remove.
+    """
+    if contains(s.controller.partition.isr, broker) == 1:
+        left = excluding(s.controller.partition.isr, broker)
+        acceptable = excluding(active_brokers(s, k), broker)
+        change_partition(s, k, left, acceptable, NO_BROKERS, election_kind(k), s.controller.partition.recovery)
+
+
+def fence(s: KRaft, k: Constants, broker: int) -> None:
+    """Fence a broker: it leaves the ISR, and leads no more. Kafka 3.9: ReplicationControlManager.handleBrokerFenced."""
+    remove_from_partition(s, k, broker)
+    fire(s, k, REGISTRATION, (broker,), "fence")
+    s.controller.registrations[broker].shutdown_image = 0
+    commit(s, k)
+
+
+def unfence(s: KRaft, k: Constants, broker: int) -> None:
+    """Unfence a broker: a partition without a leader may elect it. Kafka 3.9: ReplicationControlManager.handleBrokerUnfenced."""
+    fire(s, k, REGISTRATION, (broker,), "unfence")
+    if s.controller.partition.leader == NONE:
+        isr = s.controller.partition.isr
+        change_partition(s, k, isr, active_brokers(s, k), NO_BROKERS, election_kind(k), s.controller.partition.recovery)
+    commit(s, k)
+
+
+def begin_controlled_shutdown(s: KRaft, k: Constants, broker: int) -> None:
+    """Begin the controlled shutdown of a broker: it leaves the ISR, and its leadership moves.
+
+    Kafka 3.9: ReplicationControlManager.handleBrokerInControlledShutdown.
+    """
+    remove_from_partition(s, k, broker)
+    fire(s, k, REGISTRATION, (broker,), "begin_controlled_shutdown")
+    s.controller.registrations[broker].shutdown_image = len(s.metadata)
+    commit(s, k)
+
+
+def replace_registration(s: KRaft, k: Constants, broker: int, clean: int) -> None:
+    """Register a broker's new process: fenced, under a new broker epoch; `clean` is 1 if the process before ended in order.
+
+    With the ELR, a process that ended otherwise may have lost records: its replica leaves the ISR and the ELR. Without, it leaves
+    the ISR since 4.0. Kafka 4.0: ClusterControlManager.registerBroker, ReplicationControlManager.handleBrokerShutdown.
+    """
+    if k.elr == Checked.YES and clean == 0:
+        if contains(s.controller.partition.isr | s.controller.partition.elr, broker) == 1:
+            left = excluding(s.controller.partition.isr, broker)
+            acceptable = excluding(active_brokers(s, k), broker)
+            change_partition(s, k, left, acceptable, only(broker), election_kind(k), s.controller.partition.recovery)
+    elif k.new_incarnation == NewIncarnation.LEAVES_ISR:
+        remove_from_partition(s, k, broker)
+    fire(s, k, REGISTRATION, (broker,), "register")
+    s.controller.registrations[broker].epoch += 1
+    s.controller.registrations[broker].shutdown_image = 0
+    commit(s, k)

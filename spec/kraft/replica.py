@@ -1,0 +1,205 @@
+"""A broker applies the metadata log: its metadata cache takes an image, then its replica becomes leader or follower.
+
+Several batches may be applied at once, as if the images between had never been. A fenced broker applies images like any other.
+
+Source: Kafka 3.9 BrokerMetadataPublisher.scala, ReplicaManager.applyDelta, Partition.makeLeader, Partition.makeFollower.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.brokers import Broker
+from kafka_spec.spec.decisions import Checked
+from kafka_spec.spec.domain import NO_BROKERS, NONE, append, contains, truncate
+from kafka_spec.spec.gates import image_is_applied, image_settles_proposal
+from kafka_spec.spec.kraft.controller import forget_passed_images
+from kafka_spec.spec.kraft.machines import LEADER, PROPOSAL, REPLICA_ROLE, SETTLED
+from kafka_spec.spec.kraft.state import BROKERS, UNKNOWN, KRaft, ProcessLife
+from kafka_spec.spec.log import log_ends_are_forgotten
+from kafka_spec.spec.partition_change import count_of, effective_min_isr
+from kafka_spec.spec.table import Constants, ItemOf, Rule, fire
+
+ANY_BROKER = {"broker": Broker(BROKERS)}
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The high watermark
+
+
+def note_committed(s: KRaft, leader: int) -> None:
+    """Record for the properties what is below a leader's high watermark, unless an unclean election has replaced the leader."""
+    leading = s.brokers[leader].replica
+    if leading.leader_epoch >= s.history.unclean_epoch:
+        for offset in range(len(s.history.committed), leading.high_watermark):
+            append(s.history.committed, record=leading.log[offset].record, epoch=leading.log[offset].epoch)
+
+
+def raise_high_watermark(s: KRaft, k: Constants, leader: int) -> None:
+    """Raise a leader's high watermark to the smallest log end of the maximal ISR; not while the ISR is below min.insync.replicas.
+
+    Kafka 3.9: Partition.maybeIncrementLeaderHW (the limit since 3.7, KAFKA-15583).
+    """
+    leading = s.brokers[leader].replica
+    replicas = s.metadata[s.brokers[leader].image].partition.replicas
+    if k.high_watermark_needs_min_isr == Checked.NO or count_of(replicas, leading.isr) >= effective_min_isr(
+        k.min_isr, len(replicas)
+    ):
+        reached = len(leading.log)
+        for member in range(k.brokers):
+            if member != leader and contains(leading.isr | leading.proposed, member) == 1:
+                reached = min(reached, leading.ends[member])
+        if reached > leading.high_watermark:
+            leading.high_watermark = reached
+            note_committed(s, leader)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Becoming leader and follower
+
+
+def settle_proposal(s: KRaft, k: Constants, broker: int) -> None:
+    """Drop a pending proposal: the image tells what has become of it."""
+    s.brokers[broker].replica.proposed = NO_BROKERS
+    if s.brokers[broker].replica.proposal != SETTLED:
+        fire(s, k, PROPOSAL, (broker,), "supersede")
+
+
+def forget_followers(s: KRaft, k: Constants, broker: int) -> None:
+    """Forget what fetches said of the followers' logs and broker epochs."""
+    for other in range(k.brokers):
+        s.brokers[broker].replica.ends[other] = UNKNOWN
+        s.brokers[broker].replica.fetch_epochs[other] = UNKNOWN
+
+
+def forget_request(s: KRaft, broker: int) -> None:
+    """Forget the proposal that was sent: it is answered, or its answer will never count."""
+    truncate(s.brokers[broker].requests, 0)
+    s.brokers[broker].handled = 0
+
+
+def make_leader(s: KRaft, k: Constants, broker: int) -> None:
+    """Lead, or go on leading, with the ISR of the image. A new leader epoch begins at the end of the log.
+
+    Kafka 3.9: Partition.makeLeader.
+    """
+    if image_settles_proposal(
+        s.metadata[s.brokers[broker].image].partition.partition_epoch,
+        s.brokers[broker].replica.partition_epoch,
+        k.proposal_survives_known_epoch,
+    ):
+        settle_proposal(s, k, broker)
+    partition = s.metadata[s.brokers[broker].image].partition
+    mine = s.brokers[broker].replica
+    if partition.leader_epoch > mine.leader_epoch:
+        mine.epoch_start = len(mine.log)
+        led_before = 1 if mine.role == LEADER else 0
+        if log_ends_are_forgotten(led_before, k.follower_ends):
+            forget_followers(s, k, broker)
+    mine.leader = broker
+    mine.leader_epoch = partition.leader_epoch
+    mine.partition_epoch = partition.partition_epoch
+    mine.isr = partition.isr
+    mine.fetching = 0
+    fire(s, k, REPLICA_ROLE, (broker,), "become_leader")
+    raise_high_watermark(s, k, broker)
+
+
+def make_follower(s: KRaft, k: Constants, broker: int) -> None:
+    """Follow the leader of the image, or nobody. The fetcher is restarted only in a new leader epoch; nothing is truncated yet.
+
+    A broker that shuts down stops fetching where there is no leader, and where it has left the ISR.
+    Kafka 3.9: Partition.makeFollower, ReplicaManager.applyLocalFollowersDelta.
+    """
+    settle_proposal(s, k, broker)
+    partition = s.metadata[s.brokers[broker].image].partition
+    mine = s.brokers[broker].replica
+    if partition.leader_epoch > mine.leader_epoch:
+        mine.fetching = 1 if partition.leader != NONE else 0
+    if s.brokers[broker].life == ProcessLife.STOPPING:
+        if partition.leader == NONE or contains(partition.isr, broker) == 0:
+            mine.fetching = 0
+    forget_followers(s, k, broker)
+    mine.leader = partition.leader
+    mine.leader_epoch = partition.leader_epoch
+    mine.partition_epoch = partition.partition_epoch
+    mine.isr = NO_BROKERS
+    mine.epoch_start = 0
+    fire(s, k, REPLICA_ROLE, (broker,), "become_follower")
+
+
+def apply_image(s: KRaft, k: Constants, broker: int) -> None:
+    """Apply the partition of the broker's image, unless the replica has it, or newer, already.
+
+    The same partition epoch is applied again, since the answer to a proposal may have told it (KAFKA-13790). Where the partition
+    did not change between two images, nothing happens. Kafka 3.9: TopicDelta.localChanges.
+    """
+    partition = s.metadata[s.brokers[broker].image].partition
+    s.brokers[broker].applying = 0
+    if image_is_applied(partition.partition_epoch, s.brokers[broker].replica.partition_epoch, k.equal_partition_epoch_applied):
+        if partition.leader == broker:
+            make_leader(s, k, broker)
+        else:
+            make_follower(s, k, broker)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rules
+
+
+def broker_runs(s: KRaft, broker: int) -> bool:
+    """The broker's process runs."""
+    return s.brokers[broker].life != ProcessLife.DOWN
+
+
+def cache_is_not_ahead(s: KRaft, broker: int) -> bool:
+    """The broker has finished applying its image."""
+    return s.brokers[broker].applying == 0
+
+
+def image_is_newer(s: KRaft, broker: int, image: int) -> bool:
+    """The image is newer than the broker's."""
+    return image > s.brokers[broker].image
+
+
+def partition_differs(s: KRaft, broker: int, image: int) -> bool:
+    """The partition of the image is not that of the broker's image."""
+    now = s.metadata[s.brokers[broker].image].partition
+    return s.metadata[image].partition.partition_epoch != now.partition_epoch
+
+
+def take_image(s: KRaft, k: Constants, broker: int, image: int) -> None:
+    """Replace the metadata cache by the image; apply the partition if it has changed, at once or in a step of its own."""
+    changed = 1 if partition_differs(s, broker, image) else 0
+    s.brokers[broker].image = image
+    if changed == 1:
+        s.brokers[broker].applying = 1
+        if k.cache_ahead == 0:
+            apply_image(s, k, broker)
+    forget_passed_images(s, k)
+
+
+TAKE_IMAGE = Rule(
+    "TakeImage",
+    actor="{broker}",
+    params={**ANY_BROKER, "image": ItemOf("metadata", receives=False)},
+    guards=(broker_runs, cache_is_not_ahead, image_is_newer),
+    effects=(take_image,),
+    says="{broker} applies the metadata log, up to the image at place {image} of those it has not gone beyond",
+    cites="Kafka 3.9 BrokerMetadataPublisher.onMetadataUpdate, ReplicaManager.applyDelta",
+)
+
+
+def cache_is_ahead(s: KRaft, broker: int) -> bool:
+    """The broker's metadata cache has an image that its replica does not have yet."""
+    return s.brokers[broker].applying == 1
+
+
+APPLY_IMAGE = Rule(
+    "ApplyImage",
+    actor="{broker}",
+    params=ANY_BROKER,
+    guards=(broker_runs, cache_is_ahead),
+    effects=(apply_image,),
+    says="the replica of {broker} follows its metadata cache",
+    cites="Kafka 3.9 ReplicaManager.applyDelta",
+)
+
+RULES = (TAKE_IMAGE, APPLY_IMAGE)

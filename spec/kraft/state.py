@@ -1,0 +1,268 @@
+"""The state of KRaft: the controller, the metadata log as far as brokers have not applied it, and the brokers with their replicas.
+
+There is one topic with one partition, whose replicas are all brokers in ascending order. Field names are Kafka's where Kafka has
+one. The metadata log is one list of committed batches, which every broker applies in order; several may be applied at once. The
+protocol by which controllers agree on it (Raft) is not modelled. A batch is held as the image that it leads to.
+
+Some values need no field. A broker epoch, an offset of the log in Kafka, is compared only with those of the same broker, so it
+counts registrations. A controller that takes over continues where the log ends, so there is one.
+
+Source: Kafka 3.9, metadata/src/main/java/org/apache/kafka/controller; KIP-841, KIP-903, KIP-966.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from kafka_spec.spec.brokers import Assignment, Broker, BrokerOrNone, PerBroker
+from kafka_spec.spec.domain import (
+    Bound,
+    Bounded,
+    BrokerSet,
+    Counters,
+    Flag,
+    OneOf,
+    Queue,
+    Range,
+    SetOf,
+    Spent,
+    StateOf,
+    holds,
+    message,
+)
+from kafka_spec.spec.error_codes import ErrorCode
+from kafka_spec.spec.kraft.machines import BrokerState, Membership, ProposalState, ReplicaRole
+from kafka_spec.spec.partition_change import RecoveryState
+
+BROKERS = Bound("brokers", 1, 4, "brokers, each with a replica of the partition")
+RECORDS = Bound("records", 0, 3, "records that clients write")
+LAG = Bound("lag", 1, 20, "batches of the metadata log that the slowest running broker has not applied")
+
+LEADER_EPOCHS = Range(-1, 31)
+PARTITION_EPOCHS = Range(-1, 63)
+BROKER_EPOCHS = Range(-1, 15)
+OFFSETS = Range(0, RECORDS)
+ENDS = Range(-1, RECORDS)
+"""Bounds on faults limit epochs. A state that would exceed these numbers is reported as an error."""
+
+
+class AnErrorCode(Range):
+    """One of Kafka's error codes, as its number."""
+
+    def __init__(self) -> None:
+        super().__init__(min(ErrorCode), max(ErrorCode), ErrorCode.NONE)
+
+    def show(self, value: int) -> str:
+        """Print a value."""
+        return ErrorCode(value).name if value in set(ErrorCode) else str(value)
+
+
+UNKNOWN = -1
+"""An epoch or a log end that is not known; a file that does not exist."""
+
+
+class ProcessLife(enum.IntEnum):
+    """Whether a broker's process runs."""
+
+    UP = 0
+    DOWN = 1
+    STOPPING = 2
+    """It runs, and its heartbeats ask for a controlled shutdown."""
+
+
+@dataclass
+class StoredRecord:
+    """One entry of a log: which record, written in which leader epoch."""
+
+    record: int = holds(OFFSETS)
+    epoch: int = holds(LEADER_EPOCHS)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The metadata
+
+
+@dataclass
+class PartitionRegistration:
+    """The partition, as the metadata log has it."""
+
+    replicas: list[int] = holds(Assignment(BROKERS))
+    leader: int = holds(BrokerOrNone(BROKERS))
+    leader_epoch: int = holds(LEADER_EPOCHS)
+    partition_epoch: int = holds(PARTITION_EPOCHS)
+    """It grows with each change of the partition."""
+    isr: BrokerSet = holds(SetOf(BROKERS))
+    elr: BrokerSet = holds(SetOf(BROKERS))
+    """Eligible leader replicas (KIP-966): outside the ISR, and yet they hold what is committed."""
+    last_known_leader: int = holds(BrokerOrNone(BROKERS))
+    recovery: int = holds(OneOf(RecoveryState))
+
+
+@dataclass
+class KnownBroker:
+    """A registration in an image."""
+
+    state: int = holds(OneOf(BrokerState))
+    epoch: int = holds(BROKER_EPOCHS)
+
+
+@dataclass
+class MetadataImage:
+    """All metadata after a batch of the log."""
+
+    brokers: list[KnownBroker] = holds(PerBroker(KnownBroker, BROKERS))
+    partition: PartitionRegistration = holds(PartitionRegistration)
+
+
+@dataclass
+class Registration:
+    """A broker's registration at the controller."""
+
+    state: int = holds(StateOf(BrokerState, "Registration"))
+    epoch: int = holds(BROKER_EPOCHS)
+    shutdown_image: int = holds(Range(0, 21))
+    """In a controlled shutdown: the image that active brokers have to reach before the broker may go (controlledShutdownOffset)."""
+
+
+@dataclass
+class QuorumController:
+    """The memory of the active controller: the end of the metadata log."""
+
+    registrations: list[Registration] = holds(PerBroker(Registration, BROKERS))
+    memberships: list[int] = holds(PerBroker(StateOf(Membership, "Membership"), BROKERS))
+    """Where each replica stands: the ISR and the ELR as states of a machine."""
+    partition: PartitionRegistration = holds(PartitionRegistration)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Brokers
+
+
+@message
+@dataclass
+class AlterPartitionRequest:
+    """A leader's proposal of an ISR to the controller."""
+
+    broker_epoch: int = holds(BROKER_EPOCHS)
+    leader_epoch: int = holds(LEADER_EPOCHS)
+    partition_epoch: int = holds(PARTITION_EPOCHS)
+    isr: BrokerSet = holds(SetOf(BROKERS))
+    epochs: list[int] = holds(PerBroker(BROKER_EPOCHS, BROKERS))
+    """The broker epoch of each member's last fetch; -1 if the leader knows none, and for brokers that are not proposed."""
+
+
+@message
+@dataclass
+class AlterPartitionAnswer:
+    """The controller's answer."""
+
+    error: int = holds(AnErrorCode())
+    leader_epoch: int = holds(LEADER_EPOCHS)
+    partition_epoch: int = holds(PARTITION_EPOCHS)
+    isr: BrokerSet = holds(SetOf(BROKERS))
+
+
+@dataclass
+class PartitionReplica:
+    """A broker's replica of the partition. Log and high watermark are on disk, the rest is lost when the process ends."""
+
+    role: int = holds(StateOf(ReplicaRole, "ReplicaRole"))
+    leader: int = holds(BrokerOrNone(BROKERS))
+    leader_epoch: int = holds(LEADER_EPOCHS)
+    partition_epoch: int = holds(PARTITION_EPOCHS)
+    proposal: int = holds(StateOf(ProposalState, "Proposal"))
+    """On a leader: its pending change of the ISR."""
+    isr: BrokerSet = holds(SetOf(BROKERS))
+    """On a leader: the committed ISR."""
+    proposed: BrokerSet = holds(SetOf(BROKERS))
+    """On a leader: the ISR that it has proposed; empty without a proposal. With the committed ISR it makes the maximal ISR."""
+    epoch_start: int = holds(OFFSETS)
+    """On a leader: the end of its log when its leader epoch began."""
+    ends: list[int] = holds(PerBroker(ENDS, BROKERS))
+    """On a leader: where its followers' logs end, as their last fetches said; -1 where none said anything."""
+    fetch_epochs: list[int] = holds(PerBroker(BROKER_EPOCHS, BROKERS))
+    """On a leader: the broker epochs of its followers' last fetches; -1 where none said anything."""
+    fetching: int = holds(Flag())
+    """On a follower: its fetcher runs."""
+    high_watermark: int = holds(OFFSETS)
+    log: list[StoredRecord] = holds(Bounded(StoredRecord, RECORDS, "offset"))
+
+
+@dataclass
+class KRaftBroker:
+    """A broker: its process, what it has applied of the metadata log, its replica, its exchange with the controller."""
+
+    life: int = holds(OneOf(ProcessLife))
+    epoch: int = holds(BROKER_EPOCHS)
+    """The broker epoch that its registration gave it."""
+    clean_epoch: int = holds(BROKER_EPOCHS)
+    """The broker epoch in the file that an orderly stop leaves; -1 if there is no file."""
+    image: int = holds(Range(0, 21))
+    """Which image of the metadata log its metadata cache holds; 0 while it is down."""
+    applying: int = holds(Flag())
+    """Its metadata cache has this image, its replica does not yet."""
+    replica: PartitionReplica = holds(PartitionReplica)
+    requests: list[AlterPartitionRequest] = holds(Queue(AlterPartitionRequest, 1))
+    """The proposal that it has sent, until it has the answer."""
+    handled: int = holds(Flag())
+    """The controller has handled that proposal at least once."""
+    answers: list[AlterPartitionAnswer] = holds(Queue(AlterPartitionAnswer, 1))
+
+
+@message
+@dataclass
+class FetchRequestInFlight:
+    """A fetch request that is delayed on the network and may outlive the process that sent it."""
+
+    follower: int = holds(Broker(BROKERS))
+    end: int = holds(OFFSETS)
+    """The fetch offset: the sender's log end."""
+    last_epoch: int = holds(LEADER_EPOCHS)
+    """The leader epoch of the sender's last record (lastFetchedEpoch)."""
+    leader_epoch: int = holds(LEADER_EPOCHS)
+    broker_epoch: int = holds(BROKER_EPOCHS)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Actions of the environment, within bounds
+
+CRASHES = Bound("crashes", 0, 3, "processes that end and may be restarted; their logs stay")
+LOSSY_CRASHES = Bound("lossy_crashes", 0, 3, "machines that crash and lose the end of their log")
+FENCES = Bound("fences", 0, 3, "running brokers that the controller fences, since it has not heard from them in time")
+ISR_SHRINKS = Bound("isr_shrinks", 0, 3, "proposals of a leader to remove a slow follower from the ISR")
+CONTROLLED_SHUTDOWNS = Bound("controlled_shutdowns", 0, 3, "brokers that request a controlled shutdown")
+PREFERRED_ELECTIONS = Bound("preferred_elections", 0, 2, "preferred leader elections")
+UNCLEAN_ELECTIONS = Bound("unclean_elections", 0, 2, "unclean elections that operators request")
+DELAYED_FETCHES = Bound("delayed_fetches", 0, 1, "fetch requests that are delayed on the network")
+LOST_ANSWERS = Bound("lost_answers", 0, 2, "answers to proposals that are lost, so that the leader repeats its request")
+STALE_ANSWERS = Bound("stale_answers", 0, 2, "errors that a former controller answers, from an earlier end of the metadata log")
+RE_REGISTRATIONS = Bound("re_registrations", 0, 1, "running brokers that register again")
+
+MIN_ISR = Bound("min_isr", 1, 4, "min.insync.replicas of the topic")
+UNCLEAN = Bound("unclean", 0, 1, "1 if the topic has unclean.leader.election.enable")
+ISR_SIZE = Bound("isr_size", 1, 4, "members of the first ISR: the first brokers; at most the number of brokers")
+CACHE_AHEAD = Bound("cache_ahead", 0, 1, "1 if a broker's metadata cache and its replica take an image in two steps")
+
+
+@dataclass
+class PastEvents:
+    """PastEvents that the properties need and that no part of Kafka keeps."""
+
+    committed: list[StoredRecord] = holds(Bounded(StoredRecord, RECORDS, "offset"))
+    """Every entry that was ever below a leader's high watermark; an unclean election truncates it to the new leader's log."""
+    unclean_epoch: int = holds(LEADER_EPOCHS)
+    """The leader epoch of the last unclean election, or -1. Entries that earlier leaders commit after it do not count."""
+
+
+@dataclass
+class KRaft:
+    """The whole state."""
+
+    controller: QuorumController = holds(QuorumController, kept_by="controller")
+    metadata: list[MetadataImage] = holds(Queue(MetadataImage, LAG + 1))
+    """The images that some running broker has not gone beyond, the newest last."""
+    brokers: list[KRaftBroker] = holds(PerBroker(KRaftBroker, BROKERS))
+    fetches: list[FetchRequestInFlight] = holds(Queue(FetchRequestInFlight, 1))
+    spent: Spent = holds(Counters())
+    history: PastEvents = holds(PastEvents)

@@ -1,0 +1,230 @@
+"""The change of a partition's registration in KRaft: who leads, the ISR, the eligible leader replicas, the epochs.
+
+One function makes every such decision of the controller. Pure functions of the language of spec/lint.py; the decisions of an era
+are arguments. `acceptable` are the brokers that can lead: registered, not fenced, not in controlled shutdown. The order of the
+ISR, a list in Kafka, has no effect on elections and is left out.
+
+Source: Kafka 3.9 PartitionChangeBuilder.java; KIP-966.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from kafka_spec.spec.decisions import Checked, LastKnownLeader
+from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, contains, excluding, only
+from kafka_spec.spec.election import Brokers, first_of
+
+
+class ElectionKind(enum.IntEnum):
+    """The kinds of elections of KRaft's controller."""
+
+    ONLINE = 0
+    """A healthy leader stays."""
+    PREFERRED = 1
+    """The first assigned replica, if it can lead; requested by operators, and by the controller every five minutes."""
+    UNCLEAN = 2
+    """As ONLINE; and a replica from outside the ISR, if there is no other way."""
+
+
+class RecoveryState(enum.IntEnum):
+    """Whether the leader has to recover from an unclean election (KIP-704)."""
+
+    RECOVERED = 0
+    RECOVERING = 1
+
+
+class LeaderChoice(enum.IntEnum):
+    """How a leader is chosen: the first of these that is possible."""
+
+    PREFERRED = 0
+    """the first assigned replica"""
+    CURRENT = 1
+    """the current leader stays"""
+    FIRST_VALID = 2
+    """the first assigned replica that is in the ISR, or in the ELR if the ISR is empty"""
+    LAST_KNOWN = 3
+    """the last known leader, uncleanly: ISR and ELR are empty"""
+    OUTSIDE = 4
+    """the first assigned replica that is up, uncleanly: it is outside the ISR"""
+    NOBODY = 5
+    """no leader"""
+
+
+def count_of(replicas: Brokers, brokers: BrokerSet) -> int:
+    """Return how many of the replicas are in the set."""
+    found = 0
+    for place in range(len(replicas)):
+        if contains(brokers, replicas[place]) == 1:
+            found += 1
+    return found
+
+
+def effective_min_isr(min_isr: int, replicas: int) -> int:
+    """Return the min.insync.replicas that counts: at most the number of replicas.
+
+    Kafka 3.9: ReplicationControlManager.getTopicEffectiveMinIsr; on the leader Partition.effectiveMinIsr (3.7).
+    """
+    return min(min_isr, replicas)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Elections
+
+
+def valid_leaders(isr: BrokerSet, elr: BrokerSet, acceptable: BrokerSet) -> BrokerSet:
+    """Return who can be elected cleanly: ISR members, or eligible leader replicas if the ISR is empty.
+
+    Kafka 3.9: PartitionChangeBuilder.isValidNewLeader.
+    """
+    return (elr if isr == 0 else isr) & acceptable
+
+
+def last_known_is_electable(
+    isr: BrokerSet, elr: BrokerSet, last_known: int, acceptable: BrokerSet, elr_enabled: int, last_known_acceptable: int
+) -> bool:
+    """Whether the last known leader may be elected: ISR and ELR are empty, and it is acceptable (4.1, KAFKA-19522).
+
+    Kafka 3.9: PartitionChangeBuilder.canElectLastKnownLeader.
+    """
+    if elr_enabled == Checked.NO or isr != 0 or elr != 0 or last_known == NONE:
+        return False
+    return last_known_acceptable == Checked.NO or contains(acceptable, last_known) == 1
+
+
+def choose(
+    election: int, preferred_is_valid: int, leader_is_valid: int, another_is_valid: int, last_known: int, another_is_up: int
+) -> int:
+    """Return how the leader is chosen (`LeaderChoice`); the arguments are 1 where that choice is possible. The decision table.
+
+    Kafka 3.9: PartitionChangeBuilder.electLeader.
+    """
+    if election == ElectionKind.PREFERRED and preferred_is_valid == 1:
+        return LeaderChoice.PREFERRED
+    if leader_is_valid == 1:
+        return LeaderChoice.CURRENT
+    if preferred_is_valid == 1 or another_is_valid == 1:
+        return LeaderChoice.FIRST_VALID
+    if last_known == 1:
+        return LeaderChoice.LAST_KNOWN
+    if election == ElectionKind.UNCLEAN and another_is_up == 1:
+        return LeaderChoice.OUTSIDE
+    return LeaderChoice.NOBODY
+
+
+def elect_by_choice(
+    election: int,
+    replicas: Brokers,
+    leader: int,
+    isr: BrokerSet,
+    elr: BrokerSet,
+    last_known: int,
+    acceptable: BrokerSet,
+    elr_enabled: int,
+    last_known_acceptable: int,
+) -> tuple[int, int]:
+    """Return the leader, NONE if there is none, and how it was chosen. `isr` and `elr` are those after the change."""
+    valid = valid_leaders(isr, elr, acceptable)
+    first = first_of(replicas, valid)
+    up = first_of(replicas, acceptable)
+    choice = choose(
+        election,
+        1 if len(replicas) > 0 and contains(valid, replicas[0]) == 1 else 0,
+        1 if leader != NONE and contains(valid, max(leader, 0)) == 1 else 0,
+        1 if first != NONE else 0,
+        1 if last_known_is_electable(isr, elr, last_known, acceptable, elr_enabled, last_known_acceptable) else 0,
+        1 if up != NONE else 0,
+    )
+    elected = NONE
+    if choice == LeaderChoice.PREFERRED:
+        elected = replicas[0]
+    if choice == LeaderChoice.CURRENT:
+        elected = leader
+    if choice == LeaderChoice.FIRST_VALID:
+        elected = first
+    if choice == LeaderChoice.LAST_KNOWN:
+        elected = last_known
+    if choice == LeaderChoice.OUTSIDE:
+        elected = up
+    return elected, choice
+
+
+def is_unclean(choice: int) -> bool:
+    """Whether a leader that is chosen so may lack committed records."""
+    return choice == LeaderChoice.LAST_KNOWN or choice == LeaderChoice.OUTSIDE
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The eligible leader replicas and the last known leader
+
+
+def target_elr(
+    replicas: Brokers,
+    old_isr: BrokerSet,
+    old_elr: BrokerSet,
+    isr: BrokerSet,
+    unclean_replicas: BrokerSet,
+    min_isr: int,
+    elr_enabled: int,
+) -> BrokerSet:
+    """Return the ELR after a change of the ISR, before an election: who has left the ISR since it fell below min.insync.replicas.
+
+    It is empty while the ISR has that many members. A replica whose broker lost records leaves it. `min_isr` is the effective one.
+    Kafka 3.9: PartitionChangeBuilder.populateTargetElr.
+    """
+    if elr_enabled == Checked.NO or count_of(replicas, isr) >= min_isr:
+        return NO_BROKERS
+    return (old_elr | old_isr) & ~isr & ~unclean_replicas
+
+
+def last_known_after(rule: int, last_known: int, old_leader: int, leader: int, old_isr: BrokerSet, isr: BrokerSet) -> int:
+    """Return the last known leader after a change, NONE if there is none.
+
+    Kafka 3.9 and 4.2: PartitionChangeBuilder.maybeUpdateLastKnownLeader.
+    """
+    if leader == NONE and rule == LastKnownLeader.WHEN_NO_LEADER:
+        return old_leader if last_known == NONE else last_known
+    if rule == LastKnownLeader.WHEN_ISR_EMPTIES and isr == 0 and old_isr != 0:
+        return old_leader
+    return NONE if leader != NONE else last_known
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The change as a whole
+
+
+def isr_after(
+    choice: int, leader: int, elected: int, old_isr: BrokerSet, isr: BrokerSet, elr: BrokerSet, elr_enabled: int
+) -> BrokerSet:
+    """Return the ISR that is written: a leader from the ELR or from outside the ISR is alone in it.
+
+    Without the ELR, an empty ISR is never written: its last member stays. Kafka 3.9: PartitionChangeBuilder.tryElection, build.
+    """
+    if elected != leader and elected != NONE:
+        if is_unclean(choice) or contains(elr, elected) == 1:
+            return only(elected)
+    if isr == 0 and elr_enabled == Checked.NO:
+        return old_isr
+    return isr
+
+
+def elr_after(choice: int, leader: int, elected: int, elr: BrokerSet) -> BrokerSet:
+    """Return the ELR that is written: its member that is elected leaves it; an unclean election empties it."""
+    if elected != leader and elected != NONE:
+        return NO_BROKERS if is_unclean(choice) else excluding(elr, elected)
+    return elr
+
+
+def recovery_after(choice: int, leader: int, elected: int, recovery: int) -> int:
+    """Return the recovery state after an election (KIP-704, 3.2)."""
+    return RecoveryState.RECOVERING if elected != leader and is_unclean(choice) else recovery
+
+
+def leader_epoch_grows(old_leader: int, leader: int, old_isr: BrokerSet, isr: BrokerSet, bump_on_shrink: int) -> bool:
+    """Whether the leader epoch grows: the leader changes, or in some eras a member leaves the ISR (before 3.6-IV0, KAFKA-15021).
+
+    Kafka 3.9: PartitionChangeBuilder.triggerLeaderEpochBumpForIsrShrinkIfNeeded.
+    """
+    if old_leader != leader:
+        return True
+    return bump_on_shrink == Checked.YES and old_isr & ~isr != 0

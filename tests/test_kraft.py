@@ -1,0 +1,140 @@
+"""KRaft: engines agree, machines refuse nothing, switches are differences, eras are lists of them, families say something."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from kafka_spec.model_check import embedded, oracle
+from kafka_spec.model_check.exploration import Exploration
+from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.spec.kraft.eras import BREAKS_NOTHING, ERAS, FIXED, LEFT_OUT, SWITCH, SWITCHES
+from kafka_spec.spec.models import MODELS
+
+
+def bounds_of(name: str, **changes: int) -> dict[str, int]:
+    """Return a bound set of KRaft, with changes."""
+    return {**next(bounds.values for bounds in FIXED.bound_sets if bounds.name == name), **changes}
+
+
+def essence(result: Exploration) -> dict[str, Any]:
+    """Return the parts of a result that must be equal in both engines."""
+    return {
+        "levels": result.levels,
+        "fired": +result.fired,
+        "new": +result.new,
+        "bounded": +result.bounded,
+        "findings": result.findings,
+        "digest": result.digest,
+        "complete": result.complete,
+    }
+
+
+AGREED: list[tuple[str, str, dict[str, int]]] = [
+    ("fixed", "first_look", {"delayed_fetches": 1}),
+    ("fixed", "fence", {"cache_ahead": 1}),
+    ("fixed", "stale_answer", {}),
+    ("fixed", "registers_again", {"fences": 0, "unclean": 1, "crashes": 1}),
+    ("fixed", "first_look", {"brokers": 3, "isr_size": 2}),
+    ("KAFKA-14154", "stale_answer", {}),
+    ("KAFKA-14617", "rejoin_lossy", {}),
+    ("KAFKA-18106", "lossy", {}),
+    ("KAFKA-16952", "registers_again", {"fences": 0}),
+    ("era_3_3", "rejoin_lossy", {}),
+]
+"""Model and bounds at which both engines explore everything."""
+
+
+@pytest.mark.parametrize(("model", "name", "changes"), AGREED, ids=[f"{model}-{name}" for model, name, _ in AGREED])
+def test_engines_agree(model: str, name: str, changes: dict[str, int]) -> None:
+    """Oracle and compiled engine find the same states level by level, steps, violations and graph digest, and complete."""
+    spec, bounds = MODELS[f"kraft/{model}"], bounds_of(name, **changes)
+    judge, fast = (engine.explore(spec, bounds, everything=True) for engine in (oracle, embedded))
+
+    assert judge.complete
+    assert essence(judge) == essence(fast)
+
+
+def test_the_tables_refuse_nothing() -> None:
+    """In every step of small families each trigger finds its row: rules ask a machine only for what its table allows."""
+    fired: Counter[tuple[str, str]] = Counter()
+    for name, changes in (("rejoin_lossy", {}), ("first_look", {"fences": 1}), ("two_shutdowns", {"controlled_shutdowns": 1})):
+        world = ExecutableSpec(FIXED, bounds_of(name, **changes))
+        left = world.initial()
+        known = {world.key(state) for state in left}
+        for state in left:
+            for rule in FIXED.rules:
+                for binding in world.enabled(rule, state):
+                    if world.within(rule, state, binding):
+                        after = world.apply(rule, state, binding)
+                        for attempt in world.attempts:
+                            assert attempt.target is not None, (rule.name, attempt)
+                            fired[attempt.machine, attempt.trigger] += 1
+                        if world.key(after) not in known:
+                            known.add(world.key(after))
+                            left.append(after)
+
+    assert set(fired) >= {(machine.name, row.trigger) for machine in FIXED.machines for row in machine.rows}
+
+
+def test_a_switch_is_a_difference() -> None:
+    """Every switch changes decisions of `fixed` and nothing else; its bound set comes first."""
+    for switch in SWITCHES:
+        spec = switch.on(FIXED)
+        assert spec.decisions != FIXED.decisions
+        assert (spec.rules, spec.state, spec.start, spec.properties) == (FIXED.rules, FIXED.state, FIXED.start, FIXED.properties)
+        assert spec.bound_sets[0].name == switch.bounds
+
+
+@pytest.mark.parametrize("name", list(ERAS))
+def test_eras_do_what_their_switches_do(name: str) -> None:
+    """An era's decisions are those of fixed but for its switches, which do not disagree."""
+    wanted: dict[str, set[int]] = {decision.name: {int(decision.value)} for decision in FIXED.decisions}
+    changed: dict[str, set[int]] = {}
+    for switch in ERAS[name]:
+        for decision, value in SWITCH[switch].decisions.items():
+            changed.setdefault(decision, set()).add(int(value))
+
+    assert len(set(ERAS[name])) == len(ERAS[name])
+    assert all(len(values) == 1 for values in changed.values())
+    assert {d.name: {int(d.value)} for d in MODELS[f"kraft/{name}"].decisions} == {**wanted, **changed}
+
+
+def test_a_bug_is_a_switch_or_has_a_reason() -> None:
+    """No bug is both a switch and left out; each that is left out says why, and a switch that breaks nothing says what it lacks."""
+    assert not set(SWITCH) & set(LEFT_OUT)
+    assert all(reason.strip() for reason in (*LEFT_OUT.values(), *BREAKS_NOTHING.values()))
+    assert set(BREAKS_NOTHING) <= set(SWITCH)
+
+
+@pytest.mark.parametrize("name", [name for name in SWITCH if name not in BREAKS_NOTHING])
+def test_the_switch_alone_breaks_it(name: str) -> None:
+    """At the bounds that show a bug, `fixed` holds and the switch is violated."""
+    bounds = dict(MODELS[f"kraft/{name}"].bound_sets[0].values)
+    fixed, broken = (embedded.explore(spec, bounds) for spec in (FIXED, MODELS[f"kraft/{name}"]))
+
+    assert (fixed.verdict, broken.verdict) == ("holds", "violated")
+
+
+def test_every_rule_fires_and_every_property_is_tested() -> None:
+    """A few small families together fire every rule of `fixed` and meet the antecedent of every property."""
+    fired: Counter[str] = Counter()
+    tested: set[str] = set()
+    families: list[tuple[str, dict[str, int]]] = [
+        ("rejoin_lossy", {"delayed_fetches": 1, "fences": 1}),
+        ("stale_answer", {"lost_answers": 1, "isr_shrinks": 1, "cache_ahead": 1}),
+        ("shutdown", {}),
+        ("two_crashes", {"unclean_elections": 1, "preferred_elections": 1}),
+        ("registers_again", {}),
+        ("unclean", {}),
+    ]
+    for name, changes in families:
+        result = embedded.explore(FIXED, bounds_of(name, **changes))
+        assert result.verdict == "holds"
+        fired += result.fired
+        tested |= {claim.name for claim in FIXED.properties if result.tested_of(claim.name)}
+
+    assert {rule.name for rule in FIXED.rules} - set(fired) == set(FIXED.unreachable_rules)
+    assert {claim.name for claim in FIXED.properties} == tested
