@@ -31,7 +31,8 @@ REPLICATION = (
 
 HAPPENINGS = (
     "crashes", "lossy_crashes", "bounces", "expiries", "repeats", "late_fetches", "lost_replies", "isr_shrinks",
-    "controlled_shutdowns", "preferred_elections", "reassignments", "failed_failovers", "records",
+    "controlled_shutdowns", "preferred_elections", "reassignments", "failed_failovers", "records", "deletions",
+    "recreations", "deletion_errors",
 )  # fmt: skip
 """The bounds of the control plane on events of the environment."""
 
@@ -45,10 +46,12 @@ def _control(
     channel_depth: int = 12,
     settled: int = 1,
     unclean: int = 0,
+    no_deletion: int = 0,
     **happens: int,
 ) -> BoundSet:
     """Return bounds of the control plane; an event that `happens` does not mention has the bound 0."""
-    values = {"brokers": brokers, "replicas": replicas, "channel_depth": channel_depth, "settled": settled, "unclean": unclean}
+    sizes = {"brokers": brokers, "replicas": replicas, "channel_depth": channel_depth}
+    values = {**sizes, "settled": settled, "unclean": unclean, "no_deletion": no_deletion}
     return BoundSet(name, {**values, **dict.fromkeys(HAPPENINGS, 0), **happens}, why)
 
 
@@ -124,6 +127,8 @@ CONTROL = (
         records=1,
         isr_shrinks=1,
     ),
+    _control("deletion", "the topic is deleted, and created again", deletions=1, recreations=1),
+    _control("deletion_and_expiry", "a zombie in the middle of a deletion", deletions=1, expiries=1),
     _control("three_crash", "three replicas, one crash", brokers=3, replicas=3, crashes=1),
     _control("three_zombie", "three replicas, a crash and an expiry", brokers=3, replicas=3, crashes=1, expiries=1),
     _control("three_bounce", "three replicas, a crash and a bounce", brokers=3, replicas=3, crashes=1, bounces=1),

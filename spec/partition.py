@@ -58,7 +58,6 @@ PARTITION = Machine(
             (NEW,),
             OFFLINE,
             cites=f"{SOURCE}.doHandleStateChanges: case OfflinePartition",
-            waits_for="topic deletion",
         ),
         Row("offline_partition", (ONLINE, OFFLINE), OFFLINE, cites=f"{SOURCE}.doHandleStateChanges: case OfflinePartition"),
         Row(
@@ -66,7 +65,6 @@ PARTITION = Machine(
             (OFFLINE,),
             NON_EXISTENT,
             cites=f"{SOURCE}.doHandleStateChanges: case NonExistentPartition",
-            waits_for="topic deletion",
         ),
         Row(
             "startup",

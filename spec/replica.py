@@ -48,7 +48,6 @@ INELIGIBLE_WITHOUT_START = Row(
     (OFFLINE,),
     DELETION_INELIGIBLE,
     cites=f"{SOURCE}: case ReplicaDeletionIneligible; 1.x and older have not got it",
-    waits_for="topic deletion",
 )
 """The pair that 0.10 has not: a deletion that cannot start, since the broker is dead."""
 
@@ -123,7 +122,6 @@ REPLICA = Machine(
             unless=("leadership_is_known",),
             effects=("send_stop_replica",),
             cites=f"{SOURCE}: case OfflineReplica",
-            waits_for="topic deletion",
         ),
         Row(
             "replica_deletion_started",
@@ -138,7 +136,6 @@ REPLICA = Machine(
             (DELETION_STARTED,),
             DELETION_INELIGIBLE,
             cites=f"{SOURCE}: case ReplicaDeletionIneligible",
-            waits_for="topic deletion",
         ),
         Row(
             "replica_deletion_successful",

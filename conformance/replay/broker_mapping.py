@@ -211,7 +211,7 @@ def of_leader(field: str, name: str) -> FieldMapping:
 
 
 def _nothing(replica: ReplicaView, record: state.Replica) -> None:
-    """Do nothing: role, replicas and log are set already."""
+    """Do nothing: role, replicas and log are set already; without a deletion a broker lists the topic that it hosts."""
 
 
 REPLICA = RecordMapping(
@@ -241,6 +241,7 @@ PROCESS = RecordMapping(
     FieldMapping("broker_epoch", lambda process: process.broker_epoch, BrokerView.put_broker_epoch),
     attribute("controller_epoch"),
     attribute("alive"),
+    FieldMapping("lists_topic", lambda process: int(process.replica.role != Role.NONE), _nothing),
     FieldMapping(
         "replica", lambda process: REPLICA.read(process.replica), lambda process, record: process.put_replica(record.replica)
     ),

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 
 from kafka_spec.conformance.replay import agenda
 from kafka_spec.conformance.replay.agenda import RemainingWork
-from kafka_spec.conformance.replay.field_mapping import FieldMapping, RecordMapping, attribute
+from kafka_spec.conformance.replay.field_mapping import FieldMapping, RecordMapping, attribute, of_deletion
 from kafka_spec.conformance.replay.modeled_cluster import ModeledCluster
 from kafka_spec.conformance.replay.request_mapping import (
     PARTITION,
@@ -190,7 +190,8 @@ class ControllerView:
     def channels(self) -> list[state.Channel]:
         """The requests to each broker."""
         repeats, brokers = self.modeled.repeats, range(self.modeled.brokers)
-        return [state.Channel(self._requests(broker), int(repeats(self.number, broker))) for broker in brokers]
+        nothing = state.Answer.NONE
+        return [state.Channel(self._requests(broker), int(repeats(self.number, broker)), nothing) for broker in brokers]
 
     def _requests(self, broker: int) -> list[state.Request]:
         queue = self.controller.channels.queues.get(broker)
@@ -267,6 +268,8 @@ CONTEXT = RecordMapping(
     _of_rest("strategy"),
     _of_rest("creating"),
     _of_rest("leaving"),
+    of_deletion("resuming"),
+    of_deletion("deleting"),
     _of_rest("bounced"),
     _of_rest("rejoining"),
     _of_rest("failed"),
@@ -280,6 +283,7 @@ CONTROLLER = RecordMapping(
     attribute("epoch"),
     FieldMapping("step", lambda view: view.rest.step, ControllerView.put_agenda),
     attribute("partition"),
+    of_deletion("deletion"),
     attribute("replicas"),
     FieldMapping("reassignment", lambda view: int(ReassignmentState.NONE), _nothing),
     FieldMapping("context", CONTEXT.read, lambda view, record: CONTEXT.put(view, record.context)),

@@ -17,6 +17,7 @@ from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.protocol.controller_requests import Request
 from kafka_spec.spec.control import state
 from kafka_spec.spec.control.state import NO_EPOCH, ControllerState, ControllerStep, Life, Notes, World
+from kafka_spec.spec.deletion import DeletionState
 from kafka_spec.spec.domain import NO_BROKERS, NONE, Spent
 from kafka_spec.spec.election import Strategy
 from kafka_spec.spec.partition import PartitionState
@@ -108,9 +109,10 @@ class Projection(ModeledCluster):
         none = state.LeaderIsrAndControllerEpoch(NONE, NO_EPOCH, nobody, 0, 0)
         epochs, strategy = [0] * self.brokers, Strategy.OFFLINE
         unknown = state.ReplicaAssignment([], nobody, nobody)
-        nothing = state.Context(nobody, epochs, nobody, unknown, none, strategy, 0, nobody, nobody, nobody, nobody, [], 0)
-        life, partition, replicas = ControllerState.STANDBY, PartitionState.NON_EXISTENT, [ReplicaState.NON_EXISTENT] * self.brokers
-        channels = [state.Channel([], 0) for _ in range(self.brokers)]
-        return state.Controller(
-            life, 0, ControllerStep.IDLE, partition, list(map(int, replicas)), ReassignmentState.NONE, nothing, channels
+        nothing = state.Context(
+            nobody, epochs, nobody, unknown, none, strategy, 0, nobody, 0, nobody, nobody, nobody, nobody, [], 0
         )
+        life, partition, replicas = ControllerState.STANDBY, PartitionState.NON_EXISTENT, [ReplicaState.NON_EXISTENT] * self.brokers
+        channels = [state.Channel([], 0, state.Answer.NONE) for _ in range(self.brokers)]
+        known = DeletionState.NOT_QUEUED, list(map(int, replicas)), ReassignmentState.NONE
+        return state.Controller(life, 0, ControllerStep.IDLE, partition, *known, nothing, channels)

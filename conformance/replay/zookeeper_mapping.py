@@ -6,6 +6,7 @@ two. The data version of /controller_epoch equals the epoch, since each write in
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 from kafka_spec.conformance.replay.ensemble import Znode
@@ -23,6 +24,7 @@ LAST_ZXID = 1_000
 
 
 TOPIC, STATE, PARENTS = znodes.topic(PARTITION.topic), znodes.state(PARTITION), znodes.partition_parents(PARTITION)
+CONFIG, DELETION = znodes.topic_config(PARTITION.topic), znodes.deletion_of(PARTITION.topic)
 PERSISTENT = tuple(Znode(path) for path in znodes.PERSISTENT)
 BROKERS = tuple(znodes.broker(number) for number in range(len(REGISTRATIONS)))
 
@@ -129,6 +131,20 @@ def _put_assignment(nodes: Znodes, record: state.ZooKeeper) -> None:
         nodes.stage(TOPIC, _topic(tuple(held.replicas), held.adding, held.removing))
 
 
+def _exists(path: str) -> Callable[[Znodes], int]:
+    return lambda nodes: int(nodes.find(path) is not None)
+
+
+def _put_config(nodes: Znodes, record: state.ZooKeeper) -> None:
+    if record.config:
+        nodes.stage(CONFIG, znodes.encode_config({}))
+
+
+def _put_delete_topic(nodes: Znodes, record: state.ZooKeeper) -> None:
+    if record.delete_topic:
+        nodes.stage(DELETION)
+
+
 def _partition(nodes: Znodes) -> state.LeaderIsrAndControllerEpoch:
     found = nodes.find(STATE)
     return model_leadership(None if found is None else written(_state(found.data), found.version))
@@ -169,6 +185,8 @@ ZOOKEEPER = RecordMapping(
     FieldMapping("registered", _registered, _put_registered),
     FieldMapping("broker_epochs", _broker_epochs, _put_broker_epochs),
     FieldMapping("assignment", _assignment, _put_assignment),
+    FieldMapping("config", _exists(CONFIG), _put_config),
+    FieldMapping("delete_topic", _exists(DELETION), _put_delete_topic),
     FieldMapping("partition", _partition, _put_partition),
     FieldMapping("reassignment", _reassignment, _put_reassignment),
 )

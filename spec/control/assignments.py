@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from kafka_spec.spec.control.controller.reassignment import admin_znode_exists
 from kafka_spec.spec.control.quiet import (
+    a_deletion_waits,
     a_topic_is_quiet,
     is_quiet,
     leader_is_registered_or_none_can_be,
     leader_is_up,
     nobody_leads_at_an_older_epoch,
     nobody_runs,
+    replicas_are_gone,
     replicas_know_the_epoch,
     settled_members,
     there_is_an_isr,
     topic_exists,
+    topic_stays,
 )
 from kafka_spec.spec.control.state import Life, Role, World
 from kafka_spec.spec.domain import NONE, BrokerSet, contains
@@ -67,8 +70,8 @@ def nobody_keeps_a_stray_replica(s: World, k: Constants) -> bool:
 
 
 def a_leader_is_up_and_quiet(s: World, k: Constants) -> bool:
-    """The leader is up, and the state is quiet."""
-    return leader_is_up(s) and is_quiet(s, k)
+    """The leader of a topic that stays is up, and the state is quiet."""
+    return leader_is_up(s) and topic_stays(s) and is_quiet(s, k)
 
 
 def assignments_agree(s: World, k: Constants) -> bool:
@@ -112,14 +115,17 @@ def no_reassignment_can_end(s: World, k: Constants) -> bool:
 def is_recovered(s: World, k: Constants) -> bool:
     """The state is quiet, all brokers know leader and epoch, the ISR is all replicas that are up, and reassignments have ended.
 
-    Or no broker runs, or none of the ISR, so that nobody can lead.
+    Or no broker runs, or none of the ISR, so that nobody can lead. A topic that is to be deleted is gone with all its replicas, or
+    some replica's broker is not up.
     """
     if nobody_runs(s, k):
         return True
     if not is_quiet(s, k):
         return False
+    if a_deletion_waits(s):
+        return settled_members(s, k) != assigned_in_zookeeper(s)
     if not topic_exists(s):
-        return True
+        return replicas_are_gone(s, k)
     state = s.zookeeper.partition
     if state.leader == NONE:
         return leader_is_registered_or_none_can_be(s, k)

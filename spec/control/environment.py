@@ -37,12 +37,18 @@ ANY_BROKER = {"broker": Broker(BROKERS)}
 
 
 def there_is_no_topic(s: World) -> bool:
-    """The topic has not been created yet."""
+    """The topic does not exist."""
     return len(s.zookeeper.assignment.replicas) == 0
 
 
+def topic_was_never_deleted(s: World) -> bool:
+    """No operator has requested to delete the topic."""
+    return s.spent.deletions == 0
+
+
 def create_topic(s: World, k: Constants) -> None:
-    """Write the topic with its assignment: the first brokers, in ascending order."""
+    """Write the configuration of the topic, and the topic with its assignment: the first brokers, in ascending order."""
+    s.zookeeper.config = 1
     for replica in range(k.replicas):
         append(s.zookeeper.assignment.replicas, replica)
 
@@ -51,7 +57,7 @@ CREATE_TOPIC = Rule(
     "CreateTopic",
     actor="operator",
     kind="operator",
-    guards=(there_is_no_topic,),
+    guards=(there_is_no_topic, topic_was_never_deleted),
     effects=(create_topic,),
     says="an operator creates the topic",
     cites="Kafka 2.8 AdminZkClient.createTopicWithAssignment",
@@ -121,6 +127,7 @@ def end_process(s: World, k: Constants, broker: int) -> None:
     node.broker_epoch = 0
     node.controller_epoch = 0
     node.alive = NO_BROKERS
+    node.lists_topic = 0
     forget_replica(s, k, broker)
     node.replica.high_watermark = 0
     fire(s, k, ROLE, (broker,), "die")

@@ -13,20 +13,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kafka_spec.spec.bounds import CONTROL
-from kafka_spec.spec.control import beginning, broker, controller, environment
+from kafka_spec.spec.control import beginning, broker, controller, deletion, environment
 from kafka_spec.spec.control.assignments import ASSIGNMENTS, REASSIGNMENT_ENDS
+from kafka_spec.spec.control.deletion_properties import DELETION, DELETION_ENDS
 from kafka_spec.spec.control.durability import ADDED_ARE_UP, DURABILITY, ISR_HOLDS_COMMITTED, LOG_GOALS, READS_BEFORE_KIP_207
 from kafka_spec.spec.control.goals import GOALS
 from kafka_spec.spec.control.normal_form import NORMAL_FORM
 from kafka_spec.spec.control.progress import PROGRESS
 from kafka_spec.spec.control.properties import OLD_LEADERS_STOP, RECOVERS, SAFETY
 from kafka_spec.spec.control.rows import bound_to
-from kafka_spec.spec.control.state import CONTROLLER, REPLICAS, ROLE, SETTLED, UNCLEAN, World
+from kafka_spec.spec.control.state import CONTROLLER, NO_DELETION, REPLICAS, ROLE, SETTLED, UNCLEAN, World
 from kafka_spec.spec.decisions import (
     BadVersionHandling,
     Checked,
     ControllerElection,
     CountedMembers,
+    CreationDuringDeletion,
     DeadReplicas,
     EpochWatch,
     FollowerEnds,
@@ -46,6 +48,7 @@ from kafka_spec.spec.decisions import (
     Truncation,
     UnassignedBrokers,
 )
+from kafka_spec.spec.deletion import TOPIC_DELETION
 from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.reassignment_steps import REASSIGNMENT
 from kafka_spec.spec.replica import REPLICA, REPLICA_0_10
@@ -149,6 +152,11 @@ DECISIONS: tuple[Decision, ...] = (
     Decision("lost_target", LostTarget.AWAITED, "what a controller does if the target has left the ISR again"),
     Decision("unassigned_brokers", UnassignedBrokers.TOLD, "whether brokers are told which replica is not theirs"),
     Decision("counted_members", CountedMembers.ISR, "which members of its ISR a leader counts for its high watermark"),
+    Decision(
+        "creation_during_deletion",
+        CreationDuringDeletion.REFUSED,
+        "whether a topic can be created while its deletion is not complete",
+    ),
     Decision("suffix_loss", SuffixLoss.OUTSIDE_ISR, "when a crash may lose the end of a log"),
 )
 """The decisions with their values in `fixed`."""
@@ -177,12 +185,12 @@ FIXED = Spec(
     "control/fixed",
     "Kafka 2.8 with the ISR in ZooKeeper, and the fix of every known bug",
     World,
-    rules=(*controller.RULES, *broker.RULES, *environment.RULES),
-    properties=(*SAFETY, *ASSIGNMENTS, *DURABILITY, RECOVERS, *PROGRESS, REASSIGNMENT_ENDS),
+    rules=(*controller.RULES, *broker.RULES, *environment.RULES, *deletion.RULES),
+    properties=(*SAFETY, *ASSIGNMENTS, *DURABILITY, *DELETION, RECOVERS, *PROGRESS, REASSIGNMENT_ENDS, DELETION_ENDS),
     start=beginning.START,
-    more_bounds=(REPLICAS, UNCLEAN, SETTLED),
+    more_bounds=(REPLICAS, UNCLEAN, SETTLED, NO_DELETION),
     decisions=DECISIONS,
-    machines=(bound_to(PARTITION), bound_to(REPLICA), bound_to(REASSIGNMENT), CONTROLLER, ROLE),
+    machines=(bound_to(PARTITION), bound_to(REPLICA), bound_to(REASSIGNMENT), CONTROLLER, ROLE, TOPIC_DELETION),
     abstractions=ABSTRACTIONS,
     bound_sets=CONTROL,
     unreachable_rules=unreachable({}),

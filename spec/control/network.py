@@ -8,9 +8,11 @@ Source: Kafka 2.8 ControllerChannelManager.scala.
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.state import Kind, World
+from kafka_spec.spec.control.state import Answer, Kind, World
+from kafka_spec.spec.deletion import DeletionState
 from kafka_spec.spec.domain import BrokerSet, append, contains, truncate
 from kafka_spec.spec.election import members
+from kafka_spec.spec.gates import LEADER_DURING_DELETE, leader_epoch_in_stop_replica
 from kafka_spec.spec.table import Constants
 
 
@@ -39,6 +41,15 @@ def send_leader_and_isr(s: World, controller: int, broker: int) -> None:
             state_epoch=context.leadership.controller_epoch,
             replicas=members(context.assignment.replicas),
         )
+        if s.controllers[controller].deletion != DeletionState.NOT_QUEUED:
+            append(
+                s.controllers[controller].channels[broker].requests,
+                kind=Kind.UPDATE_METADATA,
+                controller_epoch=s.controllers[controller].epoch,
+                broker_epoch=context.broker_epochs[broker],
+                leader=LEADER_DURING_DELETE,
+                live=context.live,
+            )
 
 
 def send_leader_and_isr_to_all(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
@@ -62,6 +73,21 @@ def send_update_metadata(s: World, k: Constants, controller: int, brokers: Broke
             )
 
 
+def send_deletion_mark(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
+    """Send each broker of the set an UpdateMetadata that marks the partition as being deleted."""
+    context = s.controllers[controller].context
+    for broker in range(k.brokers):
+        if contains(brokers & connected(s, controller), broker) == 1:
+            append(
+                s.controllers[controller].channels[broker].requests,
+                kind=Kind.UPDATE_METADATA,
+                controller_epoch=s.controllers[controller].epoch,
+                broker_epoch=context.broker_epochs[broker],
+                leader=LEADER_DURING_DELETE,
+                live=context.live,
+            )
+
+
 def send_stop_replica_to(s: World, controller: int, broker: int) -> None:
     """Send a broker a StopReplica with the currently cached leader epoch."""
     stop_replica_by(s, controller, broker, Kind.STOP_REPLICA)
@@ -73,15 +99,16 @@ def send_stop_replica_with_delete_to(s: World, controller: int, broker: int) -> 
 
 
 def stop_replica_by(s: World, controller: int, broker: int, kind: int) -> None:
-    """Send a broker a StopReplica of this kind."""
+    """Send a broker a StopReplica of this kind; its leader epoch marks a topic that is being deleted."""
     context = s.controllers[controller].context
+    is_queued = 1 if s.controllers[controller].deletion != DeletionState.NOT_QUEUED else 0
     if contains(connected(s, controller), broker) == 1:
         append(
             s.controllers[controller].channels[broker].requests,
             kind=kind,
             controller_epoch=s.controllers[controller].epoch,
             broker_epoch=context.broker_epochs[broker],
-            leader_epoch=context.leadership.leader_epoch,
+            leader_epoch=leader_epoch_in_stop_replica(context.leadership.leader_epoch, is_queued),
         )
 
 
@@ -90,4 +117,5 @@ def discard_channels(s: World, k: Constants, controller: int, brokers: BrokerSet
     for broker in range(k.brokers):
         if contains(brokers, broker) == 1:
             s.controllers[controller].channels[broker].repeats = 0
+            s.controllers[controller].channels[broker].answer = Answer.NONE
             truncate(s.controllers[controller].channels[broker].requests, 0)

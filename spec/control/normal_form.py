@@ -21,11 +21,12 @@ def is_doomed(s: World, k: Constants, controller: int, broker: int, index: int) 
     """Whatever happens, the broker will refuse the request, or it is discarded before: what refuses it now only grows.
 
     A broker that is down will register again under a larger epoch. The controller epoch that a broker knows is lost with its
-    process; only if it compares broker epochs does the request not pass after that.
+    process; only if it compares broker epochs does the request not pass after that. A controller may wait for the answer to a
+    StopReplica with delete, so its refusal makes a difference.
     """
     request = s.controllers[controller].channels[broker].requests[index]
     node = s.brokers[broker]
-    if k.broker_epoch_checked == Checked.NO:
+    if k.broker_epoch_checked == Checked.NO or request.kind == Kind.STOP_REPLICA_AND_DELETE:
         return False
     if node.life == Life.DOWN:
         return True

@@ -28,11 +28,15 @@ class Stage(enum.IntEnum):
     """Start the partition machine, if there is a partition; adds ELECT."""
     REASSIGN = 5
     """Begin, continue or resume a reassignment; adds its next step, or REMOVE."""
-    BE_ACTIVE = 6
+    ASK_TO_DELETE = 6
+    """Ask brokers to delete replicas that have been taken offline."""
+    CONSIDER_DELETION = 7
+    """Consider the deletion of the topic, if it is queued; adds REMOVE and ASK_TO_DELETE, or the deletion of its znodes."""
+    BE_ACTIVE = 8
     """End the fail-over."""
-    FAIL_BOUNCED = 7
-    """Process bounced brokers as failed; adds ELECT and REMOVE."""
-    START_BOUNCED = 8
-    """Process the same brokers as started; adds ELECT."""
-    FAIL_DEAD = 9
-    """Process brokers that are no longer registered as failed; adds ELECT and REMOVE."""
+    FAIL_BOUNCED = 9
+    """Process bounced brokers as failed; adds ELECT and REMOVE, or CONSIDER_DELETION."""
+    START_BOUNCED = 10
+    """Process the same brokers as started; adds ELECT, or CONSIDER_DELETION."""
+    FAIL_DEAD = 11
+    """Process brokers that are no longer registered as failed; adds ELECT and REMOVE, or CONSIDER_DELETION."""

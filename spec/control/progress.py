@@ -12,15 +12,15 @@ from kafka_spec.spec.control.quiet import (
     replicas_know_the_epoch,
     settled_members,
     there_is_a_leader,
-    topic_exists,
+    topic_stays,
 )
 from kafka_spec.spec.control.state import World
 from kafka_spec.spec.table import Constants, Property, leads_to
 
 
 def a_leader_is_missing(s: World, k: Constants) -> bool:
-    """The topic exists, its leader is not registered, and a replica that could lead is up."""
-    return topic_exists(s) and settled_members(s, k) != 0 and not leader_is_registered_or_none_can_be(s, k)
+    """The topic stays, its leader is not registered, and a replica that could lead is up."""
+    return topic_stays(s) and settled_members(s, k) != 0 and not leader_is_registered_or_none_can_be(s, k)
 
 
 def no_leader_is_missing(s: World, k: Constants) -> bool:
@@ -29,8 +29,8 @@ def no_leader_is_missing(s: World, k: Constants) -> bool:
 
 
 def a_replica_does_not_know_the_epoch(s: World, k: Constants) -> bool:
-    """There is a leader, and a replica that is up has not applied the newest leader epoch, or does not fetch."""
-    return there_is_a_leader(s) and not replicas_know_the_epoch(s, k)
+    """A topic that stays has a leader, and a replica that is up has not applied the newest leader epoch, or does not fetch."""
+    return there_is_a_leader(s) and topic_stays(s) and not replicas_know_the_epoch(s, k)
 
 
 def all_replicas_know_the_epoch(s: World, k: Constants) -> bool:
@@ -39,8 +39,8 @@ def all_replicas_know_the_epoch(s: World, k: Constants) -> bool:
 
 
 def a_replica_is_outside_the_isr(s: World, k: Constants) -> bool:
-    """The leader is up, and a replica that is up is not in the ISR."""
-    return leader_is_up(s) and settled_members(s, k) & ~s.zookeeper.partition.isr != 0
+    """The leader is up, its topic stays, and a replica that is up is not in the ISR."""
+    return leader_is_up(s) and topic_stays(s) and settled_members(s, k) & ~s.zookeeper.partition.isr != 0
 
 
 def no_replica_is_outside_the_isr(s: World, k: Constants) -> bool:

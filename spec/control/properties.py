@@ -61,10 +61,10 @@ def an_epoch_changes(before: World, after: World, k: Constants) -> bool:
 
 
 def epochs_never_go_back(before: World, after: World, k: Constants) -> bool:
-    """No epoch decreases in ZooKeeper or, during one registration, on a broker, unless it deletes its replica."""
+    """Epochs decrease in ZooKeeper only with the znode, and on a broker, during one registration, only with its replica."""
     if after.zookeeper.controller_epoch < before.zookeeper.controller_epoch:
         return False
-    if after.zookeeper.partition.leader_epoch < before.zookeeper.partition.leader_epoch:
+    if after.zookeeper.partition.leader_epoch < before.zookeeper.partition.leader_epoch and there_is_an_isr(after):
         return False
     for broker in range(k.brokers):
         old = before.brokers[broker]
@@ -78,8 +78,8 @@ def epochs_never_go_back(before: World, after: World, k: Constants) -> bool:
 
 
 def the_leader_changes(before: World, after: World) -> bool:
-    """The leader in ZooKeeper changes, or is removed."""
-    return before.zookeeper.partition.leader != after.zookeeper.partition.leader
+    """The leader in ZooKeeper changes, or is removed; the state znode is not deleted."""
+    return before.zookeeper.partition.leader != after.zookeeper.partition.leader and there_is_an_isr(after)
 
 
 def the_leader_epoch_grows(before: World, after: World) -> bool:
@@ -111,8 +111,8 @@ def no_stale_request_takes_effect(s: World, k: Constants) -> bool:
 
 
 def a_controller_writes(before: World, after: World) -> bool:
-    """A controller writes the partition state: the leader epoch changes."""
-    return before.zookeeper.partition.leader_epoch != after.zookeeper.partition.leader_epoch
+    """A controller writes the partition state, and does not delete it: the leader epoch changes."""
+    return before.zookeeper.partition.leader_epoch != after.zookeeper.partition.leader_epoch and there_is_an_isr(after)
 
 
 def writer_is_the_newest_controller(before: World, after: World) -> bool:

@@ -6,11 +6,12 @@ CONVERGE in the list of known bugs.
 from __future__ import annotations
 
 from kafka_spec.spec.control.controller.broker_changes import brokers_have_changed
+from kafka_spec.spec.control.controller.deletion_events import a_deletion_is_asked_for
 from kafka_spec.spec.control.controller.knowledge import leadership_is_known
 from kafka_spec.spec.control.controller.reassigning import a_reassignment_runs, admin_znode_is_news
 from kafka_spec.spec.control.controller.reassignment import completion_may_go_on, target_is_in_isr
 from kafka_spec.spec.control.controller.topics import a_topic_is_new, isr_has_changed
-from kafka_spec.spec.control.state import ACTIVE, NO_EPOCH, STANDBY, ControllerStep, Life, Role, World
+from kafka_spec.spec.control.state import ACTIVE, NO_EPOCH, STANDBY, Answer, ControllerStep, Life, Role, World
 from kafka_spec.spec.domain import NONE, contains
 from kafka_spec.spec.election import members
 from kafka_spec.spec.table import Constants
@@ -26,10 +27,11 @@ def a_reassignment_is_due(s: World, k: Constants, controller: int) -> bool:
 
 
 def nothing_waits(s: World, k: Constants) -> bool:
-    """No request waits in any channel."""
+    """No request waits in any channel, and no answer."""
     for controller in range(k.brokers):
         for broker in range(k.brokers):
-            if len(s.controllers[controller].channels[broker].requests) > 0:
+            channel = s.controllers[controller].channels[broker]
+            if len(channel.requests) > 0 or channel.answer != Answer.NONE:
                 return False
     return True
 
@@ -51,7 +53,7 @@ def is_quiet(s: World, k: Constants) -> bool:
         return False
     if brokers_have_changed(s, k, holder) or isr_has_changed(s, holder) or a_topic_is_new(s, holder):
         return False
-    if a_reassignment_is_due(s, k, holder):
+    if a_reassignment_is_due(s, k, holder) or a_deletion_is_asked_for(s, holder):
         return False
     return only_the_holder_controls(s, k) and nothing_waits(s, k)
 
@@ -119,14 +121,33 @@ def topic_exists(s: World) -> bool:
     return len(s.zookeeper.assignment.replicas) > 0
 
 
+def topic_stays(s: World) -> bool:
+    """The topic exists, and nobody wants it deleted."""
+    return topic_exists(s) and s.zookeeper.delete_topic == 0
+
+
 def a_topic_is_quiet(s: World, k: Constants) -> bool:
-    """The topic exists, and the state is quiet."""
-    return topic_exists(s) and is_quiet(s, k)
+    """The topic exists and stays, and the state is quiet."""
+    return topic_stays(s) and is_quiet(s, k)
 
 
 def a_leader_is_quiet(s: World, k: Constants) -> bool:
-    """There is a leader, and the state is quiet."""
-    return there_is_a_leader(s) and is_quiet(s, k)
+    """There is a leader of a topic that stays, and the state is quiet."""
+    return there_is_a_leader(s) and topic_stays(s) and is_quiet(s, k)
+
+
+def a_deletion_waits(s: World) -> bool:
+    """The topic is to be deleted, or was not deleted completely."""
+    return s.zookeeper.delete_topic == 1
+
+
+def replicas_are_gone(s: World, k: Constants) -> bool:
+    """No broker that runs hosts the partition or lists the topic, and no broker holds a record of it."""
+    for broker in range(k.brokers):
+        node = s.brokers[broker]
+        if node.replica.role != Role.NONE or node.lists_topic == 1 or len(node.replica.log) > 0:
+            return False
+    return True
 
 
 def nobody_runs(s: World, k: Constants) -> bool:

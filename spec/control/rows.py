@@ -39,6 +39,8 @@ EFFECTS = (
     partition_rows.send_leader_and_isr_to_recipients,
     replica_rows.send_leader_and_isr_to_replica,
     replica_rows.send_stop_replica,
+    replica_rows.send_stop_replica_with_delete,
+    replica_rows.remove_replica_from_assignment,
     replica_rows.write_isr_without_replica,
     replica_rows.send_leader_and_isr_to_other_replicas,
     replica_rows.refresh_leadership,

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 
 from kafka_spec.spec.brokers import Assignment, Broker, BrokerOrNone, PerBroker
 from kafka_spec.spec.control.order import Stage
+from kafka_spec.spec.deletion import DeletionState
 from kafka_spec.spec.domain import (
+    NONE,
     Bound,
     Bounded,
     BrokerSet,
@@ -32,6 +34,7 @@ from kafka_spec.spec.domain import (
     tagged,
 )
 from kafka_spec.spec.election import Strategy
+from kafka_spec.spec.gates import EPOCH_DURING_DELETE, LEADER_DURING_DELETE
 from kafka_spec.spec.partition import PartitionState
 from kafka_spec.spec.reassignment_steps import ReassignmentState
 from kafka_spec.spec.replica import ReplicaState
@@ -43,14 +46,14 @@ RECORDS = Bound("records", 0, 3, "records that clients write")
 CHANNEL_DEPTH = Bound("channel_depth", 1, 20, "requests that wait in the channel of one controller to one broker")
 
 CONTROLLER_EPOCHS = Range(0, 15, name="controller epoch")
-LEADER_EPOCHS = Range(-1, 31, name="leader epoch")
+NO_EPOCH = -1
+"""The leader epoch of a replica that has received none, and of a state znode that does not exist."""
+
+LEADER_EPOCHS = Range(EPOCH_DURING_DELETE, 31, NO_EPOCH, name="leader epoch")
 VERSIONS = Range(0, 31, name="version")
 BROKER_EPOCHS = Range(0, 15, name="broker epoch")
 OFFSETS = Range(0, RECORDS)
 """Bounds on faults limit epochs and versions. A state that would exceed these numbers is reported as an error."""
-
-NO_EPOCH = -1
-"""The leader epoch of a replica that has received none, and of a state znode that does not exist."""
 
 
 class ControllerState(enum.IntEnum):
@@ -99,6 +102,14 @@ class ControllerStep(enum.IntEnum):
     """Take the replicas of `leaving` offline, one after the other."""
     REASSIGN = 4
     """Do the next step of the reassignment, which the machine Reassignment names."""
+    DELETE_STATE = 5
+    """All replicas are deleted: delete the state znode, the first part of the topic's znodes."""
+    DELETE_TOPIC = 6
+    """Delete /brokers/topics/T."""
+    DELETE_CONFIG = 7
+    """Delete /config/topics/T."""
+    DELETE_MARK = 8
+    """Delete /admin/delete_topics/T."""
 
 
 class Kind(enum.IntEnum):
@@ -109,6 +120,37 @@ class Kind(enum.IntEnum):
     STOP_REPLICA = 2
     STOP_REPLICA_AND_DELETE = 3
     """A StopReplica with the delete flag."""
+
+
+class Answer(enum.IntEnum):
+    """The answer of a broker to a StopReplica with delete."""
+
+    NONE = 0
+    DELETED = 1
+    FAILED = 2
+
+
+class Resuming(enum.IntEnum):
+    """What an event still does about the deletion of the topic (TopicDeletionManager.resumeDeletions)."""
+
+    NOTHING = 0
+    CONSIDER = 1
+    """Decide whether the deletion is complete, starts, or waits."""
+    START = 2
+    """Start it, once the replicas that failed before are offline."""
+
+
+class LeaderInRequest(Range):
+    """The leader in a request: a broker, none, or the mark of a partition that is being deleted."""
+
+    def __init__(self, brokers: Bound) -> None:
+        super().__init__(LEADER_DURING_DELETE, brokers - 1, NONE)
+
+    def show(self, value: int) -> str:
+        """Print a value."""
+        if value == LEADER_DURING_DELETE:
+            return "being deleted"
+        return "none" if value == NONE else f"broker {value}"
 
 
 class Stale(enum.IntEnum):
@@ -171,6 +213,10 @@ class ZooKeeper:
     """The creation id of each broker's current or last registration."""
     assignment: ReplicaAssignment = holds(ReplicaAssignment)
     """/brokers/topics/T."""
+    config: int = holds(Flag())
+    """/config/topics/T exists."""
+    delete_topic: int = holds(Flag())
+    """/admin/delete_topics/T exists: an operator wants the topic deleted."""
     partition: LeaderIsrAndControllerEpoch = holds(LeaderIsrAndControllerEpoch)
     """/brokers/topics/T/partitions/0/state."""
     reassignment: list[int] = holds(Assignment(BROKERS))
@@ -194,7 +240,7 @@ class ZooKeeper:
             "state_epoch",
             "replicas",
         ),
-        Kind.UPDATE_METADATA: ("controller_epoch", "broker_epoch", "live"),
+        Kind.UPDATE_METADATA: ("controller_epoch", "broker_epoch", "leader", "live"),
         Kind.STOP_REPLICA: ("controller_epoch", "broker_epoch", "leader_epoch"),
         Kind.STOP_REPLICA_AND_DELETE: ("controller_epoch", "broker_epoch", "leader_epoch"),
     },
@@ -207,7 +253,8 @@ class Request:
     controller_epoch: int = holds(CONTROLLER_EPOCHS)
     broker_epoch: int = holds(BROKER_EPOCHS)
     """The registration of the receiver that the sender knows of."""
-    leader: int = holds(BrokerOrNone(BROKERS))
+    leader: int = holds(LeaderInRequest(BROKERS))
+    """In an UpdateMetadata: LEADER_DURING_DELETE if it marks the partition as being deleted."""
     leader_epoch: int = holds(LEADER_EPOCHS)
     isr: BrokerSet = holds(SetOf(BROKERS))
     version: int = holds(VERSIONS)
@@ -226,6 +273,8 @@ class Channel:
     requests: list[Request] = holds(Queue(Request, CHANNEL_DEPTH))
     repeats: int = holds(Flag())
     """The connection is lost before the answer to the first request, which will be sent once more."""
+    answer: int = holds(OneOf(Answer))
+    """The answer to a StopReplica with delete that the controller has received and not handled yet."""
 
 
 @dataclass
@@ -247,6 +296,10 @@ class Context:
     """The partition is being created: its replicas go online after the partition."""
     leaving: BrokerSet = holds(SetOf(BROKERS))
     """Replicas that the step REMOVE takes offline."""
+    resuming: int = holds(OneOf(Resuming))
+    """What the event still does about the deletion of the topic."""
+    deleting: BrokerSet = holds(SetOf(BROKERS))
+    """Replicas whose brokers will be asked to delete them, after they have been taken offline."""
     bounced: BrokerSet = holds(SetOf(BROKERS))
     """Brokers that restarted unnoticed: to be processed as failed, and then as started."""
     rejoining: BrokerSet = holds(SetOf(BROKERS))
@@ -267,6 +320,7 @@ class Controller:
     epoch: int = holds(CONTROLLER_EPOCHS)
     step: int = holds(OneOf(ControllerStep))
     partition: int = holds(StateOf(PartitionState, "Partition"))
+    deletion: int = holds(StateOf(DeletionState, "TopicDeletion"))
     replicas: list[int] = holds(PerBroker(StateOf(ReplicaState, "Replica"), BROKERS))
     reassignment: int = holds(StateOf(ReassignmentState, "Reassignment"))
     context: Context = holds(Context)
@@ -317,6 +371,8 @@ class BrokerNode:
     """The newest controller epoch of any request it has accepted."""
     alive: BrokerSet = holds(SetOf(BROKERS))
     """The brokers that its metadata cache lists as alive."""
+    lists_topic: int = holds(Flag())
+    """Its metadata cache lists the topic."""
     replica: Replica = holds(Replica)
     stale: int = holds(OneOf(Stale))
     """For the properties: why the first outdated request that took effect here was outdated."""
@@ -349,8 +405,12 @@ CONTROLLED_SHUTDOWNS = Bound("controlled_shutdowns", 0, 2, "brokers that request
 PREFERRED_ELECTIONS = Bound("preferred_elections", 0, 2, "preferred replica elections that operators request")
 REASSIGNMENTS = Bound("reassignments", 0, 3, "reassignments that operators request or cancel")
 FAILED_FAILOVERS = Bound("failed_failovers", 0, 2, "fail-overs that end with an error, so that the controller gives up")
+DELETIONS = Bound("deletions", 0, 3, "deletions of the topic that operators request")
+RECREATIONS = Bound("recreations", 0, 2, "creations of the topic after it was deleted")
+DELETION_ERRORS = Bound("deletion_errors", 0, 2, "replicas that a broker fails to delete")
 
 UNCLEAN = Bound("unclean", 0, 1, "1 if the topic has unclean.leader.election.enable")
+NO_DELETION = Bound("no_deletion", 0, 1, "1 if the brokers have delete.topic.enable=false")
 SETTLED = Bound(
     "settled",
     0,
@@ -367,6 +427,8 @@ class Notes:
     """Every entry that was ever below a leader's high watermark; an unclean election truncates it to the new leader's log."""
     removed: BrokerSet = holds(SetOf(BROKERS))
     """Brokers that were removed from the ISR as dead and have not registered since."""
+    first_record: int = holds(OFFSETS)
+    """The first record that can be one of the topic as it is now: earlier ones were written before it was deleted and created."""
     unclean_epoch: int = holds(LEADER_EPOCHS)
     """The leader epoch of the last unclean election, or -1. Entries that earlier leaders commit after it do not count."""
 

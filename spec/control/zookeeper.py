@@ -5,7 +5,7 @@ Each function is one atomic operation of ZooKeeper; a multi is one operation.
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.state import World
+from kafka_spec.spec.control.state import NO_EPOCH, World
 from kafka_spec.spec.decisions import Checked
 from kafka_spec.spec.domain import NONE, BrokerSet, assign, excluding, including
 from kafka_spec.spec.table import Constants
@@ -72,8 +72,8 @@ def zookeeper_can_be_reached(s: World, k: Constants, broker: int) -> bool:
 
 
 def isr_write_succeeds(s: World, leader: int) -> bool:
-    """A leader's conditional write of the ISR finds the version that it expects; otherwise the leader logs the failure."""
-    return s.zookeeper.partition.version == s.brokers[leader].replica.version
+    """A leader's conditional write of the ISR finds the znode and the version that it expects; else the leader logs the failure."""
+    return s.zookeeper.partition.leader_epoch != NO_EPOCH and s.zookeeper.partition.version == s.brokers[leader].replica.version
 
 
 def write_isr(s: World, leader: int, isr: BrokerSet) -> None:

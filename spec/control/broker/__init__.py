@@ -8,6 +8,7 @@ Source: Kafka 2.8 KafkaApis.scala, ReplicaManager.scala, Partition.scala at inte
 
 from __future__ import annotations
 
+from kafka_spec.spec.control.broker.deletion import FAIL_TO_DELETE
 from kafka_spec.spec.control.broker.fetching import ADVANCE_HIGH_WATERMARK, FETCH, TRUNCATE_TO_LEADER
 from kafka_spec.spec.control.broker.isr import (
     DROP_FROM_ISR,
@@ -55,5 +56,6 @@ RULES = (
     EXPAND_ISR_UNANSWERED,
     RETRY_ISR_WRITE,
     SEND_LATE_FETCH,
+    FAIL_TO_DELETE,
 )
 """The rules of brokers."""

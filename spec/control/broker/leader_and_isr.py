@@ -88,6 +88,7 @@ def make_leader(s: World, k: Constants, controller: int, broker: int) -> None:
     if log_ends_are_forgotten(1 if replica.role == Role.LEADER else 0, k.follower_ends):
         forget_log_ends(s, k, broker)
     replica.fetching = 0
+    s.brokers[broker].lists_topic = 1
     fire(s, k, ROLE, (broker,), "become_leader")
 
 
@@ -117,6 +118,7 @@ def make_follower(s: World, k: Constants, controller: int, broker: int) -> None:
     replica.state_epoch = 0
     replica.epoch_start = 0
     forget_log_ends(s, k, broker)
+    s.brokers[broker].lists_topic = 1
     fire(s, k, ROLE, (broker,), "become_follower")
     if not goes_on:
         replica.fetching = 1

@@ -6,10 +6,10 @@ Source: Kafka 2.8 KafkaApis.scala, ReplicaManager.scala, MetadataCache.scala.
 from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
-from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, ROLE, Kind, Life, Role, Stale, World
+from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, ROLE, Answer, Kind, Life, Role, Stale, World
 from kafka_spec.spec.domain import NO_BROKERS, NONE, pop_first, truncate
 from kafka_spec.spec.error_codes import ErrorCode
-from kafka_spec.spec.gates import answer_to_request, answer_to_stop_replica
+from kafka_spec.spec.gates import EPOCH_DURING_DELETE, LEADER_DURING_DELETE, answer_to_request, answer_to_stop_replica
 from kafka_spec.spec.table import Constants, Rule, fire
 
 KAFKA = "Kafka 2.8"
@@ -54,13 +54,29 @@ def answer_request(s: World, controller: int, broker: int) -> None:
         pop_first(s.controllers[controller].channels[broker].requests)
 
 
+def note_answer(s: World, controller: int, broker: int, answer: int) -> None:
+    """Answer a StopReplica for a topic that is being deleted, unless the connection is lost before the answer.
+
+    Nobody waits for other answers (KAFKA-9946).
+    """
+    channel = s.controllers[controller].channels[broker]
+    request = channel.requests[0]
+    if request.kind == Kind.STOP_REPLICA_AND_DELETE and request.leader_epoch == EPOCH_DURING_DELETE and channel.repeats == 0:
+        channel.answer = answer
+
+
+def note_refusal(s: World, controller: int, broker: int) -> None:
+    """Answer a StopReplica with delete by an error."""
+    note_answer(s, controller, broker, Answer.FAILED)
+
+
 REFUSE_REQUEST = Rule(
     "RefuseRequest",
     actor="{broker}",
     params=A_CHANNEL,
     receives=THE_REQUEST,
     guards=(a_request_arrives, request_is_refused),
-    effects=(answer_request,),
+    effects=(note_refusal, answer_request),
     says="{broker} refuses a request of the controller on {controller}: its controller epoch or its broker epoch is stale",
     cites=f"{KAFKA} KafkaApis.isBrokerEpochStale, ReplicaManager: stale controller epoch",
 )
@@ -119,8 +135,11 @@ def request_is_update_metadata(s: World, controller: int, broker: int) -> bool:
 
 
 def replace_alive_brokers(s: World, controller: int, broker: int) -> None:
-    """Store the request's live brokers in the metadata cache."""
-    s.brokers[broker].alive = s.controllers[controller].channels[broker].requests[0].live
+    """Store the request's live brokers in the metadata cache; a topic that is marked as being deleted leaves it."""
+    request = s.controllers[controller].channels[broker].requests[0]
+    s.brokers[broker].alive = request.live
+    if request.leader == LEADER_DURING_DELETE:
+        s.brokers[broker].lists_topic = 0
 
 
 UPDATE_METADATA = Rule(
@@ -201,13 +220,18 @@ def delete_replica(s: World, k: Constants, broker: int) -> None:
     fire(s, k, ROLE, (broker,), "delete_replica")
 
 
+def note_deletion(s: World, controller: int, broker: int) -> None:
+    """Answer that the replica is deleted."""
+    note_answer(s, controller, broker, Answer.DELETED)
+
+
 DELETE_REPLICA = Rule(
     "DeleteReplica",
     actor="{broker}",
     params=A_CHANNEL,
     receives=THE_REQUEST,
     guards=(a_request_arrives, request_is_stop_replica_with_delete, request_is_taken, replica_may_be_deleted),
-    effects=(note_if_stale, see_controller_epoch, delete_replica, answer_request),
+    effects=(note_if_stale, see_controller_epoch, delete_replica, note_deletion, answer_request),
     says="{broker} stops and deletes its replica at the request of the controller on {controller}",
     cites=f"{KAFKA} ReplicaManager.stopReplicas, LogManager.asyncDelete",
 )

@@ -10,7 +10,7 @@ Source: Kafka 2.8 KafkaController.scala, PartitionStateMachine.scala, ReplicaSta
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.controller import reassigning
+from kafka_spec.spec.control.controller import deletion_events, reassigning
 from kafka_spec.spec.control.controller.broker_changes import NOTICE_BROKER_CHANGE
 from kafka_spec.spec.control.controller.failover import (
     CREATE_CONTROLLER_ZNODE,
@@ -41,5 +41,6 @@ RULES = (
     PREFERRED_ELECTION,
     GIVE_UP,
     *reassigning.RULES,
+    *deletion_events.RULES,
 )
 """The rules of controllers, including those of single eras."""

@@ -9,10 +9,11 @@ from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, 
 from kafka_spec.spec.control.controller.reassignment import read_reassignment, stop_unassigned_brokers
 from kafka_spec.spec.control.controller.stages import go_on, put_replicas_online
 from kafka_spec.spec.control.network import send_update_metadata
-from kafka_spec.spec.control.state import CONTROLLER, ELECTING, STANDBY, ControllerStep, Life, World
+from kafka_spec.spec.control.state import CONTROLLER, ELECTING, STANDBY, ControllerStep, Life, Resuming, World
 from kafka_spec.spec.control.zookeeper import create_controller_and_increment_epoch, read_state
 from kafka_spec.spec.decisions import ControllerElection
-from kafka_spec.spec.domain import NONE, assign, contains
+from kafka_spec.spec.deletion import TOPIC_DELETION
+from kafka_spec.spec.domain import NONE, BrokerSet, assign, contains
 from kafka_spec.spec.election import replicas_lost_at_fail_over
 from kafka_spec.spec.replica import REPLICA
 from kafka_spec.spec.table import Constants, Rule, fire
@@ -120,6 +121,7 @@ def take_over(s: World, k: Constants, controller: int) -> None:
     live = s.controllers[controller].context.live
     send_update_metadata(s, k, controller, live)
     replicas = assigned_replicas(s, controller)
+    take_deletion_over(s, k, controller, replicas & ~live)
     for replica in range(k.brokers):
         if contains(replicas, replica) == 1:
             fire(s, k, REPLICA, (controller, replica), "startup")
@@ -128,6 +130,15 @@ def take_over(s: World, k: Constants, controller: int) -> None:
     s.controllers[controller].context.leaving = replicas_lost_at_fail_over(replicas, live, k.dead_replicas)
     s.controllers[controller].step = ControllerStep.REMOVE
     go_on(s, k, controller)
+
+
+def take_deletion_over(s: World, k: Constants, controller: int, hindering: BrokerSet) -> None:
+    """Queue a topic that shall be deleted; replicas that are not live make it ineligible (fetchTopicDeletionsInProgress)."""
+    if s.zookeeper.delete_topic == 1 and k.no_deletion == 0:
+        fire(s, k, TOPIC_DELETION, (controller,), "queue_topic_deletion")
+        s.controllers[controller].context.resuming = Resuming.CONSIDER
+        if hindering != 0:
+            fire(s, k, TOPIC_DELETION, (controller,), "mark_topic_ineligible")
 
 
 TAKE_OVER = Rule(

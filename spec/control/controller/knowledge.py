@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
 from kafka_spec.spec.control.state import ACTIVE, BROKERS, NO_EPOCH, ControllerStep, World
+from kafka_spec.spec.deletion import DeletionState
 from kafka_spec.spec.domain import NONE, BrokerSet, contains
 from kafka_spec.spec.election import leader_is_lost, members
 from kafka_spec.spec.table import Constants
@@ -25,6 +26,11 @@ def live_brokers(s: World, controller: int) -> BrokerSet:
 def assigned_replicas(s: World, controller: int) -> BrokerSet:
     """Return the replicas of the partition; none before the controller knows the topic."""
     return members(s.controllers[controller].context.assignment.replicas)
+
+
+def topic_is_queued_for_deletion(s: World, controller: int) -> bool:
+    """The controller deletes the topic, or waits until it can."""
+    return s.controllers[controller].deletion != DeletionState.NOT_QUEUED
 
 
 def leadership_is_known(s: World, controller: int) -> bool:

@@ -5,7 +5,7 @@ Source: Kafka 2.8 ReplicaStateMachine.scala.
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.controller.knowledge import assigned_replicas, live_brokers
+from kafka_spec.spec.control.controller.knowledge import assigned_replicas, live_brokers, topic_is_queued_for_deletion
 from kafka_spec.spec.control.network import (
     send_leader_and_isr,
     send_leader_and_isr_to_all,
@@ -69,10 +69,11 @@ def write_isr_without_replica(s: World, k: Constants, controller: int, replica: 
 
 
 def send_leader_and_isr_to_other_replicas(s: World, k: Constants, controller: int, replica: int) -> None:
-    """Send LeaderAndIsr to the recipients of a removal: all assigned replicas except this one."""
+    """Send LeaderAndIsr to the recipients of a removal: all replicas except this one; nobody if the topic is being deleted."""
     context = s.controllers[controller].context
     recipients = recipients_of_removal(context.assignment.replicas, context.leadership.leader, replica, k.shrink_recipients)
-    send_leader_and_isr_to_all(s, k, controller, recipients)
+    if not topic_is_queued_for_deletion(s, controller):
+        send_leader_and_isr_to_all(s, k, controller, recipients)
 
 
 def refresh_leadership(s: World, controller: int) -> None:

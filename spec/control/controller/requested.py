@@ -11,6 +11,7 @@ from kafka_spec.spec.control.controller.knowledge import (
     KAFKA,
     is_handling_no_event,
     leadership_is_known,
+    topic_is_queued_for_deletion,
 )
 from kafka_spec.spec.control.controller.stages import go_on
 from kafka_spec.spec.control.network import send_stop_replica_to
@@ -21,9 +22,9 @@ from kafka_spec.spec.table import Constants, Rule
 
 
 def preferred_leader_does_not_lead(s: World, controller: int) -> bool:
-    """The partition has a leader that is not the first assigned replica."""
+    """The partition has a leader that is not the first assigned replica, and the topic is not to be deleted."""
     context = s.controllers[controller].context
-    if context.leadership.leader_epoch == NO_EPOCH:
+    if context.leadership.leader_epoch == NO_EPOCH or topic_is_queued_for_deletion(s, controller):
         return False
     return not preferred_leader_leads(context.assignment.replicas, context.leadership.leader)
 
@@ -60,7 +61,7 @@ def shut_broker_down(s: World, k: Constants, controller: int, broker: int) -> No
     context = s.controllers[controller].context
     context.stopping = including(context.stopping, broker)
     s.controllers[controller].step = ControllerStep.REMOVE
-    if leadership_is_known(s, controller):
+    if leadership_is_known(s, controller) and not topic_is_queued_for_deletion(s, controller):
         part = part_in_shutdown(context.assignment.replicas, context.leadership.leader, broker)
         if part == ShutdownPart.LEADERSHIP_MOVES:
             context.strategy = Strategy.CONTROLLED_SHUTDOWN

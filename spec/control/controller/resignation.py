@@ -21,6 +21,7 @@ from kafka_spec.spec.control.state import (
 )
 from kafka_spec.spec.control.zookeeper import register
 from kafka_spec.spec.decisions import GivingUp
+from kafka_spec.spec.deletion import TOPIC_DELETION
 from kafka_spec.spec.domain import NONE, first_brokers, reset
 from kafka_spec.spec.gates import epoch_after_change
 from kafka_spec.spec.partition import PARTITION
@@ -38,6 +39,7 @@ def resign(s: World, k: Constants, controller: int) -> None:
 def forget_controller(s: World, k: Constants, controller: int) -> None:
     """Shut the machines down, clear the context, and drop the requests in the channels."""
     fire(s, k, PARTITION, (controller,), "shutdown")
+    fire(s, k, TOPIC_DELETION, (controller,), "shutdown")
     for replica in range(k.brokers):
         fire(s, k, REPLICA, (controller, replica), "shutdown")
     fire(s, k, REASSIGNMENT, (controller,), "resign")

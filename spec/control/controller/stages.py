@@ -7,7 +7,19 @@ Source: Kafka 2.8 KafkaController.scala.
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.controller.knowledge import assigned_replicas, cached_leader_is_lost, leadership_is_known
+from kafka_spec.spec.control.controller.deletion import (
+    ask_to_delete,
+    consider_deletion,
+    deletion_has_begun,
+    fail_deletion,
+    resume_deletion,
+)
+from kafka_spec.spec.control.controller.knowledge import (
+    assigned_replicas,
+    cached_leader_is_lost,
+    leadership_is_known,
+    topic_is_queued_for_deletion,
+)
 from kafka_spec.spec.control.controller.reassignment import (
     continue_reassignment,
     reassignment_is_due,
@@ -16,7 +28,7 @@ from kafka_spec.spec.control.controller.reassignment import (
 )
 from kafka_spec.spec.control.network import send_update_metadata
 from kafka_spec.spec.control.order import Stage
-from kafka_spec.spec.control.state import CONTROLLER, LOADING, ControllerStep, World
+from kafka_spec.spec.control.state import CONTROLLER, LOADING, ControllerStep, Resuming, World
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, contains
 from kafka_spec.spec.election import Strategy, election_is_due
 from kafka_spec.spec.partition import PARTITION, PartitionState
@@ -25,18 +37,19 @@ from kafka_spec.spec.table import Constants, fire
 
 
 def an_election_is_due(s: World, controller: int) -> bool:
-    """The step is an election, and the partition is new or offline, or an election was requested."""
+    """The partition is new or offline, or an election was requested; and the topic is not to be deleted."""
     own = s.controllers[controller]
-    return election_is_due(own.partition, own.context.strategy)
+    return not topic_is_queued_for_deletion(s, controller) and election_is_due(own.partition, own.context.strategy)
 
 
 def go_on(s: World, k: Constants, controller: int) -> None:
     """Continue to the event's next ZooKeeper operation, passing stages that need none, or end the event.
 
     A bounced broker is first failed and then started, and dead brokers are failed after that. Each of these stages has an election
-    and removals, which may have nothing to do; a reassignment may be resumed after a start, or continue after removals.
+    and removals, which may have nothing to do; a reassignment may be resumed after a start, or continue after removals; the
+    deletion of the topic is considered after each.
     """
-    for _ in range(8):
+    for _ in range(12):
         if s.controllers[controller].step == ControllerStep.ELECT and not an_election_is_due(s, controller):
             end_election(s, k, controller)
         if s.controllers[controller].step == ControllerStep.REMOVE and s.controllers[controller].context.leaving == 0:
@@ -56,9 +69,15 @@ def stage_is_left(s: World, controller: int, stage: int) -> bool:
     """A stage is due that does not begin with an access to ZooKeeper."""
     own = s.controllers[controller]
     if stage == Stage.START_PARTITION_MACHINE:
-        return own.life == LOADING and len(own.context.assignment.replicas) > 0 and own.partition == PartitionState.NON_EXISTENT
+        if own.life != LOADING or own.partition != PartitionState.NON_EXISTENT or deletion_has_begun(s, controller):
+            return False
+        return len(own.context.assignment.replicas) > 0
     if stage == Stage.REASSIGN:
         return reassignment_is_due(s, controller)
+    if stage == Stage.ASK_TO_DELETE:
+        return own.context.deleting != 0
+    if stage == Stage.CONSIDER_DELETION:
+        return own.context.resuming != Resuming.NOTHING
     if stage == Stage.BE_ACTIVE:
         return own.life == LOADING
     if stage == Stage.FAIL_BOUNCED:
@@ -85,6 +104,10 @@ def begin_next_stage(s: World, k: Constants, controller: int) -> None:
         own.step = ControllerStep.ELECT
     elif stage == Stage.REASSIGN:
         continue_reassignment(s, k, controller)
+    elif stage == Stage.ASK_TO_DELETE:
+        ask_to_delete(s, k, controller)
+    elif stage == Stage.CONSIDER_DELETION:
+        consider_deletion(s, k, controller)
     elif stage == Stage.BE_ACTIVE:
         fire(s, k, CONTROLLER, (controller,), "failover")
         own.step = ControllerStep.IDLE
@@ -119,6 +142,7 @@ def start_brokers(s: World, k: Constants, controller: int, brokers: BrokerSet) -
     put_replicas_online(s, k, controller, brokers & assigned_replicas(s, controller))
     stop_unassigned_brokers(s, k, controller, brokers)
     resume_if_target_starts(s, controller, brokers)
+    resume_deletion(s, k, controller, brokers)
     s.controllers[controller].step = ControllerStep.ELECT
 
 
@@ -128,7 +152,11 @@ def fail_brokers(s: World, k: Constants, controller: int, brokers: BrokerSet) ->
     context.live = context.live & ~brokers
     context.stopping = context.stopping & ~brokers
     send_update_metadata(s, k, controller, context.live)
-    if leadership_is_known(s, controller) and cached_leader_is_lost(s, k, controller):
+    lost = brokers & assigned_replicas(s, controller)
+    if topic_is_queued_for_deletion(s, controller):
+        fail_deletion(s, k, controller, lost)
+        lost = NO_BROKERS
+    elif leadership_is_known(s, controller) and cached_leader_is_lost(s, k, controller):
         fire(s, k, PARTITION, (controller,), "offline_partition")
-    s.controllers[controller].context.leaving = brokers & assigned_replicas(s, controller)
+    s.controllers[controller].context.leaving = lost
     s.controllers[controller].step = ControllerStep.ELECT

@@ -36,7 +36,7 @@ def write_is_due(s: World, k: Constants, controller: int) -> bool:
             and no_newer_controller_wrote(s, controller)
             and isr_contains_replica(s, lowest(own.context.leaving, k.brokers))
         )
-    return own.step == ControllerStep.REASSIGN
+    return own.step >= ControllerStep.REASSIGN
 
 
 def lowest(brokers: BrokerSet, count: int) -> int:

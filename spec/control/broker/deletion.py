@@ -1,0 +1,45 @@
+"""A broker that cannot delete its replica.
+
+Source: Kafka 2.8 ReplicaManager.stopReplicas.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.control.broker.requests import (
+    A_CHANNEL,
+    KAFKA,
+    THE_REQUEST,
+    a_request_arrives,
+    answer_request,
+    note_answer,
+    request_is_stop_replica_with_delete,
+    request_is_taken,
+    see_controller_epoch,
+)
+from kafka_spec.spec.control.state import DELETION_ERRORS, Answer, World
+from kafka_spec.spec.gates import EPOCH_DURING_DELETE
+from kafka_spec.spec.table import Rule
+
+
+def topic_is_being_deleted(s: World, controller: int, broker: int) -> bool:
+    """The request is for a topic that is being deleted, so that its sender waits for the answer."""
+    return s.controllers[controller].channels[broker].requests[0].leader_epoch == EPOCH_DURING_DELETE
+
+
+def note_failure(s: World, controller: int, broker: int) -> None:
+    """Answer that the replica was not deleted."""
+    note_answer(s, controller, broker, Answer.FAILED)
+
+
+FAIL_TO_DELETE = Rule(
+    "FailToDelete",
+    actor="{broker}",
+    kind="fault",
+    params=A_CHANNEL,
+    receives=THE_REQUEST,
+    guards=(a_request_arrives, request_is_stop_replica_with_delete, request_is_taken, topic_is_being_deleted),
+    at_most=DELETION_ERRORS,
+    effects=(see_controller_epoch, note_failure, answer_request),
+    says="{broker} fails to delete its replica for the controller on {controller}, and answers an error",
+    cites=f"{KAFKA} ReplicaManager.stopReplicas: KAFKA_STORAGE_ERROR",
+)

@@ -1,0 +1,228 @@
+"""The events of topic deletion: an operator's request, the answer of a broker, and the znodes that are deleted in the end.
+
+Source: Kafka 2.8 KafkaController.processTopicDeletion, processTopicDeletionStopReplicaResponseReceived; KafkaZkClient.scala.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.brokers import Broker
+from kafka_spec.spec.control.controller.broker_changes import zookeeper_can_be_read
+from kafka_spec.spec.control.controller.deletion import fail_deletion
+from kafka_spec.spec.control.controller.knowledge import (
+    ANY_CONTROLLER,
+    KAFKA,
+    assigned_replicas,
+    is_handling_no_event,
+    topic_is_queued_for_deletion,
+)
+from kafka_spec.spec.control.controller.stages import go_on
+from kafka_spec.spec.control.controller.steps import controller_is_not_fenced
+from kafka_spec.spec.control.controller.topics import a_topic_is_new
+from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, Answer, ControllerStep, Resuming, World
+from kafka_spec.spec.deletion import TOPIC_DELETION
+from kafka_spec.spec.domain import NO_BROKERS, only, reset, truncate
+from kafka_spec.spec.replica import REPLICA
+from kafka_spec.spec.table import Constants, Rule, fire
+
+DELETES = "Kafka 2.8 KafkaZkClient"
+
+# ---------------------------------------------------------------------------------------------------------------------
+# An operator's request
+
+
+def a_deletion_is_asked_for(s: World, controller: int) -> bool:
+    """/admin/delete_topics names the topic, and the controller has not queued it; it reads of new topics first."""
+    if topic_is_queued_for_deletion(s, controller) or a_topic_is_new(s, controller):
+        return False
+    return s.zookeeper.delete_topic == 1
+
+
+def topic_can_be_deleted(s: World, k: Constants, controller: int) -> bool:
+    """The controller knows the topic, and deletion is enabled."""
+    return k.no_deletion == 0 and assigned_replicas(s, controller) != 0
+
+
+def topic_cannot_be_deleted(s: World, k: Constants, controller: int) -> bool:
+    """The controller does not know the topic, or delete.topic.enable is false."""
+    return not topic_can_be_deleted(s, k, controller)
+
+
+def queue_deletion(s: World, k: Constants, controller: int) -> None:
+    """Queue the topic for deletion, and consider it; its records are no longer promised."""
+    fire(s, k, TOPIC_DELETION, (controller,), "queue_topic_deletion")
+    truncate(s.notes.committed, 0)
+    s.controllers[controller].context.resuming = Resuming.CONSIDER
+    s.controllers[controller].step = ControllerStep.REMOVE
+    go_on(s, k, controller)
+
+
+NOTICE_DELETION = Rule(
+    "NoticeDeletion",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(is_handling_no_event, zookeeper_can_be_read, a_deletion_is_asked_for, topic_can_be_deleted),
+    effects=(queue_deletion,),
+    says="the controller on {controller} reads that the topic shall be deleted, and queues it",
+    cites=f"{KAFKA}.processTopicDeletion, TopicDeletionManager.enqueueTopicsForDeletion",
+)
+
+
+def refuse_deletion(s: World, controller: int) -> None:
+    """Continue with deleting the request."""
+    s.controllers[controller].step = ControllerStep.DELETE_MARK
+
+
+REFUSE_DELETION = Rule(
+    "RefuseDeletion",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(is_handling_no_event, zookeeper_can_be_read, a_deletion_is_asked_for, topic_cannot_be_deleted),
+    effects=(refuse_deletion,),
+    says="the controller on {controller} refuses to delete the topic: deletion is disabled, or there is none",
+    cites=f"{KAFKA}.processTopicDeletion",
+)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Answers of brokers
+
+
+def an_answer_waits(s: World, controller: int, broker: int) -> bool:
+    """The answer of the broker to a StopReplica with delete has arrived."""
+    return s.controllers[controller].channels[broker].answer != Answer.NONE
+
+
+def handle_answer(s: World, k: Constants, controller: int, broker: int) -> None:
+    """Enter the replica as deleted, or as not deleted, and consider the deletion again."""
+    answer = s.controllers[controller].channels[broker].answer
+    s.controllers[controller].channels[broker].answer = Answer.NONE
+    if topic_is_queued_for_deletion(s, controller):
+        if answer == Answer.FAILED:
+            fail_deletion(s, k, controller, only(broker))
+        else:
+            fire(s, k, REPLICA, (controller, broker), "replica_deletion_successful")
+            s.controllers[controller].context.resuming = Resuming.CONSIDER
+    s.controllers[controller].step = ControllerStep.REMOVE
+    go_on(s, k, controller)
+
+
+HANDLE_ANSWER = Rule(
+    "HandleStopReplicaAnswer",
+    actor="controller on {controller}",
+    params={**ANY_CONTROLLER, "broker": Broker(BROKERS)},
+    guards=(is_handling_no_event, an_answer_waits),
+    effects=(handle_answer,),
+    says="the controller on {controller} handles the answer of {broker}, which was asked to delete its replica",
+    cites=f"{KAFKA}.processTopicDeletionStopReplicaResponseReceived",
+)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The znodes, one after the other
+
+
+def state_is_next(s: World, controller: int) -> bool:
+    """The next step deletes the state znode."""
+    return s.controllers[controller].step == ControllerStep.DELETE_STATE
+
+
+def delete_state(s: World, controller: int) -> None:
+    """Delete the state znode, the first of the topic's znodes."""
+    reset(s.zookeeper.partition)
+    s.notes.removed = NO_BROKERS
+    s.controllers[controller].step = ControllerStep.DELETE_TOPIC
+
+
+DELETE_STATE = Rule(
+    "DeleteState",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(state_is_next, controller_is_not_fenced),
+    effects=(delete_state,),
+    says="the controller on {controller} deletes the state znode: all replicas are deleted",
+    cites=f"{DELETES}.deleteTopicZNode, deleteRecursive",
+)
+
+
+def topic_is_next(s: World, controller: int) -> bool:
+    """The next step deletes the znode of the topic."""
+    return s.controllers[controller].step == ControllerStep.DELETE_TOPIC
+
+
+def delete_topic_znode(s: World, controller: int) -> None:
+    """Delete /brokers/topics/T. Nothing of the topic is promised any more."""
+    reset(s.zookeeper.partition)
+    reset(s.zookeeper.assignment)
+    truncate(s.notes.committed, 0)
+    s.notes.first_record = s.spent.records
+    s.notes.unclean_epoch = NO_EPOCH
+    s.controllers[controller].step = ControllerStep.DELETE_CONFIG
+
+
+DELETE_TOPIC_ZNODE = Rule(
+    "DeleteTopicZnode",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(topic_is_next, controller_is_not_fenced),
+    effects=(delete_topic_znode,),
+    says="the controller on {controller} deletes /brokers/topics/T",
+    cites=f"{DELETES}.deleteTopicZNode",
+)
+
+
+def config_is_next(s: World, controller: int) -> bool:
+    """The next step deletes the configuration of the topic."""
+    return s.controllers[controller].step == ControllerStep.DELETE_CONFIG
+
+
+def delete_config(s: World, controller: int) -> None:
+    """Delete /config/topics/T."""
+    s.zookeeper.config = 0
+    s.controllers[controller].step = ControllerStep.DELETE_MARK
+
+
+DELETE_CONFIG = Rule(
+    "DeleteConfig",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(config_is_next, controller_is_not_fenced),
+    effects=(delete_config,),
+    says="the controller on {controller} deletes /config/topics/T",
+    cites=f"{DELETES}.deleteTopicConfigs",
+)
+
+
+def mark_is_next(s: World, controller: int) -> bool:
+    """The next step deletes the request for deletion."""
+    return s.controllers[controller].step == ControllerStep.DELETE_MARK
+
+
+def delete_mark(s: World, k: Constants, controller: int) -> None:
+    """Delete /admin/delete_topics/T; a topic that was deleted is forgotten (ControllerContext.removeTopic)."""
+    s.zookeeper.delete_topic = 0
+    if topic_is_queued_for_deletion(s, controller):
+        fire(s, k, TOPIC_DELETION, (controller,), "remove_topic")
+        reset(s.controllers[controller].context.assignment)
+        reset(s.controllers[controller].context.leadership)
+    s.controllers[controller].step = ControllerStep.REMOVE
+    go_on(s, k, controller)
+
+
+DELETE_MARK = Rule(
+    "DeleteMark",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(mark_is_next, controller_is_not_fenced),
+    effects=(delete_mark,),
+    says="the controller on {controller} deletes /admin/delete_topics/T: the deletion is complete, or was refused",
+    cites=f"{DELETES}.deleteTopicDeletions, ControllerContext.removeTopic",
+)
+
+RULES = (
+    NOTICE_DELETION,
+    REFUSE_DELETION,
+    HANDLE_ANSWER,
+    DELETE_STATE,
+    DELETE_TOPIC_ZNODE,
+    DELETE_CONFIG,
+    DELETE_MARK,
+)
+"""The rules of controllers for topic deletion."""

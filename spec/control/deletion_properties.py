@@ -1,0 +1,193 @@
+"""What holds of topic deletion: who deletes, what is left when it is done, and that it is done.
+
+The sources' names in capitals are those of the list of known bugs: ONEWRITER, NOSTALE, CONVERGE.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.control.controller.deletion import replicas_in
+from kafka_spec.spec.control.controller.knowledge import topic_is_queued_for_deletion
+from kafka_spec.spec.control.quiet import a_deletion_waits, is_quiet, replicas_are_gone, settled_members, topic_exists
+from kafka_spec.spec.control.state import STANDBY, ControllerStep, Role, World
+from kafka_spec.spec.domain import contains
+from kafka_spec.spec.election import members
+from kafka_spec.spec.replica import ReplicaState
+from kafka_spec.spec.table import Constants, Property, invariant, leads_to, step_invariant
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Who deletes
+
+
+def a_znode_of_the_topic_is_deleted(before: World, after: World) -> bool:
+    """The znode of the topic, of its state, or of its configuration is deleted."""
+    if topic_exists(before) and not topic_exists(after):
+        return True
+    if before.zookeeper.partition.leader_epoch >= 0 and after.zookeeper.partition.leader_epoch < 0:
+        return True
+    return before.zookeeper.config == 1 and after.zookeeper.config == 0
+
+
+def deleter_is_the_newest_controller(before: World, after: World, k: Constants) -> bool:
+    """The controller that has gone on from a step that deletes has the newest controller epoch."""
+    for controller in range(k.brokers):
+        step = before.controllers[controller].step
+        if step >= ControllerStep.DELETE_STATE and after.controllers[controller].step != step:
+            if before.controllers[controller].epoch != before.zookeeper.controller_epoch:
+                return False
+    return True
+
+
+def deleted_topic_was_to_be_deleted(before: World, after: World) -> bool:
+    """/admin/delete_topics/T exists while the znodes of the topic are deleted."""
+    return before.zookeeper.delete_topic == 1
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is gone
+
+
+def a_replica_counts_as_deleted(s: World, k: Constants) -> bool:
+    """The newest controller has a replica as deleted."""
+    for controller in range(k.brokers):
+        if counts_as_deleted(s, k, controller) != 0:
+            return True
+    return False
+
+
+def counts_as_deleted(s: World, k: Constants, controller: int) -> int:
+    """Return the replicas that this controller has as deleted, if it is the newest."""
+    if s.controllers[controller].life == STANDBY or s.controllers[controller].epoch != s.zookeeper.controller_epoch:
+        return 0
+    return replicas_in(s, k, controller, ReplicaState.DELETION_SUCCESSFUL)
+
+
+def replicas_that_count_as_deleted_are_gone(s: World, k: Constants) -> bool:
+    """No broker holds a record of a replica that the newest controller has as deleted."""
+    for controller in range(k.brokers):
+        deleted = counts_as_deleted(s, k, controller)
+        for broker in range(k.brokers):
+            if contains(deleted, broker) == 1 and len(s.brokers[broker].replica.log) > 0:
+                return False
+    return True
+
+
+def a_topic_was_deleted(s: World) -> bool:
+    """The znode of a topic was deleted."""
+    return s.spent.deletions > 0 and (not topic_exists(s) or s.spent.recreations > 0)
+
+
+def no_log_is_of_a_deleted_topic(s: World, k: Constants) -> bool:
+    """No log has a record that was written before the topic was last created."""
+    for broker in range(k.brokers):
+        log = s.brokers[broker].replica.log
+        for offset in range(len(log)):
+            if log[offset].record < s.notes.first_record:
+                return False
+    return True
+
+
+def no_topic_is_quiet(s: World, k: Constants) -> bool:
+    """A topic was deleted, none exists, no deletion waits, and the state is quiet."""
+    return s.spent.deletions > 0 and not topic_exists(s) and not a_deletion_waits(s) and is_quiet(s, k)
+
+
+def nothing_is_left(s: World, k: Constants) -> bool:
+    """No replica, no entry of a metadata cache, no znode, and nothing in the memory of the controller is left of the topic."""
+    if s.zookeeper.config == 1 or s.zookeeper.partition.leader_epoch >= 0:
+        return False
+    context = s.controllers[s.zookeeper.controller].context
+    if len(context.assignment.replicas) > 0 or context.leadership.leader_epoch >= 0:
+        return False
+    return replicas_are_gone(s, k)
+
+
+def a_topic_that_stays_is_quiet(s: World, k: Constants) -> bool:
+    """A topic exists after a deletion was requested, no deletion waits, and the state is quiet."""
+    return s.spent.deletions > 0 and topic_exists(s) and not a_deletion_waits(s) and is_quiet(s, k)
+
+
+def caches_agree(s: World, k: Constants) -> bool:
+    """The topic has its configuration, the controller its assignment, and no other broker than the replicas' hosts it."""
+    if s.zookeeper.config == 0 or topic_is_queued_for_deletion(s, s.zookeeper.controller):
+        return False
+    assigned = members(s.zookeeper.assignment.replicas)
+    if members(s.controllers[s.zookeeper.controller].context.assignment.replicas) != assigned:
+        return False
+    for broker in range(k.brokers):
+        if s.brokers[broker].replica.role != Role.NONE and s.brokers[broker].lists_topic == 0:
+            return False
+        if s.brokers[broker].replica.role != Role.NONE and contains(assigned, broker) == 0:
+            return False
+    return True
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# That it is done
+
+
+def a_deletion_can_be_done(s: World, k: Constants) -> bool:
+    """The topic is to be deleted, and all brokers that hold it are up."""
+    return a_deletion_waits(s) and settled_members(s, k) == members(s.zookeeper.assignment.replicas)
+
+
+def no_deletion_can_be_done(s: World, k: Constants) -> bool:
+    """No topic is to be deleted, or a broker that holds it is not up."""
+    return not a_deletion_can_be_done(s, k)
+
+
+DELETION: tuple[Property, ...] = (
+    step_invariant(
+        "OneDeleter",
+        deleter_is_the_newest_controller,
+        "the znodes of a topic are deleted only by the controller whose epoch is the newest",
+        "ONEWRITER: KAFKA-6082",
+        when=a_znode_of_the_topic_is_deleted,
+    ),
+    step_invariant(
+        "OnlyMarkedTopicsAreDeleted",
+        deleted_topic_was_to_be_deleted,
+        "the znodes of a topic are deleted only while /admin/delete_topics names it, so that a controller that fails in between is "
+        "followed by one that continues",
+        "Kafka 2.8 KafkaZkClient, TopicDeletionManager.completeDeleteTopic",
+        when=a_znode_of_the_topic_is_deleted,
+    ),
+    invariant(
+        "DeletedIsGone",
+        replicas_that_count_as_deleted_are_gone,
+        "a replica that the newest controller has as deleted holds no record: its broker has answered after it deleted the log",
+        "deletion safety: KAFKA-9946",
+        when=a_replica_counts_as_deleted,
+    ),
+    invariant(
+        "OldRecordsStayGone",
+        no_log_is_of_a_deleted_topic,
+        "once the znode of a topic is deleted, no log holds a record of it, also not under a new topic of the same name",
+        "deletion safety",
+        when=a_topic_was_deleted,
+    ),
+    invariant(
+        "QuietNothingIsLeft",
+        nothing_is_left,
+        "in quiet states after a deletion no replica of the topic, no entry of a metadata cache and no znode is left",
+        "CONVERGE: no stray replica",
+        when=no_topic_is_quiet,
+    ),
+    invariant(
+        "QuietCachesAgree",
+        caches_agree,
+        "in quiet states a topic that was not deleted, or was created again, has its configuration, the controller has its "
+        "assignment, and the brokers that host it list it",
+        "CONVERGE",
+        when=a_topic_that_stays_is_quiet,
+    ),
+)
+"""Invariants and step invariants of topic deletion."""
+
+DELETION_ENDS = leads_to(
+    "DeletionEnds",
+    a_deletion_can_be_done,
+    no_deletion_can_be_done,
+    "a deletion is completed when all brokers that hold the topic are up, whichever controller began it",
+    "CONVERGE: KAFKA-6650, KAFKA-6612",
+)
+"""That a deletion ends once faults have stopped."""
