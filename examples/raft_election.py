@@ -124,7 +124,7 @@ def asks_in_my_term(s: Election, m: Message) -> bool:
 
 def may_vote_for(s: Election, m: Message) -> bool:
     """The receiver has not voted for another in this term."""
-    return s.servers[m.target].voted_for == NONE or s.servers[m.target].voted_for == m.source
+    return s.servers[m.target].voted_for in (NONE, m.source)
 
 
 def vote(s: Election, m: Message) -> None:
@@ -162,20 +162,16 @@ def lead(s: Election, i: int) -> None:
 
 def one_leader_in_each_term(s: Election, k: Constants) -> bool:
     """No two servers lead in the same term."""
-    for i in range(k.servers):
-        for j in range(i):
-            both = s.servers[i].role == Role.LEADER and s.servers[j].role == Role.LEADER
-            if both and s.servers[i].term == s.servers[j].term:
-                return False
-    return True
+    return not any(
+        s.servers[i].role == s.servers[j].role == Role.LEADER and s.servers[i].term == s.servers[j].term
+        for i in range(k.servers)
+        for j in range(i)
+    )
 
 
 def somebody_leads(s: Election) -> bool:
     """A server leads."""
-    for server in s.servers:
-        if server.role == Role.LEADER:
-            return True
-    return False
+    return any(server.role == Role.LEADER for server in s.servers)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -102,10 +102,7 @@ def count_prepared(s: Transaction, rm: int) -> None:
 
 def all_are_prepared(s: Transaction, k: Constants) -> bool:
     """Every resource manager is known to be prepared."""
-    for rm in range(k.resource_managers):
-        if not contains(s.prepared, rm):
-            return False
-    return True
+    return all(contains(s.prepared, rm) for rm in range(k.resource_managers))
 
 
 def decide_commit(s: Transaction) -> None:
@@ -144,21 +141,14 @@ def abort(s: Transaction, rm: int) -> None:
 # Properties
 
 
-def consistent(s: Transaction, k: Constants) -> bool:
+def consistent(s: Transaction) -> bool:
     """No resource manager has committed while another has aborted."""
-    committed, aborted = False, False
-    for rm in range(k.resource_managers):
-        committed = committed or s.votes[rm] == Vote.COMMITTED
-        aborted = aborted or s.votes[rm] == Vote.ABORTED
-    return not (committed and aborted)
+    return not (Vote.COMMITTED in s.votes and Vote.ABORTED in s.votes)
 
 
-def all_commit(s: Transaction, k: Constants) -> bool:
+def all_commit(s: Transaction) -> bool:
     """Every resource manager has committed."""
-    for rm in range(k.resource_managers):
-        if s.votes[rm] != Vote.COMMITTED:
-            return False
-    return True
+    return all(vote == Vote.COMMITTED for vote in s.votes)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,6 +41,8 @@ _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.UAdd: operator.pos,
     ast.Invert: operator.invert,
     ast.Not: operator.not_,
+    ast.In: lambda one, others: one in others,
+    ast.NotIn: lambda one, others: one not in others,
 }
 
 
@@ -124,10 +126,8 @@ class _Evaluator:
                 around, self.tests = self.tests, (*self.tests, test)
                 self.block(body)
                 self.tests = around
-            case ast.For(target=ast.Name() as target, iter=ast.Call(args=limits), body=body):
-                self.loop(target, range(*(self.value(limit) for limit in limits)), body)
-            case ast.For(target=ast.Name() as target, iter=items, body=body):
-                self.loop(target, self.value(items), body)
+            case ast.For(target=ast.Name() as target, iter=over, body=body):
+                self.loop(target, self.iterated(over), body)
             case ast.Return(value=value):
                 self.call.answer = self.value(value) if value is not None else None
                 self.call.end, self.call.tests = node, self.tests
@@ -210,6 +210,8 @@ class _Evaluator:
                 return self.value(body if self.value(test) else orelse)
             case ast.Tuple(elts=parts):
                 return tuple(self.value(part) for part in parts)
+            case ast.Call(func=ast.Name(id=name), args=[ast.GeneratorExp() as generator]):
+                return lint.resolve(self.call.source.function, name)(self.generate(generator, 0))
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=keywords):
                 callee = lint.resolve(self.call.source.function, name)
                 if callee in lint.READERS:
@@ -217,6 +219,27 @@ class _Evaluator:
                     return callee(*(self.value(argument) for argument in arguments), **fields)
                 return self.called(callee, arguments)
         raise TypeError(f"{ast.unparse(node)} is no part of a predicate")
+
+    def generate(self, node: ast.GeneratorExp, depth: int) -> Iterator[Any]:
+        """Yield what a generator gives."""
+        if depth == len(node.generators):
+            yield self.value(node.elt)
+            return
+        clause = node.generators[depth]
+        assert isinstance(clause.target, ast.Name)
+        for item in self.iterated(clause.iter):
+            self.names[clause.target.id] = item
+            if all(self.value(test) for test in clause.ifs):
+                yield from self.generate(node, depth + 1)
+        self.names.pop(clause.target.id, None)
+
+    def iterated(self, node: ast.expr) -> Iterable[Any]:
+        """Return what a loop goes over."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            of: Iterable[Any] = lint.resolve(self.call.source.function, node.func.id)(*map(self.value, node.args))
+            return of
+        items: Iterable[Any] = self.value(node)
+        return items
 
     def decide(self, every: bool, values: list[ast.expr]) -> Any:
         """Return the deciding operand of `and` (if `every`) or of `or`."""

@@ -113,6 +113,7 @@ def _decided(made: Call) -> str:
 
 _OPPOSITES: Mapping[type[ast.cmpop], ast.cmpop] = {
     ast.Eq: ast.NotEq(), ast.NotEq: ast.Eq(), ast.Lt: ast.GtE(), ast.GtE: ast.Lt(), ast.Gt: ast.LtE(), ast.LtE: ast.Gt(),
+    ast.In: ast.NotIn(), ast.NotIn: ast.In(),
 }  # fmt: skip
 
 

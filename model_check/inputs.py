@@ -14,7 +14,7 @@ from typing import Any
 
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.layout import Actions, Layout
-from kafka_spec.spec import lint
+from kafka_spec.spec import domain, lint
 from kafka_spec.spec.domain import Array, Collection, Domain, Record, Scalar, Sequence
 from kafka_spec.spec.table import Machine, Property, Spec
 
@@ -120,7 +120,7 @@ class _Telling:
             return f"writes {lint.WRITERS[value]}"
         if value in lint.READERS:
             return f"reads {lint.READERS[value]}"
-        if value in lint.BUILTINS or value is range:
+        if value in lint.OVER_GENERATORS or value in lint.BUILTINS or value in (range, domain.members_of):
             return f"built in {value.__name__}"
         if getattr(value, "__fires__", False):
             return "fires"

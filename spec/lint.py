@@ -33,6 +33,9 @@ READERS: dict[Any, str] = {domain.has: "has", domain.count: "count"}
 
 BUILTINS = {len: "len", min: "min", max: "max"}
 
+OVER_GENERATORS: dict[Any, str] = {any: "any", all: "all", sum: "sum", min: "min", max: "max", domain.set_of: "set_of"}
+"""The functions that take a generator; engines have their own form of each."""
+
 _ARGUMENTS: dict[Any, tuple[int, int]] = {
     len: (1, 1),
     min: (2, 9),
@@ -58,17 +61,15 @@ _CURES: dict[type[ast.AST], str] = {
     ast.Lambda: "a lambda has no name for traces and pictures; write a named function with a docstring",
     ast.For: "loops are `for name in range(stop)`, `range(start, stop)`, or over a sequence, an array or a set of records",
     ast.While: "a while loop has no limit; write `for ... in range(...)`",
-    ast.ListComp: "comprehensions do not compile; write a `for` loop over a range",
-    ast.SetComp: "comprehensions do not compile; write a `for` loop over a range",
-    ast.GeneratorExp: "generators, any() and all() do not compile; write a `for` loop that returns",
+    ast.ListComp: "lists do not compile; write any(), all(), sum(), min() or max() of a generator, or a `for` loop",
+    ast.SetComp: "write set_of(... for ... in ...)",
+    ast.GeneratorExp: "a generator is the only argument of any(), all(), sum(), min(), max() or set_of()",
     ast.Raise: "a step cannot raise; state what must hold as a guard or a property",
     ast.Try: "a step cannot raise, so there is nothing to catch",
     ast.Assert: "state what must hold as a property",
     ast.Slice: "slices do not compile; use truncate() or a `for` loop",
     ast.Div: "fractions do not exist here; use //",
     ast.Pow: "use shifts or products",
-    ast.In: "write a helper over a set of brokers, or a `for` loop",
-    ast.NotIn: "write a helper over a set of brokers, or a `for` loop",
     ast.Is: "compare with ==",
     ast.IsNot: "compare with !=",
 }
@@ -287,21 +288,13 @@ class _Reader:
                 self.whole(test, known)
                 yes, no = self.block(body, known), self.block(orelse, known)
                 return no if yes is None else yes if no is None else yes & no
-            case ast.For(target=ast.Name(id=name), iter=(ast.Name() | ast.Attribute() | ast.Subscript()) as items, body=body):
+            case ast.For(target=ast.Name(id=name), iter=over, body=body):
                 if node.orelse:
-                    self.unknown(node, node)
-                self.value(items, known, record=True)
-                self.over_items.append(node)
+                    self.refuse(node, "loops are without else")
+                items = self.iteration(node, over, known)
+                self.over_items += [node] if items else []
                 self.block(body, known | {name})
-                self.over_items.pop()
-            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=bounds), body=body):
-                if "range" in self.locals or self.constant(node, "range") is not range:
-                    self.refuse(node, "range is another name here; loops are over the range() that is built in")
-                if node.orelse or not 1 <= len(bounds) <= 2:
-                    self.refuse(node, "loops are `for name in range(stop)` or `range(start, stop)`, without else")
-                for bound in bounds:
-                    self.value(bound, known)
-                self.block(body, known | {name})
+                self.over_items = self.over_items[:-1] if items else self.over_items
             case ast.Return(value=value):
                 if isinstance(value, ast.Tuple):
                     for part in value.elts:
@@ -331,6 +324,45 @@ class _Reader:
                 self.refuse(node, "assign to a name, a field or an item")
 
     # expressions
+
+    def iteration(self, node: ast.AST, over: ast.expr, known: set[str]) -> bool:
+        """Read what a loop goes over; return whether that is items, which may not come or go in the loop."""
+        match over:
+            case ast.Name() | ast.Attribute() | ast.Subscript():
+                self.value(over, known, record=True)
+                return True
+            case ast.Call(func=ast.Name(id="range"), args=bounds, keywords=[]) if 1 <= len(bounds) <= 2:
+                if "range" in self.locals or self.constant(node, "range") is not range:
+                    self.refuse(node, "range is another name here; loops are over the range() that is built in")
+                for bound in bounds:
+                    self.value(bound, known)
+                return False
+            case ast.Call(func=ast.Name(id=name), args=[members], keywords=[]) if self.means(name, domain.members_of):
+                self.constant(node, name)
+                self.value(members, known)
+                return False
+        self.refuse(node, _CURES[ast.For])
+
+    def means(self, name: str, function: Any) -> bool:
+        """Whether a name means this function here."""
+        try:
+            return name not in self.locals and resolve(self.function, name) is function
+        except KeyError:
+            return False
+
+    def generator(self, node: ast.GeneratorExp, known: set[str]) -> None:
+        """Read a generator: its loops, their conditions, and what it gives."""
+        known = set(known)
+        for loop in node.generators:
+            if loop.is_async or not isinstance(loop.target, ast.Name):
+                self.refuse(node, "a generator gives a name to each item: `... for name in ...`")
+            if loop.target.id in known:
+                self.refuse(node, f"{loop.target.id} has a value already; give the item a name of its own")
+            self.iteration(node, loop.iter, known)
+            known |= {loop.target.id}
+            for test in loop.ifs:
+                self.value(test, known)
+        self.value(node.elt, known)
 
     def whole(self, node: ast.expr, known: set[str], record: bool = False, several: bool = False) -> None:
         """Read an expression that may be a call as a whole."""
@@ -370,6 +402,19 @@ class _Reader:
             case ast.BoolOp(values=values):
                 for part in values:
                     self.value(part, known)
+            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[of]):
+                self.value(left, known, record=True)
+                match of:
+                    case ast.Tuple(elts=parts):
+                        for part in parts:
+                            self.value(part, known)
+                    case ast.Call(func=ast.Name(id=name), args=[members], keywords=[]) if self.means(name, domain.members_of):
+                        self.constant(node, name)
+                        self.value(members, known)
+                    case ast.Name() | ast.Attribute() | ast.Subscript():
+                        self.value(of, known, record=True)
+                    case _:
+                        self.refuse(node, "write `in` a set of records, a sequence, members_of(...), or values in parentheses")
             case ast.Compare(left=left, ops=ops, comparators=comparators):
                 for comparison in ops:
                     if not isinstance(comparison, _COMPARISONS):
@@ -418,6 +463,13 @@ class _Reader:
             if not whole:
                 self.inner.append((node, None))
             return
+        if callee in OVER_GENERATORS and len(node.args) == 1 and not node.keywords:
+            if not isinstance(node.args[0], ast.GeneratorExp):
+                self.refuse(node, f"{node.func.id}() takes a generator, `{node.func.id}(... for ... in ...)`" + _or_numbers(callee))
+            self.generator(node.args[0], known)
+            return
+        if callee is domain.members_of:
+            self.refuse(node, "members_of() is what a loop goes over, or what `in` is followed by; a set is already its value")
         if node.keywords and callee not in _WITH_FIELDS:
             self.refuse(node, "pass arguments by position")
         for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
@@ -466,6 +518,10 @@ class _Reader:
     def unknown(self, what: ast.AST, node: ast.AST) -> NoReturn:
         cure = _CURES.get(type(what), f"{type(what).__name__} is outside the language of guards and effects (spec/lint.py)")
         self.refuse(node, cure)
+
+
+def _or_numbers(callee: Any) -> str:
+    return ", or two numbers and more" if callee in BUILTINS else ""
 
 
 def results_of(tree: ast.FunctionDef) -> set[int]:

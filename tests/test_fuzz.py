@@ -34,6 +34,8 @@ WRITTEN = (
     "if not fire(", "MACHINE1", "initialisation", "unless=", "when=", "invariant(", "step_invariant(", "reachable(", "recoverable(",
     '"protocol"', '"operator"', '"fault"', "start=", "limit_", "x, y = pair_", "judge_", "change_",
     "at_most=", "at_most=(LIMIT, EXTRA", "holds(Counters())", "s.spent.", "after.spent.",
+    "SetOf(Plain, ", "BagOf(", "ElementOf(", "add(", "remove(", "has(", "count(", "for q", "Among(", "or_none=True", "Member(",
+    "any(", "all(", "sum(", "set_of(", "members_of(", " in (", " not in ", "size(",
     "k.mode", "Mode.FAST", "contains(", " if ", "and", "<<",
 )  # fmt: skip
 """Constructs that random specs must contain."""

@@ -5,6 +5,7 @@ A function that changes one of its parameters becomes an operator that returns t
 
 from __future__ import annotations
 
+import abc
 import ast
 from typing import Any
 
@@ -28,7 +29,7 @@ from kafka_spec.diagrams.tla.terms import (
 )
 from kafka_spec.diagrams.tla.values import Place, Value, singleton
 from kafka_spec.spec import domain
-from kafka_spec.spec.lint import BUILTINS, READERS, WRITERS, resolve, source_of
+from kafka_spec.spec.lint import BUILTINS, OVER_GENERATORS, READERS, WRITERS, resolve, source_of
 
 
 class Calls(Expressions):
@@ -48,6 +49,8 @@ class Calls(Expressions):
             return []
         if callee in READERS:
             return [self.asked(frame, node, READERS[callee])]
+        if callee in OVER_GENERATORS and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
+            return [self.of_generator(frame, node.args[0], OVER_GENERATORS[callee])]
         if callee in BUILTINS:
             return [self.builtin(frame, node, BUILTINS[callee])]
         if getattr(callee, "__fires__", False):
@@ -56,6 +59,10 @@ class Calls(Expressions):
         if (known := self.set_helper(callee, arguments)) is not None:
             return [known]
         return self.operator(frame, node, callee, arguments, whole)
+
+    @abc.abstractmethod
+    def of_generator(self, frame: Frame, node: ast.GeneratorExp, name: str) -> Value:
+        """Return the value of a function of a generator."""
 
     def argument(self, frame: Frame, node: ast.expr) -> Value:
         """Return an argument of a call."""

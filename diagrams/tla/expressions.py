@@ -64,6 +64,10 @@ class Expressions(abc.ABC):
     def call(self, frame: Frame, node: ast.Call, whole: bool) -> list[Value]:
         """Return the values of a call; `whole` if the call is the entire expression."""
 
+    @abc.abstractmethod
+    def contained(self, frame: Frame, left: ast.expr, of: ast.expr) -> Term:
+        """Return whether a value is in others."""
+
     # values
 
     def value(self, frame: Frame, node: ast.expr, whole: bool = False) -> Value:
@@ -102,6 +106,9 @@ class Expressions(abc.ABC):
                 return self.values.opposite(self.value(frame, operand))
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self.value(frame, operand)
+            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[of]):
+                there = self.contained(frame, left, of)
+                return Value(there if isinstance(op, ast.In) else negated(there), BOOL)
             case ast.Compare():
                 return Value(self.comparison(frame, node), BOOL)
             case ast.BoolOp(op=op, values=parts):

@@ -37,6 +37,8 @@ from kafka_spec.diagrams.tla.terms import (
     number,
 )
 from kafka_spec.diagrams.tla.values import Place, Value
+from kafka_spec.spec import domain
+from kafka_spec.spec.lint import resolve
 
 GOES_ON, LEFT, RETURNED = number(0), number(1), number(2)
 
@@ -46,11 +48,20 @@ class Body(Statements):
 
     def range(self, frame: Frame, node: ast.For) -> tuple[Term, Term]:
         """Return the first and the last index of a loop."""
+        if (members := self.of_members(frame, node.iter)) is not None:
+            return number(1), Apply("Cardinality", (members,))
         if not isinstance(node.iter, ast.Call):
             return self.range_of_items(frame, node.iter)
         limits = [self.values.integer(self.value(frame, bound)) for bound in node.iter.args]
         low, stop = (number(0), limits[0]) if len(limits) == 1 else limits
         return low, plus_number(stop, -1)
+
+    def of_members(self, frame: Frame, node: ast.expr) -> Term | None:
+        """Return the set of a members_of(...), or None for other expressions."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if resolve(self.source.function, node.func.id) is domain.members_of:
+                return self.values.set(self.value(frame, node.args[0]))
+        return None
 
     def range_of_items(self, frame: Frame, items: ast.expr) -> tuple[Term, Term]:
         """Return the first and the last index of a loop over items."""
@@ -65,6 +76,13 @@ class Body(Statements):
     def turn(self, frame: Frame, node: ast.For, index: str = "") -> tuple[Frame, str]:
         """Return one iteration of the loop, and the name of its index."""
         assert isinstance(node.target, ast.Name)
+        if (members := self.of_members(frame, node.iter)) is not None:
+            inside, index, known = frame.fork(), index or self.fresh("i"), self.fresh(node.target.id)
+            ascending = self.values.apply("InOrder", members, Atom("Below"))
+            self.unit.text.helper("Below")
+            inside.bindings.append((known, Access(ascending, Atom(index))))
+            inside.locals[node.target.id] = Value(Atom(known), INT)
+            return inside, index
         if not isinstance(node.iter, ast.Call):
             return self.turn_of_items(frame, node.target.id, node.iter, index)
         if node.target.id in frame.locals:
@@ -99,7 +117,7 @@ class Body(Statements):
             self.refuse(node, f"{aliases[0]} is given to another record in a loop; use two names")
         before, used = set(self.written), set(self.used)
         self.written = set()
-        inside, _ = self.members(frame, node) or self.turn(frame, node)
+        inside = (self.members(frame, node) or self.turn(frame, node))[0]
         ends = Ends(lambda _: TRUE, lambda *_: TRUE, lambda _: TRUE, lambda _: TRUE)
         self.run(inside, node.body, ends)
         roots = [name for name in frame.roots if name in self.written]
@@ -139,11 +157,12 @@ class Body(Statements):
         outcomes: list[Term] = []
         members = self.members(frame, node)
         if members is not None:
-            inside, domain = members
+            inside, index, of = members
+            among = f"{index} \\in {of.flat()}"
         else:
             low, high = self.range(frame, node)
             inside, index = self.turn(frame, node)
-            domain = f"{index} \\in {Infix('..', low, high, RANGE).flat()}"
+            among = f"{index} \\in {Infix('..', low, high, RANGE).flat()}"
 
         def found(way: Frame, result: list[Value]) -> Term:
             outcomes.append(ends.back(way, result))
@@ -152,33 +171,37 @@ class Body(Statements):
         test = self.run(inside, node.body, Ends(lambda _: FALSE, found, None, lambda _: FALSE, truth=True))
         after = self.run(frame.fork(), rest, ends)
         if ends.truth and all(outcome == TRUE for outcome in outcomes):
-            return either(Bind(f"\\E {domain} :", test), after)
+            return either(Bind(f"\\E {among} :", test), after)
         if ends.truth and all(outcome == FALSE for outcome in outcomes):
-            return both(Bind(f"\\A {domain} :", never(test)), after)
+            return both(Bind(f"\\A {among} :", never(test)), after)
         if members is not None:
             low, high = self.range(frame, node)
             inside, index = self.turn(frame, node)
             test = self.run(inside, node.body, Ends(lambda _: FALSE, found, None, lambda _: FALSE, truth=True))
-            domain = f"{index} \\in {Infix('..', low, high, RANGE).flat()}"
+            among = f"{index} \\in {Infix('..', low, high, RANGE).flat()}"
         there = self.fresh("found")
         inside, at = self.turn(frame, node, self.fresh(index))
         back = self.run(inside, node.body, Ends(lambda _: NOWHERE, ends.back, None, lambda _: NOWHERE, truth=ends.truth))
         lowest = let([(at, self.values.apply("Lowest", Atom(there)))], back)
         some = Infix("#", Atom(there), EMPTY, COMPARE)
-        return Let(((there, Bind(f"{{{domain} :", test, "}")),), If(some, lowest, after))
+        return Let(((there, Bind(f"{{{among} :", test, "}")),), If(some, lowest, after))
 
-    def members(self, frame: Frame, node: ast.For) -> tuple[Frame, str] | None:
-        """Return one iteration of a loop over a set or a bag in any order, and what its element is from; None for other loops."""
+    def members(self, frame: Frame, node: ast.For) -> tuple[Frame, str, Term] | None:
+        """Return one iteration of a loop over a set in any order, the name of its element, and the set; None for other loops."""
+        assert isinstance(node.target, ast.Name)
+        if (members := self.of_members(frame, node.iter)) is not None:
+            inside, known = frame.fork(), self.fresh(node.target.id)
+            inside.locals[node.target.id] = Value(Atom(known), INT)
+            return inside, known, members
         if isinstance(node.iter, ast.Call):
             return None
         value = self.read(frame, self.place(frame, node.iter))
         if not isinstance(value.sort, Unordered):
             return None
-        assert isinstance(node.target, ast.Name)
         inside, known = frame.fork(), self.fresh(node.target.id)
         self.element(inside, node.target.id, known, value.sort.item)
         of = self.values.apply("BagMembers", value.term) if value.sort.repeats else value.term
-        return inside, f"{known} \\in {of.flat()}"
+        return inside, known, of
 
     # folds
 

@@ -27,6 +27,14 @@ HELPERS = {
         "\\* A sequence without its items from the offset `length` on.\n"
         "Truncate(items, length) == IF length < Len(items) THEN SubSeq(items, 1, length) ELSE items"
     ),
+    "Highest": "Highest(set) == CHOOSE n \\in set : \\A m \\in set : n >= m",
+    "Total": (
+        "\\* The sum of Op(m) for each m of a set.\n"
+        "Total(Op(_), set) ==\n"
+        "  LET RECURSIVE From(_)\n"
+        "      From(rest) == IF rest = {} THEN 0 ELSE LET m == CHOOSE m \\in rest : TRUE IN Op(m) + From(rest \\ {m})\n"
+        "  IN From(set)"
+    ),
     "Lowest": "Lowest(set) == CHOOSE n \\in set : \\A m \\in set : n <= m",
     "Fold": (
         "\\* A loop: `value` after Op(value, i) for each i from low to high. `next = next` has TLC take one turn after the other.\n"
@@ -37,6 +45,7 @@ HELPERS = {
         "        ELSE LET next == Op(now, i) IN IF next = next THEN From(next, i + 1) ELSE now\n"
         "  IN From(value, low)"
     ),
+    "Below": "Below(a, b) == a < b",
     "OrNone": "OrNone(set) == IF set = {} THEN {-1} ELSE set",
     "InOrder": (
         "\\* The elements of a set in order.\n"

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from llvmlite import ir
 
-from kafka_spec.model_check.lowering.elements import ElementCalls
+from kafka_spec.model_check.lowering.generators import Generators
 from kafka_spec.model_check.lowering.values import I64, POINTER, Buffer, Ref, shape_of
-from kafka_spec.spec import lint
+from kafka_spec.spec import domain, lint
 
 
-class Calls(ElementCalls):
+class Calls(Generators):
     """Compiles calls."""
 
     @property
@@ -37,6 +37,8 @@ class Calls(ElementCalls):
             return []
         if callee in lint.READERS:
             return [self.asked(node, lint.READERS[callee])]
+        if callee in lint.OVER_GENERATORS and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
+            return [self.of_generator(node, lint.OVER_GENERATORS[callee])]
         if callee in lint.BUILTINS:
             return [self.builtin(node, lint.BUILTINS[callee])]
         if getattr(callee, "__fires__", False):
@@ -62,7 +64,11 @@ class Calls(ElementCalls):
         callee = lint.resolve(self.source.function, node.func.id)
         if callee in lint.MOVERS or getattr(callee, "__fires__", False):
             return True
-        return lint.is_function(callee) and callee not in (*lint.WRITERS, *lint.READERS) and lint.source_of(callee).moves
+        return (
+            lint.is_function(callee)
+            and callee not in (*lint.WRITERS, *lint.READERS, *lint.OVER_GENERATORS, domain.members_of)
+            and lint.source_of(callee).moves
+        )
 
     def builtin(self, node: ast.Call, name: str) -> ir.Value:
         """Return the result of len(), min() or max()."""

@@ -42,6 +42,10 @@ class Expressions(Arithmetic, abc.ABC):
     def call(self, node: ast.Call) -> Sequence[ir.Value]:
         """Emit a call; return the integers that the callee returns."""
 
+    @abc.abstractmethod
+    def is_in(self, node: ast.AST, left: ast.expr, of: ast.expr) -> ir.Value:
+        """Return whether a value is in others, as one bit."""
+
     def integer(self, node: ast.AST, value: Value) -> ir.Value:
         """Return a value as an integer; refuse a reference."""
         if isinstance(value, Ref | Buffer | K):
@@ -143,6 +147,9 @@ class Expressions(Arithmetic, abc.ABC):
         match node:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return self.b.not_(self.test(operand))
+            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[of]):
+                there = self.is_in(node, left, of)
+                return there if isinstance(op, ast.In) else self.b.not_(there)
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 return self.comparison(op, self.number(left), self.number(right))
             case ast.Compare(left=left, ops=ops, comparators=comparators):

@@ -62,18 +62,8 @@ class Body(Calls):
                     self.write(target, ref, self.arithmetic(node, op, before, self.number(value)))
             case ast.If(test=test, body=body, orelse=orelse):
                 self.branch(test, body, orelse)
-            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=bounds), body=body):
-                limits = [self.number(bound) for bound in bounds]
-                start, stop = (ZERO, limits[0]) if len(limits) == 1 else limits
-                self.after_moves(body)
-
-                def inside(now: ir.Value) -> None:
-                    self.variable(name, now)
-                    self.block(body)
-
-                self.loop(start, stop, inside, self.jumps)
             case ast.For(target=ast.Name(id=name), iter=of, body=body):
-                self.for_items(name, of, body)
+                self.over(name, of, lambda: self.block(body), self.jumps, body)
             case ast.While(test=test, body=body) if self.trusted:
                 head, inside_block, out = (self.code.append_basic_block(n) for n in ("while", "inside", "out"))
                 self.b.branch(head)
@@ -101,25 +91,6 @@ class Body(Calls):
                 self.b.ret(self.number(value))
             case _:
                 self.refuse(node, f"{type(node).__name__} cannot be compiled")
-
-    def for_items(self, name: str, of: ast.expr, body: list[ast.stmt]) -> None:
-        """Emit a loop over the items of an array, a sequence, a set or a bag; the lint sees to it that no item moves in it."""
-        items = self.value(of)
-        if not isinstance(items, Ref) or items.packed.item is None:
-            self.refuse(of, f"{ast.unparse(of)} has no items; loop over a sequence, an array, a set of records, or a range")
-        if name in self.names or (name in self.slots and not isinstance(items.packed.item.type, Scalar)):
-            self.refuse(of, f"{name} stands for something else before the loop; give the item a name of its own")
-
-        def inside(now: ir.Value) -> None:
-            item = self.item(items, now)
-            if isinstance(item.packed.type, Scalar):
-                self.variable(name, self.load(item.packed, item.pointer))
-            else:
-                self.names[name] = item
-            self.block(body)
-
-        self.loop(ZERO, self.length(items), inside, self.jumps)
-        self.names.pop(name, None)
 
     def branch(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
         """Emit an `if`."""

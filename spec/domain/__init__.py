@@ -25,7 +25,9 @@ from kafka_spec.spec.domain.members import (
     first_brokers,
     first_members,
     including,
+    members_of,
     only,
+    set_of,
     show_set,
     size,
 )
@@ -54,6 +56,6 @@ __all__ = [
     "MemberSet", "Number", "OneOf", "OutOfBound", "OutOfDomain", "Path", "Queue", "Range", "Record", "Scalar", "Sequence",
     "SetOf", "Space", "SpecError", "Spent", "StateOf", "Subset", "Type", "add", "append", "as_fired", "assign", "contains",
     "count", "count_firing", "domain_of", "excluding", "first_brokers", "first_members", "has", "holds", "including",
-    "kept_inside", "machine_paths", "machine_range", "message", "only", "path_of", "plain_value", "pop_first", "remove",
-    "reset", "show_path", "show_set", "show_value", "size", "tagged", "truncate", "type_at", "value_at",
+    "kept_inside", "machine_paths", "machine_range", "members_of", "message", "only", "path_of", "plain_value", "pop_first",
+    "remove", "reset", "set_of", "show_path", "show_set", "show_value", "size", "tagged", "truncate", "type_at", "value_at",
 ]  # fmt: skip

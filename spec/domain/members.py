@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
+from kafka_spec.spec.domain.limits import BadAccess
 from kafka_spec.spec.integers import same_numbers
 
 NONE = -1
@@ -81,6 +82,31 @@ def excluding(members: int, member: int) -> MemberSet:
 def first_members(count: int) -> MemberSet:
     """The set of the members below a number: all of them, if there are so many."""
     return NO_MEMBERS | ((1 << count) - 1)
+
+
+def members_of(members: int) -> MemberSet:
+    """Give the members of a set to a loop, in ascending order.
+
+    Raises:
+        BadAccess: the number is no set of members numbered 0 to 61.
+    """
+    if not 0 <= members < 1 << 62:
+        raise BadAccess(f"members_of({members}): a set is a number of 0 or more, below 2**62")
+    return MemberSet(members)
+
+
+def set_of(members: Iterable[int]) -> MemberSet:
+    """The set of what a generator gives: `set_of(i for i in range(k.servers) if is_up(s, i))`.
+
+    Raises:
+        BadAccess: a member is not numbered 0 to 61.
+    """
+    found = NO_MEMBERS
+    for member in members:
+        if not 0 <= member < 62:
+            raise BadAccess(f"set_of(): {member} is no member; members are numbered 0 to 61")
+        found |= 1 << member
+    return found
 
 
 def size(members: int) -> int:

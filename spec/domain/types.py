@@ -81,6 +81,15 @@ class Items(list[Any]):
             raise BadAccess(f"{self.type.place}: index {index} of {len(self)} items")
         return super().__getitem__(index)
 
+    def __contains__(self, value: object) -> bool:
+        if isinstance(self.type.item, Scalar):
+            return super().__contains__(value)
+        if not isinstance(self.type, Collection):
+            raise BadAccess(f"{self.type.place}: `in` is for sets of records and for sequences of numbers; write any(...)")
+        if type_of(value).cls is not self.type.item.cls:
+            raise BadAccess(f"{self.type.place}: a {type(value).__name__} is no {self.type.item.cls.__name__}")
+        return any(order(self.type.item, value) == order(self.type.item, item) for item in self)
+
     def __setitem__(self, index: Any, value: Any) -> None:
         if not 0 <= index < len(self):
             raise BadAccess(f"{self.type.place}: index {index} of {len(self)} items")

@@ -132,6 +132,8 @@ class Expressions:
             return self.leaf(scope)
         a, b = self.number(scope, depth - 1), self.number(scope, depth - 1)
         calls = [name for name, results in self.helpers.items() if results == 1]
+        if self.often(0.12) and self.deep < 1 and scope.loops < 2:
+            return self.over_generator(scope, depth)
         kinds = ["sum", "sum", "part", "bits", "shift", "sign", "least", "if", "test", "set", "call" if calls else "sum"]
         match self.pick(*kinds, *([] if self.careful else ["divide", "jump"])):
             case "sum":
@@ -157,6 +159,48 @@ class Expressions:
             case "divide":
                 return f"({a} // {b})"
         return f"({a} % 8 << {b} % 64 - 1)"
+
+    def generator(self, scope: Scope) -> tuple[str, Scope]:
+        """Return the loop of a generator, and what can be named in it."""
+        name = f"g{self.chance.randrange(10**6)}"
+        inner = scope.block(loops=scope.loops + 1)
+        over = self.place(scope, lambda kind: isinstance(kind, Pile | Line | Many)) if self.often(0.6) else None
+        kind: Kind | None = None
+        if over is not None and not over[2] and not isinstance(over[1], Number | Struct):
+            kind = over[1].item
+        if isinstance(kind, Struct) and over is not None:
+            inner = inner.block(roots={**scope.roots, name: kind}, fixed=scope.fixed | {name})
+            text = over[0]
+        elif isinstance(kind, Number) and over is not None and max(abs(kind.low.least), abs(kind.high.most)) <= 16:
+            inner.numbers[name] = None
+            text = over[0]
+        else:
+            inner.numbers[name] = None
+            text = str(
+                self.pick("range(3)", "range(1, 4)", f"range({self.leaf(scope)} % 4)", f"members_of({self.leaf(scope)} % 16)")
+            )
+        test = f" if {self.test(inner, 0)}" if self.often(0.4) else ""
+        return f"for {name} in {text}{test}", inner
+
+    def over_generator(self, scope: Scope, depth: int) -> str:
+        """Return a function of a generator."""
+        self.deep += 1
+        loop, inner = self.generator(scope)
+        if self.often(0.2) and not inner.fixed - scope.fixed:
+            more, inner = self.generator(inner)
+            loop = f"{loop} {more}"
+        kind = self.pick("any", "all", "sum", "set_of", "count", "min", "max")
+        test, number = self.test(inner, 0), self.number(inner, 0)
+        self.deep -= 1
+        if kind in ("any", "all"):
+            return f"{kind}({test} {loop})"
+        if kind == "count":
+            return f"(sum(1 {loop}) % 7)"
+        if kind == "sum":
+            return f"(sum({number} {loop}) % 7)"
+        if kind == "set_of":
+            return f"(set_of({number} % 4 {loop}) % 16)"
+        return f"({kind}(({number}) % 7 {loop}) if any(1 {loop}) else 0)"
 
     def leaf(self, scope: Scope) -> str:
         """Return a small expression."""
@@ -209,8 +253,17 @@ class Expressions:
             return " and ".join([*needs, f"{path} {orders[0]} {limit}"])
         a, b = self.number(scope, depth), self.number(scope, depth)
         if self.often(0.15):
+            return f"{a} {self.pick('in', 'not in')} {self.among(scope)}"
+        if self.often(0.15):
             return f"contains({a} % 16, {b} % 4)"
         return f"{a} {orders[0]} {b}" + (f" {orders[1]} {self.leaf(scope)}" if self.often(0.2) else "")
+
+    def among(self, scope: Scope) -> str:
+        """Return what may stand behind `in`, after a number."""
+        over = self.place(scope, lambda kind: isinstance(kind, Line | Many) and isinstance(kind.item, Number))
+        if over is not None and not over[2] and self.often(0.5):
+            return over[0]
+        return str(self.pick(f"members_of({self.leaf(scope)} % 16)", f"(1, {self.leaf(scope)}, {self.leaf(scope)})"))
 
     def predicate(self, scope: Scope) -> list[str]:
         """Return the body of a function that says yes or no."""

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from kafka_spec.spec.brokers import Assignment, Broker, BrokerOrNone, PerBroker
 from kafka_spec.spec.domain import (
     Bound, Bounded, Counters, Each, Flag, Member, MemberOrNone, OneOf, Queue, Range, SetOf, StateOf,
-    BagOf, add, append, assign, contains, count, excluding, has, holds, including, pop_first, remove, reset, size, tagged,
-    truncate,
+    BagOf, add, append, assign, contains, count, excluding, has, holds, including, members_of, pop_first, remove,
+    reset, set_of, size, tagged, truncate,
 )
 from kafka_spec.spec.table import (
     Among, BoundSet, Decision, ElementOf, ItemOf, Machine, Row, Rule, Spec, fire, invariant, reachable, recoverable, step_invariant,
