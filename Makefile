@@ -10,6 +10,7 @@
 # make kafka   compares with Kafka's own classes of 2.8 and 3.9, fetched by Maven (which it installs, or says how)
 # make soak    kills drivers, executors and workers of the Spark engine, and lets runs race, some twenty minutes on two cores
 # make mutants breaks the checker in many ways and shows which test notices each; some ten minutes
+# make spec-mutants  breaks the model in every small way and shows which property notices; hours, in parts: make spec-mutants PART=2/40
 # make bench   side by side with Spin and Rumur (apt-get install spin rumur gcc), some five minutes
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
@@ -18,7 +19,7 @@ BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: check test long kafka lint fmt golden gallery docs system fuzz mutants bench soak clean
+.PHONY: check test long kafka lint fmt golden gallery docs system fuzz mutants spec-mutants bench soak clean
 
 check: $(VENV)/.check
 	$(BIN)/kafka-spec check --traces
@@ -89,6 +90,10 @@ soak: $(VENV)/.test
 
 mutants: $(VENV)/.test
 	$(BIN)/python -m tests.mutants --write
+
+PART := 1/1
+spec-mutants: $(VENV)/.test
+	$(BIN)/python -m tests.mutants.spec --part $(PART)
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/replication.py

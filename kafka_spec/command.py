@@ -108,6 +108,13 @@ def _conformance(parser: argparse.ArgumentParser) -> None:
     add_conformance(parser)
 
 
+def _completion(parser: argparse.ArgumentParser) -> None:
+    from kafka_spec.model_check.command.completion import add_completion
+    from kafka_spec.spec.models import MODELS
+
+    add_completion(parser, lambda: parser_of(*COMMANDS), MODELS)
+
+
 COMMANDS = {
     "init": Command("begin a specification of your own: a spec, its test, its check, a workflow", _init),
     "check": Command("check models, or the manifest of the project", _check, "check"),
@@ -124,6 +131,7 @@ COMMANDS = {
     ),
     "validate": Command("check the state-change and controller logs of a real Kafka cluster against the tables", _validate),
     "conformance": Command("compare the tables and the implementation with Kafka's own classes", _conformance, "kafka"),
+    "completion": Command("print a script that completes commands, options and models in a shell", _completion, "check"),
 }
 
 
@@ -137,8 +145,8 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def parser_of(chosen: str | None) -> argparse.ArgumentParser:
-    """Return the parser of the command line, with the options of the chosen subcommand only."""
+def parser_of(*chosen: str) -> argparse.ArgumentParser:
+    """Return the parser of the command line, with the options of the chosen subcommands only."""
     parser = argparse.ArgumentParser(
         prog="kafka-spec", description="Kafka's protocol, stated once: check it, trace it, look at it."
     )
@@ -146,7 +154,7 @@ def parser_of(chosen: str | None) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, command in COMMANDS.items():
         options = commands.add_parser(name, help=command.says)
-        if name == chosen:
+        if name in chosen:
             command.add_options(options)
     return parser
 
@@ -155,7 +163,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command line; return its exit code."""
     chosen = next((argument for argument in arguments if not argument.startswith("-")), None)
     try:
-        options = parser_of(chosen).parse_args(arguments)
+        options = parser_of(*([chosen] if chosen else [])).parse_args(arguments)
         warnings.showwarning = _show_warning
         return _run_command(COMMANDS[str(chosen)], options)
     except Exception as error:

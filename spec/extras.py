@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from kafka_spec.spec.domain import SpecError
 
-CHECK = ("llvmlite", "numpy", "rich")
+CHECK = ("llvmlite", "numpy", "rich", "shtab")
 IMPL = ("aiokafka", "kazoo", "rich", "transitions")
 EXTRAS = {
     "check": CHECK,

@@ -160,6 +160,7 @@ def _nothing(change: Change, batch: Batch, registered: frozenset[int] | None) ->
 EFFECTS: Mapping[str, Asks] = {
     "send_leader_and_isr_to_first_isr": _first_isr,
     "send_leader_and_isr_to_recipients": _recipients,
+    "send_leader_and_isr_to_new_replica": _to_replica,
     "send_leader_and_isr_to_replica": _to_replica,
     "send_leader_and_isr_to_other_replicas": _to_others,
     "send_stop_replica": _stop,
