@@ -26,7 +26,7 @@ from kafka_spec.diagrams.tla.terms import (
 from kafka_spec.diagrams.tla.values import Value
 
 
-class Generators(Body):
+class GeneratorTerms(Body):
     """The translation of generators."""
 
     def of_generator(self, frame: Frame, node: ast.GeneratorExp, name: str) -> Value:

@@ -14,7 +14,7 @@ from typing import Any
 from kafka_spec.diagrams.tla.calls import SETS_OF_MEMBERS, annotation_of
 from kafka_spec.diagrams.tla.expressions import CONSTANTS
 from kafka_spec.diagrams.tla.frames import Frame
-from kafka_spec.diagrams.tla.generators import Generators
+from kafka_spec.diagrams.tla.generators import GeneratorTerms
 from kafka_spec.diagrams.tla.sorts import BOOL, INT, OUTSIDE, SET, Record, Shapes, Sort, constant_name
 from kafka_spec.diagrams.tla.statements import Ends
 from kafka_spec.diagrams.tla.terms import (
@@ -55,7 +55,7 @@ class Operator:
     results: tuple[Sort, ...]
 
 
-class FunctionBody(Generators):
+class FunctionBody(GeneratorTerms):
     """The body of one function: run once to find what it returns and changes, and again to write that."""
 
     targets: tuple[Sort, ...] = ()
