@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from kafka_spec.model_check.manifest import named_bounds
+from kafka_spec.model_check.report.fold import folded
 from kafka_spec.spec.table import Spec, SpecError
 
 MANIFEST = Path("pyproject.toml")
@@ -107,7 +109,9 @@ def _bound(text: str) -> tuple[str, int]:
 
 
 def write(text: str | bytes, file: Path | None) -> None:
-    """Write a result to a file, or to stdout if `file` is None; a text ends with one line break."""
+    """Write a result to a file, or to stdout if `file` is None; a text ends with one line break, and is folded for a terminal."""
+    if file is None and isinstance(text, str) and sys.stdout.isatty():
+        text = folded(text, shutil.get_terminal_size().columns)
     data = text if isinstance(text, bytes) else (text.rstrip("\n") + "\n").encode()
     try:
         if file is not None:
