@@ -14,6 +14,7 @@ from pathlib import Path
 
 from kafka_spec.diagrams.arrows import compared
 from kafka_spec.diagrams.chart import chart_of, claim_of
+from kafka_spec.diagrams.choices import choices_dot, choices_markdown
 from kafka_spec.diagrams.dot import machine_dot, render
 from kafka_spec.diagrams.exports import tla_text, transitions_text
 from kafka_spec.diagrams.gallery_files import FOLDER, gallery, stale, write_gallery
@@ -38,7 +39,7 @@ from kafka_spec.model_check.manifest import read_manifest
 from kafka_spec.model_check.report.ci import Draw
 from kafka_spec.spec.exchange import table_text
 from kafka_spec.spec.extras import needing
-from kafka_spec.spec.table import Machine, Spec, SpecError
+from kafka_spec.spec.table import ChoiceTable, Machine, Spec, SpecError
 
 CHARTS: Mapping[str, Draw] = {
     "mermaid": lambda trace, spec: chart_mermaid(chart_of(trace, claim_of(trace, spec))),
@@ -56,10 +57,16 @@ SCHEMAS = {
 """The published schemas by format: package and file."""
 
 
-def add_draw(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], machines: Mapping[str, Machine]) -> None:
+def add_draw(
+    parser: argparse.ArgumentParser,
+    catalogue: Mapping[str, Spec],
+    machines: Mapping[str, Machine],
+    choices: Mapping[str, ChoiceTable],
+) -> None:
     """Add the options of `draw`."""
     models = Models(catalogue)
-    parser.add_argument("what", nargs="?", metavar="MACHINE|MODEL", help=f"{', '.join(machines)}, module:MACHINE, or a model")
+    known = ", ".join((*machines, *choices))
+    parser.add_argument("what", nargs="?", metavar="MACHINE|MODEL", help=f"{known}, module:MACHINE, or a model")
     parser.add_argument("--against", metavar="MACHINE", help="draw the differences from this older era")
     parser.add_argument("--by", action="append", default=[], metavar="FIELD", help="for a model: merge states that agree in it")
     parser.add_argument("--gallery", action="store_true", help="write the gallery: all machines, eras, and counterexamples")
@@ -68,7 +75,7 @@ def add_draw(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], mac
     parser.add_argument("--manifest", type=Path, default=MANIFEST, metavar="FILE", help="the manifest of its counterexamples")
     add_bound_options(parser)
     add_output_options(parser, DRAW_FORMATS)
-    parser.set_defaults(run=lambda options: run_draw(options, models, machines))
+    parser.set_defaults(run=lambda options: run_draw(options, models, machines, choices))
 
 
 def add_export(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], machines: Mapping[str, Machine]) -> None:
@@ -105,16 +112,22 @@ def refuse_unknown(name: str, machines: Mapping[str, Machine]) -> None:
 # draw
 
 
-def run_draw(options: argparse.Namespace, models: Models, machines: Mapping[str, Machine]) -> int:
+def run_draw(
+    options: argparse.Namespace, models: Models, machines: Mapping[str, Machine], choices: Mapping[str, ChoiceTable]
+) -> int:
     """Draw the requested picture, or write or check the gallery."""
     if options.gallery or options.check:
         if options.what:
             raise SpecError("--gallery and --check are about all pictures; leave out the name")
-        return run_gallery(options, models, machines)
+        return run_gallery(options, models, machines, choices)
     if not options.what:
         raise SpecError(f"name what to draw: {', '.join(machines)}, or a model; --gallery writes all pictures")
     if options.what in models.catalogue or (":" in options.what and _is_spec(options.what)):
         return draw_model(options, models.find(options.what))
+    if options.what in choices:
+        for form, file in outputs(options):
+            write(choices_picture(choices[options.what], form), file)
+        return AS_EXPECTED
     refuse_unknown(options.what, machines)
     machine = find_machine(options.what, machines)
     older = find_machine(options.against, machines) if options.against else None
@@ -140,6 +153,16 @@ def machine_picture(machine: Machine, older: Machine | None, form: str) -> str |
     if form in ("graphml", "json"):
         raise SpecError(f"--format {form} is for models; kafka-spec export {machine.name} writes a table")
     dot = machine_dot(machine, several)
+    return dot if form == "dot" else render(dot, form)
+
+
+def choices_picture(choices: ChoiceTable, form: str) -> str | bytes:
+    """Return a table of choices in a format."""
+    if form == "markdown":
+        return choices_markdown(choices)
+    if form not in ("dot", "svg", "png"):
+        raise SpecError(f"a table of choices is not drawn as {form}; take markdown, dot, svg or png")
+    dot = choices_dot(choices)
     return dot if form == "dot" else render(dot, form)
 
 
@@ -174,10 +197,12 @@ def draw_model(options: argparse.Namespace, spec: Spec) -> int:
     return AS_EXPECTED
 
 
-def run_gallery(options: argparse.Namespace, models: Models, machines: Mapping[str, Machine]) -> int:
+def run_gallery(
+    options: argparse.Namespace, models: Models, machines: Mapping[str, Machine], choices: Mapping[str, ChoiceTable]
+) -> int:
     """Write the gallery, or list its stale files."""
     checks = read_manifest(options.manifest, models.find)
-    files_of = gallery(machines, checks, cores())
+    files_of = gallery(machines, checks, cores(), choices)
     if options.gallery:
         done = write_gallery(options.folder, files_of)
         print("\n".join([*done, f"{options.folder}: {len(files_of)} files, {len(done)} written or removed"]))

@@ -14,13 +14,14 @@ from pathlib import Path
 
 from kafka_spec.diagrams.arrows import compared
 from kafka_spec.diagrams.chart import chart_of, claim_of
+from kafka_spec.diagrams.choices import choices_dot, choices_markdown
 from kafka_spec.diagrams.dot import machine_dot, render
 from kafka_spec.diagrams.markdown import changes_markdown, machine_markdown
 from kafka_spec.diagrams.sequence import chart_svg
 from kafka_spec.model_check.check import Outcome
 from kafka_spec.model_check.manifest import NamedCheck
 from kafka_spec.spec.extras import needing
-from kafka_spec.spec.table import Machine, SpecError
+from kafka_spec.spec.table import ChoiceTable, Machine, SpecError
 from kafka_spec.spec.trace import Trace
 
 FOLDER = Path("diagrams/gallery")
@@ -55,7 +56,12 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def gallery(machines: Mapping[str, Machine], checks: Sequence[NamedCheck], threads: int = 1) -> Files:
+def gallery(
+    machines: Mapping[str, Machine],
+    checks: Sequence[NamedCheck],
+    threads: int = 1,
+    choices: Mapping[str, ChoiceTable] | None = None,
+) -> Files:
     """Return the files of the gallery by name. Runs the checks that expect a violation."""
     with needing("draw"):
         from kafka_spec.diagrams.house import house_dot
@@ -68,6 +74,10 @@ def gallery(machines: Mapping[str, Machine], checks: Sequence[NamedCheck], threa
         files[f"{name}.svg"] = Drawn(machine_dot(machine))
         files[f"{name}.md"] = machine_markdown(machine)
         index += [f"### {machine.name}", "", f"![{machine.name}]({name}.svg)", "", f"[as a table]({name}.md)", ""]
+    for name, decided in (choices or {}).items():
+        files[f"{name}.svg"] = Drawn(choices_dot(decided))
+        files[f"{name}.md"] = choices_markdown(decided)
+        index += [f"### {decided.name}", "", f"![{decided.name}]({name}.svg)", "", f"[as a table]({name}.md)", ""]
     index += ["## Eras", ""]
     for name, machine in machines.items():
         base, at, era = name.partition("@")

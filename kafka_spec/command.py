@@ -65,9 +65,9 @@ def _reference(specs: Sequence[Spec]) -> str:
 
 def _draw(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.diagrams.command import add_draw
-    from kafka_spec.spec.models import MACHINES, MODELS
+    from kafka_spec.spec.models import CHOICES, MACHINES, MODELS
 
-    add_draw(parser, MODELS, MACHINES)
+    add_draw(parser, MODELS, MACHINES, CHOICES)
 
 
 def _explore(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,9 @@ from kafka_spec.spec.control.eras import SPECS
 from kafka_spec.spec.control.rows import bound_to
 from kafka_spec.spec.control.state import CONTROLLER, ROLE
 from kafka_spec.spec.kraft import eras as kraft
+from kafka_spec.spec.kraft.machines import MEMBERSHIP, PROPOSAL, REGISTRATION, REPLICA_ROLE
 from kafka_spec.spec.partition import PARTITION
+from kafka_spec.spec.partition_change import ELECTIONS
 from kafka_spec.spec.replica import REPLICA, REPLICA_0_10
 from kafka_spec.spec.replication.versions import (
     high_watermark,
@@ -18,7 +20,7 @@ from kafka_spec.spec.replication.versions import (
     kip_320,
     kip_320_first_try,
 )
-from kafka_spec.spec.table import Machine, Spec
+from kafka_spec.spec.table import ChoiceTable, Machine, Spec
 
 _REPLICATION = (high_watermark, kip_101, kip_279, kip_320_first_try, kip_320, kafka_7164, kafka_7128, kafka_7395)
 
@@ -31,5 +33,12 @@ MACHINES: dict[str, Machine] = {
     "replica@0.10": bound_to(REPLICA_0_10),
     "controller": CONTROLLER,
     "role": ROLE,
+    "registration": REGISTRATION,
+    "membership": MEMBERSHIP,
+    "replica_role": REPLICA_ROLE,
+    "proposal": PROPOSAL,
 }
-"""The machines in their newest form, with the control plane's functions for their names; NAME@ERA is NAME in an older era."""
+"""The machines in their newest form, the control plane's with its functions, then KRaft's; NAME@ERA is NAME in an older era."""
+
+CHOICES: dict[str, ChoiceTable] = {"elections": ELECTIONS}
+"""The tables of choices."""

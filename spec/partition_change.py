@@ -14,6 +14,7 @@ import enum
 from kafka_spec.spec.decisions import Checked, LastKnownLeader
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, contains, excluding, only
 from kafka_spec.spec.election import Brokers, first_of
+from kafka_spec.spec.table import ChoiceTable
 
 
 class ElectionKind(enum.IntEnum):
@@ -38,17 +39,17 @@ class LeaderChoice(enum.IntEnum):
     """How a leader is chosen: the first of these that is possible."""
 
     PREFERRED = 0
-    """the first assigned replica"""
+    """The first assigned replica, if it is valid: active, and in the ISR, or in the ELR while the ISR is empty."""
     CURRENT = 1
-    """the current leader stays"""
+    """The current leader, if it is valid."""
     FIRST_VALID = 2
-    """the first assigned replica that is in the ISR, or in the ELR if the ISR is empty"""
+    """The first assigned replica that is valid."""
     LAST_KNOWN = 3
-    """the last known leader, uncleanly: ISR and ELR are empty"""
+    """The last known leader, uncleanly, if ISR and ELR are empty."""
     OUTSIDE = 4
-    """the first assigned replica that is up, uncleanly: it is outside the ISR"""
+    """The first assigned replica that is active, uncleanly."""
     NOBODY = 5
-    """no leader"""
+    """No leader."""
 
 
 def count_of(replicas: Brokers, brokers: BrokerSet) -> int:
@@ -93,7 +94,7 @@ def last_known_is_electable(
 
 
 def choose(
-    election: int, preferred_is_valid: int, leader_is_valid: int, another_is_valid: int, last_known: int, another_is_up: int
+    election: int, preferred_is_valid: int, leader_is_valid: int, some_is_valid: int, last_known: int, some_is_up: int
 ) -> int:
     """Return how the leader is chosen (`LeaderChoice`); the arguments are 1 where that choice is possible. The decision table.
 
@@ -103,13 +104,17 @@ def choose(
         return LeaderChoice.PREFERRED
     if leader_is_valid == 1:
         return LeaderChoice.CURRENT
-    if preferred_is_valid == 1 or another_is_valid == 1:
+    if some_is_valid == 1:
         return LeaderChoice.FIRST_VALID
     if last_known == 1:
         return LeaderChoice.LAST_KNOWN
-    if election == ElectionKind.UNCLEAN and another_is_up == 1:
+    if election == ElectionKind.UNCLEAN and some_is_up == 1:
         return LeaderChoice.OUTSIDE
     return LeaderChoice.NOBODY
+
+
+ELECTIONS = ChoiceTable("Elections", choose, ElectionKind, LeaderChoice, "Kafka 3.9 PartitionChangeBuilder.electLeader; KIP-966")
+"""The decision table of elections, as pictures show it."""
 
 
 def elect_by_choice(

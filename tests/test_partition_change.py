@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 import pytest
 
+from kafka_spec.diagrams.choices import choices_dot, choices_markdown
 from kafka_spec.spec.decisions import Checked, LastKnownLeader
-from kafka_spec.spec.domain import NONE, BrokerSet
+from kafka_spec.spec.domain import NONE, BrokerSet, SpecError
 from kafka_spec.spec.partition_change import (
+    ELECTIONS,
     ElectionKind,
     LeaderChoice,
     RecoveryState,
@@ -162,3 +166,40 @@ def test_epochs_and_min_isr() -> None:
     assert leader_epoch_grows(0, 0, two, one, Checked.YES)
     assert not leader_epoch_grows(0, 0, one, two, Checked.YES)
     assert [effective_min_isr(wanted, 2) for wanted in (1, 2, 3)] == [1, 2, 2]
+
+
+def test_the_table_of_elections_is_what_the_function_does() -> None:
+    """The picture's orders are those of Kafka's text; a function that is not an order of choices has no table."""
+    kinds = {kind.name: [choice.name for choice in ELECTIONS.order(kind)] for kind in ElectionKind}
+    assert kinds == {
+        "ONLINE": ["CURRENT", "FIRST_VALID", "LAST_KNOWN", "NOBODY"],
+        "PREFERRED": ["PREFERRED", "CURRENT", "FIRST_VALID", "LAST_KNOWN", "NOBODY"],
+        "UNCLEAN": ["CURRENT", "FIRST_VALID", "LAST_KNOWN", "OUTSIDE", "NOBODY"],
+    }
+    with pytest.raises(SpecError, match="does not take the first possible choice"):
+        replace(ELECTIONS, decide=choose_against_the_order).order(ElectionKind.ONLINE)
+    with pytest.raises(SpecError, match="takes OUTSIDE, which is not possible"):
+        replace(ELECTIONS, decide=choose_the_impossible).order(ElectionKind.ONLINE)
+
+
+def choose_against_the_order(kind: int, preferred: int, leader: int, some: int, last: int, up: int) -> int:
+    """Elect the last known leader before anybody else, but only if nobody is up."""
+    return LeaderChoice.LAST_KNOWN if last and not up else choose(kind, preferred, leader, some, last, up)
+
+
+def choose_the_impossible(kind: int, preferred: int, leader: int, some: int, last: int, up: int) -> int:
+    """Elect who is up, even if nobody is."""
+    return LeaderChoice.OUTSIDE
+
+
+def test_the_table_of_elections_is_drawn() -> None:
+    """Each kind has its chain in the picture, and its column in the table, in the order of the function."""
+    dot, text = choices_dot(ELECTIONS), choices_markdown(ELECTIONS)
+    for kind in ElectionKind:
+        order = ELECTIONS.order(kind)
+        assert [name.split("-")[2] for name in re.findall(rf'id="(Elections-{kind.name}-\w+)"', dot)] == [c.name for c in order]
+        column = 2 + kind
+        cells = {row.split("|")[1].strip(): row.split("|")[1 + column].strip() for row in text.splitlines() if row.startswith("| ")}
+        assert {name: cell for name, cell in cells.items() if cell.isdigit()} == {
+            choice.name: str(place + 1) for place, choice in enumerate(order)
+        }

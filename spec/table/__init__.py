@@ -11,6 +11,7 @@ is a spec with a few of these replaced.
 
 from kafka_spec.spec.domain import SpecError
 from kafka_spec.spec.table.assumptions import Abstraction, BoundSet, Decision
+from kafka_spec.spec.table.choices import ChoiceTable
 from kafka_spec.spec.table.firing import Attempt, Constants, Overlap, fire
 from kafka_spec.spec.table.functions import Name, call, first_line, name_of
 from kafka_spec.spec.table.machines import Machine, Row
@@ -31,8 +32,8 @@ from kafka_spec.spec.table.rules import Fairness, Rule, RuleKind
 from kafka_spec.spec.table.spec import Spec
 
 __all__ = [
-    "DEADLOCK", "TYPE_INVARIANT", "Abstraction", "Among", "Attempt", "BoundSet", "Constants", "Decision", "ElementOf",
-    "Fairness", "ItemOf", "Machine", "Name", "Overlap", "Parameter", "Property", "PropertyKind", "Ranks", "Row", "Rule",
-    "RuleKind", "Spec", "SpecError", "arguments", "bring_into_form", "call", "elements_of", "fire", "first_line", "invariant",
+    "DEADLOCK", "TYPE_INVARIANT", "Abstraction", "Among", "Attempt", "BoundSet", "ChoiceTable", "Constants", "Decision",
+    "ElementOf", "Fairness", "ItemOf", "Machine", "Name", "Overlap", "Parameter", "Property", "PropertyKind", "Ranks", "Row",
+    "Rule", "RuleKind", "Spec", "SpecError", "arguments", "bring_into_form", "call", "elements_of", "fire", "first_line", "invariant",
     "leads_to", "name_of", "numbers_of", "reachable", "recoverable", "step_invariant",
 ]  # fmt: skip
