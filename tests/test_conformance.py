@@ -20,7 +20,14 @@ from conftest import ROOT
 
 from kafka_spec.conformance.classes import jars, report
 from kafka_spec.conformance.classes.comparison import Chosen, Comparison, Subject, SubjectResult, run_subject
+from kafka_spec.conformance.classes.controller_ours import run_ours
+from kafka_spec.conformance.classes.controller_scenarios import EPOCH, PartitionSetup, Scenario
 from kafka_spec.conformance.classes.jars import VERSIONS, checked_jars
+from kafka_spec.impl.coordination.znodes import State
+from kafka_spec.impl.protocol.controller_requests import Leadership
+from kafka_spec.spec.election import Strategy
+from kafka_spec.spec.partition import PartitionState
+from kafka_spec.spec.replica import ReplicaState
 from kafka_spec.spec.table import SpecError
 
 WANTED = Chosen("wanted", "since we want it")
@@ -99,6 +106,29 @@ def test_every_version_is_pinned() -> None:
         assert f"<version>{version}</version>" in (jars.HERE / f"kafka-{version}.xml").read_text(encoding="utf-8")
         checksums = (jars.HERE / f"kafka-{version}.sha256").read_text(encoding="utf-8")
         assert f"  kafka_2.13-{version}.jar\n" in checksums and len(checksums.splitlines()) > 20
+
+
+def online(*, brokers: tuple[str, ...], isr: tuple[int, ...], **others: Any) -> Scenario:
+    """Return an election for a partition on brokers 1 and 0."""
+    led = State(1, 7, isr, EPOCH)
+    states = dict.fromkeys(range(3), ReplicaState.ONLINE)
+    setup = PartitionSetup((1, 0), PartitionState.ONLINE, states, led, Leadership(1, 7, isr, 2, EPOCH))
+    return Scenario(brokers, (setup,), "online_partition", **others)
+
+
+def test_isr_members_that_are_not_assigned() -> None:
+    """An election keeps a live member of the ISR that is not assigned (any more), and is then not unclean, as in Kafka."""
+    seen = run_ours(online(brokers=("live", "dead", "live"), isr=(1, 2, 0), strategy=Strategy.OFFLINE), "t")
+    assert (seen.caches[0].leader, seen.caches[0].isr) == (0, (2, 0))
+    seen = run_ours(online(brokers=("live", "dead", "live"), isr=(1, 2), strategy=Strategy.OFFLINE, unclean=True), "t")
+    assert seen.caches[0].leader_epoch == 7, "no broker is elected"
+
+
+def test_a_stopping_replica_without_its_directory() -> None:
+    """A broker that shuts down is told of its successor, but not for a replica whose log directory is lost, as in Kafka."""
+    for failed, told in ((), ["LeaderAndIsr", "UpdateMetadata"]), (((1, 0),), ["UpdateMetadata"]):
+        stop = online(brokers=("live", "stopping"), isr=(1, 0), strategy=Strategy.CONTROLLED_SHUTDOWN, failed_dirs=failed)
+        assert [request[0] for request in run_ours(stop, "t").requests[1]] == told
 
 
 def conformance(*arguments: str, mutation: str = "") -> subprocess.CompletedProcess[str]:

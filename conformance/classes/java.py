@@ -47,6 +47,13 @@ class Kafka:
         """Return a TopicPartition."""
         return self.named("org.apache.kafka.common.TopicPartition")(topic, partition)
 
+    def call_hidden(self, target: Any, method: str) -> None:
+        """Call a private method without arguments."""
+        found = target.getClass().getSuperclass().getDeclaredMethods()
+        (one,) = (m for m in found if str(m.getName()).endswith(method))
+        one.setAccessible(True)
+        one.invoke(target, [])
+
     # From Python to Scala
 
     def boxed(self, value: Any) -> Any:

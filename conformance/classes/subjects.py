@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_spec.conformance.classes import assignments, checkpoints, elections, epochs, predecessors, znodes
+from kafka_spec.conformance.classes import assignments, checkpoints, elections, epochs, predecessors, state_machines, znodes
 from kafka_spec.conformance.classes.comparison import Subject
 
 SUBJECTS: dict[str, Subject] = {
@@ -14,5 +14,6 @@ SUBJECTS: dict[str, Subject] = {
         znodes.SUBJECT,
         epochs.SUBJECT,
         checkpoints.SUBJECT,
+        state_machines.SUBJECT,
     )
 }

@@ -13,6 +13,7 @@ from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet
+from kafka_spec.spec.election import members
 from kafka_spec.spec.reassignment import PartitionAssignment
 
 
@@ -52,8 +53,12 @@ class ControllerContext:
         return broker in self.live and broker not in self.stopping and partition not in self.offline_dirs.get(broker, ())
 
     def online(self, partition: TopicPartition) -> BrokerSet:
+        """Return the brokers whose replicas can lead, assigned or not: an ISR may name a broker that is no longer assigned."""
+        return BrokerSet.of(broker for broker in self.live if self.is_online(broker, partition))
+
+    def assigned_online(self, partition: TopicPartition) -> BrokerSet:
         """Return the assigned brokers whose replicas can lead."""
-        return BrokerSet.of(broker for broker in self.assignments[partition] if self.is_online(broker, partition))
+        return self.online(partition) & members(self.assignments[partition])
 
     def assignment(self, partition: TopicPartition) -> PartitionAssignment:
         """Return the replicas of a partition, and which of them are being added and removed."""

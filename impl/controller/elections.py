@@ -48,16 +48,20 @@ class Elected(NamedTuple):
 
 
 def elect(partition: TopicPartition, inputs: ElectionInputs, context: ControllerContext, k: Constants) -> Elected:
-    """Elect a leader by the strategy."""
-    return Elected(
-        *elect_from(
-            inputs.strategy,
-            context.assignments[partition],
-            context.online(partition),
-            context.stopping,
-            inputs.held.members,
-            int(inputs.unclean),
-            k.offline_recipients,
-            k.shutdown_recipients,
-        )
+    """Elect a leader by the strategy.
+
+    In place of a broker that shuts down, no replica is told whose log directory is lost (Election.leaderForControlledShutdown).
+    """
+    leader, isr, recipients = elect_from(
+        inputs.strategy,
+        context.assignments[partition],
+        context.online(partition),
+        context.stopping,
+        inputs.held.members,
+        int(inputs.unclean),
+        k.offline_recipients,
+        k.shutdown_recipients,
     )
+    if inputs.strategy == Strategy.CONTROLLED_SHUTDOWN:
+        recipients &= ~BrokerSet.of(broker for broker, lost in context.offline_dirs.items() if partition in lost)
+    return Elected(leader, isr, recipients)

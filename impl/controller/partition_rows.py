@@ -40,7 +40,7 @@ class PartitionRows(LeadershipGuards):
     @guard
     def an_assigned_replica_is_live(self, partition: TopicPartition) -> bool:
         """Some assigned replica can lead."""
-        return self._context.online(partition) != 0
+        return self._context.assigned_online(partition) != 0
 
     @guard
     def state_znode_is_absent(self, inputs: ElectionInputs) -> bool:

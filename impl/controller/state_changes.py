@@ -77,11 +77,11 @@ class ChangePartitions(ControllerTask):
         For a new partition whose znode exists already, Kafka tries to create it without reading, and the refused write shows
         whether there is a newer controller.
         """
-        online = core.context.online(partition)
         read, unclean = core.zk.read_state(partition), self.unclean
-        if not unclean and read is not None and read.members & online == 0:
+        if not unclean and read is not None and read.members & core.context.online(partition) == 0:
             unclean = core.zk.unclean_is_enabled(partition)
-        if read is not None and core.partitions.state_of(partition) == PartitionState.NEW and online != 0:
+        is_new = core.partitions.state_of(partition) == PartitionState.NEW
+        if read is not None and is_new and core.context.assigned_online(partition) != 0:
             core.zk.write()
         return ElectionInputs(read, self.strategy, unclean)
 
