@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -129,6 +130,15 @@ def test_a_stopping_replica_without_its_directory() -> None:
     for failed, told in ((), ["LeaderAndIsr", "UpdateMetadata"]), (((1, 0),), ["UpdateMetadata"]):
         stop = online(brokers=("live", "stopping"), isr=(1, 0), strategy=Strategy.CONTROLLED_SHUTDOWN, failed_dirs=failed)
         assert [request[0] for request in run_ours(stop, "t").requests[1]] == told
+
+
+def test_an_election_for_a_reassignment() -> None:
+    """A replica that a reassignment removes is neither elected nor told, as in Kafka."""
+    scenario = online(brokers=("live", "live"), isr=(1, 0), strategy=Strategy.REASSIGNMENT)
+    moving = replace(scenario, partitions=(replace(scenario.partitions[0], removing=(1,)),))
+    seen = run_ours(moving, "t")
+    assert seen.caches[0].leader == 0
+    assert [request[0] for request in seen.requests[1]] == ["UpdateMetadata"]
 
 
 def conformance(*arguments: str, mutation: str = "") -> subprocess.CompletedProcess[str]:

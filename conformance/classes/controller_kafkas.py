@@ -22,6 +22,7 @@ from kafka_spec.spec.table import Machine
 
 CONTROLLER = 1000
 STRATEGIES = {
+    Strategy.REASSIGNMENT: "ReassignPartitionLeaderElectionStrategy",
     Strategy.PREFERRED: "PreferredReplicaPartitionLeaderElectionStrategy",
     Strategy.CONTROLLED_SHUTDOWN: "ControlledShutdownPartitionLeaderElectionStrategy",
 }
@@ -141,14 +142,14 @@ class KafkasController:
         else:
             target = next(row.target for row in PARTITION.rows_of(scenario.trigger))
             partitions = kafka.sequence(kafka.partition(topic, number) for number in range(len(scenario.partitions)))
-            strategy = kafka.option(self._strategy(scenario.strategy))
+            strategy = kafka.option(self._strategy(scenario.strategy, scenario.asks_unclean))
             machines["Partition"].handleStateChanges(partitions, self._states["Partition"][target], strategy)
 
-    def _strategy(self, strategy: Strategy | None) -> Any:
+    def _strategy(self, strategy: Strategy | None, asks_unclean: bool) -> Any:
         if strategy is None:
             return None
         if strategy == Strategy.OFFLINE:
-            return self._kafka.named("kafka.controller.OfflinePartitionLeaderElectionStrategy")(False)
+            return self._kafka.named("kafka.controller.OfflinePartitionLeaderElectionStrategy")(asks_unclean)
         return self._kafka.singleton(f"kafka.controller.{STRATEGIES[strategy]}")
 
     # What is seen

@@ -16,7 +16,7 @@ from kafka_spec.conformance.classes.controller_scenarios import (
 )
 from kafka_spec.impl.controller.channels import Channels
 from kafka_spec.impl.controller.core import ControllerCore, ControllerTask
-from kafka_spec.impl.controller.state_changes import change_partitions, change_replicas
+from kafka_spec.impl.controller.state_changes import ChangePartitions, change_replicas
 from kafka_spec.impl.controller.zk_client import ControllerMoved
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import NoNode
@@ -161,7 +161,8 @@ def _run(core: ControllerCore, scenario: Scenario, topic: str) -> None:
         replicas = [(TopicPartition(topic, number), broker) for number, broker in scenario.replicas]
         tasks: deque[ControllerTask] = deque(change_replicas(scenario.trigger, replicas))
     else:
-        tasks = deque(change_partitions(scenario.trigger, partitions, scenario.strategy or Strategy.OFFLINE))
+        strategy = scenario.strategy or Strategy.OFFLINE
+        tasks = deque([ChangePartitions(scenario.trigger, deque(partitions), strategy, unclean=scenario.asks_unclean)])
     while tasks:
         tasks.extendleft(reversed(tasks.popleft().run(core)))
 

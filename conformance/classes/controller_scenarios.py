@@ -44,7 +44,8 @@ class PartitionSetup:
 class Scenario:
     """A change of states, on partitions of one topic: a trigger of PARTITION with a strategy, or of REPLICA for some replicas.
 
-    `replaced` says that another controller has taken over unnoticed; `failed_dirs` are (broker, partition).
+    `unclean` is the topic's setting, `asks_unclean` the operator's request (KIP-460). `replaced` says that another
+    controller has taken over unnoticed; `failed_dirs` are (broker, partition).
     """
 
     brokers: tuple[str, ...]
@@ -53,6 +54,7 @@ class Scenario:
     strategy: Strategy | None = None
     replicas: tuple[tuple[int, int], ...] = ()
     unclean: bool = False
+    asks_unclean: bool = False
     queued_for_deletion: bool = False
     replaced: bool = False
     failed_dirs: tuple[tuple[int, int], ...] = ()
@@ -143,14 +145,16 @@ def at_random(random: Random) -> Scenario:
     unclean, queued, replaced = random.random() < 0.3, random.random() < 0.1, random.random() < 0.05
     strategy: Strategy | None = None
     replicas: tuple[tuple[int, int], ...] = ()
+    asks = False
     if random.random() < 0.5:
         trigger = random.choice((*("online_partition",) * 3, "new_partition", "offline_partition", "non_existent_partition"))
         strategy = random.choice(tuple(Strategy)) if trigger == "online_partition" else None
+        asks = strategy == Strategy.OFFLINE and random.random() < 0.3
     else:
         trigger = random.choice((*("offline_replica", "online_replica") * 3, *_others()))
         all_replicas = [(p, b) for p in range(len(setups)) for b in range(len(brokers))]
         replicas = tuple(sorted(random.sample(all_replicas, random.randint(1, min(4, len(all_replicas)))), key=lambda one: one[1]))
-    return Scenario(brokers, setups, trigger, strategy, replicas, unclean, queued, replaced, failed)
+    return Scenario(brokers, setups, trigger, strategy, replicas, unclean, asks, queued, replaced, failed)
 
 
 def _others() -> list[str]:

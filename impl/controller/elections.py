@@ -50,11 +50,13 @@ class Elected(NamedTuple):
 def elect(partition: TopicPartition, inputs: ElectionInputs, context: ControllerContext, k: Constants) -> Elected:
     """Elect a leader by the strategy.
 
-    In place of a broker that shuts down, no replica is told whose log directory is lost (Election.leaderForControlledShutdown).
+    For a reassignment the replicas that it removes do not count (Election.leaderForReassign). In place of a broker that shuts down,
+    no replica is told whose log directory is lost (leaderForControlledShutdown).
     """
+    assignment = context.assignment(partition)
     leader, isr, recipients = elect_from(
         inputs.strategy,
-        context.assignments[partition],
+        assignment.target if inputs.strategy == Strategy.REASSIGNMENT else assignment.replicas,
         context.online(partition),
         context.stopping,
         inputs.held.members,
