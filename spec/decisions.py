@@ -173,6 +173,24 @@ class Reassignment(enum.IntEnum):
     """In /admin/reassign_partitions; the topic znode names all replicas, old and new (up to 2.3)."""
 
 
+class EndOfReassignment(enum.IntEnum):
+    """When a reassignment that ends makes the target all replicas, for the controller and for the leader."""
+
+    ANNOUNCED = 0
+    """Before the other replicas leave: a leader that stays is told under a new leader epoch (0.8.1, KAFKA-1097)."""
+    AFTERWARDS = 1
+    """After they have left, and nobody is told (0.8.0)."""
+
+
+class BumpedEpoch(enum.IntEnum):
+    """Whether a controller remembers a leader epoch that it wrote without another change."""
+
+    CACHED = 0
+    """It does (2.4.1 and 2.5, KAFKA-9212)."""
+    FORGOTTEN = 1
+    """It sends it once, and later the one before (up to 2.4.0)."""
+
+
 class ReplacedReassignment(enum.IntEnum):
     """What happens to the replicas that a reassignment had added when another target, or its origin, takes the target's place."""
 

@@ -25,11 +25,13 @@ from kafka_spec.spec.control.rows import bound_to
 from kafka_spec.spec.control.state import CONTROLLER, NO_DELETION, REPLICAS, ROLE, SETTLED, UNCLEAN, World
 from kafka_spec.spec.decisions import (
     BadVersionHandling,
+    BumpedEpoch,
     Checked,
     ControllerElection,
     CountedMembers,
     CreationDuringDeletion,
     DeadReplicas,
+    EndOfReassignment,
     EpochWatch,
     FollowerEnds,
     FollowerSkip,
@@ -56,9 +58,9 @@ from kafka_spec.spec.table import Abstraction, BoundSet, Decision, Machine, Prop
 
 ABSTRACTIONS = (
     Abstraction(
-        "one topic with one partition, whose assignment is the first brokers in ascending order",
-        "a controller handles partitions one by one, and they share no state except the channels; reassignment, deletion and "
-        "added partitions are not modelled yet: their rows are in the tables and unused",
+        "one topic with one partition, which is created on the first brokers in ascending order, and reassigned to one or two",
+        "a controller handles partitions one by one, and they share no state except the channels; deletion and added partitions "
+        "are not modelled yet: their rows are in the tables and unused",
     ),
     Abstraction(
         "a crash ends the session at once",
@@ -144,6 +146,8 @@ DECISIONS: tuple[Decision, ...] = (
     Decision("truncation", Truncation.DIVERGENCE, "where a new follower truncates"),
     Decision("follower_skip", FollowerSkip.SAME_EPOCH, "when a follower keeps its log and its fetcher unchanged"),
     Decision("reassignment", Reassignment.KIP_455, "where ZooKeeper holds a reassignment that runs"),
+    Decision("end_of_reassignment", EndOfReassignment.ANNOUNCED, "when the target becomes all replicas (0.8.1, KAFKA-1097)"),
+    Decision("bumped_epoch", BumpedEpoch.CACHED, "whether a controller remembers a leader epoch that it only incremented"),
     Decision(
         "replaced_reassignment",
         ReplacedReassignment.KEPT_TO_THE_END,
@@ -402,10 +406,52 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "KAFKA-13972",
-        "a StopReplica with the replica's own leader epoch is refused",
+        "a StopReplica with the replica's own leader epoch is refused: the new replica of a cancelled reassignment stays",
         7,
-        "leader_shuts_down",
-        {"stop_replica_epoch": StopReplicaEpoch.LARGER},
+        "reassigned_twice",
+        {"stop_replica_epoch": StopReplicaEpoch.LARGER, "replaced_reassignment": ReplacedReassignment.DROPPED_AT_ONCE},
+    ),
+    Bug(
+        "KAFKA-1097",
+        "a reassignment ends, and the leader that stays is not told: it adds a replica that has left to the ISR again",
+        10,
+        "reassigned_with_shrink",
+        {"end_of_reassignment": EndOfReassignment.AFTERWARDS},
+    ),
+    Bug(
+        "KAFKA-9212",
+        "a controller forgets the leader epoch that it has written for a reassignment: a broker that starts is sent the one before",
+        None,
+        "reassigned_bounce",
+        {"bumped_epoch": BumpedEpoch.FORGOTTEN},
+    ),
+    Bug(
+        "last-copy-deleted",
+        "a reassignment ends although its target has left the ISR again: the only replica in sync is deleted; up to 3.9",
+        None,
+        "reassigned_crash",
+        {"lost_target": LostTarget.IGNORED},
+    ),
+    Bug(
+        "cancelled-replica-rejoins",
+        "a cancelled reassignment drops its new replica before the leader knows: it joins the ISR once more; 2.4 to 3.9",
+        None,
+        "reassigned_twice",
+        {"replaced_reassignment": ReplacedReassignment.DROPPED_AT_ONCE},
+    ),
+    Bug(
+        "stray-replica",
+        "a controller ends after a reassignment, and with it its StopReplica: a replica stays that nobody owns; up to 3.9",
+        None,
+        "reassigned_bounce",
+        {"unassigned_brokers": UnassignedBrokers.NOT_TOLD},
+    ),
+    Bug(
+        "leaving-replica-not-counted",
+        "a leader commits without a replica that is being removed and still in the ISR, which may be elected; up to 3.9",
+        None,
+        "reassigned_records",
+        {"counted_members": CountedMembers.ASSIGNED},
     ),
     Bug(
         "KIP-101",
@@ -454,9 +500,9 @@ BUGS: tuple[Bug, ...] = (
 
 BUG = {bug.name: bug for bug in BUGS}
 
-BREAKS_NOTHING = ("KAFKA-9539", "KAFKA-13972", "KAFKA-7395", "isr-candidate-not-alive")
-"""Switches that alone violate no property at the bounds tried: the first two need reassignment or deletion, the third a third
-replica and more leader epochs (spec/replication has it), the fourth only shortens a state that the controller repairs."""
+BREAKS_NOTHING = ("KAFKA-9539", "KAFKA-7395", "isr-candidate-not-alive")
+"""Switches that alone violate no property at the bounds tried: the first needs a request that comes late, the second a third
+replica and more leader epochs (spec/replication has it), the third only shortens a state that the controller repairs."""
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Eras
@@ -527,6 +573,10 @@ IN_2_8 = (
     "stopping-leader-not-told",
     "no-election-after-removal",
     "re-elected-leader-remembers",
+    "last-copy-deleted",
+    "cancelled-replica-rejoins",
+    "stray-replica",
+    "leaving-replica-not-counted",
 )
 """The switches of 2.8.2 at inter.broker.protocol 2.6."""
 
@@ -549,6 +599,10 @@ IN_0_10 = (
     "re-elected-leader-remembers",
     "unanswered-expansion-forgotten",
     "expired-session-reads",
+    "KAFKA-9212",
+    "last-copy-deleted",
+    "stray-replica",
+    "leaving-replica-not-counted",
 )
 """The switches of 0.10.2. KIP-279 is a flaw of a later truncation; 0.10.2 drops everything above the high watermark."""
 

@@ -30,6 +30,7 @@ GUARDS = (
     reassignment.assignment_is_under_way,
     reassignment.target_is_in_isr,
     reassignment.completion_may_go_on,
+    reassignment.end_is_announced,
     reassignment.leader_has_to_move_to_target,
 )
 EFFECTS = (
@@ -55,6 +56,7 @@ EFFECTS = (
     reassignment.create_new_replicas,
     reassignment.put_new_replicas_online,
     reassignment.adopt_target,
+    reassignment.announce_target,
     reassignment.elect_leader_of_target,
     reassignment.send_leader_and_isr_of_completion,
     reassignment.delete_replicas_outside_assignment,

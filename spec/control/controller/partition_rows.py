@@ -10,7 +10,7 @@ from kafka_spec.spec.control.network import send_leader_and_isr_to_all
 from kafka_spec.spec.control.state import NO_EPOCH, World
 from kafka_spec.spec.control.zookeeper import create_state, write_state
 from kafka_spec.spec.domain import NONE, BrokerSet, contains, truncate
-from kafka_spec.spec.election import elect, first_leader_and_isr
+from kafka_spec.spec.election import Strategy, elect, elect_reassigned, first_leader_and_isr
 from kafka_spec.spec.gates import state_may_be_replaced
 from kafka_spec.spec.log import divergence_offset
 from kafka_spec.spec.table import Constants
@@ -47,6 +47,9 @@ def no_newer_controller_wrote(s: World, controller: int) -> bool:
 def elected(s: World, k: Constants, controller: int) -> tuple[int, BrokerSet, BrokerSet]:
     """Return the leader, the ISR and the recipients that the current strategy elects from the state znode."""
     context = s.controllers[controller].context
+    if context.strategy == Strategy.REASSIGNMENT:
+        moved, left, told = elect_reassigned(context.target, live_brokers(s, controller), s.zookeeper.partition.isr)
+        return moved, left, told
     leader, isr, recipients = elect(
         context.strategy,
         context.assignment.replicas,

@@ -9,7 +9,7 @@ from kafka_spec.spec.control.controller.knowledge import assigned_replicas, lead
 from kafka_spec.spec.control.network import send_leader_and_isr_to_all, send_stop_replica_with_delete_to
 from kafka_spec.spec.control.state import LOADING, ControllerStep, World
 from kafka_spec.spec.control.zookeeper import write_state
-from kafka_spec.spec.decisions import Reassignment
+from kafka_spec.spec.decisions import BumpedEpoch, EndOfReassignment, Reassignment
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, append, assign, contains, including, pop_first, truncate
 from kafka_spec.spec.election import Strategy, members
 from kafka_spec.spec.partition import PARTITION
@@ -120,6 +120,11 @@ def completion_may_go_on(s: World, k: Constants, controller: int) -> bool:
     return reassignment_may_end(target_replicas(s, controller), isr, live_brokers(s, controller), k.lost_target)
 
 
+def end_is_announced(k: Constants) -> bool:
+    """The target is all replicas before the others leave, and a leader that stays is told (0.8.1, KAFKA-1097)."""
+    return k.end_of_reassignment == EndOfReassignment.ANNOUNCED
+
+
 def leader_has_to_move_to_target(s: World, controller: int) -> bool:
     """The cached leader is not of the target, or not live."""
     leader = s.controllers[controller].context.leadership.leader
@@ -171,9 +176,18 @@ def write_next_leader_epoch(s: World, controller: int) -> None:
     write_state(s, controller, s.zookeeper.partition.leader, s.zookeeper.partition.isr)
 
 
+def forget_bumped_epoch(s: World, k: Constants, controller: int) -> None:
+    """Go back to the leader epoch and the version from before the write, in eras that do not cache what they wrote."""
+    if k.bumped_epoch == BumpedEpoch.FORGOTTEN:
+        cached = s.controllers[controller].context.leadership
+        cached.leader_epoch = cached.leader_epoch - 1
+        cached.version = cached.version - 1
+
+
 def send_leader_and_isr_to_assigned_replicas(s: World, k: Constants, controller: int) -> None:
     """Send LeaderAndIsr to all replicas, those of the origin and those that are added."""
     send_leader_and_isr_to_all(s, k, controller, assigned_replicas(s, controller))
+    forget_bumped_epoch(s, k, controller)
 
 
 def create_new_replicas(s: World, k: Constants, controller: int) -> None:
@@ -206,6 +220,12 @@ def adopt_target(s: World, controller: int) -> None:
     context.assignment.removing = NO_BROKERS
 
 
+def announce_target(s: World, k: Constants, controller: int) -> None:
+    """Make the target the controller's assignment before the other replicas leave, if the era does."""
+    if end_is_announced(k):
+        adopt_target(s, controller)
+
+
 def elect_leader_of_target(s: World, k: Constants, controller: int) -> None:
     """Elect a leader of the target; if none can be elected, the partition keeps the leader that it has."""
     s.controllers[controller].context.strategy = Strategy.REASSIGNMENT
@@ -219,6 +239,7 @@ def send_leader_and_isr_of_completion(s: World, k: Constants, controller: int) -
     if k.reassignment == Reassignment.ENLARGED_ASSIGNMENT:
         recipients = existing_replicas(s, k, controller)
     send_leader_and_isr_to_all(s, k, controller, recipients)
+    forget_bumped_epoch(s, k, controller)
 
 
 def delete_replicas_outside_assignment(s: World, k: Constants, controller: int) -> None:
@@ -311,8 +332,11 @@ def enter_reassignment_step(s: World, k: Constants, controller: int) -> None:
     """Set the event's next step: the replicas to be taken offline, a write of the reassignment, or the rest of the event."""
     own = s.controllers[controller]
     own.step = ControllerStep.REASSIGN
-    if own.reassignment == ReassignmentState.DROPPING or own.reassignment == ReassignmentState.SHRINKING:
+    if own.reassignment == ReassignmentState.DROPPING:
         own.context.leaving = replicas_outside_assignment(s, k, controller)
+        own.step = ControllerStep.REMOVE
+    elif own.reassignment == ReassignmentState.SHRINKING:
+        own.context.leaving = existing_replicas(s, k, controller) & ~target_replicas(s, controller)
         own.step = ControllerStep.REMOVE
     elif own.reassignment == ReassignmentState.NONE or own.reassignment == ReassignmentState.WAITING:
         own.step = ControllerStep.REMOVE

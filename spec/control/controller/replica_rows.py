@@ -16,6 +16,7 @@ from kafka_spec.spec.control.state import World
 from kafka_spec.spec.control.zookeeper import read_state, write_state
 from kafka_spec.spec.domain import append, contains, excluding, including, pop_first
 from kafka_spec.spec.election import leader_and_isr_without, recipients_of_removal
+from kafka_spec.spec.reassignment_steps import ReassignmentState
 from kafka_spec.spec.table import Constants
 
 
@@ -63,7 +64,9 @@ def write_isr_without_replica(s: World, k: Constants, controller: int, replica: 
     """Write the ISR without the replica, and no leader if it was the leader, with the next leader epoch."""
     state = s.zookeeper.partition
     leader, isr = leader_and_isr_without(state.leader, state.isr, replica, k.last_isr_member, k.unclean)
-    if contains(isr | s.zookeeper.registered | s.controllers[controller].context.rejoining, replica) == 0:
+    own = s.controllers[controller]
+    is_reassigned = own.reassignment == ReassignmentState.DROPPING or own.reassignment == ReassignmentState.SHRINKING
+    if not is_reassigned and contains(isr | s.zookeeper.registered | own.context.rejoining, replica) == 0:
         s.notes.removed = including(s.notes.removed, replica)
     write_state(s, controller, leader, isr)
 
