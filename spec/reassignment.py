@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kafka_spec.spec.decisions import LostTarget, ReplacedReassignment, UnassignedBrokers
+from kafka_spec.spec.decisions import EndOfReassignment, LostTarget, ReplacedReassignment, UnassignedBrokers
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, contains
 
 
@@ -104,6 +104,14 @@ def reassignment_may_end(target: BrokerSet, isr: BrokerSet, live: BrokerSet, los
     Kafka 2.8: KafkaController.moveReassignedPartitionLeaderIfRequired, which ignores a failed election.
     """
     return lost_target == LostTarget.IGNORED or (target & ~isr == 0 and target & live != 0)
+
+
+def replicas_at_end(assigned: BrokerSet, target: BrokerSet, end_of_reassignment: int) -> BrokerSet:
+    """Return the replicas that controller and leader act on while the replicas outside the target leave.
+
+    Kafka 2.8: KafkaController.moveReassignedPartitionLeaderIfRequired (KAFKA-1097).
+    """
+    return target if end_of_reassignment == EndOfReassignment.ANNOUNCED else assigned
 
 
 def brokers_to_clean(brokers: BrokerSet, assigned: BrokerSet, unassigned_brokers: int) -> BrokerSet:

@@ -190,6 +190,11 @@ FOUND = {
     "unanswered-expansion-forgotten",
     "expired-session-reads",
     "isr-candidate-not-alive",
+    "KAFKA-9212",
+    "last-copy-deleted",
+    "cancelled-replica-rejoins",
+    "stray-replica",
+    "leaving-replica-not-counted",
 }
 """Switches without an issue number: findings of the checker, or behaviour of the environment."""
 

@@ -25,7 +25,7 @@ from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.spec.bounds import CONTROL, HAPPENINGS
 from kafka_spec.spec.control import deletion
 from kafka_spec.spec.control.broker.deletion import FAIL_TO_DELETE
-from kafka_spec.spec.control.controller import deletion_events
+from kafka_spec.spec.control.controller import deletion_events, reassigning
 from kafka_spec.spec.control.eras import BUGS, ERA_0_10, ERA_2_8, FIXED
 from kafka_spec.spec.control.state import Role
 from kafka_spec.spec.table import Spec, SpecError
@@ -83,8 +83,8 @@ RARE = {
 }
 """Rules that fire in larger bounds only, and one that the implementation sometimes refuses there: only their edges are replayed."""
 
-NOT_REPLAYED = {rule.name for rule in (*deletion.RULES, *deletion_events.RULES, FAIL_TO_DELETE)}
-"""The rules of topic deletion, which have no steps in the replay yet."""
+NOT_REPLAYED = {rule.name for rule in (*deletion.RULES, *deletion_events.RULES, *reassigning.RULES, FAIL_TO_DELETE)}
+"""The rules of topic deletion and of reassignment, which have no steps in the replay yet."""
 
 Record = Callable[[str, object], None]
 

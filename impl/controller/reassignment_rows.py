@@ -23,7 +23,13 @@ from kafka_spec.impl.row_functions import effect, guard
 from kafka_spec.spec.decisions import Reassignment
 from kafka_spec.spec.domain import BrokerSet
 from kafka_spec.spec.election import Strategy
-from kafka_spec.spec.reassignment import PartitionAssignment, leader_has_to_move, reassignment_is_complete, reassignment_may_end
+from kafka_spec.spec.reassignment import (
+    PartitionAssignment,
+    leader_has_to_move,
+    reassignment_is_complete,
+    reassignment_may_end,
+    replicas_at_end,
+)
 from kafka_spec.spec.table import Constants
 
 Targets: TypeAlias = Mapping[TopicPartition, tuple[int, ...]]
@@ -104,6 +110,12 @@ class ReassignmentRows(WriterGuards):
         return reassignment_may_end(self._target(partition), isr, live, self._k.lost_target)
 
     @guard
+    def end_is_announced(self, partition: TopicPartition) -> bool:
+        """The target is all replicas before the others leave, and a leader that stays is told (0.8.1, KAFKA-1097)."""
+        assigned, target = BrokerSet.of(self._context.assignments[partition]), self._target(partition)
+        return replicas_at_end(assigned, target, self._k.end_of_reassignment) == target
+
+    @guard
     def leader_has_to_move_to_target(self, partition: TopicPartition) -> bool:
         """The cached leader is not of the target, or cannot lead."""
         held = self._context.leadership.get(partition)
@@ -125,6 +137,12 @@ class ReassignmentRows(WriterGuards):
         wider = held.reassigned_to(self._context.targets[partition], self._k.replaced_reassignment)
         self._write(partition, PartitionAssignment(wider.replicas))
         self._context.assign(partition, replace(wider, removing=()))
+
+    @effect
+    def announce_target(self, partition: TopicPartition) -> None:
+        """Make the target the controller's assignment before the other replicas leave, if the era does."""
+        if self.end_is_announced(partition):
+            self.adopt_target(partition)
 
     @effect
     def adopt_target(self, partition: TopicPartition) -> None:

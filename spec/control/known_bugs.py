@@ -34,7 +34,7 @@ KNOWN_BUGS: tuple[KnownBug, ...] = (
     KnownBug(7, "n/a", "yes", ("KAFKA-13972",)),
     KnownBug(8, "no", "no", ("KAFKA-708",)),
     KnownBug(9, "yes", "no", ("KAFKA-5083",)),
-    KnownBug(10, "no", "no", ("KAFKA-1097", "KAFKA-1170"), "partition reassignment"),
+    KnownBug(10, "no", "no", ("KAFKA-1097", "KAFKA-1170")),
     KnownBug(12, "no", "no", ("KAFKA-1382",)),
     KnownBug(13, "yes", "no", ("KIP-101",)),
     KnownBug(
@@ -58,7 +58,7 @@ KNOWN_BUGS: tuple[KnownBug, ...] = (
     KnownBug(32, "yes", "no", ("KAFKA-6650",), "topic deletion"),
     KnownBug(33, "yes", "no", ("KAFKA-6612",), "topic deletion"),
     KnownBug(35, "no", "no", ("KAFKA-9946",), "topic deletion"),
-    KnownBug(37, "yes", "no", ("KAFKA-6193", "KAFKA-9089"), "partition reassignment"),
+    KnownBug(37, "yes", "no", ("KAFKA-6193", "KAFKA-9089"), "a reassignment of several partitions, or one that fails"),
     KnownBug(39, "no", "no", ("KAFKA-7482",)),
     KnownBug(40, "n/a", "no", ("KAFKA-9769",), "log directories: a log that cannot be created"),
     KnownBug(

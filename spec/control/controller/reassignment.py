@@ -9,7 +9,7 @@ from kafka_spec.spec.control.controller.knowledge import assigned_replicas, lead
 from kafka_spec.spec.control.network import send_leader_and_isr_to_all, send_stop_replica_with_delete_to
 from kafka_spec.spec.control.state import LOADING, ControllerStep, World
 from kafka_spec.spec.control.zookeeper import write_state
-from kafka_spec.spec.decisions import BumpedEpoch, EndOfReassignment, Reassignment
+from kafka_spec.spec.decisions import BumpedEpoch, Reassignment
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, append, assign, contains, including, pop_first, truncate
 from kafka_spec.spec.election import Strategy, members
 from kafka_spec.spec.partition import PARTITION
@@ -18,6 +18,7 @@ from kafka_spec.spec.reassignment import (
     leader_has_to_move,
     reassignment_is_complete,
     reassignment_may_end,
+    replicas_at_end,
     replicas_under_way,
 )
 from kafka_spec.spec.reassignment_steps import REASSIGNMENT, ReassignmentState
@@ -120,9 +121,10 @@ def completion_may_go_on(s: World, k: Constants, controller: int) -> bool:
     return reassignment_may_end(target_replicas(s, controller), isr, live_brokers(s, controller), k.lost_target)
 
 
-def end_is_announced(k: Constants) -> bool:
+def end_is_announced(s: World, k: Constants, controller: int) -> bool:
     """The target is all replicas before the others leave, and a leader that stays is told (0.8.1, KAFKA-1097)."""
-    return k.end_of_reassignment == EndOfReassignment.ANNOUNCED
+    target = target_replicas(s, controller)
+    return replicas_at_end(assigned_replicas(s, controller), target, k.end_of_reassignment) == target
 
 
 def leader_has_to_move_to_target(s: World, controller: int) -> bool:
@@ -222,7 +224,7 @@ def adopt_target(s: World, controller: int) -> None:
 
 def announce_target(s: World, k: Constants, controller: int) -> None:
     """Make the target the controller's assignment before the other replicas leave, if the era does."""
-    if end_is_announced(k):
+    if end_is_announced(s, k, controller):
         adopt_target(s, controller)
 
 
