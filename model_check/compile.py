@@ -159,9 +159,10 @@ class Program(Code):
         if anew or key not in _compiled:
             compiler = Compiler(layout.root, constants, literals, spec.machines, checked="checks" not in leave_out)
             former = Former(compiler, spec, layout.root)
-            _Successors(self, compiler, layout, actions, former)
+            fingerprint = _Fingerprint(compiler, layout).code
+            _Successors(self, compiler, layout, actions, former, fingerprint)
             _Judge(self, compiler, layout)
-            _Forms(compiler, layout, former)
+            _Forms(compiler, layout, former, fingerprint)
             for function, shapes in functions.items():
                 _Export(compiler, function.__name__, compiler.function(function, shapes, trusted=True).code)
             _compiled.pop(key, None)
@@ -205,12 +206,15 @@ class _Successors(Hashing):
     a false guard ends that iteration of its loop.
     """
 
-    def __init__(self, program: Program, compiler: Compiler, layout: Layout, actions: Actions, former: Former) -> None:
+    def __init__(
+        self, program: Program, compiler: Compiler, layout: Layout, actions: Actions, former: Former, fingerprint: ir.Function
+    ) -> None:
         arguments = [POINTER, WORD, I64, I64, WORD, I64, POINTER, WORD, I32.as_pointer(), I32.as_pointer(), POINTER, WORD]
         code = ir.Function(compiler.module, ir.FunctionType(I64, arguments), "expand")
         super().__init__(compiler, code, None)
         self.program, self.layout, self.actions, self.former = program, layout, actions, former
-        self.record_bytes = layout.size
+        self.fingerprint = fingerprint
+        self.judging = _Steps(program, compiler, layout).code if program.steps else None
         (self.states, self.fingerprints, count, self.base, k, self.seed, *out, self.cuts, self.counters) = code.args
         self.out_states, self.out_fingerprints, self.out_parents, self.out_actions = out
         for argument in (self.states, self.out_states, self.fingerprints, k, *out[1:], self.cuts, self.counters):
@@ -383,7 +387,7 @@ class _Successors(Hashing):
         if self.former.parts:
             self.former.emit(self, after, self.k)
             self.end_on_fault(action)
-        mark = self.hash(target)
+        mark = self.b.call(self.fingerprint, [target, self.seed])
         if self.program.digests:
             self.b.store(self.b.add(self.b.load(self.digest), self.edge_hash(self.mark, action, mark)), self.digest)
         self.b.store(mark, self.b.gep(self.out_fingerprints, [slot]))
@@ -445,37 +449,72 @@ class _Successors(Hashing):
             self.b.store(I8(1), self.at(self.cuts, self.now))
 
     def judge_steps(self, after: Ref, action: ir.Value) -> None:
-        """Check each step invariant where its antecedent holds, and count those steps."""
-        scope: dict[str, Value] = {"before": self.source, "after": after, "s": after, "k": self.k}
-        met = {when: self.predicate(when, scope) for when in self.program.step_tests}
-        for number, when in enumerate(met):
-            cell = self.counter(self.program.met + number)
-            self.b.store(self.b.add(self.b.load(cell), self.b.zext(met[when], I64)), cell)
-        for number, claim in enumerate(self.program.steps):
-            with self.b.if_then(met[claim.when]) if claim.when is not None else contextlib.nullcontext():
-                self.judge_step(HEADER + 2 * number, claim, scope, action)
+        """Check the step invariants on this step."""
+        if self.program.steps:
+            self.b.call(
+                self.judging, [self.source.pointer, after.pointer, self.k.pointer, self.number, action, self.counters, self.fault]
+            )
 
-    def judge_step(self, counter: int, claim: Property, scope: dict[str, Value], action: ir.Value) -> None:
+
+class _Steps(Emitter):
+    """The judge of steps: checks each step invariant where its antecedent holds, and counts those steps.
+
+    judge_steps(before, after, k, number, action, counters, fault); a function, since its calls from each rule would repeat it.
+    """
+
+    def __init__(self, program: Program, compiler: Compiler, layout: Layout) -> None:
+        code = ir.Function(
+            compiler.module, ir.FunctionType(ir.VoidType(), [POINTER, POINTER, WORD, I64, I64, WORD, WORD]), "judge_steps"
+        )
+        code.linkage = "internal"
+        before, after, k, self.number, self.action, self.counters, fault = code.args
+        super().__init__(compiler, code, fault)
+        root = layout.root
+        scope: dict[str, Value] = {"before": Ref(root, before), "after": Ref(root, after), "s": Ref(root, after), "k": K(k)}
+        met = {when: self.predicate(when, scope) for when in program.step_tests}
+        for number, when in enumerate(met):
+            cell = self.counter(program.met + number)
+            self.b.store(self.b.add(self.b.load(cell), self.b.zext(met[when], I64)), cell)
+        for number, claim in enumerate(program.steps):
+            with self.b.if_then(met[claim.when]) if claim.when is not None else contextlib.nullcontext():
+                self.judge_step(HEADER + 2 * number, claim, scope)
+        self.b.ret_void()
+
+    def counter(self, index: int) -> ir.Value:
+        return self.b.gep(self.counters, [I64(index)])
+
+    def judge_step(self, counter: int, claim: Property, scope: dict[str, Value]) -> None:
         true = self.predicate(claim.predicate, scope)
         broken = true if claim.kind == "reachable" else self.b.not_(true)
         first = self.b.icmp_signed("<", self.b.load(self.counter(counter)), ZERO)
         with self.b.if_then(self.b.and_(broken, first), likely=False):
             self.b.store(self.number, self.counter(counter))
-            self.b.store(action, self.counter(counter + 1))
+            self.b.store(self.action, self.counter(counter + 1))
 
 
-class _Forms(Hashing):
+class _Fingerprint(Hashing):
+    """The hash of a record: fingerprint(record, seed); a function, since its calls from each rule would repeat it."""
+
+    def __init__(self, compiler: Compiler, layout: Layout) -> None:
+        code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, I64]), "fingerprint")
+        code.linkage = "internal"
+        super().__init__(compiler, code, None)
+        record, self.seed = code.args
+        self.record_bytes = layout.size
+        self.b.ret(self.hash(record))
+
+
+class _Forms(Emitter):
     """The normal forms of states.
 
     form(states, count, k, seed, marks, fault) brings each of the states into its normal form, in place, and stores its fingerprint.
     Returns the index of a state that has none, with the code of the fault, or -1.
     """
 
-    def __init__(self, compiler: Compiler, layout: Layout, former: Former) -> None:
+    def __init__(self, compiler: Compiler, layout: Layout, former: Former, fingerprint: ir.Function) -> None:
         code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, I64, WORD, I64, WORD, WORD]), "form")
         super().__init__(compiler, code, None)
-        states, count, k, self.seed, marks, told = code.args
-        self.record_bytes = layout.size
+        states, count, k, seed, marks, told = code.args
         self.fault = self.fault_cell(k)
 
         def state(now: ir.Value) -> None:
@@ -484,7 +523,7 @@ class _Forms(Hashing):
             with self.b.if_then(self.b.icmp_signed("!=", self.b.load(self.fault), ZERO), likely=False):
                 self.b.store(self.b.load(self.fault), told)
                 self.b.ret(now)
-            self.b.store(self.hash(record), self.b.gep(marks, [now]))
+            self.b.store(self.b.call(fingerprint, [record, seed]), self.b.gep(marks, [now]))
 
         self.loop(ZERO, count, state)
         self.b.ret(I64(-1))

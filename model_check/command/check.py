@@ -30,6 +30,7 @@ from kafka_spec.model_check.command.options import (
     threads,
     write,
 )
+from kafka_spec.model_check.command.side_by_side import results
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress
 from kafka_spec.model_check.manifest import NamedCheck, judged_without, read_manifest
 from kafka_spec.model_check.report.ci import Draw, github_text, junit_text, markdown_text
@@ -48,6 +49,8 @@ def add_check(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], ch
     """Add the options of `check`; `charts` draw traces, by the name of their format."""
     models = Models(catalogue)
     parser.add_argument("models", nargs="*", metavar="MODEL", help="a model, a named check, or module:SPEC; none: the manifest")
+    jobs = "checks that run side by side (default: as many as threads)"
+    parser.add_argument("--jobs", type=threads, metavar="N", help=jobs)
     _add_check_options(parser, nargs="?", const=VERIFIED[0], metavar="|".join(VERIFIED))
     add_output_options(parser, CHECK_FORMATS)
     parser.set_defaults(run=lambda options: run_check(options, models, charts))
@@ -123,8 +126,13 @@ def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, 
         checks = list(named.values())
     alone = len(options.models) == 1 and options.models[0] not in named
     report = Report(options, checks, alone, charts)
-    for check in checks:
-        report.add(Outcome(check.name, _run(options, check), check.expected))
+    processes = options.jobs or (1 if "spark" in (options.engine, *(check.engine for check in checks)) else options.threads)
+    processes = min(processes, len(checks))
+    if processes > 1:
+        options.threads = max(1, options.threads // processes)
+        options.quiet = True
+    for check, result in zip(checks, results(checks, lambda check: _run(options, check), processes), strict=False):
+        report.add(Outcome(check.name, result, check.expected))
         if alone or not check.expected.all_properties_tested:
             _warn_of_untested(check.name, report.outcomes[-1].result)
         if ("text", None) in wanted and not alone:

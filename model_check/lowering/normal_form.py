@@ -26,15 +26,19 @@ class Former:
 
     def __init__(self, unit: Unit, spec: Spec, root: Packed) -> None:
         self.parts = spec.normal_form if spec.reduced else ()
-        self.ranks = {part: rank_function(unit, root, part) for part in self.parts if isinstance(part, Ranks)}
+        self.compiled = unit.declare("bring into form", (root, "k"), results=0, inline=False)
+        inner = Emitter(unit, self.compiled.code, self.compiled.code.args[-1])
+        s, k = Ref(root, self.compiled.code.args[0]), K(self.compiled.code.args[1])
+        for part in self.parts:
+            if isinstance(part, Ranks):
+                inner.invoke(rank_function(unit, root, part), [s])
+            else:
+                inner.effect(part, {"s": s, "k": k})
+        inner.b.ret_void()
 
     def emit(self, to: Emitter, s: Ref, k: K) -> None:
         """Emit the change of a state; a part that fails records a fault."""
-        for part in self.parts:
-            if isinstance(part, Ranks):
-                to.invoke(self.ranks[part], [s])
-            else:
-                to.effect(part, {"s": s, "k": k})
+        to.invoke(self.compiled, [s, k])
 
 
 def rank_function(unit: Unit, root: Packed, part: Ranks) -> Compiled:

@@ -51,7 +51,7 @@ def result_plain(result: Exploration, traces: Mapping[str, Trace]) -> dict[str, 
             for name, kind in result.claims
         ],
         "seconds": {"compile": round(result.compile_seconds, 3), "search": round(result.search_seconds, 3)},
-        "peak_rss_bytes": peak_bytes(),
+        "peak_rss_bytes": result.peak or peak_bytes(),
         "record_bytes": result.record_bytes,
         "graph_digest": f"{result.digest:016x}" if with_digest else None,
         "fingerprint_collision_probability": result.collision_probability,

@@ -44,7 +44,7 @@ def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = F
         lines.append(
             f"  run         {result.engine}, {result.threads} thread{'s' * (result.threads != 1)}, "
             f"{result.search_seconds:.2f} s search ({rate:,.0f} states/s), {result.compile_seconds:.2f} s compile, "
-            f"{peak_bytes() / 2**20:,.0f} MiB peak, {result.record_bytes} bytes a state"
+            f"{(result.peak or peak_bytes()) / 2**20:,.0f} MiB peak, {result.record_bytes} bytes a state"
         )
     lines += ["", *properties_lines(result), "", *rules_lines(result)]
     if result.spec.abstractions:

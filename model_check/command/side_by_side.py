@@ -1,0 +1,168 @@
+"""Runs several checks side by side, each in one of a few processes; the results come in the order of the checks.
+
+A process takes one check after another. It gets those first that compile to the code that it already has, and of the others the
+largest, so that no large one is left for the end. Ctrl-C stops the running checks, whose results so far are reported.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from kafka_spec.model_check.exploration import EngineError, Exploration, peak_bytes
+from kafka_spec.model_check.manifest import NamedCheck
+from kafka_spec.spec.extras import needing
+
+Run = Callable[[NamedCheck], Exploration]
+
+
+def results(checks: Sequence[NamedCheck], run: Run, processes: int) -> Iterator[Exploration]:
+    """Yield the result of each check, in order; fewer if Ctrl-C stops them.
+
+    Raises:
+        SpecError, EngineError: as `run` raises them.
+    """
+    if processes < 2 or len(checks) < 2:
+        for check in checks:
+            yield run(check)
+        return
+    with _crew(checks, run, min(processes, len(checks))) as crew:
+        for index in range(len(checks)):
+            result = crew.result(index)
+            if result is None:
+                return
+            yield result
+
+
+class _Worker:
+    """A process that runs checks by their numbers."""
+
+    def __init__(self, checks: Sequence[NamedCheck], run: Run) -> None:
+        context = multiprocessing.get_context("fork")
+        self.pipe, inner = context.Pipe()
+        self.process = context.Process(target=_work, args=(inner, self.pipe, checks, run), daemon=True)
+        self.process.start()
+        inner.close()
+        self.codes: set[Any] = set()
+        """The kinds of code that the process has compiled."""
+
+
+def _work(pipe: Connection, outer: Connection, checks: Sequence[NamedCheck], run: Run) -> None:
+    """Run the checks whose numbers arrive, until the other end is closed."""
+    outer.close()
+    os.setpgid(0, 0)  # the terminal's Ctrl-C reaches the first process alone, which passes it on
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a check that runs sets its own handler
+    while True:
+        try:
+            index = pipe.recv()
+        except EOFError:
+            return
+        try:
+            result = run(checks[index])
+            told = {**vars(result), "spec": None, "properties": None, "peak": peak_bytes()}
+            pipe.send((index, told, (result.spec.reduced, [claim.name for claim in result.properties]), None))
+        except Exception as error:
+            pipe.send((index, None, None, error))
+
+
+class _Crew:
+    """The processes, and the checks that are left."""
+
+    def __init__(self, checks: Sequence[NamedCheck], run: Run, processes: int) -> None:
+        self.checks = checks
+        self.codes = [_code_of(check) for check in checks]
+        by_size = sorted(range(len(checks)), key=lambda index: _size_of(checks[index]))
+        self.left = by_size
+        self.done: dict[int, Exploration] = {}
+        self.stopped = False
+        self.workers = [_Worker(checks, run) for _ in range(processes)]
+        self.busy: dict[Connection, _Worker] = {}
+
+    def begin(self) -> None:
+        """Give each process its first check."""
+        for worker in self.workers:
+            self.give(worker)
+
+    def give(self, worker: _Worker) -> None:
+        """Give a process its next check, if one is left."""
+        if not self.left or self.stopped:
+            return
+        known = [index for index in self.left if self.codes[index] in worker.codes]
+        index = (known or self.left)[-1]
+        self.left.remove(index)
+        worker.codes.add(self.codes[index])
+        worker.pipe.send(index)
+        self.busy[worker.pipe] = worker
+
+    def result(self, index: int) -> Exploration | None:
+        """Wait for the result of a check; return None if it was not begun before the stop."""
+        while index not in self.done:
+            if not self.busy:
+                return None
+            for pipe in wait(list(self.busy)):
+                assert isinstance(pipe, Connection)
+                self.receive(self.busy.pop(pipe))
+        return self.done.pop(index)
+
+    def receive(self, worker: _Worker) -> None:
+        """Take the result of a process, and give it the next check."""
+        try:
+            index, told, which, error = worker.pipe.recv()
+        except (EOFError, ConnectionError):
+            worker.process.join()
+            raise EngineError(f"a process that ran checks ended by itself (exit code {worker.process.exitcode})") from None
+        if error is not None:
+            raise error
+        reduced, names = which
+        check = self.checks[index]
+        spec = check.spec.in_normal_form() if reduced else check.spec
+        properties = tuple(spec.property(name) for name in names)
+        self.done[index] = Exploration(**{**told, "spec": spec, "properties": properties})
+        self.give(worker)
+
+    def interrupt(self, number: int, frame: object) -> None:
+        """Stop the running checks and begin no other; the second time, end at once."""
+        if self.stopped:
+            raise KeyboardInterrupt
+        self.stopped = True
+        for worker in self.workers:
+            if worker.process.pid is not None and worker.process.is_alive():
+                os.kill(worker.process.pid, signal.SIGINT)
+
+    def close(self) -> None:
+        """End the processes."""
+        for worker in self.workers:
+            worker.pipe.close()
+            worker.process.terminate()
+            worker.process.join()
+
+
+@contextmanager
+def _crew(checks: Sequence[NamedCheck], run: Run, processes: int) -> Iterator[_Crew]:
+    crew = _Crew(checks, run, processes)
+    before = signal.signal(signal.SIGINT, crew.interrupt)
+    try:
+        crew.begin()
+        yield crew
+    finally:
+        signal.signal(signal.SIGINT, before)
+        crew.close()
+
+
+def _code_of(check: NamedCheck) -> tuple[Any, ...]:
+    """Return what checks have in common that, as a rule, compile to the same code."""
+    with needing("check"):
+        from kafka_spec.model_check.layout import Actions, packed
+    space = check.spec.space(check.bounds)
+    ranges = Actions(check.spec, space, check.bounds).ranges
+    return tuple(map(id, check.spec.rules)), check.properties, check.normal_form, packed(space.root).size, repr(ranges)
+
+
+def _size_of(check: NamedCheck) -> int:
+    """Return how many states the check is expected to have."""
+    return check.expected.distinct or 0
