@@ -37,7 +37,8 @@ Function = Callable[..., Any]
 HERE = Path(__file__).parent
 PAGE, KEPT = HERE / "SPEC.md", HERE / "spec_mutants.json"
 FAMILIES = (
-    "first_look", "lone_replica", "bounce", "lost_request", "shutdown", "unanswered_expansion", "crash_and_expiry", "log_goals",
+    "first_look", "lone_replica", "bounce", "lost_request", "shutdown", "reassigned", "deletion", "unanswered_expansion",
+    "crash_and_expiry", "deletion_and_expiry", "log_goals",
 )  # fmt: skip
 """The bound sets at which mutants are searched: small, and together with every kind of fault."""
 MOST, PATIENCE = 500_000, 60.0

@@ -1,0 +1,115 @@
+"""Checks a model at ever larger bounds, those expected to be small first: which are worth a run, and what the next would cost.
+
+The size at new bounds is estimated from smaller ones that differ in a single bound: their states, times the growth that this bound
+had when it was raised last, at these or at other bounds. Nothing is assumed about the model.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kafka_spec.model_check.exploration import Exploration
+from kafka_spec.spec.table import Spec, SpecError
+
+UNKNOWN_GROWTH = 4.0
+"""The growth that is assumed of a bound that was never raised."""
+TOO_LARGE = 1 << 62
+
+Bounds = tuple[int, ...]
+"""The values of all bounds of a spec, in its order."""
+Search = Callable[[Mapping[str, int]], Exploration]
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A search at some bounds: what raised it, what was expected, and what came of it (None: there is no initial state there)."""
+
+    bounds: Mapping[str, int]
+    raised: str
+    expected: float
+    result: Exploration | None
+    growth: float | None = None
+    """Its states in relation to those of the bounds that it was raised from."""
+
+
+@dataclass
+class Growth:
+    """The searches so far, and the bounds that can be searched next."""
+
+    spec: Spec
+    base: Mapping[str, int]
+    states: dict[Bounds, int] = field(default_factory=dict)
+    factors: dict[str, float] = field(default_factory=dict)
+    """The growth of each bound when it was raised last."""
+    waiting: list[tuple[float, Bounds, str, Bounds | None]] = field(default_factory=list)
+    idle: dict[Bounds, str] = field(default_factory=dict)
+    """The bounds at which the last raise changed nothing. It may matter together with one other bound; more are not tried."""
+    met: set[Bounds] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.names = list(self.spec.bounds)
+        start = tuple(self.base[name] for name in self.names)
+        self.met.add(start)
+        self.waiting = [(1.0, start, "", None)]
+
+    @property
+    def next(self) -> tuple[Mapping[str, int], str, float] | None:
+        """The bounds that come next, the bound that is raised for them, and the states that are expected."""
+        self._renew()
+        if not self.waiting:
+            return None
+        expected, bounds, raised, _ = self.waiting[0]
+        return dict(zip(self.names, bounds, strict=True)), raised, expected
+
+    def run(self, search: Search) -> Iterator[Grown]:
+        """Search bound after bound, until there are none; whoever asks decides when to stop."""
+        while (following := self.next) is not None:
+            _, bounds, raised, source = heapq.heappop(self.waiting)
+            try:
+                result = search(following[0])
+            except SpecError as error:
+                if "there is no initial state" not in str(error):
+                    raise
+                result = None
+            growth = None
+            if result is not None and result.complete:
+                self.states[bounds] = result.distinct
+                if source is not None and source in self.states:
+                    growth = result.distinct / max(1, self.states[source])
+                    self.factors[raised] = growth
+            if growth == 1.0 and source is not None:
+                self.idle.setdefault(bounds, raised)
+            if (result is None or result.complete) and not (growth == 1.0 and source in self.idle):
+                self._raise(bounds)
+            yield Grown(following[0], raised, following[2], result, growth)
+
+    def _raise(self, bounds: Bounds) -> None:
+        """Add the bounds in which one bound is larger by one."""
+        for at, name in enumerate(self.names):
+            if name == self.idle.get(bounds):
+                continue
+            larger = (*bounds[:at], bounds[at] + 1, *bounds[at + 1 :])
+            if bounds[at] < self.spec.bounds[name].high and larger not in self.met:
+                self.met.add(larger)
+                heapq.heappush(self.waiting, (self._expected(larger), larger, name, bounds))
+
+    def _expected(self, bounds: Bounds) -> float:
+        """Return how many states are expected: the most that any smaller bounds lead to expect."""
+        found = [1.0]
+        for at, name in enumerate(self.names):
+            smaller = (*bounds[:at], bounds[at] - 1, *bounds[at + 1 :])
+            if smaller in self.states:
+                found.append(self.states[smaller] * max(1.0, self.factors.get(name, UNKNOWN_GROWTH)))
+        return min(max(found), float(TOO_LARGE))
+
+    def _renew(self) -> None:
+        """Estimate again what waits: growths may be known by now."""
+        self.waiting = [(self._expected(bounds), bounds, raised, source) for _, bounds, raised, source in self.waiting]
+        heapq.heapify(self.waiting)
+
+
+def least_bounds(spec: Spec) -> dict[str, int]:
+    """Return the least value of each bound."""
+    return {name: bound.low for name, bound in spec.bounds.items()}
