@@ -199,7 +199,8 @@ def compare(result: Exploration, other: Exploration, who: str, exact: bool) -> N
     if other.stopped:
         result.complete, result.stopped = False, f"the comparison with {who} was not finished: {other.stopped}"
         return
-    kinds = ["levels", "fired", "bounded", "verdict", "violated", "tested"] + (["new", "digest", "findings"] if exact else [])
+    kinds = ["levels", "fired", "bounded", "cut_by", "verdict", "violated", "tested"]
+    kinds += ["new", "digest", "findings"] if exact else []
     for kind in kinds:
         mine, theirs = getattr(result, kind), getattr(other, kind)
         if mine != theirs:

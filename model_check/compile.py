@@ -16,6 +16,7 @@ from typing import Any
 from llvmlite import ir
 
 from kafka_spec.model_check import kernel
+from kafka_spec.model_check.cuts import cut_name, cut_names
 from kafka_spec.model_check.fingerprint import SECRET, mix
 from kafka_spec.model_check.inputs import text_of
 from kafka_spec.model_check.layout import Actions, Layout, Packed
@@ -53,6 +54,8 @@ class Shape:
     actions: int
     action_bits: int
     rules: int
+    cuts: int
+    """The number of names under which forbidden steps are counted."""
     states: int
     """The number of claims that the judge decides."""
     steps: int
@@ -72,10 +75,10 @@ class Code:
         self.text, self.shape = text, shape
         self.fired = HEADER + 2 * shape.steps
         self.bounded = self.fired + shape.rules
-        self.met = self.bounded + shape.rules
+        self.met = self.bounded + shape.rules * shape.cuts
         self.counters = self.met + shape.step_tests
-        """The number of counters of the successor function: the header, two for each step invariant, two for each rule, one for
-        each antecedent of a step invariant."""
+        """The number of counters of the successor function: the header, two for each step invariant, one for each rule and
+        one for each name under which its forbidden steps are counted, one for each antecedent of a step invariant."""
         if strange := [value for value in shape.k if unusable(value)]:
             raise SpecError(f"a bound or a decision of {strange[0]} {unusable(strange[0])}")
         self.k = (ctypes.c_int64 * max(1, len(shape.k)))(*shape.k)
@@ -118,7 +121,7 @@ class Program(Code):
         """Compile, or use code that was compiled from equal inputs before; `anew`: always compile."""
         began = time.perf_counter()
         self.digests = "digest" not in leave_out
-        self.rules = spec.rules
+        self.spec, self.rules = spec, spec.rules
         self.states = [claim for claim in claims if claim.kind in ("invariant", "reachable")]
         """The claims that the judge decides, in the judge's order."""
         self.on_graph = [claim for claim in claims if claim.kind in ("recoverable", "leads-to")]
@@ -133,10 +136,11 @@ class Program(Code):
         self.step_tests = antecedents(self.steps)
         self.fired = HEADER + 2 * len(self.steps)
         self.bounded = self.fired + len(spec.rules)
-        self.met = self.bounded + len(spec.rules)
+        self.cut_names = cut_names(spec)
+        self.met = self.bounded + len(spec.rules) * len(self.cut_names)
         self._compiler, text = self._compile(spec, layout, actions, claims, tuple(vars(k)), leave_out, anew)
         seed = layout.seed ^ mix(layout.seed ^ SECRET[0], SECRET[1])
-        counts = actions.count, actions.bits, len(spec.rules), len(self.states), len(self.steps)
+        counts = actions.count, actions.bits, len(spec.rules), len(self.cut_names), len(self.states), len(self.steps)
         tests = len(self.state_tests), len(self.step_tests)
         super().__init__(text, Shape(layout.size, *counts, *tests, tuple(vars(k).values()), seed), anew)
         self.seconds = time.perf_counter() - began
@@ -225,11 +229,29 @@ class _Successors(Hashing):
         self.digest = self.slot(I64, self.b.load(self.counter(DIGEST)))
         self.moves = self.slot(I64, ZERO)
         self.stop = code.append_basic_block("stop")
+        self.bound_of_fault = ir.Function(compiler.module, ir.FunctionType(I64, [I64]), "bound.of.fault")
         self.loop(ZERO, count, self.state)
         self.b.store(self.b.load(self.digest), self.counter(DIGEST))
         self.b.ret(self.b.load(self.written))
+        self.name_bounds()
         self.b.position_at_end(self.stop)
         self.b.ret(I64(-1))
+
+    def name_bounds(self) -> None:
+        """Emit the function that says which bound a fault is about, as the place of its name in `cut_names`."""
+        function = self.bound_of_fault
+        function.linkage = "internal"
+        b = ir.IRBuilder(function.append_basic_block("entry"))
+        unknown = function.append_basic_block("none")
+        switch = b.switch(b.lshr(function.args[0], I64(2)), unknown)
+        for number, fault in enumerate(self.unit.faults, 1):
+            if fault.kind == "bound":
+                block = function.append_basic_block("bound")
+                switch.add_case(I64(number), block)
+                b.position_at_end(block)
+                b.ret(I64(self.program.cut_names.index(fault.message)))
+        b.position_at_end(unknown)
+        b.ret(ZERO)
 
     def counter(self, index: int | ir.Value) -> ir.Value:
         return self.b.gep(self.counters, [I64(index) if isinstance(index, int) else index])
@@ -367,12 +389,12 @@ class _Successors(Hashing):
         self.b.store(ONE, self.moves)
         out = self.code.append_basic_block("fired")
         counts = [self.spent(limit) for limit in rule.limits]
-        for packed, offset in counts:
+        for bound, (packed, offset) in zip(rule.limits, counts, strict=True):
             assert isinstance(packed.type, Scalar)
             count = self.load(packed, self.at(self.source.pointer, offset))
-            self.within(self.b.icmp_signed("<", count, self.highest(packed.type)), index, out)
+            self.within(self.b.icmp_signed("<", count, self.highest(packed.type)), index, bound.name, out)
         for limit in rule.within:
-            self.within(self.predicate(limit, scope), index, out)
+            self.within(self.predicate(limit, scope), index, cut_name(limit, self.program.spec), out)
         slot = self.b.load(self.written)
         target = self.at(self.out_states, self.b.mul(slot, I64(self.layout.size)))
         self.copy(target, self.source.pointer, self.layout.size)
@@ -406,12 +428,12 @@ class _Successors(Hashing):
         inner, packed = spent.fields[limit.name]
         return packed, offset + inner
 
-    def within(self, ok: ir.Value, index: int, out: ir.Block) -> None:
+    def within(self, ok: ir.Value, index: int, name: str, out: ir.Block) -> None:
         """Continue if a bound allows the step of this rule; otherwise count the step as cut off and branch to `out`."""
         on, cut = self.code.append_basic_block("within"), self.code.append_basic_block("cut")
         self.b.cbranch(ok, on, cut)
         self.b.position_at_end(cut)
-        self.cut_off(index)
+        self.cut_off(index, I64(self.program.cut_names.index(name)))
         self.b.branch(out)
         self.b.position_at_end(on)
 
@@ -428,7 +450,7 @@ class _Successors(Hashing):
             switch.add_case(I64(number), blocks[name])
         self.b.position_at_end(blocks["bound"])
         self.b.store(ZERO, self.fault)
-        self.cut_off(index)
+        self.cut_off(index, self.b.call(self.bound_of_fault, [code]))
         self.b.branch(out)
         self.b.position_at_end(blocks["domain"])
         self.b.store(ZERO, self.fault)
@@ -442,9 +464,10 @@ class _Successors(Hashing):
         self.b.unreachable()
         self.b.position_at_end(on)
 
-    def cut_off(self, index: int) -> None:
-        """Count a step that a bound forbids, and set the state's byte in `cuts` if a claim on the graph needs it."""
-        self.add(self.program.bounded + index)
+    def cut_off(self, index: int, name: ir.Value) -> None:
+        """Count a step that a bound forbids under its name; set the state's byte in `cuts` if a claim on the graph needs it."""
+        cell = self.counter(self.b.add(name, I64(self.program.bounded + index * len(self.program.cut_names))))
+        self.b.store(self.b.add(self.b.load(cell), ONE), cell)
         if self.program.on_graph and self.program.rules[index].kind == "protocol":
             self.b.store(I8(1), self.at(self.cuts, self.now))
 

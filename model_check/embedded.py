@@ -304,8 +304,12 @@ class Search:
         result.digest = int(counters[:, compiled.DIGEST].astype(np.uint64).sum())
         for index, rule in enumerate(self.world.spec.rules):
             result.fired[rule.name] = int(counters[:, program.fired + index].sum())
-            result.bounded[rule.name] = int(counters[:, program.bounded + index].sum())
-        result.bounded = +result.bounded
+        cuts = counters[:, program.bounded : program.met].sum(axis=0).reshape(len(program.rules), len(program.cut_names))
+        for rule, row in zip(program.rules, cuts.tolist(), strict=True):
+            result.bounded[rule.name] = sum(row)
+            for name, count in zip(program.cut_names, row, strict=True):
+                result.cut_by[rule.name, name] = count
+        result.bounded, result.cut_by = +result.bounded, +result.cut_by
         tests = dict(zip(program.step_tests, counters[:, program.met :].sum(axis=0).tolist(), strict=True))
         for claim in program.steps:
             if claim.when is not None:

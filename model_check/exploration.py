@@ -112,6 +112,8 @@ class Exploration:
     """The number of states that each rule reached first, by the smallest (parent, rule, binding)."""
     bounded: Counter[str] = field(default_factory=Counter)
     """The number of steps of each rule that only a bound forbade."""
+    cut_by: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """The same by rule and name of the bound; empty for a distributed search, which counts by rule alone."""
     tested: Counter[str] = field(default_factory=Counter)
     """For each property with an antecedent, the number of states or steps that met it. For recoverable and leads-to properties,
     only those that do not meet the predicate count."""

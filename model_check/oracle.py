@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kafka_spec.model_check.cuts import cut_name
 from kafka_spec.model_check.entrance import read_anew
 from kafka_spec.model_check.exploration import Budget, Exploration, Finding, Progress, check_sums, quiet
 from kafka_spec.model_check.fingerprint import MASK, edge_hash
@@ -106,8 +107,17 @@ class ExecutableSpec:
 
     def within(self, rule: Rule, s: Any, binding: Binding) -> bool:
         """Whether no bound of the exploration forbids the step."""
-        spent = all(getattr(s.spent, limit.name) < self.bounds[limit.name] for limit in rule.limits)
-        return spent and self.holds(rule.within, rule, s, binding)
+        return not self.forbidden_by(rule, s, binding)
+
+    def forbidden_by(self, rule: Rule, s: Any, binding: Binding) -> str:
+        """Return the name of the bound that forbids the step before its effects, or ""."""
+        for limit in rule.limits:
+            if getattr(s.spent, limit.name) >= self.bounds[limit.name]:
+                return limit.name
+        for predicate in rule.within:
+            if not self.holds((predicate,), rule, s, binding):
+                return cut_name(predicate, self.spec)
+        return ""
 
     def allows(self, rule: Rule, s: Any, binding: Binding) -> bool:
         """Whether the rule can fire with this binding, and no bound forbids it."""
@@ -352,11 +362,12 @@ class _Search:
                 stuck = False
                 action = world.actions.number(number, binding)
                 try:
-                    if not world.within(rule, state, binding):
-                        raise OutOfBound
+                    if reason := world.forbidden_by(rule, state, binding):
+                        raise OutOfBound(reason)
                     after = world.apply(rule, state, binding)
-                except OutOfBound:
+                except OutOfBound as cut:
                     result.bounded[rule.name] += 1
+                    result.cut_by[rule.name, cut.args[0]] += 1
                     if self.graph.claims:
                         self.graph.forbid(world.key(state), action)
                     continue

@@ -194,7 +194,7 @@ class Worker:
             "level": level,
             "digest": int(counters[compiled.DIGEST]) & ((1 << 64) - 1),
             "fired": counters[code.fired : code.fired + shape.rules].tolist(),
-            "bounded": counters[code.bounded : code.bounded + shape.rules].tolist(),
+            "bounded": counters[code.bounded : code.met].reshape(shape.rules, shape.cuts).sum(axis=1).tolist(),
             "met": counters[code.met :].tolist(),
             "stuck": place(compiled.STUCK),
             "untyped": place(compiled.UNTYPED),

@@ -29,6 +29,11 @@ def result_plain(result: Exploration, traces: Mapping[str, Trace]) -> dict[str, 
         "stopped": result.stopped or None,
         "compared_with": result.compared,
         "bounded": {rule: result.bounded[rule] for rule in rules if result.bounded[rule]},
+        "bounded_by": {
+            rule: {name: count for (of, name), count in sorted(result.cut_by.items()) if of == rule}
+            for rule in rules
+            if any(of == rule for of, _ in result.cut_by)
+        },
         "undecided_by": result.undecided_by,
         "distinct": result.distinct,
         "normal_form": result.spec.reduced,

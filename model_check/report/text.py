@@ -26,7 +26,7 @@ def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = F
         f"  states      {result.distinct:,} distinct{of_all}, {result.generated:,} generated, {result.depth} levels deep",
     ]
     if result.bounded:
-        cut = ", ".join(f"{rule} {count:,}" for rule, count in sorted(result.bounded.items()))
+        cut = ", ".join(f"{rule} {count:,}{_by(result, rule)}" for rule, count in sorted(result.bounded.items()))
         lines.append(f"  bounded     steps that only a bound forbade: {cut}")
     if result.undecided_by:
         lines.append(
@@ -56,6 +56,14 @@ def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = F
     return "\n".join(lines)
 
 
+def _by(result: Exploration, rule: str) -> str:
+    """Return which bounds forbade steps of a rule, with counts if there are several."""
+    names = {name: count for (of, name), count in result.cut_by.items() if of == rule}
+    if len(names) < 2:
+        return f" ({next(iter(names))})" if names else ""
+    return f" ({', '.join(f'{name} {count:,}' for name, count in sorted(names.items()))})"
+
+
 def _ways(result: Exploration) -> str:
     """Return which paths are assumed to exist from undecided states."""
     kinds = {claim.kind for claim in result.properties}
@@ -70,6 +78,8 @@ def verdict_text(result: Exploration) -> str:
             rest = f"; not complete: {result.stopped}"
         return f"VIOLATED: {', '.join(result.violated)}{rest}"
     if result.verdict == "holds":
+        if result.undecided_by:
+            return f"holds up to the steps of {', '.join(result.undecided_by)} that a bound forbade; complete within these bounds"
         return "holds, complete within these bounds"
     return f"INCONCLUSIVE: {result.stopped}"
 

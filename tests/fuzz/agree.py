@@ -149,6 +149,7 @@ def essence(result: Exploration, exact: bool) -> dict[str, Any]:
         "fired": +result.fired,
         "generated": result.generated,
         "bounded": +result.bounded,
+        "cut_by": +result.cut_by,
         "tested": +result.tested,
         "verdicts": {name: result.verdict_of(name) for name, _ in result.claims},
         "lengths": {name: len(finding.actions) for name, finding in result.findings.items()},

@@ -279,7 +279,7 @@ STEPS = (
     ),
     mutant(
         "oracle-one-firing-more", "the oracle lets a rule that says at_most fire once more", ORACLE,
-        "< self.bounds[limit.name]", "<= self.bounds[limit.name]", AT_MOST + "test_a_limit_is_looked_at_before_the_step",
+        ">= self.bounds[limit.name]", "> self.bounds[limit.name]", AT_MOST + "test_a_limit_is_looked_at_before_the_step",
     ),
     mutant(
         "oracle-firings-not-counted", "the oracle does not count the firings of a rule that says at_most", ORACLE,
