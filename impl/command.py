@@ -21,6 +21,7 @@ from kafka_spec.spec.log import unflushed_may_be_lost
 from kafka_spec.spec.table import Spec, SpecError
 
 if TYPE_CHECKING:
+    from kafka_spec.impl.run.admin_words import ScriptLine
     from kafka_spec.impl.run.conductor import Conductor
     from kafka_spec.impl.run.display import RunDisplay
     from kafka_spec.impl.run.options import Options
@@ -55,6 +56,10 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", type=_seconds, metavar="S", help="how long clients work (default: 30 virtual, or 10 real)")
     parser.add_argument("--era", default="fixed", metavar="ERA", help="fixed, era_2_8, era_0_10, or a bug: see `models`")
     parser.add_argument("--faults", metavar="A,B,...", help="the faults: names, or none, usual (the default), all")
+    parser.add_argument("--operations", metavar="A,B,...", help="what operators do: names, or none (the default), all")
+    parser.add_argument(
+        "--script", type=Path, metavar="FILE", help="lines such as `2.5 delete t`: seconds, and a command of `admin`"
+    )
     parser.add_argument("--unclean", action="store_true", help="permit unclean leader elections")
     parser.add_argument("--zookeeper", metavar="HOST:PORT|start", help="use real ZooKeeper; start: a server from PySpark's jars")
     parser.add_argument("--data", type=Path, metavar="DIR", help="an empty folder for the logs (default: a temporary one)")
@@ -128,6 +133,7 @@ def _options(options: argparse.Namespace) -> Options:
         SpecError: options contradict each other.
     """
     from kafka_spec.impl.run.faults import ANYWHERE, parse_faults
+    from kafka_spec.impl.run.operations import parse_operations
     from kafka_spec.impl.run.options import Options
 
     factor = options.replication_factor or min(3, options.brokers)
@@ -150,9 +156,27 @@ def _options(options: argparse.Namespace) -> Options:
         seconds=options.seconds or (10.0 if real else 30.0),
         era=era,
         faults=faults,
+        operations=parse_operations(options.operations or "none"),
+        script=tuple(_script(options.script)),
         unclean=options.unclean,
         real=real,
     )
+
+
+def _script(path: Path | None) -> list[ScriptLine]:
+    """Return the commands of a script, none without one.
+
+    Raises:
+        SpecError: it cannot be read, or a line is malformed.
+    """
+    from kafka_spec.impl.run.admin_words import read_script
+
+    if path is None:
+        return []
+    try:
+        return read_script(path.read_text(encoding="utf-8"), str(path))
+    except OSError as error:
+        raise SpecError(f"--script {path}: {error.strerror}") from None
 
 
 def _outcome(options: argparse.Namespace, asked: Options, folder: Path, log: TextIO | None, display: RunDisplay) -> RunOutcome:

@@ -90,6 +90,12 @@ def _run(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
 
 
+def _admin(parser: argparse.ArgumentParser) -> None:
+    from kafka_spec.impl.admin_command import add_admin
+
+    add_admin(parser)
+
+
 def _validate(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.conformance.validate.command import add_validate
 
@@ -129,6 +135,7 @@ COMMANDS = {
         _run,
         "impl",
     ),
+    "admin": Command("create, describe, move and delete topics of a running cluster", _admin, "impl"),
     "validate": Command("check the state-change and controller logs of a real Kafka cluster against the tables", _validate),
     "conformance": Command("compare the tables and the implementation with Kafka's own classes", _conformance, "kafka"),
     "completion": Command("print a script that completes commands, options and models in a shell", _completion, "check"),

@@ -315,7 +315,8 @@ def test_a_topic_in_the_middle_of_a_reassignment_is_deleted_after_it() -> None:
     cluster.rest()
     cluster.admin.delete_topic(P.topic)
     cluster.rest()
-    assert cluster.active.context.ineligible_for_deletion == {P.topic}
+    assert cluster.active.context.deleted_after_reassignment == {P.topic}
+    assert cluster.alter({Q: (3, 4)}) == {Q: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
     cluster.work()
     assert cluster.tools.children(znodes.TOPICS) == cluster.tools.children(znodes.DELETE_TOPICS) == []
     assert cluster.hosts(P) == cluster.hosts(Q) == {}

@@ -25,7 +25,8 @@ class ControllerContext:
     `epoch_version` is the data version of /controller_epoch, which fences writes. `assignments` has the replicas of each partition,
     `adding` and `removing` those of them that a reassignment adds and removes, `targets` what partitions are being reassigned to
     (partitionsBeingReassigned). Of the topics `queued_for_deletion`, some have
-    their `deletion_started`, and some are `ineligible_for_deletion` at the moment.
+    their `deletion_started`, and some are `ineligible_for_deletion` at the moment; those `deleted_after_reassignment` are not
+    queued yet.
     """
 
     epoch: int = 0
@@ -42,6 +43,7 @@ class ControllerContext:
     queued_for_deletion: set[str] = field(default_factory=set)
     deletion_started: set[str] = field(default_factory=set)
     ineligible_for_deletion: set[str] = field(default_factory=set)
+    deleted_after_reassignment: set[str] = field(default_factory=set)
     offline_dirs: dict[int, set[TopicPartition]] = field(default_factory=dict)
 
     def reset(self) -> None:
@@ -81,6 +83,10 @@ class ControllerContext:
                 found[partition.topic].append(partition)
         return found
 
+    def is_to_be_deleted(self, topic: str) -> bool:
+        """Whether a topic is queued for deletion, or will be when its reassignment has ended."""
+        return topic in self.queued_for_deletion or topic in self.deleted_after_reassignment
+
     def forget_topic(self, topic: str) -> None:
         """Forget everything about a topic, so that another one of that name begins without it (removeTopic).
 
@@ -93,7 +99,13 @@ class ControllerContext:
                 brokers.pop(partition, None)
             for lost in self.offline_dirs.values():
                 lost.discard(partition)
-        for named in (self.topics, self.queued_for_deletion, self.deletion_started, self.ineligible_for_deletion):
+        for named in (
+            self.topics,
+            self.queued_for_deletion,
+            self.deletion_started,
+            self.ineligible_for_deletion,
+            self.deleted_after_reassignment,
+        ):
             named.discard(topic)
 
     def replicas_on(self, brokers: Iterable[int]) -> list[tuple[TopicPartition, int]]:

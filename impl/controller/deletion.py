@@ -39,7 +39,7 @@ class TopicDeletion(ControllerEvent):
         known = [topic for topic in named if topic in context.topics and core.deletes_topics]
         dropped = delete_paths(znodes.delete_topic(topic) for topic in named if topic not in known)
         queue_for_deletion(core, known)
-        return [*dropped, *([ResumeDeletions()] if known else [])]
+        return [*dropped, *([ResumeDeletions()] if context.queued_for_deletion else [])]
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,23 @@ class ReplicasDeleted(ControllerEvent):
 
 
 def queue_for_deletion(core: ControllerCore, topics: Iterable[str]) -> None:
-    """Queue topics for deletion; those with a reassignment under way are ineligible until it ends.
+    """Queue topics for deletion; those with a reassignment under way are not queued before it ends (`reassignment_ended`).
 
-    Kafka up to 3.9 marks before it queues, and only queued topics can be marked: it deletes in the middle of a reassignment.
+    Kafka up to 3.9 means to queue them as ineligible. It marks before it queues, and only queued topics can be marked, so it
+    deletes in the middle of a reassignment. Were they marked, they could wait for each other: queued topics get no leader, and without a
+    leader no reassignment ends.
     """
     context = core.context
-    context.queued_for_deletion.update(topics)
-    mark_ineligible(core, {partition.topic for partition in context.targets})
+    moving = {partition.topic for partition in context.targets}
+    context.queued_for_deletion.update(topic for topic in topics if topic not in moving)
+    context.deleted_after_reassignment.update(moving.intersection(topics))
+
+
+def reassignment_ended(core: ControllerCore, topic: str) -> None:
+    """Have the topics to be deleted read again, if one of them has waited for this reassignment."""
+    if topic in core.context.deleted_after_reassignment:
+        core.context.deleted_after_reassignment.discard(topic)
+        core.events.append(TopicDeletion())
 
 
 def mark_ineligible(core: ControllerCore, topics: Iterable[str]) -> None:
@@ -242,5 +252,7 @@ class ForgetTopic(ControllerTask):
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
+        for partition in core.context.partitions_of([self.topic])[self.topic]:
+            core.reassignments.fire("resign", partition)
         core.context.forget_topic(self.topic)
         return []

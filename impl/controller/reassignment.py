@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
-from kafka_spec.impl.controller.deletion import mark_ineligible, resume_deletions_of
+from kafka_spec.impl.controller.deletion import reassignment_ended
 from kafka_spec.impl.controller.reassignment_rows import ReassignmentInputs, replicas_outside_assignment
 from kafka_spec.impl.controller.state_changes import change_replicas, ends_the_event
 from kafka_spec.impl.controller.zk_client import StateZnodeChanged
@@ -72,7 +72,8 @@ class AlterPartitionReassignments(ControllerEvent):
             return ErrorCode.UNSUPPORTED_VERSION
         if target is not None and (not target or len(set(target)) < len(target) or min(target) < 0):
             return ErrorCode.INVALID_REPLICA_ASSIGNMENT
-        if partition not in context.leadership or partition.topic in context.queued_for_deletion:
+        ends = partition.topic in context.queued_for_deletion or (target is not None and context.is_to_be_deleted(partition.topic))
+        if partition not in context.leadership or ends:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if target is None:
             return ErrorCode.NONE if partition in context.targets else ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
@@ -138,7 +139,7 @@ def reassignments_of_znode(core: ControllerCore) -> list[ControllerTask]:
     tasks: list[ControllerTask] = []
     failed = []
     for partition, target in asked.items():
-        if not target or partition not in context.leadership or partition.topic in context.queued_for_deletion:
+        if not target or partition not in context.leadership or context.is_to_be_deleted(partition.topic):
             failed.append(partition)
         elif context.targets.get(partition) != target or _is_idle(core, partition):
             if core.k.reassignment == Reassignment.KIP_455 or partition not in context.targets or _is_idle(core, partition):
@@ -221,7 +222,6 @@ class BeginReassignment(ControllerTask):
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         core.context.targets[self.partition] = self.target
-        mark_ineligible(core, [self.partition.topic])
         return [Reassign(self.partition, self.trigger)]
 
 
@@ -276,4 +276,5 @@ class Reassign(ControllerTask):
         core.send_metadata(core.context.live, [self.partition])
         if self.trigger == "clear":
             core.events.append(ReassignmentZnodeChange())
-        return resume_deletions_of(core, [self.partition.topic])
+        reassignment_ended(core, self.partition.topic)
+        return []

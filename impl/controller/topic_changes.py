@@ -30,7 +30,9 @@ class TopicChange(ControllerEvent):
         topics = set(core.session.children(znodes.TOPICS, watch=True))
         new = sorted(topics - context.topics)
         assignments = {p: one for topic in new for p, one in core.zk.read_topic(topic).items()}
-        for topic in context.topics - topics:
+        for topic in sorted(context.topics - topics):
+            for partition in context.partitions_of([topic])[topic]:
+                core.reassignments.fire("resign", partition)
             context.forget_topic(topic)
         context.topics = topics
         return _create_partitions(core, assignments)

@@ -11,13 +11,15 @@ import base64
 import enum
 import re
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import BadVersion, NodeExists, NoNode, Session
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.spec.assignment import assign_rack_aware, assign_rack_unaware, start_for_new_partitions
+from kafka_spec.spec.decisions import CreationDuringDeletion
+from kafka_spec.spec.deletion import topic_may_be_created
 
 COLLISION_WARNING = (
     "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') could collide. "
@@ -223,6 +225,41 @@ class Admin:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"The topic '{name}' was changed meanwhile; try again.") from None
         return new
 
+    def propose(self, brokers: Sequence[int], partitions: int, replication_factor: int) -> dict[int, tuple[int, ...]]:
+        """Return an automatic assignment to some of the registered brokers, rack-aware if all of these have a rack.
+
+        Raises:
+            KafkaError: a broker is not registered; see also `assign`.
+        """
+        racks = self.racks(RackMode.SAFE)
+        if unknown := [broker for broker in brokers if broker not in racks]:
+            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"Unknown broker id {unknown[0]}")
+        chosen = {broker: racks[broker] for broker in sorted(set(brokers))}
+        start, shift = (self._random.randrange(len(chosen)), self._random.randrange(len(chosen))) if chosen else (0, 0)
+        return assign(chosen, partitions, replication_factor, start, shift)
+
+    def config(self, name: str) -> dict[str, str]:
+        """Return the configuration of a topic, empty if it has none."""
+        path = znodes.topic_config(name)
+        try:
+            return znodes.decode_config(path, self._session.get(path)[0])
+        except NoNode:
+            return {}
+
+    def alter_config(self, name: str, added: Mapping[str, str], deleted: Iterable[str] = ()) -> None:
+        """Change the configuration of a topic, and announce that to the brokers (AdminZkClient.changeTopicConfig).
+
+        Raises:
+            KafkaError: the topic does not exist; a name is unknown or a value invalid.
+        """
+        if self._session.exists(znodes.topic(name)) is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{name}' does not exist.")
+        gone = set(deleted)
+        config = {key: value for key, value in {**self.config(name), **added}.items() if key not in gone}
+        validate_config(config)
+        self._write_config(name, config)
+        self._session.create(znodes.config_change(), znodes.encode_config_change(f"topics/{name}"), sequential=True)
+
     def delete_topic(self, name: str) -> None:
         """Ask the controller to delete a topic.
 
@@ -241,6 +278,9 @@ class Admin:
         topics = self._session.children(znodes.TOPICS)
         if name in topics:
             raise _exists(name)
+        is_marked = int(self._session.exists(znodes.delete_topic(name)) is not None)
+        if not topic_may_be_created(1, is_marked, CreationDuringDeletion.REFUSED):
+            raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' is being deleted; try again later.")
         if collides := [other for other in topics if other.replace(".", "_") == name.replace(".", "_")]:
             raise KafkaError(
                 ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topics: {', '.join(collides)}"

@@ -121,6 +121,22 @@ def delete_topic(name: str) -> str:
     return f"{DELETE_TOPICS}/{name}"
 
 
+def config_change() -> str:
+    """Return the path to which ZooKeeper appends a number: an announcement of a changed configuration."""
+    return f"{CONFIG_CHANGES}/config_change_"
+
+
+def encode_config_change(entity: str) -> bytes:
+    """Return the content of such an announcement; `entity` is topics/T or brokers/N."""
+    return to_json({"version": 2, "entity_path": entity})
+
+
+def decode_config_change(path: str, data: bytes) -> str:
+    """Return the entity whose configuration has changed."""
+    with Content(path, data) as content:
+        return read_text(content["entity_path"])
+
+
 def isr_change() -> str:
     """Return the path to which ZooKeeper appends a number."""
     return f"{ISR_CHANGE_NOTIFICATION}/isr_change_"
@@ -129,11 +145,6 @@ def isr_change() -> str:
 def log_dir_event() -> str:
     """Return the path to which ZooKeeper appends a number."""
     return f"{LOG_DIR_EVENT_NOTIFICATION}/log_dir_event_"
-
-
-def config_change() -> str:
-    """Return the path to which ZooKeeper appends a number."""
-    return f"{CONFIG_CHANGES}/config_change_"
 
 
 def deletion_of(name: str) -> str:

@@ -7,16 +7,20 @@ down are started again, and the cluster has some time to become quiet. Then it i
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from random import Random
 
 from kafka_spec.impl.coordination.admin import Admin
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.run.assignment_verdict import assignments_of, broken_assignments, work_left
 from kafka_spec.impl.run.chaos import Chaos
 from kafka_spec.impl.run.client import Consumer, Producer, producers
 from kafka_spec.impl.run.history import History
+from kafka_spec.impl.run.operations import Operators
 from kafka_spec.impl.run.options import TOPIC, Options
 from kafka_spec.impl.run.outcome import RunOutcome, outcome_of, outcome_reached
 from kafka_spec.impl.run.quiescence import unrest
 from kafka_spec.impl.run.tasks import Sleep
-from kafka_spec.impl.run.verdict import Judge
+from kafka_spec.impl.run.verdict import Broken, Judge
 from kafka_spec.impl.run.world import RunWorld
 
 BEGINNING = 1.0
@@ -41,6 +45,7 @@ class Conductor:
         self.world = world
         self.history = History()
         self._chaos = chaos
+        self._operators = Operators(world, options, Random(world.random.getrandbits(32)) if options.operates else world.random)
         self._watch = watch
         arguments = (world.random, world.clock, world.numbers, options.partitions_of_topic(), self.history)
         self._producers = producers(options.producers, lambda name, acks: Producer(name, acks, options.rate, *arguments))
@@ -78,13 +83,15 @@ class Conductor:
             self.world.process(producer.name).spawn(producer.run(), self._finished)
         self.world.process("consumer").spawn(self._consumer.run())
         self._chaos.begin()
+        if self.options.operates:
+            self._operators.begin()
 
     def _finished(self) -> None:
         self._working -= 1
 
     def _calm_down(self) -> None:
         """Stop the faults, and let producers finish their current records."""
-        self._chaos.stopped = True
+        self._chaos.stopped = self._operators.stopped = True
         self.world.calm()
         for producer in self._producers:
             producer.stopping = True
@@ -97,10 +104,23 @@ class Conductor:
     def _unrest(self) -> list[str]:
         """Return what is not quiet yet."""
         busy = [f"{self._working} producers are busy"] if self._working else []
-        return busy + unrest(self.world.cluster, self.world.numbers, self.options.partitions_of_topic())
+        return busy + unrest(self.world.cluster, self.world.numbers, self._partitions()) + self._work_left()
+
+    def _partitions(self) -> list[TopicPartition]:
+        """Return the partitions to be judged: those of the clients, and of operators' topics."""
+        known = self.options.partitions_of_topic()
+        if not self.options.operates:
+            return known
+        return [*known, *(p for p in sorted(assignments_of(self.world.cluster)) if p not in known)]
+
+    def _work_left(self) -> list[str]:
+        """Return the reassignments and deletions that have not ended."""
+        return [found for _, found in work_left(self.world.cluster)] if self.options.operates else []
 
     def _outcome(self, left: list[str], resting: float) -> RunOutcome:
         cluster, observer, unclean = self.world.cluster, self.world.observer, self.world.unclean_elections()
         judge = Judge(cluster, self.history, self.options.era, unclean, left, observer.faults)
-        verdict = judge.judge(self.options.partitions_of_topic())
+        verdict = judge.judge(self._partitions())
+        if self.options.operates:
+            verdict.broken += [Broken(*one) for one in broken_assignments(cluster, self._operators.generations)]
         return outcome_of(self.options, cluster, observer, self.history, verdict, rested=not left, resting=resting, unclean=unclean)

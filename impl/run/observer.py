@@ -35,7 +35,7 @@ class Election:
 
 
 class Observer:
-    """Receives lines and events; records elections, counts faults, and passes events to the display."""
+    """Receives lines and events; records elections, counts faults and operations, and passes events to the display."""
 
     def __init__(self, write: Callable[[str], object], clock: Callable[[], float], news: Callable[[str], object]) -> None:
         """`write` receives the lines of the file, `news` the events to display; `clock` returns seconds since the run began."""
@@ -43,6 +43,7 @@ class Observer:
         self.errors: list[str] = []
         """The log messages of controllers that resigned after an unexpected error."""
         self.faults: Counter[str] = Counter()
+        self.operations: Counter[str] = Counter()
         self.newest: deque[str] = deque(maxlen=NEWEST)
         self._write = write
         self._clock = clock

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.run.admin_words import ScriptLine
 from kafka_spec.impl.run.faults import USUAL
 from kafka_spec.spec.control.eras import FIXED
 from kafka_spec.spec.table import Spec
@@ -16,13 +17,14 @@ SETTINGS = Settings(
     replica_fetch_wait_max_ms=200,
     replica_fetch_backoff_ms=200,
     replica_high_watermark_checkpoint_interval_ms=1_000,
+    file_delete_delay_ms=2_000,
 )
 """Shorter times than Kafka's, so that a run has more events."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """The cluster, its clients and faults. Clients work for `seconds`; after that the cluster may become quiet."""
+    """The cluster, its clients, faults and operations. Clients work for `seconds`; after that the cluster may become quiet."""
 
     brokers: int = 3
     partitions: int = 6
@@ -31,12 +33,19 @@ class Options:
     seconds: float = 30.0
     era: Spec = FIXED
     faults: tuple[str, ...] = USUAL
+    operations: tuple[str, ...] = ()
+    script: tuple[ScriptLine, ...] = ()
     unclean: bool = False
     producers: int = 6
     rate: float = 20.0
     """Records a second of each producer."""
     real: bool = False
     """Whether the run takes place in real time."""
+
+    @property
+    def operates(self) -> bool:
+        """Whether operators do anything."""
+        return bool(self.operations or self.script)
 
     def partitions_of_topic(self) -> list[TopicPartition]:
         """Return the partitions that clients write to and read."""

@@ -50,6 +50,7 @@ class RunOutcome:
     unclean: int
     controllers: int
     faults: Mapping[str, int]
+    operations: Mapping[str, int]
     partitions: tuple[PartitionOutcome, ...]
     stopped: str = ""
     """Why the run was stopped before its end, else empty; then nothing is judged, and partitions are as brokers know them."""
@@ -130,6 +131,7 @@ def _outcome(
         told.unclean,
         told.controllers,
         {name: observer.faults[name] for name in options.faults if observer.faults[name]},
+        dict(observer.operations),
         partitions,
         stopped,
         tuple(observer.errors),

@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping
 
+from kafka_spec.impl.run.assignment_verdict import SAYS
 from kafka_spec.impl.run.outcome import RunOutcome
 from kafka_spec.impl.run.verdict import PROMISES, Broken, Lost
 from kafka_spec.spec.control.eras import BUG
@@ -24,6 +25,7 @@ def text_of(outcome: RunOutcome) -> str:
         f"{options.replication_factor}, {options.seconds:g} {kind} seconds"
         + (", stopped before the end" if stopped else f", and {outcome.resting:.1f} more until quiet"),
         _line("faults", _counted(outcome.faults) or "none"),
+        *([_line("operations", _counted(outcome.operations) or "none")] if options.operates else []),
         _line("produced", f"{sum(outcome.produced.values()):,} records: {_by_acks(outcome.produced)}"),
         _line("acknowledged", f"{_by_acks({k: n for k, n in outcome.acknowledged.items() if k != '0'})} (acks=0 has no answer)"),
         _line("stored", f"{outcome.stored:,} records, {outcome.twice} of them duplicates by a retry"),
@@ -78,7 +80,7 @@ def _lost(lost: Iterable[Lost]) -> str:
 def _promise(name: str, broken: Iterable[Broken]) -> list[str]:
     """Return the findings of one broken promise, and the possible causes."""
     mine = [one for one in broken if one.promise == name]
-    lines = [f"{name}: {PROMISES[name].says}", *(f"  {one.found}" for one in mine[:SHOWN])]
+    lines = [f"{name}: {PROMISES[name].says if name in PROMISES else SAYS[name]}", *(f"  {one.found}" for one in mine[:SHOWN])]
     if len(mine) > SHOWN:
         lines.append(f"  and {len(mine) - SHOWN} more")
     for suspect in dict.fromkeys(suspect for one in mine for suspect in one.suspects):
@@ -108,6 +110,8 @@ def json_of(outcome: RunOutcome) -> str:
                 "errors": list(outcome.errors),
                 "rested": outcome.rested,
                 "happened": dict(outcome.faults),
+                "operations": list(options.operations),
+                "operated": dict(outcome.operations),
                 "produced": dict(outcome.produced),
                 "acknowledged": dict(outcome.acknowledged),
                 "stored": outcome.stored,

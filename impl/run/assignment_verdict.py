@@ -1,0 +1,105 @@
+"""What a run promises of reassignments and deletions, once the cluster is quiet and all brokers run.
+
+Each finding is a pair of the promise's name and what was found. The names are those of the model's properties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kafka_spec.impl.cluster import Cluster
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.interface import NoNode
+from kafka_spec.impl.log.manager import DELETED
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.run.operations import generation_of
+from kafka_spec.spec.control.state import ControllerState, Role
+
+SAYS: Mapping[str, str] = {
+    "ReassignmentEnds": "a reassignment whose target is up ends",
+    "DeletionEnds": "a deletion ends once all replicas of the topic are up",
+    "AssignmentsAgree": "in quiet states controller and leader have the assignment that the topic znode names",
+    "NoStrayReplica": "in quiet states no broker that is up keeps a replica that it is not assigned",
+    "IsrAssigned": "while no reassignment runs, the ISR holds assigned replicas only",
+    "OldRecordsStayGone": "a topic holds no record of an earlier topic of its name",
+    "QuietCachesAgree": "in quiet states no broker lists a topic that is deleted",
+}
+"""The promises in words."""
+
+
+def topics_of(cluster: Cluster) -> dict[str, znodes.Topic]:
+    """Return the topics in ZooKeeper."""
+    found = {}
+    for name in cluster.tools.children(znodes.TOPICS):
+        try:
+            found[name] = znodes.Topic.decode(name, cluster.tools.get(znodes.topic(name))[0])
+        except NoNode:
+            continue
+    return found
+
+
+def assignments_of(cluster: Cluster) -> dict[TopicPartition, tuple[int, ...]]:
+    """Return the replicas of all partitions in ZooKeeper."""
+    return {TopicPartition(name, n): held for name, topic in topics_of(cluster).items() for n, held in topic.partitions.items()}
+
+
+def work_left(cluster: Cluster) -> list[tuple[str, str]]:
+    """Return the reassignments and deletions that have not ended, each with its promise."""
+    found = [("DeletionEnds", f"topic {name} is still to be deleted") for name in cluster.tools.children(znodes.DELETE_TOPICS)]
+    if cluster.tools.exists(znodes.REASSIGN_PARTITIONS) is not None:
+        found.append(("ReassignmentEnds", "/admin/reassign_partitions still exists"))
+    for name, topic in topics_of(cluster).items():
+        moving = sorted({*topic.adding, *topic.removing})
+        found += [("ReassignmentEnds", f"{name}-{number} is still being reassigned") for number in moving]
+    return found
+
+
+def broken_assignments(cluster: Cluster, generations: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Yield the broken promises; `generations` tells how often each topic was created, where records name it."""
+    yield from work_left(cluster)
+    assigned = assignments_of(cluster)
+    for broker in cluster.brokers.values():
+        if broker.controller.life == ControllerState.ACTIVE:
+            for partition, held in broker.controller.context.assignments.items():
+                if assigned.get(partition) != held:
+                    yield "AssignmentsAgree", f"the controller has {held} for {partition}, ZooKeeper {assigned.get(partition)}"
+    for partition, replicas in assigned.items():
+        state = cluster.leadership(partition)
+        if state is None:
+            continue
+        if outside := [broker for broker in state.isr if broker not in replicas]:
+            yield "IsrAssigned", f"the ISR of {partition} holds broker {outside[0]}, and its replicas are {list(replicas)}"
+        leader = cluster.brokers.get(state.leader)
+        if leader is not None and leader.replicas.role_of(partition) == Role.LEADER:
+            known = leader.replicas.partitions[partition].replicas
+            if sorted(known) != sorted(replicas):
+                yield "AssignmentsAgree", f"the leader of {partition} knows the replicas {known}, ZooKeeper has {replicas}"
+    for number, broker in sorted(cluster.brokers.items()):
+        yield from _kept(cluster, number, assigned)
+        for partition in broker.replicas.metadata:
+            if partition not in assigned:
+                yield "QuietCachesAgree", f"broker {number} lists {partition}, which does not exist"
+        for partition, hosted in broker.replicas.partitions.items():
+            if partition.topic in generations and hosted.log is not None:
+                for record in hosted.log.records():
+                    value = (record.value or b"").decode()
+                    if generation_of(value) != generations[partition.topic]:
+                        newest = generations[partition.topic]
+                        yield "OldRecordsStayGone", f"broker {number} holds {value} in {partition}, created {newest} times"
+                        break
+
+
+def _kept(cluster: Cluster, number: int, assigned: Mapping[TopicPartition, tuple[int, ...]]) -> Iterator[tuple[str, str]]:
+    """Yield the replicas that a broker keeps and is not assigned: those that it hosts, and logs of topics that exist.
+
+    A log of a deleted topic that it does not host is no finding: the broker was down, and not assigned any more, when the topic was
+    deleted, so no controller knows of it. No version of Kafka with ZooKeeper removes such a log.
+    """
+    hosted = {str(partition) for partition in cluster.brokers[number].replicas.partitions}
+    folder = cluster.folder / str(number)
+    topics = {partition.topic for partition in assigned}
+    folders = (path.name for path in folder.iterdir() if path.is_dir() and not path.name.endswith(DELETED))
+    on_disk = {name for name in folders if name.rpartition("-")[0] in topics}
+    mine = {str(partition) for partition, replicas in assigned.items() if number in replicas}
+    for name in sorted((hosted | on_disk) - mine):
+        yield "NoStrayReplica", f"broker {number} keeps {name}, which it is not assigned"
