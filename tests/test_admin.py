@@ -252,3 +252,18 @@ def test_topics_that_cannot_grow() -> None:
     tools.session.create(znodes.topic("orders"), znodes.Topic({1: (0,)}).encode())
     with refusal(ErrorCode.UNKNOWN_SERVER_ERROR, "partition id 0 is missing"):
         tools.admin.add_partitions("orders", 2)
+
+
+def test_partitions_are_added_as_callers_of_admin_zk_client_do() -> None:
+    """Existing partitions and brokers may be passed in place of what ZooKeeper says; a validation alone writes nothing."""
+    tools = Tools(dict.fromkeys(range(3)))
+    tools.admin.create_topic_with_assignment("orders", {0: (1, 2)})
+    data, _ = tools.session.get(znodes.topic("orders"))
+    given = {0: (4, 5), 1: (5, 4)}
+    brokers = dict.fromkeys((4, 5, 6))
+    assert tools.admin.add_partitions("orders", 3, existing=given, brokers=brokers, validate_only=True) == {2: (6, 4)}
+    with refusal(ErrorCode.BROKER_NOT_AVAILABLE, "not available: 1"):
+        tools.admin.add_partitions("orders", 3, {2: (1, 4)}, existing=given, brokers=brokers, validate_only=True)
+    assert tools.session.get(znodes.topic("orders"))[0] == data
+    assert tools.admin.add_partitions("orders", 2, {1: (5, 6)}, brokers=brokers) == {1: (5, 6)}
+    assert tools.topic("orders").partitions == {0: (1, 2), 1: (5, 6)}

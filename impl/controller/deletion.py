@@ -72,8 +72,8 @@ def queue_for_deletion(core: ControllerCore, topics: Iterable[str]) -> None:
     """Queue topics for deletion; those with a reassignment under way are not queued before it ends (`reassignment_ended`).
 
     Kafka up to 3.9 means to queue them as ineligible. It marks before it queues, and only queued topics can be marked, so it
-    deletes in the middle of a reassignment. Were they marked, they could wait for each other: queued topics get no leader, and without a
-    leader no reassignment ends.
+    deletes in the middle of a reassignment. Were they marked, each could wait for the other: queued topics get no leader, and
+    without a leader no reassignment ends.
     """
     context = core.context
     moving = {partition.topic for partition in context.targets}

@@ -12,6 +12,7 @@ import enum
 import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from random import Random
 
 from kafka_spec.impl.coordination import znodes
@@ -186,8 +187,15 @@ class Admin:
         total: int,
         assignment: Mapping[int, Sequence[int]] | None = None,
         mode: RackMode = RackMode.ENFORCED,
+        *,
+        existing: Mapping[int, Sequence[int]] | None = None,
+        brokers: Mapping[int, str | None] | None = None,
+        validate_only: bool = False,
     ) -> dict[int, tuple[int, ...]]:
         """Increase a topic to `total` partitions; return the replicas of the new ones, as given or assigned automatically.
+
+        As callers of AdminZkClient.addPartitions do, one may pass the replicas of the `existing` partitions and the `brokers`
+        with their racks, in place of what ZooKeeper says; `validate_only` writes nothing.
 
         Raises:
             KafkaError: the topic does not exist or has no partition 0; `total` is not an increase; the replicas given are empty,
@@ -198,6 +206,8 @@ class Admin:
         except NoNode:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.") from None
         topic = znodes.Topic.decode(name, data)
+        if existing is not None:
+            topic = replace(topic, partitions={n: tuple(held) for n, held in existing.items()})
         if 0 not in topic.partitions:
             raise KafkaError(
                 ErrorCode.UNKNOWN_SERVER_ERROR,
@@ -211,13 +221,15 @@ class Admin:
                 "The number of partitions for a topic can only be increased. "
                 f"Topic {name} currently has {count} partitions, {total} would not be an increase.",
             )
-        racks = self.racks(mode)
+        racks = self.racks(mode) if brokers is None else dict(brokers)
         if assignment is None:
             start = start_for_new_partitions(sorted(racks), first[0])
             new = assign(racks, total - count, len(first), start, start, count)
         else:
             new = {partition: tuple(assignment[partition]) for partition in sorted(assignment)}
             _validate_new(new, range(count, total), len(first), racks)
+        if validate_only:
+            return new
         grown = znodes.Topic({**topic.partitions, **new}, topic.adding, topic.removing, topic.topic_id, topic.version)
         try:
             self._session.set(znodes.topic(name), grown.encode(), stat.version)

@@ -96,8 +96,10 @@ class AdminTool:
         return line
 
     def add_partitions(self, topic: str, total: int, assignment: Mapping[int, Sequence[int]] | None) -> Steps:
-        """Increase the number of a topic's partitions."""
-        new = self.admin.add_partitions(topic, total, assignment)
+        """Increase the number of a topic's partitions; an assignment may name those that exist, too."""
+        held = self._topic(topic).partitions
+        added = None if assignment is None else {n: replicas for n, replicas in assignment.items() if n not in held}
+        new = self.admin.add_partitions(topic, total, added)
         self.tell(f"Added partitions {_list(new)} to topic {topic}.")
         yield from ()
 
