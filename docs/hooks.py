@@ -27,6 +27,7 @@ def on_files(files: Files, config: Any) -> Files:
         files.append(File.generated(config, f"gallery/{picture.name}", content=picture.read_text(encoding="utf-8")))
     pages = {
         "kafka/bugs.md": bugs_page(),
+        "kafka/kraft.md": kraft_page(),
         "kafka/findings.md": findings_page(),
         "examples.md": examples_page(),
         **dict(chapters()),
@@ -38,8 +39,13 @@ def on_files(files: Files, config: Any) -> Files:
 
 def bugs() -> list[NamedCheck]:
     """Return the named checks of single bugs that have a picture."""
-    checks = read_manifest(ROOT / "pyproject.toml", Models(MODELS).find)
-    return [c for c in checks if c.name.startswith("bug/") and (GALLERY / picture_of(c)).exists()]
+    chosen = [c for c in checks() if c.name.startswith("bug/") or (c.name == c.spec.name and c.expected.verdict == "violated")]
+    return [c for c in chosen if (GALLERY / picture_of(c)).exists()]
+
+
+def checks() -> list[NamedCheck]:
+    """Return the checks of the manifest."""
+    return read_manifest(ROOT / "pyproject.toml", Models(MODELS).find)
 
 
 def picture_of(check: NamedCheck) -> str:
@@ -54,13 +60,13 @@ def chapter_of(check: NamedCheck) -> str:
 
 def bugs_page() -> str:
     """Return the list of the chapters."""
-    rows = [f"| [{c.name.removeprefix('bug/')}]({chapter_of(c)}) | {c.spec.says} | {broken(c)} |" for c in bugs()]
+    rows = [f"| [{c.spec.name}]({chapter_of(c)}) | {c.spec.says} | {broken(c)} |" for c in bugs()]
     return "\n".join(
         [
             "# Bugs, a chapter each",
             "",
-            "Each bug is one switch on `control/fixed`, which has the fix of every known bug. The checker finds the shortest way",
-            "to what it breaks. The charts are those of the gallery; `kafka-spec draw --check` holds them to the tables.",
+            "Each bug is one switch on `control/fixed` or `kraft/fixed`, which have the fix of every known bug. The checker finds",
+            "the shortest way to what it breaks. The charts are those of the gallery.",
             "",
             "| switch | what it is | violates, in states |",
             "|---|---|---|",
@@ -78,17 +84,80 @@ def broken(check: NamedCheck) -> str:
 def chapters() -> Iterator[tuple[str, str]]:
     """Yield the chapter of each bug: what it is, what it breaks, its chart, and its steps."""
     for check in bugs():
-        name = check.name.removeprefix("bug/")
+        name = check.spec.name.partition("/")[2]
         claims = {claim.name: claim for claim in check.spec.properties}
         lines = [f"# {name}", "", f"{check.spec.says[:1].upper()}{check.spec.says[1:]}.", ""]
         for claim in check.expected.traces:
             stated = claims.get(claim)
             lines += [f"**{claim}** is violated: {stated.says}." if stated else f"**{claim}** is violated.", ""]
         lines += [f"![{name}](../gallery/{picture_of(check)})", "", "```", f"kafka-spec trace {check.name}"]
-        lines += [f"kafka-spec explore control/{name}", "```", ""]
+        lines += [f"kafka-spec explore {check.spec.name}", "```", ""]
         if (story := STORIES / f"{name}.txt").exists():
             lines += ["## Step by step", "", "```text", story.read_text(encoding="utf-8").rstrip(), "```", ""]
         yield f"kafka/{chapter_of(check)}", "\n".join(lines)
+
+
+PROMISES: tuple[tuple[str, str, str], ...] = (
+    ("one leader in an epoch", "OneLeaderInEachEpoch", "OneLeaderInEachEpoch"),
+    ("epochs never go back", "EpochsNeverGoBack", "EpochsNeverGoBack"),
+    ("only the newest controller decides", "OneWriter", ""),
+    ("no broker obeys an earlier decision", "NoStaleRequest", ""),
+    ("the leader is in the ISR", "LeaderInIsr", "LeaderInIsr"),
+    ("the ISR is never empty", "IsrNeverEmpty", "IsrNeverEmpty"),
+    ("the ISR holds only who is active", "DeadStayOutOfIsr", "IsrIsActive"),
+    ("who joins the ISR was caught up in this life", "", "JoinsInItsProcess"),
+    ("the leader waits for everybody who could replace it", "LeaderCountsIsr", "LeaderCountsCandidates"),
+    ("each candidate holds what is committed", "IsrHoldsCommitted", "CandidatesHoldCommitted"),
+    ("a leader holds what is committed", "Committed", "Committed"),
+    ("logs agree below the high watermark", "LogMatch", "LogMatch"),
+    ("readers never go back", "ReadsNeverGoBack", ""),
+    ("a former leader stops once all is quiet", "QuietLeadersAreOfNewestEpoch", "ReplicasLearn"),
+    ("a leader is elected at last", "LeaderIsElected", "LeaderIsElected"),
+    ("the ISR grows back", "IsrGrowsBack", "IsrGrowsBack"),
+    ("a proposal of an ISR is settled", "", "ProposalsSettle"),
+)
+"""Promises in words, and the properties of `control/fixed` and of `kraft/fixed` that state them."""
+GIVEN_UP = {
+    "OneWriter": "Raft's: a former controller's batch is not committed",
+    "NoStaleRequest": "there are no requests to obey: brokers read one log, in order",
+    "ReadsNeverGoBack": "not stated yet",
+    "JoinsInItsProcess": "fetches carry no broker epoch (KIP-903 is KRaft's alone)",
+    "ProposalsSettle": "the ISR is written at once; a lost answer is read back",
+}
+"""Why one of the two worlds does not state a promise, by the property of the other."""
+
+
+def kraft_page() -> str:
+    """Return what leads from one world to the other: each promise, and the verdicts on both sides."""
+    every = checks()
+    rows = []
+    for promise, zookeeper, kraft in PROMISES:
+        cells = [
+            kept(every, model, name) if name else GIVEN_UP[other]
+            for model, name, other in (("control/", zookeeper, kraft), ("kraft/", kraft, zookeeper))
+        ]
+        rows.append(f"| {promise} | {cells[0]} | {cells[1]} |")
+    text = (ROOT / "docs" / "kraft.txt").read_text(encoding="utf-8")
+    return text.replace("{promises}", "\n".join(["| promise | with ZooKeeper | KRaft |", "|---|---|---|", *rows]))
+
+
+def kept(every: list[NamedCheck], world: str, name: str) -> str:
+    """Return in how many families of a world's `fixed` a property is judged and holds, and which switches violate it."""
+    families = [
+        check
+        for check in every
+        if check.spec.name == f"{world}fixed"
+        and check.expected.verdict == "holds"
+        and (check.properties is None or name in check.properties)
+    ]
+    stated = [check for check in families if any(claim.name == name for claim in check.spec.properties)]
+    broken_by = [
+        check.spec.name.partition("/")[2]
+        for check in every
+        if check.spec.name.startswith(world) and name in check.expected.traces and "/era_" not in check.spec.name
+    ]
+    told = f"**{name}** holds in {len(stated)} families" if stated else f"**{name}** is a model of its own"
+    return told + (f"; broken by {', '.join(dict.fromkeys(broken_by))}" if broken_by else "")
 
 
 def findings_page() -> str:

@@ -127,7 +127,7 @@ def test_the_book_builds(tmp_path: Path) -> None:
         cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
-    for page in ("index.html", "kafka/bugs.html", "kafka/bug-KAFKA-1188.html", "examples.html", "api.html"):
+    for page in ("index.html", "kafka/bugs.html", "kafka/kraft.html", "kafka/bug-KAFKA-1188.html", "examples.html", "api.html"):
         assert (tmp_path / "site" / page).exists(), page
     chapter = (tmp_path / "site" / "kafka" / "bug-KAFKA-1188.html").read_text(encoding="utf-8")
     assert "QuietReplicasKnowTheEpoch" in chapter and "bug-KAFKA-1188.svg" in chapter
