@@ -15,7 +15,7 @@ from kafka_spec.impl.run.assignment_verdict import assignments_of, broken_assign
 from kafka_spec.impl.run.chaos import Chaos
 from kafka_spec.impl.run.client import Consumer, Producer, producers
 from kafka_spec.impl.run.history import History
-from kafka_spec.impl.run.operations import Operators
+from kafka_spec.impl.run.operations import RunOperators
 from kafka_spec.impl.run.options import TOPIC, Options
 from kafka_spec.impl.run.outcome import RunOutcome, outcome_of, outcome_reached
 from kafka_spec.impl.run.quiescence import unrest
@@ -45,7 +45,7 @@ class Conductor:
         self.world = world
         self.history = History()
         self._chaos = chaos
-        self._operators = Operators(world, options, Random(world.random.getrandbits(32)) if options.operates else world.random)
+        self._operators = RunOperators(world, options, Random(world.random.getrandbits(32)) if options.operates else world.random)
         self._watch = watch
         arguments = (world.random, world.clock, world.numbers, options.partitions_of_topic(), self.history)
         self._producers = producers(options.producers, lambda name, acks: Producer(name, acks, options.rate, *arguments))

@@ -70,7 +70,7 @@ def parse_operations(text: str) -> tuple[str, ...]:
     return tuple(name for name in OPERATIONS if name in named)
 
 
-class Operators:
+class RunOperators:
     """The operators of a world, until they are stopped. `generations` counts how often each topic was created."""
 
     def __init__(self, world: RunWorld, options: Options, random: Random) -> None:
