@@ -155,6 +155,60 @@ class StopReplicaEpoch(enum.IntEnum):
     """Any: the request has none (up to 2.5)."""
 
 
+class LeaderlessReplicas(enum.IntEnum):
+    """What a controller does with a replica that has to go offline while leader and ISR of its partition are unknown."""
+
+    TAKEN_OFFLINE = 0
+    """It takes it offline (2.0, KAFKA-6650)."""
+    STUCK = 1
+    """Nothing: the replica stays as it is, and the deletion of its topic never starts (up to 1.1)."""
+
+
+class AnswersCounted(enum.IntEnum):
+    """Which answers of brokers a controller counts while it deletes a topic."""
+
+    DELETIONS = 0
+    """Those to a StopReplica with delete (2.6, KAFKA-9946)."""
+    ALL = 1
+    """Those to any StopReplica of the topic (no release: it was mended before 2.6)."""
+
+
+class LateAnswers(enum.IntEnum):
+    """What happens to the answer of a broker that a controller has received and not handled, when it removes the broker."""
+
+    DROPPED = 0
+    """It is dropped. No version up to 3.9 does it; the checker found that it is needed."""
+    COUNTED = 1
+    """It counts, although it comes from an earlier process of the broker (0.8.2 to 3.9)."""
+
+
+class FailedDeletions(enum.IntEnum):
+    """What a controller does when a broker that is live answers that it could not delete a replica."""
+
+    RETRIED = 0
+    """It asks again. No version up to 3.9 does it; the checker found that it is needed."""
+    HALTED = 1
+    """It waits until a broker of the topic starts, a reassignment ends, or another controller takes over (0.8.2 to 3.9)."""
+
+
+class IneligibleNames(enum.IntEnum):
+    """Whether a controller forgets that a topic was ineligible for deletion when it has deleted it."""
+
+    FORGOTTEN = 0
+    """Yes. No version up to 3.9 does it; the checker found that it is needed."""
+    KEPT = 1
+    """No: a topic that is created under the same name is ineligible as soon as it is queued (0.8.2 to 3.9)."""
+
+
+class DeletionThread(enum.IntEnum):
+    """Who considers the deletion of a topic."""
+
+    NONE = 0
+    """The event that gives reason to it (1.1)."""
+    RUNS = 1
+    """A thread, which is woken, and runs when the controller handles no event (0.8.2 to 1.0)."""
+
+
 class CreationDuringDeletion(enum.IntEnum):
     """Whether a topic can be created while the deletion of the one before it is not complete."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import enum
 
-from kafka_spec.spec.decisions import CreationDuringDeletion
+from kafka_spec.spec.decisions import CreationDuringDeletion, FailedDeletions, IneligibleNames
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet
 from kafka_spec.spec.table import Machine, Row
 
@@ -30,9 +30,11 @@ class DeletionState(enum.IntEnum):
     """Its partition is gone, and its brokers are asked to delete their replicas (topicsWithDeletionStarted)."""
     HALTED = 4
     """Started, and ineligible: some replica was not deleted."""
+    NAME_KEPT = 5
+    """Not queued: the topic was deleted while it was ineligible, and its name still is. Not in `fixed`."""
 
 
-NOT_QUEUED, QUEUED, INELIGIBLE, STARTED, HALTED = DeletionState
+NOT_QUEUED, QUEUED, INELIGIBLE, STARTED, HALTED, NAME_KEPT = DeletionState
 
 TOPIC_DELETION = Machine(
     "TopicDeletion",
@@ -40,17 +42,14 @@ TOPIC_DELETION = Machine(
     NOT_QUEUED,
     (
         Row("queue_topic_deletion", (NOT_QUEUED,), QUEUED, cites=f"{SOURCE}.enqueueTopicsForDeletion, init"),
+        Row("queue_topic_deletion", (NAME_KEPT,), INELIGIBLE, cites=f"{SOURCE}.enqueueTopicsForDeletion"),
         Row("mark_topic_ineligible", (QUEUED, INELIGIBLE), INELIGIBLE, cites=f"{SOURCE}.markTopicIneligibleForDeletion"),
         Row("mark_topic_ineligible", (STARTED, HALTED), HALTED, cites=f"{SOURCE}.markTopicIneligibleForDeletion"),
         Row("resume_topic_deletion", (QUEUED, INELIGIBLE), QUEUED, cites=f"{SOURCE}.resumeDeletionForTopics"),
         Row("resume_topic_deletion", (STARTED, HALTED), STARTED, cites=f"{SOURCE}.resumeDeletionForTopics"),
         Row("begin_topic_deletion", (QUEUED, STARTED), STARTED, cites=f"{SOURCE}.onTopicDeletion"),
-        Row(
-            "remove_topic",
-            (QUEUED, INELIGIBLE, STARTED, HALTED),
-            NOT_QUEUED,
-            cites="Kafka 2.8 ControllerContext.removeTopic",
-        ),
+        Row("remove_topic", (QUEUED, INELIGIBLE, STARTED, HALTED), NOT_QUEUED, cites="Kafka 2.8 ControllerContext.removeTopic"),
+        Row("keep_ineligible_name", (INELIGIBLE, HALTED), NAME_KEPT, cites="Kafka 2.8 ControllerContext.removeTopic"),
         Row("shutdown", tuple(DeletionState), NOT_QUEUED, cites="Kafka 2.8 ControllerContext.resetContext", kind="initialisation"),
     ),
     entity=("controller",),
@@ -103,3 +102,19 @@ def topic_may_be_created(is_free: int, is_marked: int, creation_during_deletion:
     Kafka 2.8: AdminZkClient.validateTopicCreate, which looks at the topic's znode alone.
     """
     return is_free == 1 and (creation_during_deletion == CreationDuringDeletion.ALLOWED or is_marked == 0)
+
+
+def failure_halts_deletion(is_live: int, failed_deletions: int) -> bool:
+    """Whether a topic becomes ineligible because one of its replicas was not deleted; `is_live` is 1 if its broker is live.
+
+    Kafka 2.8: TopicDeletionManager.failReplicaDeletion, for brokers that died and for errors alike.
+    """
+    return is_live == 0 or failed_deletions == FailedDeletions.HALTED
+
+
+def name_is_kept(is_halted: int, ineligible_names: int) -> bool:
+    """Whether the name of a topic stays ineligible after the topic was deleted.
+
+    Kafka 2.8: ControllerContext.removeTopic does not look at topicsIneligibleForDeletion.
+    """
+    return is_halted == 1 and ineligible_names == IneligibleNames.KEPT

@@ -195,6 +195,10 @@ FOUND = {
     "cancelled-replica-rejoins",
     "stray-replica",
     "leaving-replica-not-counted",
+    "created-during-deletion",
+    "late-deletion-answer",
+    "failed-deletion-waits",
+    "ineligible-name-kept",
 }
 """Switches without an issue number: findings of the checker, or behaviour of the environment."""
 

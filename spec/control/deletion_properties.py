@@ -62,12 +62,14 @@ def counts_as_deleted(s: World, k: Constants, controller: int) -> int:
 
 
 def replicas_that_count_as_deleted_are_gone(s: World, k: Constants) -> bool:
-    """No broker holds a record of a replica that the newest controller has as deleted."""
+    """No broker hosts a replica that the newest controller has as deleted, or holds a record of it."""
     for controller in range(k.brokers):
         deleted = counts_as_deleted(s, k, controller)
         for broker in range(k.brokers):
-            if contains(deleted, broker) == 1 and len(s.brokers[broker].replica.log) > 0:
-                return False
+            if contains(deleted, broker) == 1:
+                replica = s.brokers[broker].replica
+                if replica.role != Role.NONE or len(replica.log) > 0:
+                    return False
     return True
 
 
@@ -154,7 +156,7 @@ DELETION: tuple[Property, ...] = (
     invariant(
         "DeletedIsGone",
         replicas_that_count_as_deleted_are_gone,
-        "a replica that the newest controller has as deleted holds no record: its broker has answered after it deleted the log",
+        "a replica that the newest controller has as deleted is not hosted and holds no record: its broker answered after that",
         "deletion safety: KAFKA-9946",
         when=a_replica_counts_as_deleted,
     ),

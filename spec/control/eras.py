@@ -24,6 +24,7 @@ from kafka_spec.spec.control.properties import OLD_LEADERS_STOP, RECOVERS, SAFET
 from kafka_spec.spec.control.rows import bound_to
 from kafka_spec.spec.control.state import CONTROLLER, NO_DELETION, REPLICAS, ROLE, SETTLED, UNCLEAN, World
 from kafka_spec.spec.decisions import (
+    AnswersCounted,
     BadVersionHandling,
     BumpedEpoch,
     Checked,
@@ -32,11 +33,16 @@ from kafka_spec.spec.decisions import (
     CreationDuringDeletion,
     DeadReplicas,
     EndOfReassignment,
+    DeletionThread,
     EpochWatch,
+    FailedDeletions,
     FollowerEnds,
     FollowerSkip,
     GivingUp,
+    IneligibleNames,
     LastIsrMember,
+    LateAnswers,
+    LeaderlessReplicas,
     LostTarget,
     OfflineLeaders,
     OfflineRecipients,
@@ -161,6 +167,12 @@ DECISIONS: tuple[Decision, ...] = (
         CreationDuringDeletion.REFUSED,
         "whether a topic can be created while its deletion is not complete",
     ),
+    Decision("leaderless_replicas", LeaderlessReplicas.TAKEN_OFFLINE, "replicas that go offline while nobody knows a leader"),
+    Decision("answers_counted", AnswersCounted.DELETIONS, "which answers count for a deletion (2.6, KAFKA-9946)"),
+    Decision("late_answers", LateAnswers.DROPPED, "an answer that was not handled before its broker was removed"),
+    Decision("failed_deletions", FailedDeletions.RETRIED, "what follows when a broker cannot delete a replica"),
+    Decision("ineligible_names", IneligibleNames.FORGOTTEN, "whether a deleted topic leaves its name ineligible for deletion"),
+    Decision("deletion_thread", DeletionThread.NONE, "who considers the deletion of a topic"),
     Decision("suffix_loss", SuffixLoss.OUTSIDE_ISR, "when a crash may lose the end of a log"),
 )
 """The decisions with their values in `fixed`."""
@@ -172,6 +184,7 @@ NEEDS: Mapping[str, tuple[str, enum.IntEnum]] = {
     "ControllerMoved": ("controller_writes_fenced", Checked.YES),
     "TruncateToLeader": ("truncation", Truncation.DIVERGENCE),
     "AdoptEpoch": ("epoch_watch", EpochWatch.ADOPTED),
+    "RunDeletionThread": ("deletion_thread", DeletionThread.RUNS),
     "Reassign": ("reassignment", Reassignment.KIP_455),
     "CancelReassignment": ("reassignment", Reassignment.KIP_455),
     "SupplantReassignment": ("reassignment", Reassignment.KIP_455),
@@ -489,6 +502,48 @@ BUGS: tuple[Bug, ...] = (
         {"isr_candidates_alive": Checked.NO},
     ),
     Bug(
+        "KAFKA-6650",
+        "replicas of a partition whose leader is unknown never go offline, so the deletion of their topic never ends",
+        32,
+        "deletion_and_crash",
+        {"leaderless_replicas": LeaderlessReplicas.STUCK},
+    ),
+    Bug(
+        "KAFKA-9946",
+        "the answer to a StopReplica without delete counts as that of a deletion",
+        35,
+        "deletion",
+        {"answers_counted": AnswersCounted.ALL},
+    ),
+    Bug(
+        "created-during-deletion",
+        "a topic can be created before the deletion of its predecessor ends, which takes its configuration away: 0.8.2 to 3.9",
+        None,
+        "deletion",
+        {"creation_during_deletion": CreationDuringDeletion.ALLOWED},
+    ),
+    Bug(
+        "late-deletion-answer",
+        "the answer of a broker's earlier process counts after its restart was handled, and halts the deletion: 0.8.2 to 3.9",
+        None,
+        "deletion_and_bounce",
+        {"late_answers": LateAnswers.COUNTED},
+    ),
+    Bug(
+        "failed-deletion-waits",
+        "a deletion that failed on a broker that lives is not tried again: 0.8.2 to 3.9",
+        None,
+        "deletion_fails",
+        {"failed_deletions": FailedDeletions.HALTED},
+    ),
+    Bug(
+        "ineligible-name-kept",
+        "a topic that was ineligible when its deletion ended leaves its name ineligible for the next topic: 0.8.2 to 3.9",
+        None,
+        "deleted_twice",
+        {"ineligible_names": IneligibleNames.KEPT},
+    ),
+    Bug(
         "KAFKA-1738",
         "a request is lost with its connection and not sent again",
         42,
@@ -577,6 +632,10 @@ IN_2_8 = (
     "cancelled-replica-rejoins",
     "stray-replica",
     "leaving-replica-not-counted",
+    "created-during-deletion",
+    "late-deletion-answer",
+    "failed-deletion-waits",
+    "ineligible-name-kept",
 )
 """The switches of 2.8.2 at inter.broker.protocol 2.6."""
 
@@ -603,6 +662,11 @@ IN_0_10 = (
     "last-copy-deleted",
     "stray-replica",
     "leaving-replica-not-counted",
+    "KAFKA-6650",
+    "created-during-deletion",
+    "late-deletion-answer",
+    "failed-deletion-waits",
+    "ineligible-name-kept",
 )
 """The switches of 0.10.2. KIP-279 is a flaw of a later truncation; 0.10.2 drops everything above the high watermark."""
 
@@ -610,6 +674,7 @@ IN_0_10 = (
 DIFFERENCES_OF_0_10: Mapping[str, enum.IntEnum] = {
     "offline_leaders": OfflineLeaders.DEAD,
     "reassignment": Reassignment.ENLARGED_ASSIGNMENT,
+    "deletion_thread": DeletionThread.RUNS,
 }
 """What 0.10.2 decides otherwise, and is no bug. Its elections for dead leaders never replace one that shuts down."""
 

@@ -25,6 +25,12 @@ def connected(s: World, controller: int) -> BrokerSet:
     return context.live & ~context.failed & ~context.bounced
 
 
+def is_being_deleted(s: World, controller: int) -> bool:
+    """The controller has queued the topic for deletion."""
+    deletion = s.controllers[controller].deletion
+    return deletion != DeletionState.NOT_QUEUED and deletion != DeletionState.NAME_KEPT
+
+
 def send_leader_and_isr(s: World, controller: int, broker: int) -> None:
     """Send the cached leader and ISR to a broker, if there is a channel."""
     context = s.controllers[controller].context
@@ -41,7 +47,7 @@ def send_leader_and_isr(s: World, controller: int, broker: int) -> None:
             state_epoch=context.leadership.controller_epoch,
             replicas=members(context.assignment.replicas),
         )
-        if s.controllers[controller].deletion != DeletionState.NOT_QUEUED:
+        if is_being_deleted(s, controller):
             append(
                 s.controllers[controller].channels[broker].requests,
                 kind=Kind.UPDATE_METADATA,
@@ -101,7 +107,7 @@ def send_stop_replica_with_delete_to(s: World, controller: int, broker: int) -> 
 def stop_replica_by(s: World, controller: int, broker: int, kind: int) -> None:
     """Send a broker a StopReplica of this kind; its leader epoch marks a topic that is being deleted."""
     context = s.controllers[controller].context
-    is_queued = 1 if s.controllers[controller].deletion != DeletionState.NOT_QUEUED else 0
+    is_queued = 1 if is_being_deleted(s, controller) else 0
     if contains(connected(s, controller), broker) == 1:
         append(
             s.controllers[controller].channels[broker].requests,
@@ -112,10 +118,16 @@ def stop_replica_by(s: World, controller: int, broker: int, kind: int) -> None:
         )
 
 
+def discard_answers(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
+    """Drop the answers of brokers that the controller has received and not handled."""
+    for broker in range(k.brokers):
+        if contains(brokers, broker) == 1:
+            s.controllers[controller].channels[broker].answer = Answer.NONE
+
+
 def discard_channels(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
     """Close the connections to the brokers of the set, and drop their requests, including the one in flight."""
     for broker in range(k.brokers):
         if contains(brokers, broker) == 1:
             s.controllers[controller].channels[broker].repeats = 0
-            s.controllers[controller].channels[broker].answer = Answer.NONE
             truncate(s.controllers[controller].channels[broker].requests, 0)

@@ -6,7 +6,7 @@ CONVERGE in the list of known bugs.
 from __future__ import annotations
 
 from kafka_spec.spec.control.controller.broker_changes import brokers_have_changed
-from kafka_spec.spec.control.controller.deletion_events import a_deletion_is_asked_for
+from kafka_spec.spec.control.controller.deletion_events import a_deletion_is_asked_for, deletion_thread_is_awake
 from kafka_spec.spec.control.controller.knowledge import leadership_is_known
 from kafka_spec.spec.control.controller.reassigning import a_reassignment_runs, admin_znode_is_news
 from kafka_spec.spec.control.controller.reassignment import completion_may_go_on, target_is_in_isr
@@ -53,7 +53,7 @@ def is_quiet(s: World, k: Constants) -> bool:
         return False
     if brokers_have_changed(s, k, holder) or isr_has_changed(s, holder) or a_topic_is_new(s, holder):
         return False
-    if a_reassignment_is_due(s, k, holder) or a_deletion_is_asked_for(s, holder):
+    if a_reassignment_is_due(s, k, holder) or a_deletion_is_asked_for(s, holder) or deletion_thread_is_awake(s, k, holder):
         return False
     return only_the_holder_controls(s, k) and nothing_waits(s, k)
 

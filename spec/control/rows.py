@@ -23,6 +23,7 @@ GUARDS = (
     replica_rows.replica_is_cached_leader,
     replica_rows.replica_is_assigned,
     replica_rows.isr_contains_replica,
+    replica_rows.leaderless_replicas_go_offline,
     reassignment.topic_znode_records_reassignments,
     reassignment.admin_znode_exists,
     reassignment.admin_znode_names_target,

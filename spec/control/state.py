@@ -128,6 +128,9 @@ class Answer(enum.IntEnum):
     NONE = 0
     DELETED = 1
     FAILED = 2
+    """The broker could not delete the replica: KAFKA_STORAGE_ERROR."""
+    REFUSED = 3
+    """The broker refused the request: its controller epoch or its broker epoch is stale."""
 
 
 class Resuming(enum.IntEnum):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
 from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, ROLE, Answer, Kind, Life, Role, Stale, World
+from kafka_spec.spec.decisions import AnswersCounted
 from kafka_spec.spec.domain import NO_BROKERS, NONE, pop_first, truncate
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.gates import EPOCH_DURING_DELETE, LEADER_DURING_DELETE, answer_to_request, answer_to_stop_replica
@@ -65,9 +66,17 @@ def note_answer(s: World, controller: int, broker: int, answer: int) -> None:
         channel.answer = answer
 
 
+def note_answer_without_delete(s: World, k: Constants, controller: int, broker: int) -> None:
+    """Answer a StopReplica without delete, which a controller counts in the version that has KAFKA-9946."""
+    channel = s.controllers[controller].channels[broker]
+    request = channel.requests[0]
+    if k.answers_counted == AnswersCounted.ALL and request.leader_epoch == EPOCH_DURING_DELETE and channel.repeats == 0:
+        channel.answer = Answer.DELETED
+
+
 def note_refusal(s: World, controller: int, broker: int) -> None:
     """Answer a StopReplica with delete by an error."""
-    note_answer(s, controller, broker, Answer.FAILED)
+    note_answer(s, controller, broker, Answer.REFUSED)
 
 
 REFUSE_REQUEST = Rule(
@@ -202,7 +211,7 @@ STOP_REPLICA = Rule(
     params=A_CHANNEL,
     receives=THE_REQUEST,
     guards=(a_request_arrives, request_is_stop_replica, request_is_taken, replica_may_be_stopped),
-    effects=(note_if_stale, see_controller_epoch, stop_fetching, answer_request),
+    effects=(note_if_stale, see_controller_epoch, stop_fetching, note_answer_without_delete, answer_request),
     says="{broker} stops its replica at the request of the controller on {controller}",
     cites=f"{KAFKA} ReplicaManager.stopReplicas",
 )

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, is_handling_no_event
 from kafka_spec.spec.control.controller.stages import go_on, start_brokers
-from kafka_spec.spec.control.network import discard_channels
+from kafka_spec.spec.control.network import discard_answers, discard_channels
 from kafka_spec.spec.control.state import ControllerStep, World
 from kafka_spec.spec.control.zookeeper import zookeeper_can_be_reached
+from kafka_spec.spec.decisions import LateAnswers
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, contains, including
 from kafka_spec.spec.gates import has_bounced
 from kafka_spec.spec.table import Constants, Rule
@@ -44,6 +45,8 @@ def notice_broker_change(s: World, k: Constants, controller: int) -> None:
     dead = live & ~s.zookeeper.registered
     new = s.zookeeper.registered & ~live
     discard_channels(s, k, controller, bounced | dead)
+    if k.late_answers == LateAnswers.DROPPED:
+        discard_answers(s, k, controller, bounced | dead)
     for broker in range(k.brokers):
         if contains(new | bounced, broker) == 1:
             s.controllers[controller].context.broker_epochs[broker] = s.zookeeper.broker_epochs[broker]

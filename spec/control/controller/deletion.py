@@ -10,8 +10,16 @@ from __future__ import annotations
 from kafka_spec.spec.control.controller.knowledge import assigned_replicas, live_brokers, topic_is_queued_for_deletion
 from kafka_spec.spec.control.network import send_deletion_mark
 from kafka_spec.spec.control.state import ControllerStep, Resuming, World
-from kafka_spec.spec.deletion import TOPIC_DELETION, DeletionState, Resumption, resumed, started_by_deletion
-from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, contains, including
+from kafka_spec.spec.deletion import (
+    TOPIC_DELETION,
+    DeletionState,
+    Resumption,
+    failure_halts_deletion,
+    name_is_kept,
+    resumed,
+    started_by_deletion,
+)
+from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, contains, including, only, reset
 from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.replica import REPLICA, ReplicaState
 from kafka_spec.spec.table import Constants, fire
@@ -93,6 +101,25 @@ def fail_deletion(s: World, k: Constants, controller: int, replicas: BrokerSet) 
     if replicas != 0:
         halt_deletion(s, k, controller, replicas)
         s.controllers[controller].context.resuming = Resuming.CONSIDER
+
+
+def note_failed_replica(s: World, k: Constants, controller: int, replica: int) -> None:
+    """Mark a replica that its broker could not delete, and the topic if the era waits then; consider the deletion again."""
+    if failure_halts_deletion(contains(live_brokers(s, controller), replica), k.failed_deletions):
+        halt_deletion(s, k, controller, only(replica))
+    else:
+        fire(s, k, REPLICA, (controller, replica), "replica_deletion_ineligible")
+    s.controllers[controller].context.resuming = Resuming.CONSIDER
+
+
+def forget_topic(s: World, k: Constants, controller: int) -> None:
+    """Forget the topic after it was deleted; some eras keep its name among those that are ineligible (removeTopic)."""
+    if name_is_kept(deletion_is_halted(s, controller), k.ineligible_names):
+        fire(s, k, TOPIC_DELETION, (controller,), "keep_ineligible_name")
+    else:
+        fire(s, k, TOPIC_DELETION, (controller,), "remove_topic")
+    reset(s.controllers[controller].context.assignment)
+    reset(s.controllers[controller].context.leadership)
 
 
 def resume_deletion(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:

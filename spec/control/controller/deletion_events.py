@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
 from kafka_spec.spec.control.controller.broker_changes import zookeeper_can_be_read
-from kafka_spec.spec.control.controller.deletion import fail_deletion
+from kafka_spec.spec.control.controller.deletion import consider_deletion, fail_deletion, forget_topic, note_failed_replica
 from kafka_spec.spec.control.controller.knowledge import (
     ANY_CONTROLLER,
     KAFKA,
@@ -19,6 +19,7 @@ from kafka_spec.spec.control.controller.stages import go_on
 from kafka_spec.spec.control.controller.steps import controller_is_not_fenced
 from kafka_spec.spec.control.controller.topics import a_topic_is_new
 from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, Answer, ControllerStep, Resuming, World
+from kafka_spec.spec.decisions import DeletionThread
 from kafka_spec.spec.deletion import TOPIC_DELETION
 from kafka_spec.spec.domain import NO_BROKERS, only, reset, truncate
 from kafka_spec.spec.replica import REPLICA
@@ -96,8 +97,10 @@ def handle_answer(s: World, k: Constants, controller: int, broker: int) -> None:
     answer = s.controllers[controller].channels[broker].answer
     s.controllers[controller].channels[broker].answer = Answer.NONE
     if topic_is_queued_for_deletion(s, controller):
-        if answer == Answer.FAILED:
+        if answer == Answer.REFUSED:
             fail_deletion(s, k, controller, only(broker))
+        elif answer == Answer.FAILED:
+            note_failed_replica(s, k, controller, broker)
         else:
             fire(s, k, REPLICA, (controller, broker), "replica_deletion_successful")
             s.controllers[controller].context.resuming = Resuming.CONSIDER
@@ -113,6 +116,28 @@ HANDLE_ANSWER = Rule(
     effects=(handle_answer,),
     says="the controller on {controller} handles the answer of {broker}, which was asked to delete its replica",
     cites=f"{KAFKA}.processTopicDeletionStopReplicaResponseReceived",
+)
+
+
+def deletion_thread_is_awake(s: World, k: Constants, controller: int) -> bool:
+    """The era has a thread that deletes topics, and it was woken."""
+    return k.deletion_thread == DeletionThread.RUNS and s.controllers[controller].context.resuming != Resuming.NOTHING
+
+
+def run_deletion_thread(s: World, k: Constants, controller: int) -> None:
+    """Consider the deletion of the topic, under the controller's lock."""
+    consider_deletion(s, k, controller)
+    go_on(s, k, controller)
+
+
+RUN_DELETION_THREAD = Rule(
+    "RunDeletionThread",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(is_handling_no_event, deletion_thread_is_awake),
+    effects=(run_deletion_thread,),
+    says="the thread of the controller on {controller} that deletes topics considers the deletion",
+    cites="Kafka 0.10 TopicDeletionManager.DeleteTopicsThread",
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -199,9 +224,7 @@ def delete_mark(s: World, k: Constants, controller: int) -> None:
     """Delete /admin/delete_topics/T; a topic that was deleted is forgotten (ControllerContext.removeTopic)."""
     s.zookeeper.delete_topic = 0
     if topic_is_queued_for_deletion(s, controller):
-        fire(s, k, TOPIC_DELETION, (controller,), "remove_topic")
-        reset(s.controllers[controller].context.assignment)
-        reset(s.controllers[controller].context.leadership)
+        forget_topic(s, k, controller)
     s.controllers[controller].step = ControllerStep.REMOVE
     go_on(s, k, controller)
 
@@ -220,6 +243,7 @@ RULES = (
     NOTICE_DELETION,
     REFUSE_DELETION,
     HANDLE_ANSWER,
+    RUN_DELETION_THREAD,
     DELETE_STATE,
     DELETE_TOPIC_ZNODE,
     DELETE_CONFIG,

@@ -30,7 +30,8 @@ def assigned_replicas(s: World, controller: int) -> BrokerSet:
 
 def topic_is_queued_for_deletion(s: World, controller: int) -> bool:
     """The controller deletes the topic, or waits until it can."""
-    return s.controllers[controller].deletion != DeletionState.NOT_QUEUED
+    deletion = s.controllers[controller].deletion
+    return deletion != DeletionState.NOT_QUEUED and deletion != DeletionState.NAME_KEPT
 
 
 def leadership_is_known(s: World, controller: int) -> bool:

@@ -14,6 +14,7 @@ from kafka_spec.spec.control.network import (
 )
 from kafka_spec.spec.control.state import World
 from kafka_spec.spec.control.zookeeper import read_state, write_state
+from kafka_spec.spec.decisions import LeaderlessReplicas
 from kafka_spec.spec.domain import append, contains, excluding, including, pop_first
 from kafka_spec.spec.election import leader_and_isr_without, recipients_of_removal
 from kafka_spec.spec.reassignment_steps import ReassignmentState
@@ -33,6 +34,11 @@ def replica_is_cached_leader(s: World, controller: int, replica: int) -> bool:
 def replica_is_assigned(s: World, controller: int, replica: int) -> bool:
     """The replica is part of the assignment."""
     return contains(assigned_replicas(s, controller), replica) == 1
+
+
+def leaderless_replicas_go_offline(k: Constants) -> bool:
+    """The era takes replicas offline whose leader and ISR are unknown (2.0, KAFKA-6650)."""
+    return k.leaderless_replicas == LeaderlessReplicas.TAKEN_OFFLINE
 
 
 def isr_contains_replica(s: World, replica: int) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, is_handling_no_event
 from kafka_spec.spec.control.controller.steps import controller_is_fenced
-from kafka_spec.spec.control.network import discard_channels
+from kafka_spec.spec.control.network import discard_answers, discard_channels
 from kafka_spec.spec.control.state import (
     ACTIVE,
     CONTROLLER,
@@ -47,6 +47,7 @@ def forget_controller(s: World, k: Constants, controller: int) -> None:
     s.controllers[controller].step = ControllerStep.IDLE
     reset(s.controllers[controller].context)
     discard_channels(s, k, controller, first_brokers(k.brokers))
+    discard_answers(s, k, controller, first_brokers(k.brokers))
 
 
 CONTROLLER_MOVED = Rule(

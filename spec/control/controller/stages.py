@@ -29,6 +29,7 @@ from kafka_spec.spec.control.controller.reassignment import (
 from kafka_spec.spec.control.network import send_update_metadata
 from kafka_spec.spec.control.order import Stage
 from kafka_spec.spec.control.state import CONTROLLER, LOADING, ControllerStep, Resuming, World
+from kafka_spec.spec.decisions import DeletionThread
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, contains
 from kafka_spec.spec.election import Strategy, election_is_due
 from kafka_spec.spec.partition import PARTITION, PartitionState
@@ -65,7 +66,7 @@ def end_election(s: World, k: Constants, controller: int) -> None:
         put_replicas_online(s, k, controller, assigned_replicas(s, controller))
 
 
-def stage_is_left(s: World, controller: int, stage: int) -> bool:
+def stage_is_left(s: World, k: Constants, controller: int, stage: int) -> bool:
     """A stage is due that does not begin with an access to ZooKeeper."""
     own = s.controllers[controller]
     if stage == Stage.START_PARTITION_MACHINE:
@@ -77,7 +78,9 @@ def stage_is_left(s: World, controller: int, stage: int) -> bool:
     if stage == Stage.ASK_TO_DELETE:
         return own.context.deleting != 0
     if stage == Stage.CONSIDER_DELETION:
-        return own.context.resuming != Resuming.NOTHING
+        return own.context.resuming == Resuming.START or (
+            own.context.resuming == Resuming.CONSIDER and k.deletion_thread == DeletionThread.NONE
+        )
     if stage == Stage.BE_ACTIVE:
         return own.life == LOADING
     if stage == Stage.FAIL_BOUNCED:
@@ -87,10 +90,10 @@ def stage_is_left(s: World, controller: int, stage: int) -> bool:
     return stage == Stage.FAIL_DEAD and own.context.failed != 0
 
 
-def first_stage_left(s: World, controller: int) -> int:
+def first_stage_left(s: World, k: Constants, controller: int) -> int:
     """Return the first remaining stage, or IDLE at the end of the event."""
     for stage in range(Stage.START_PARTITION_MACHINE, Stage.FAIL_DEAD + 1):
-        if stage_is_left(s, controller, stage):
+        if stage_is_left(s, k, controller, stage):
             return stage
     return ControllerStep.IDLE
 
@@ -98,7 +101,7 @@ def first_stage_left(s: World, controller: int) -> int:
 def begin_next_stage(s: World, k: Constants, controller: int) -> None:
     """Begin the first remaining stage, or end the event."""
     own = s.controllers[controller]
-    stage = first_stage_left(s, controller)
+    stage = first_stage_left(s, k, controller)
     if stage == Stage.START_PARTITION_MACHINE:
         fire(s, k, PARTITION, (controller,), "startup")
         own.step = ControllerStep.ELECT
