@@ -213,9 +213,9 @@ class CreationDuringDeletion(enum.IntEnum):
     """Whether a topic can be created while the deletion of the one before it is not complete."""
 
     REFUSED = 0
-    """No: /admin/delete_topics must not name it. No version up to 3.9 does it; the checker found that it is needed."""
+    """No: /admin/delete_topics must not name it (3.1, KAFKA-13175)."""
     ALLOWED = 1
-    """As soon as its znode is gone (0.8.2 to 3.9)."""
+    """As soon as its znode is gone (0.8.2 to 3.0)."""
 
 
 class Reassignment(enum.IntEnum):

@@ -97,9 +97,9 @@ def started_by_deletion(replicas: BrokerSet, live: BrokerSet, successful: Broker
 
 
 def topic_may_be_created(is_free: int, is_marked: int, creation_during_deletion: int) -> bool:
-    """Whether an operator may create a topic: its znode does not exist and, in `fixed`, the deletion of the one before is complete.
+    """Whether an operator may create a topic: its znode does not exist, nor the request to delete one of that name.
 
-    Kafka 2.8: AdminZkClient.validateTopicCreate, which looks at the topic's znode alone.
+    Kafka 3.1: AdminZkClient.validateTopicCreate (KAFKA-13175); 2.8 looks at the topic's znode alone.
     """
     return is_free == 1 and (creation_during_deletion == CreationDuringDeletion.ALLOWED or is_marked == 0)
 

@@ -65,8 +65,7 @@ from kafka_spec.spec.table import Abstraction, BoundSet, Decision, Machine, Prop
 ABSTRACTIONS = (
     Abstraction(
         "one topic with one partition, which is created on the first brokers in ascending order, and reassigned to one or two",
-        "a controller handles partitions one by one, and they share no state except the channels; deletion and added partitions "
-        "are not modelled yet: their rows are in the tables and unused",
+        "a controller handles partitions one by one, and they share no state except the channels; added partitions are not modelled",
     ),
     Abstraction(
         "a crash ends the session at once",
@@ -111,8 +110,20 @@ ABSTRACTIONS = (
         "time is not modelled: the environment decides when a follower counts as slow",
     ),
     Abstraction(
-        "answers to requests, isNew, log directories, delete flags and the contents of metadata are left out",
-        "the controller acts on answers only for failed log directories and deletions, which are not modelled",
+        "answers to requests but for deletions of a topic, isNew, log directories and the contents of metadata are left out",
+        "the controller acts on other answers only for failed log directories, which are not modelled",
+    ),
+    Abstraction(
+        "a broker's cache lists the topic with its LeaderAndIsr, and drops it with the deletion mark of an UpdateMetadata",
+        "the UpdateMetadata that comes with each LeaderAndIsr changes nothing else that is modelled",
+    ),
+    Abstraction(
+        "the znodes under that of a topic are deleted in one step, before it",
+        "the state znode is the only one of them with content",
+    ),
+    Abstraction(
+        "a controller holds one answer of each broker to a StopReplica with delete, the last",
+        "a replica is asked again only after its answer was handled or dropped with its connection",
     ),
 )
 
@@ -517,7 +528,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "created-during-deletion",
-        "a topic can be created before the deletion of its predecessor ends, which takes its configuration away: 0.8.2 to 3.9",
+        "a topic can be created before the deletion of its predecessor ends, which takes its configuration away: 0.8.2 to 3.0",
         None,
         "deletion",
         {"creation_during_deletion": CreationDuringDeletion.ALLOWED},

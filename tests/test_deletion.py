@@ -1,0 +1,100 @@
+"""Topic deletion in the model: decisions, engines, and what each part of it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_control import bounds_of, essence
+
+from kafka_spec.model_check import embedded, oracle
+from kafka_spec.spec.control.controller.deletion_events import RULES
+from kafka_spec.spec.control.deletion_properties import DELETION, DELETION_ENDS
+from kafka_spec.spec.control.eras import ERA_0_10, FIXED
+from kafka_spec.spec.control.state import World
+from kafka_spec.spec.deletion import Resumption, resumed, started_by_deletion
+from kafka_spec.spec.domain import BrokerSet
+
+BROKERS = st.sets(st.integers(0, 4)).map(BrokerSet.of)
+
+
+@given(BROKERS, BROKERS, BROKERS, BROKERS, st.integers(0, 1))
+def test_what_a_queued_topic_waits_for(
+    replicas: BrokerSet, started: BrokerSet, successful: BrokerSet, ineligible: BrokerSet, is_halted: int
+) -> None:
+    """A deletion is complete once all replicas are deleted; it starts only if no answer is awaited and the topic is eligible."""
+    step, retried = resumed(replicas, started, successful, ineligible, is_halted)
+
+    assert (step == Resumption.COMPLETE) == (set(replicas) <= set(successful))
+    assert step != Resumption.START or (not started and not is_halted)
+    assert retried in (ineligible, 0) and not (started and retried)
+
+
+@given(BROKERS, BROKERS, BROKERS)
+def test_who_is_asked_to_delete(replicas: BrokerSet, live: BrokerSet, successful: BrokerSet) -> None:
+    """Each replica is asked, hinders the deletion since its broker is dead, or is deleted already; none is asked and hinders."""
+    stopped, hindered = started_by_deletion(replicas, live, successful)
+
+    assert set(stopped) | set(hindered) | set(successful & replicas) == set(replicas)
+    assert not set(stopped) & set(hindered) and set(stopped) <= set(live) - set(successful)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("spec", "name"), [(FIXED, "deletion_fails"), (FIXED, "deletion"), (ERA_0_10, "deletion")])
+def test_engines_agree_on_deletions(spec: Any, name: str) -> None:
+    """Oracle and compiled engine find the same states, steps and violations where a topic is deleted."""
+    judge, fast = (engine.explore(spec, bounds_of(name), everything=True) for engine in (oracle, embedded))
+
+    assert judge.complete and essence(judge) == essence(fast)
+
+
+def forget_config(s: World, controller: int) -> None:
+    """Go on to the request for deletion without deleting the configuration."""
+    s.controllers[controller].step = 8
+
+
+def delete_request_first(s: World, controller: int) -> None:
+    """Delete the request for deletion before the znode of the topic."""
+    s.zookeeper.delete_topic = 0
+    s.controllers[controller].step = 6
+
+
+BROKEN: list[tuple[str, Callable[..., None], str]] = [
+    ("DeleteConfig", forget_config, "QuietNothingIsLeft"),
+    ("DeleteState", delete_request_first, "OnlyMarkedTopicsAreDeleted"),
+]
+"""A rule, what it does in place of its effects, and the property that notices it."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "effect", "noticed"), BROKEN, ids=[name for name, _, _ in BROKEN])
+def test_a_broken_deletion_is_noticed(name: str, effect: Callable[..., None], noticed: str) -> None:
+    """A deletion that leaves a znode, or deletes the request before the topic, violates the property that is about it."""
+    broken = FIXED.replacing("broken", "", rules=(replace(FIXED.rule(name), effects=(effect,)),))
+
+    assert noticed in embedded.explore(broken, bounds_of("deletion")).violated
+
+
+@pytest.mark.slow
+def test_a_replica_that_keeps_its_log_is_noticed() -> None:
+    """A broker that answers and keeps its log violates DeletedIsGone and, under a topic created again, OldRecordsStayGone."""
+    rule = FIXED.rule("DeleteReplica")
+    effects = tuple(effect for effect in rule.effects if effect.__name__ != "delete_replica")
+    broken = FIXED.replacing("broken", "", rules=(replace(rule, effects=effects),))
+    values = bounds_of("deletion", records=1)
+    found = embedded.explore(broken, values, properties=DELETION, everything=True).violated
+
+    assert {"DeletedIsGone", "OldRecordsStayGone", "QuietNothingIsLeft"} <= set(found)
+
+
+@pytest.mark.slow
+def test_every_rule_and_property_of_deletion_is_used() -> None:
+    """Around a crash of a broker with a record, every rule of deletion fires but those for refusals, and each property is tested."""
+    result = embedded.explore(FIXED, bounds_of("deletion_and_crash"), properties=[*DELETION, DELETION_ENDS])
+
+    assert result.verdict == "holds" and all(result.tested_of(claim.name) for claim in (*DELETION, DELETION_ENDS))
+    assert {rule.name for rule in RULES} - set(+result.fired) == {"RefuseDeletion", "RunDeletionThread"}
