@@ -93,7 +93,7 @@ def test_a_replica_that_keeps_its_log_is_noticed() -> None:
 
 @pytest.mark.slow
 def test_every_rule_and_property_of_deletion_is_used() -> None:
-    """Around a crash of a broker with a record, every rule of deletion fires but those for refusals, and each property is tested."""
+    """Around a crash of a broker with a record, every rule of deletion fires but two, and each property is tested."""
     result = embedded.explore(FIXED, bounds_of("deletion_and_crash"), properties=[*DELETION, DELETION_ENDS])
 
     assert result.verdict == "holds" and all(result.tested_of(claim.name) for claim in (*DELETION, DELETION_ENDS))

@@ -32,8 +32,8 @@ from kafka_spec.spec.decisions import (
     CountedMembers,
     CreationDuringDeletion,
     DeadReplicas,
-    EndOfReassignment,
     DeletionThread,
+    EndOfReassignment,
     EpochWatch,
     FailedDeletions,
     FollowerEnds,
@@ -65,7 +65,7 @@ from kafka_spec.spec.table import Abstraction, BoundSet, Decision, Machine, Prop
 ABSTRACTIONS = (
     Abstraction(
         "one topic with one partition, which is created on the first brokers in ascending order, and reassigned to one or two",
-        "a controller handles partitions one by one, and they share no state except the channels; added partitions are not modelled",
+        "a controller handles partitions one by one, and they share no state but the channels; added partitions are not modelled",
     ),
     Abstraction(
         "a crash ends the session at once",
