@@ -139,6 +139,7 @@ def test_every_state_of_a_machine_is_declared_as_one() -> None:
     assert {machine: machine_paths(root, machine) for machine in sorted(MACHINES)} == {
         "Controller": [("controllers", "[]", "life")],
         "Partition": [("controllers", "[]", "partition")],
+        "Reassignment": [("controllers", "[]", "reassignment")],
         "Replica": [("controllers", "[]", "replicas", "[]")],
         "Role": [("brokers", "[]", "replica", "role")],
         "TopicDeletion": [("controllers", "[]", "deletion")],
