@@ -158,7 +158,7 @@ def test_reads(tmp_path: Path) -> None:
     [
         (LogConfig(segment_bytes=150), (0, 2, 4)),
         (LogConfig(segment_ms=2), (0, 3)),
-        (LogConfig(segment_index_bytes=24, index_interval_bytes=0), (0, 3)),
+        (LogConfig(segment_index_bytes=24, index_interval_bytes=0), (0, 2, 4)),
         (LogConfig(), (0,)),
     ],
 )
@@ -254,6 +254,66 @@ def test_flipped_bit_ends_the_log(tmp_path: Path, place: str) -> None:
 
     assert again.end_offset == following - 1
     assert again.segment_bases == tuple(b for b in log.segment_bases if b <= base)
+
+
+@pytest.mark.parametrize("place", range(8))
+def test_a_flipped_offset_ends_the_log(tmp_path: Path, place: int) -> None:
+    """No checksum covers a base offset: a batch that does not continue the log, or is too far away, ends it."""
+    log = filled(tmp_path, 2, LogConfig())
+    log.append_as_leader(batch(b"last"), 1)
+    log.close()
+    path = tmp_path / f"{0:020}.log"
+    data = bytearray(path.read_bytes())
+    data[_last_batch(data) + place] ^= 0x80 if place == 0 else 1
+    path.write_bytes(data)
+
+    assert PartitionLog(tmp_path).end_offset == (4 if place == 7 else 2 if place in (0, 1, 2, 3) else 3 + (1 << 8 * (7 - place)))
+
+
+def _last_batch(data: bytes) -> int:
+    """Return where the last batch begins."""
+    position = 0
+    while position + (size := 12 + int.from_bytes(data[position + 8 : position + 12])) < len(data):
+        position += size
+    return position
+
+
+def test_times_are_found_after_a_crash(tmp_path: Path) -> None:
+    """Recovery completes the time index of each segment, so that a look-up does not pass over a closed one."""
+    log = PartitionLog(tmp_path, LogConfig(segment_bytes=300))
+    for offset in range(6):
+        log.append_as_leader(batch(b"%02d" % offset, timestamp=1000 * (offset + 1)), 0)
+    log.crash()
+    again = PartitionLog(tmp_path, LogConfig(segment_bytes=300))
+
+    assert len(again.segment_bases) == 2
+    assert [again.offset_for_timestamp(time) for time in range(500, 6000, 1000)] == list(range(6))
+    for base in again.segment_bases:
+        assert len((tmp_path / f"{base:020}.timeindex").read_bytes()) == 12
+
+
+def test_a_full_index_begins_a_segment(tmp_path: Path) -> None:
+    """A segment has as many index entries as fit; in the time index one place is kept for the entry at the segment's end."""
+    log = PartitionLog(tmp_path, LogConfig(segment_index_bytes=36, index_interval_bytes=0))
+    for offset in range(8):
+        log.append_as_leader(batch(b"%02d" % offset, timestamp=1000 + offset), 0)
+    log.close()
+
+    assert log.segment_bases == (0, 3, 6)
+    assert [len((tmp_path / f"{base:020}.timeindex").read_bytes()) for base in log.segment_bases] == [24, 24, 12]
+
+
+def test_truncation_to_the_start_of_a_segment(tmp_path: Path) -> None:
+    """The segment that begins at the new end stays, empty; index entries are counted anew after a truncation. Both as in Kafka."""
+    log = filled(tmp_path)
+    base = log.segment_bases[1]
+    log.truncate_to(base)
+
+    assert log.segment_bases == (0, base)
+    assert (tmp_path / f"{base:020}.log").stat().st_size == 0
+    log.truncate_to(base - 1)
+    log.append_as_leader(batch(b"new", timestamp=1), 9)
+    assert len((tmp_path / f"{0:020}.index").read_bytes()) == 8
 
 
 @pytest.mark.parametrize("kind", ["torn", "missing", "garbage", "foreign"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_spec.conformance.classes import assignments, checkpoints, elections, epochs, predecessors, state_machines, znodes
+from kafka_spec.conformance.classes import assignments, checkpoints, elections, epochs, logs, predecessors, state_machines, znodes
 from kafka_spec.conformance.classes.comparison import Subject
 
 SUBJECTS: dict[str, Subject] = {
@@ -14,6 +14,7 @@ SUBJECTS: dict[str, Subject] = {
         znodes.SUBJECT,
         epochs.SUBJECT,
         checkpoints.SUBJECT,
+        logs.SUBJECT,
         state_machines.SUBJECT,
     )
 }

@@ -16,7 +16,7 @@ from pathlib import Path
 from kafka_spec.impl.log import batches, checkpoint
 from kafka_spec.impl.log.batches import Batch, LogRecord
 from kafka_spec.impl.log.epochs import LeaderEpochs
-from kafka_spec.impl.log.segment import INDEX_ENTRY, LARGEST_RELATIVE, NO_TIMESTAMP, TIME_ENTRY, Segment
+from kafka_spec.impl.log.segment import LARGEST_RELATIVE, NO_TIMESTAMP, Segment
 
 
 class OffsetOutOfRange(LookupError):  # noqa: N818 - Kafka's name
@@ -193,11 +193,10 @@ class PartitionLog:
         if active.size == 0:
             return False
         age = batch.timestamp - active.first_timestamp if active.first_timestamp != NO_TIMESTAMP else 0
-        entry = max(INDEX_ENTRY.size, TIME_ENTRY.size)
         return (
             active.size + batch.size > config.segment_bytes
             or age > config.segment_ms
-            or active.index_entries() + entry > config.segment_index_bytes
+            or active.has_full_index(config.segment_index_bytes)
             or batch.last - active.base > LARGEST_RELATIVE
         )
 
@@ -223,7 +222,7 @@ class PartitionLog:
         if offset <= self.start_offset:
             self.truncate_fully(self.start_offset)
             return
-        while self._segments[-1].base >= offset:
+        while self._segments[-1].base > offset:
             self._segments.pop().delete()
         self._segments[-1].truncate(offset)
         self._flushed = min(self._flushed, self.end_offset)

@@ -76,27 +76,34 @@ class Segment:
     def recover(self, noted: Callable[[Batch], object]) -> int:
         """Read everything, cut the file at the first batch that is not complete and valid, and rebuild the indexes.
 
-        `noted` is called with each batch that stays. Returns the number of bytes cut.
+        `noted` is called with each batch that stays. Returns the number of bytes cut. The time index is complete afterwards, since
+        look-ups by time rely on its last entry in closed segments.
         """
         self.next_offset, self.size, self._since_entry = self.base, 0, 0
         self._max_timestamp, self._max_timestamp_offset = NO_TIMESTAMP, self.base
         self._offsets, self._positions, self._times, self._time_offsets = [], [], [], []
         os.ftruncate(self._index, 0)
         os.ftruncate(self._time_index, 0)
-        return self._scan(noted, index_again=True)
+        cut = self._scan(noted, index_again=True)
+        self.end_writing()
+        return cut
 
     def _scan(self, noted: Callable[[Batch], object], *, index_again: bool) -> int:
         """Scan the batches from `size` on, and cut at the first invalid one."""
         end = os.fstat(self._log).st_size
         while True:
             batch = self._batch_at(self.size, end)
-            if batch is None or batch.base < self.next_offset or not is_sound(os.pread(self._log, batch.size, self.size)):
+            if batch is None or not self._continues(batch) or not is_sound(os.pread(self._log, batch.size, self.size)):
                 break
             self._count(batch, index=index_again)
             noted(batch)
         if self.size < end:
             os.ftruncate(self._log, self.size)
         return end - self.size
+
+    def _continues(self, batch: Batch) -> bool:
+        """Whether a batch can follow in this segment: no checksum covers its base offset."""
+        return self.next_offset <= batch.base and batch.last - self.base <= LARGEST_RELATIVE
 
     # Writing
 
@@ -148,7 +155,7 @@ class Segment:
         os.ftruncate(self._time_index, len(self._times) * TIME_ENTRY.size)
         os.ftruncate(self._log, position)
         self.size, self.next_offset = position, batch.base
-        self._since_entry = position - (self._positions[-1] if self._positions else 0)
+        self._since_entry = 0
         self._max_timestamp, self._max_timestamp_offset = NO_TIMESTAMP, self.base
         if position == 0:
             self.first_timestamp = NO_TIMESTAMP
@@ -182,9 +189,9 @@ class Segment:
 
     # Reading
 
-    def index_entries(self) -> int:
-        """The size in bytes of the fuller of the two indexes, relative to its entries."""
-        return max(len(self._offsets) * INDEX_ENTRY.size, len(self._times) * TIME_ENTRY.size)
+    def has_full_index(self, limit: int) -> bool:
+        """Whether an index has no room in so many bytes; the last entry of the time index is kept for the end of the segment."""
+        return len(self._offsets) >= limit // INDEX_ENTRY.size or len(self._times) >= limit // TIME_ENTRY.size - 1
 
     def find(self, offset: int) -> tuple[int, Batch] | None:
         """Return position and header of the first batch with this offset or a later one."""
