@@ -170,7 +170,10 @@ def _compare_large(kafka: Kafka, comparison: Comparison, folder: Path) -> None:
     """Append a batch that is larger than a segment may be."""
     config = LogConfig(segment_bytes=100)
     data = bytes(batches.build([(1000, None, b"v" * 100)]))
-    logs = {"ours": _Ours(folder / "ours" / NAME, config, 0), "kafkas": _Kafkas(kafka, folder / NAME, config, 0, True)}
+    logs: dict[str, _Ours | _Kafkas] = {
+        "ours": _Ours(folder / "ours" / NAME, config, 0),
+        "kafkas": _Kafkas(kafka, folder / NAME, config, 0, True),
+    }
     accepted = {}
     for name, log in logs.items():
         with suppress(kafka.named("org.apache.kafka.common.errors.RecordBatchTooLargeException")):
