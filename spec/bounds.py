@@ -292,3 +292,24 @@ KRAFT = (
     ),
 )
 """The bounds of spec/kraft: families of scenarios."""
+
+
+def _public(
+    name: str, why: str, *, brokers: int = 2, min_isr: int = 1, isr_size: int = 1, losses: int = 0, fences: int = 0
+) -> BoundSet:
+    """Return bounds of the public model; one value, no shrinks of a leader."""
+    sizes = {"brokers": brokers, "values": 1, "min_isr": min_isr, "isr_size": isr_size}
+    limits = {"losses": losses, "fences": fences, "shrinks": 0, "metadata": 16, "in_flight": 10, "processed": 40}
+    return BoundSet(name, {**sizes, **limits}, why)
+
+
+PUBLIC_KRAFT = (
+    _public("a1", "no fault: one replica joins the ISR"),
+    _public("a2", "one fence", isr_size=2, fences=1),
+    _public("a3", "one broker loses its log", isr_size=2, losses=1),
+    _public("c4b", "one replica starts outside the ISR, and one broker loses its log", losses=1),
+    _public("c5b", "one replica starts outside the ISR, and one fence", fences=1),
+    _public("c1", "min.insync.replicas 2, one fence, one broker loses its log", isr_size=2, min_isr=2, losses=1, fences=1),
+    _public("e3", "three brokers, no fault", brokers=3, isr_size=2, min_isr=2),
+)
+"""The constants of runs of TLC on the public model, by the names in tests/oracles."""

@@ -12,6 +12,7 @@ from kafka_spec.spec.kraft import beginning, brokers, fetching, proposals, repli
 from kafka_spec.spec.kraft.machines import MACHINES
 from kafka_spec.spec.kraft.progress import PROGRESS, RECOVERS
 from kafka_spec.spec.kraft.properties import SAFETY
+from kafka_spec.spec.kraft.public.versions import SPECS as PUBLIC
 from kafka_spec.spec.kraft.state import CACHE_AHEAD, ISR_SIZE, MIN_ISR, UNCLEAN, KRaft
 from kafka_spec.spec.table import Abstraction, BoundSet, Decision, Spec
 
@@ -325,5 +326,6 @@ SPECS: tuple[Spec, ...] = (
     FIXED,
     *(era(name, f"Kafka {name[4:].replace('_', '.')} at its own metadata version", switches) for name, switches in ERAS.items()),
     *(switch.on(FIXED) for switch in SWITCHES),
+    *PUBLIC,
 )
 """All versions of KRaft."""
