@@ -17,8 +17,8 @@ from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.domain import OutOfDomain
-from kafka_spec.spec.lint import source_of
-from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, call
+from kafka_spec.spec.lint import parameters_of, source_of
+from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Rule, Spec, call, first_line
 from kafka_spec.spec.trace import Trace
 
 
@@ -59,6 +59,33 @@ def reasons(trace: Trace, spec: Spec) -> tuple[Reason, ...]:
     if bool(made.answer) != bool(call(predicate, scope)):
         raise EngineError(f"{trace.shows}: {predicate.__name__} answers {made.answer} here, and Python says otherwise")
     return tuple(_chain(made))
+
+
+def refusals(trace: Trace, spec: Spec) -> Iterator[tuple[str, str]]:
+    """Yield for each rule why it cannot fire at the end of a trace: the guards that refuse, or what is missing."""
+    world = ExecutableSpec(spec, dict(trace.bounds))
+    _, state = last_states(trace, world)
+    for rule in spec.rules:
+        found = dict.fromkeys(_refusing(world, rule, state, (), rule.guards))
+        yield rule.name, " or ".join(found)
+
+
+def _refusing(world: ExecutableSpec, rule: Rule, state: Any, binding: tuple[int, ...], left: tuple[Any, ...]) -> Iterator[str]:
+    """Yield for each choice of parameters what refuses it first, in words."""
+    names = list(rule.params)
+    bound = {"s", "k", *names[: len(binding)]}
+    ready = [guard for guard in left if set(parameters_of(guard)) <= bound]
+    for guard in ready:
+        if not world.holds((guard,), rule, state, binding):
+            yield f"not {guard.__name__} ({first_line(guard)})"
+            return
+    if len(binding) == len(names):
+        return
+    values = list(world.values(rule, names[len(binding)], state, binding))
+    if not values:
+        yield f"there is nothing that {names[len(binding)]} could be"
+    for value in values:
+        yield from _refusing(world, rule, state, (*binding, value), tuple(guard for guard in left if guard not in ready))
 
 
 def last_states(trace: Trace, world: ExecutableSpec) -> tuple[Any, Any]:

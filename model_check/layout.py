@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kafka_spec.model_check.fingerprint import DEFAULT_SEED, fingerprint
-from kafka_spec.spec.domain import Array, Items, Record, Scalar, Sequence, Space, Type, type_at
+from kafka_spec.spec.domain import Array, Items, Record, Scalar, Sequence, Space, Type, show_set, type_at
 from kafka_spec.spec.table import ElementOf, ItemOf, Rule, Spec, SpecError
 
 
@@ -44,6 +44,10 @@ class Packed:
         return np.dtype(f"<{'i' if self.signed else 'u'}{self.size}")
 
 
+class TooWide(SpecError):  # noqa: N818 - says what is the matter
+    """A value does not fit into 32 bits."""
+
+
 def packed(type_: Type) -> Packed:
     """Return the packed form of a type."""
     if isinstance(type_, Scalar):
@@ -51,7 +55,10 @@ def packed(type_: Type) -> Packed:
     if isinstance(type_, Record):
         fields, offset = {}, 0
         for name, field in type_.fields.items():
-            fields[name] = (offset, packed(field))
+            try:
+                fields[name] = (offset, packed(field))
+            except TooWide as error:
+                raise SpecError(f"{type_.cls.__name__}.{name}: {error}") from None
             offset += fields[name][1].size
         return Packed(type_, offset, fields=fields)
     item = packed(type_.item)
@@ -67,7 +74,8 @@ def _scalar(type_: Scalar) -> Packed:
         low, high = (-(1 << 8 * size - 1), (1 << 8 * size - 1) - 1) if signed else (0, (1 << 8 * size) - 1)
         if low <= type_.low and type_.high <= high:
             return Packed(type_, size, signed)
-    raise SpecError(f"a field of {type_.low}..{type_.high} is wider than 32 bits; narrow its domain")
+    what = f"a set of {type_.high.bit_length()} members" if type_.show is show_set else f"a number in {type_.low}..{type_.high}"
+    raise TooWide(f"{what} is wider than 32 bits; narrow its domain")
 
 
 def put(place: Packed, value: Any, record: bytearray, at: int) -> None:

@@ -379,6 +379,8 @@ class _Reader:
             case ast.Constant(value=int() as number):
                 if number > LARGEST:
                     self.refuse(node, f"{number} is too large; numbers have 64 bits")
+            case ast.Constant(value=other):
+                self.refuse(node, f"{other!r} is no number, and the state holds numbers: use 0 and 1, or a member of an IntEnum")
             case ast.Name(id=name):
                 self.name(node, name, known)
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if name not in self.locals:

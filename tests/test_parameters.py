@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ from test_tla import agree
 from examples import bounded_queue, raft_election
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.counterexample import trace_of
+from kafka_spec.model_check.explain import refusals
+from kafka_spec.model_check.report.text import trace_text
 from kafka_spec.spec.domain import NONE, Member, MemberOrNone, Range, SetOf, SpecError, contains, excluding, holds
 from kafka_spec.spec.table import Among, BoundSet, Rule, Spec, reachable
 
@@ -148,3 +150,22 @@ def test_wrong_parameters_are_refused() -> None:
     ):
         with pytest.raises(SpecError, match=message):
             refused(make())
+
+
+def test_a_deadlock_says_why_no_rule_can_fire() -> None:
+    """Its trace names for each rule the guards that refuse it in the last state, or the parameter that has no value."""
+    stuck = Spec("stuck", "nobody is left to dance", Party, (DANCE, replace(LEAVE, params={"guest": Among(THREE, is_there)})))
+    trace = trace_of(embedded.explore(stuck, {}, deadlock=True), "Deadlock")
+
+    assert trace is not None
+    assert dict(refusals(trace, stuck)) == {
+        "Dance": "there is nothing that one could be",
+        "Leave": "there is nothing that guest could be",
+    }
+    assert "no rule can fire:\n       Dance: there is nothing that one could be" in trace_text(trace, stuck)
+    queue = bounded_queue.QUEUE
+    trace = trace_of(embedded.explore(queue, queue.bound_values({}), deadlock=True, properties=()), "Deadlock")
+    assert trace is not None
+    assert (
+        dict(refusals(trace, queue))["TakeWaits"] == "not takes (the thread is a consumer) or not runs (the thread does not sleep)"
+    )

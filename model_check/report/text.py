@@ -137,6 +137,8 @@ def trace_text(trace: Trace, spec: Spec, full: bool = False, reached: bool = Fal
     lines += [f"     -- {mark}" for mark in marks(trace, len(trace.steps))]
     if end := ending_note(trace, claim):
         lines += ["", f"  {end}"]
+    elif trace.shows == DEADLOCK:
+        lines += ["", *_stuck_lines(trace, spec)]
     elif claim is not None and not reaches:
         lines += ["", *_reason_lines(trace, spec)]
     return "\n".join(lines)
@@ -147,6 +149,13 @@ def _reason_lines(trace: Trace, spec: Spec) -> list[str]:
     from kafka_spec.model_check.explain import reasons  # imported here: it needs the extra of an engine
 
     return [f"     {reason.function} is false{reason.seen}: {reason.because}" for reason in reasons(trace, spec)]
+
+
+def _stuck_lines(trace: Trace, spec: Spec) -> list[str]:
+    """Return why no rule can fire at the end of a trace."""
+    from kafka_spec.model_check.explain import refusals  # imported here: it needs the extra of an engine
+
+    return ["     no rule can fire:", *(f"       {rule}: {why}" for rule, why in refusals(trace, spec))]
 
 
 def story_text(trace: Trace, spec: Spec) -> str:

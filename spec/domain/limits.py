@@ -68,6 +68,8 @@ Number: TypeAlias = int | Bound | Limit
 
 def value_at_bounds(number: Number, bounds: Mapping[str, int], place: str) -> int:
     """Return the value of a number at these bounds."""
+    if not isinstance(number, int | Bound | Limit):
+        raise SpecError(f"{place}: a limit is a number or a Bound, and not {number!r}")
     if isinstance(number, int):
         value = number
     else:

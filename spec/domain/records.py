@@ -113,7 +113,24 @@ def _fields(cls: type) -> tuple[dataclasses.Field[Any], ...]:
 
 def domain_of(what: Domain | type) -> Domain:
     """Return the domain itself, or for a dataclass the domain of its records."""
-    return what if isinstance(what, Domain) else RecordDomain(what)
+    if isinstance(what, Domain):
+        return what
+    if not isinstance(what, type) or what in _INSTEAD:
+        cure = _INSTEAD.get(what, "a domain or a dataclass") if isinstance(what, type) else "a domain or a dataclass"
+        raise SpecError(f"{getattr(what, '__name__', repr(what))} is no domain; write {cure}")
+    return RecordDomain(what)
+
+
+_INSTEAD: Mapping[type, str] = {
+    bool: "Flag()",
+    int: "Range(low, high)",
+    str: "OneOf(...) of an IntEnum",
+    set: "SetOf(...), of members or of records",
+    list: "Bounded(ITEM, CAPACITY), or Each(ITEM, LENGTH)",
+    tuple: "a dataclass",
+    dict: "Each(ITEM, LENGTH), by number",
+}
+"""What to declare in place of a class of Python."""
 
 
 def holds(domain: Domain | type, kept_by: str = "") -> Any:

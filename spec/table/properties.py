@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from kafka_spec.spec.domain import SpecError
 from kafka_spec.spec.lint import Function
 from kafka_spec.spec.table.functions import Name, check_function, check_pure
+from kafka_spec.spec.table.kinds import check_kinds
 
 PropertyKind: TypeAlias = Literal["invariant", "step invariant", "reachable", "recoverable", "leads-to"]
 
@@ -33,6 +34,7 @@ class Property:
     when: Function | None = None
 
     def __post_init__(self) -> None:
+        check_kinds(self, f"property {self.name}", dict.fromkeys(("name", "says", "cites"), str))
         if self.when is not None and self.kind == "reachable":
             raise SpecError(f"property {self.name}: a goal has no antecedent; make {self.when.__name__} a part of its predicate")
         if self.when is None and self.kind == "leads-to":

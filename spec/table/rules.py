@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from kafka_spec.spec.domain import Bound, SpecError
-from kafka_spec.spec.lint import Function, source_of
+from kafka_spec.spec.lint import Function, is_function, source_of
 from kafka_spec.spec.table.functions import Name, check_function, check_pure, check_template, module_of_caller, name_of
+from kafka_spec.spec.table.kinds import check_choice, check_kinds
 from kafka_spec.spec.table.parameters import Among, Parameter
 
 RuleKind: TypeAlias = Literal["protocol", "operator", "fault"]
@@ -58,6 +59,9 @@ class Rule:
         if not hasattr(self, "declared_in"):  # a check validates again what was declared long ago
             object.__setattr__(self, "declared_in", module_of_caller())
         where = f"rule {self.name}"
+        check_kinds(self, where, {**dict.fromkeys(("name", "actor", "says", "cites", "receives"), str), "params": Mapping})
+        check_choice(self.kind, get_args(RuleKind), f"{where}: kind")
+        check_choice(self.fairness, (None, *get_args(Fairness)), f"{where}: fairness")
         if wrong := [limit for limit in self.limits if not isinstance(limit, Bound)]:
             raise SpecError(f"{where}: at_most is {wrong[0]!r}; name a Bound, whose value says how often the rule may fire")
         if len(set(self.limits)) < len(self.limits):
@@ -67,6 +71,8 @@ class Rule:
         for part in ("effects", "guards", "within"):
             if not isinstance(getattr(self, part), tuple):
                 raise SpecError(f"{where}: {part} is not a tuple; write ({part}=(one,))")
+            if wrong := [one for one in getattr(self, part) if not is_function(one)]:
+                raise SpecError(f"{where}: {part} holds {wrong[0]!r}, which is not a plain function; name the function itself")
         if reserved := [name for name in self.params if name in ("s", "k")]:
             raise SpecError(f"{where}: a parameter cannot be named {reserved[0]}: that is the state, or the constants")
         for template in (self.actor, self.says, self.receives):

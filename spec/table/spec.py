@@ -13,6 +13,7 @@ from kafka_spec.spec.domain import Bound, Space, SpecError, domain_of
 from kafka_spec.spec.table.assumptions import Abstraction, BoundSet, Decision
 from kafka_spec.spec.table.firing import Attempt, Constants
 from kafka_spec.spec.table.functions import Name, module_of_caller
+from kafka_spec.spec.table.kinds import check_kinds, check_tuples
 from kafka_spec.spec.table.machines import Machine
 from kafka_spec.spec.table.normal_forms import Part as NormalFormPart
 from kafka_spec.spec.table.normal_forms import check_normal_form
@@ -177,6 +178,11 @@ def by_name(parts: Iterable[Any], name: Name, what: str) -> Any:
 
 def _check_spec(spec: Spec) -> None:
     where = f"spec {spec.name}"
+    check_kinds(spec, where, {"name": str, "says": str, "state": type, "cites": str, "start": Rule})
+    check_tuples(spec, where, {"rules": Rule, "properties": Property, "machines": Machine, "more_bounds": Bound})
+    check_tuples(
+        spec, where, {"decisions": Decision, "abstractions": Abstraction, "bound_sets": BoundSet, "unreachable_rules": str}
+    )
     check_names(spec.rules, spec.properties, spec.machines, where)
     if spec.start.limits:
         raise SpecError(f"{where}: {spec.start.name} says at_most, and it makes the initial states; use within")
