@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import Command
 
+from kafka_spec.impl.log.log import LogConfig
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.run.admin_tasks import read_targets
 from kafka_spec.impl.run.admin_words import read_script
@@ -135,3 +136,10 @@ def test_the_command_of_a_run(inside: Command, tmp_path: Path) -> None:
     refused = inside(*run)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert f"{script}:1: " in refused.stderr
+
+
+def test_logs_are_configured(tmp_path: Path) -> None:
+    """The configuration of logs reaches the brokers of a run: small segments are rolled."""
+    options = Options(brokers=1, partitions=1, replication_factor=1, seconds=5.0, faults=(), log=LogConfig(segment_bytes=500))
+    simulate(options, tmp_path, lambda _: None)
+    assert len(list((tmp_path / "0" / "orders-0").glob("*.log"))) > 5

@@ -132,7 +132,7 @@ def test_a_bug_loses_what_fixed_keeps(era: str, seed: int, promises: set[str], o
 
 def test_unclean_elections_are_told() -> None:
     """Where unclean elections are permitted, lost records are reported with them as the cause."""
-    _, outcome = broken(38, seconds=12.0, unclean=True)
+    _, outcome = broken(70, seconds=12.0, unclean=True)
 
     assert outcome.unclean > 0
     assert {one.promise for one in outcome.verdict.broken} <= {"Committed", "LogMatch"}

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from test_controller import P, Q, SteppedCluster, told
 
-from kafka_spec.impl.controller.state_changes import ChangePartitions, ChangeReplicas
+from kafka_spec.impl.controller.failover import StartMachines
+from kafka_spec.impl.controller.state_changes import ChangePartitions, ChangeReplicas, PartitionChange, ReplicaChange
 from kafka_spec.impl.controller.zk_client import ControllerZkClient
 from kafka_spec.impl.coordination.interface import CoordinationError
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, StopReplicaRequest
@@ -81,3 +82,33 @@ def test_a_replica_that_cannot_be_read_is_stopped_all_the_same(monkeypatch: pyte
     assert cluster.active.replicas.state_of(Q, 2) == ReplicaState.OFFLINE
     (stop,) = [request for request in cluster.sent(2) if isinstance(request, StopReplicaRequest)]
     assert set(stop.partitions) == {P, Q}
+
+
+def test_changes_asked_for_by_hand() -> None:
+    """A caller may ask for any change of states; it is done by the table's rows, and the caller hears what was refused."""
+    cluster = SteppedCluster(3).settle().create((1, 2), (2, 1)).forget()
+    refused: list[Any] = []
+    controller = cluster.active
+    controller.handle(PartitionChange("offline_partition", (P, Q), refused.append))
+    controller.handle(PartitionChange("new_partition", (P,), refused.append))
+    controller.handle(ReplicaChange("offline_replica", ((P, 2),), lambda: refused.append("done")))
+    controller.handle(PartitionChange("online_partition", (P,), refused.append))
+    cluster.settle()
+
+    assert refused == [[], [P], "done", []]
+    assert cluster.state(P) == (1, 2, (1,), 1)
+    assert controller.partitions.state_of(Q) == PartitionState.OFFLINE
+
+
+def test_start_up_asked_for_by_hand() -> None:
+    """Start-up seeds both machines from what the controller knows: live replicas are online, dead ones leave the ISR."""
+    cluster = SteppedCluster(3).settle().create((1, 2)).forget()
+    controller = cluster.active
+    del controller.context.live[2]
+    controller.handle(StartMachines())
+    cluster.settle()
+
+    states = {broker: controller.replicas.state_of(P, broker) for broker in (1, 2)}
+    assert states == {1: ReplicaState.ONLINE, 2: ReplicaState.OFFLINE}
+    assert controller.partitions.state_of(P) == PartitionState.ONLINE
+    assert cluster.state(P)[2] == (1,)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kafka_spec.impl.controller.core import ControllerCore, ControllerTask
+from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
 from kafka_spec.impl.controller.deletion import ResumeDeletions, TopicDeletion, mark_ineligible, queue_for_deletion
 from kafka_spec.impl.controller.preferred_election import PreferredElectionZnodeChange
 from kafka_spec.impl.controller.reassignment import resume_reassignments
@@ -114,3 +114,18 @@ FAIL_OVER: tuple[ControllerTask, ...] = (
     EndFailover(),
 )
 """The tasks of a newly elected controller, in Kafka's order."""
+
+
+@dataclass(frozen=True)
+class StartMachines(ControllerEvent):
+    """Run the start-up of both state machines on what the controller knows (ReplicaStateMachine and PartitionStateMachine.startup).
+
+    A fail-over does it by itself; this is for callers that have put brokers, assignments and leadership into the context.
+    """
+
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class."""
+        for machine in (core.replicas, core.partitions):
+            for entity in machine.entities():
+                machine.fire("shutdown", *entity)
+        return [StartReplicaMachine(), StartPartitionMachine()]

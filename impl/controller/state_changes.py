@@ -6,10 +6,10 @@ Source: Kafka 2.8 PartitionStateMachine.scala and ReplicaStateMachine.scala (han
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from kafka_spec.impl.controller.core import ControllerCore, ControllerTask
+from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
 from kafka_spec.impl.controller.elections import ElectionInputs, StateZnode
 from kafka_spec.impl.controller.zk_client import StateZnodeChanged
 from kafka_spec.impl.coordination.interface import ConnectionLost, CoordinationError, NodeExists, NoNode, SessionExpired
@@ -164,3 +164,51 @@ class ElectAgain(ControllerTask):
             )
         ]
         return change_partitions("online_partition", waiting)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# For callers outside: any change, asked for by hand
+
+
+@dataclass(frozen=True)
+class PartitionChange(ControllerEvent):
+    """Fire a trigger of the partition table on some partitions, as handleStateChanges does; `reply` receives those refused.
+
+    `unclean` asks an election for leaders from outside the ISR where no member of it is live.
+    """
+
+    trigger: str
+    partitions: tuple[TopicPartition, ...]
+    reply: Callable[[Sequence[TopicPartition]], object]
+    strategy: Strategy = Strategy.OFFLINE
+    unclean: bool = False
+
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class."""
+        change = ChangePartitions(self.trigger, deque(self.partitions), self.strategy, self.unclean)
+        return [change, Reply(lambda: self.reply(change.failed))]
+
+
+@dataclass(frozen=True)
+class ReplicaChange(ControllerEvent):
+    """Fire a trigger of the replica table on some replicas, as handleStateChanges does; `reply` is called when it is done."""
+
+    trigger: str
+    replicas: tuple[tuple[TopicPartition, int], ...]
+    reply: Callable[[], object]
+
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class."""
+        return [*change_replicas(self.trigger, self.replicas), Reply(self.reply)]
+
+
+@dataclass(frozen=True)
+class Reply(ControllerTask):
+    """Tell a caller that the tasks before this one are done; a controller that resigns meanwhile does not."""
+
+    call: Callable[[], object]
+
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class."""
+        self.call()
+        return []

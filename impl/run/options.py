@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kafka_spec.impl.log.log import LogConfig
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.admin_words import ScriptLine
@@ -24,7 +25,10 @@ SETTINGS = Settings(
 
 @dataclass(frozen=True)
 class Options:
-    """The cluster, its clients, faults and operations. Clients work for `seconds`; after that the cluster may become quiet."""
+    """The cluster with the configuration of its logs, clients, faults and operations.
+
+    Clients work for `seconds`; after that the cluster may become quiet.
+    """
 
     brokers: int = 3
     partitions: int = 6
@@ -33,6 +37,7 @@ class Options:
     seconds: float = 30.0
     era: Spec = FIXED
     faults: tuple[str, ...] = USUAL
+    log: LogConfig = LogConfig()
     operations: tuple[str, ...] = ()
     script: tuple[ScriptLine, ...] = ()
     unclean: bool = False

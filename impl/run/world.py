@@ -55,7 +55,7 @@ class RunWorld(ABC):
         self.observer = Observer(write, lambda: self.now, news)
         settings = replace(SETTINGS, unclean_leader_election_enable=options.unclean)
         seed = random.getrandbits(32)
-        self.cluster = Cluster(folder, service, options.era, self.observer.line, self.clock, seed, settings)
+        self.cluster = Cluster(folder, service, options.era, self.observer.line, self.clock, seed, settings, options.log)
         self.numbers = list(range(options.brokers))
         self.nodes: dict[int, RunningBroker] = {}
         self.random = random
