@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement
@@ -34,7 +35,7 @@ from kafka_spec.spec.domain import (
     remove,
 )
 from kafka_spec.spec.lint import source_of
-from kafka_spec.spec.table import ElementOf, ItemOf, Rule, Spec
+from kafka_spec.spec.table import ElementOf, ItemOf, Rule, Spec, leads_to
 
 BOUNDS = {"letters": 3, "room": 3}
 
@@ -280,6 +281,17 @@ def test_wrong_declarations_are_refused() -> None:
     ):
         with pytest.raises(SpecError, match=message):
             make()
+
+
+def test_fairness_to_elements_is_refused() -> None:
+    """A leads-to claim is refused where a rule assumed to be fair ranges over elements: their numbers change with the set."""
+    claim = leads_to("Heard", toys.has_heard, toys.has_heard, "what is heard stays heard", "a toy")
+    with pytest.raises(SpecError, match="what is fair to rule Tell, and its parameter said is an element of a set"):
+        toys.TALK.replacing("fair", "a claim", properties=(claim,))
+    unfair = [dataclasses.replace(rule, fairness="none") for rule in toys.TALK.rules]
+    spec = toys.TALK.replacing("unfair", "a claim", properties=(claim,), rules=unfair)
+
+    assert embedded.explore(spec, {}).verdict == "holds"
 
 
 def test_wrong_parameters_are_refused() -> None:

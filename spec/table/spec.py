@@ -19,7 +19,14 @@ from kafka_spec.spec.table.normal_forms import Part as NormalFormPart
 from kafka_spec.spec.table.normal_forms import check_normal_form
 from kafka_spec.spec.table.properties import Property
 from kafka_spec.spec.table.rules import Rule
-from kafka_spec.spec.table.spec_checks import check_bound_sets, check_fired, check_machine, check_names, check_parameters
+from kafka_spec.spec.table.spec_checks import (
+    check_bound_sets,
+    check_fairness,
+    check_fired,
+    check_machine,
+    check_names,
+    check_parameters,
+)
 
 Part = TypeVar("Part", Rule, Property, Machine)
 
@@ -189,6 +196,7 @@ def _check_spec(spec: Spec) -> None:
     space = spec.space({bound.name: bound.low for bound in spec.bounds.values()})
     for rule in (*spec.rules, spec.start):
         check_parameters(rule, space, where)
+    check_fairness(spec.rules, spec.properties, where)
     check_fired((*spec.rules, spec.start), spec.machines, where)
     for machine in spec.machines:
         check_machine(machine, space, where)

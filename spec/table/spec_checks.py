@@ -50,6 +50,21 @@ def check_parameters(rule: Rule, space: Space, where: str) -> None:
         raise SpecError(f"{where}, rule {rule.name}: it receives from {rule.receives}, which is not a sequence of the state")
 
 
+def check_fairness(rules: tuple[Rule, ...], properties: tuple[Property, ...], where: str) -> None:
+    """Refuse a leads-to claim where fairness would be about elements of a set.
+
+    In a binding an element is its number among the elements of that state. So "the same action stays enabled" would mean another
+    element in another state, and a claim could hold by a fairness that nobody assumes.
+    """
+    claims = [claim.name for claim in properties if claim.kind == "leads-to"]
+    for rule in rules if claims else ():
+        if rule.assumed != "none" and (names := [name for name, of in rule.params.items() if isinstance(of, ElementOf)]):
+            raise SpecError(
+                f"{where}: {claims[0]} needs to know what is fair to rule {rule.name}, and its parameter {names[0]} is an element "
+                'of a set, which has no name from one state to the next; say fairness="none", or choose it by numbers and ask has()'
+            )
+
+
 def check_fired(rules: tuple[Rule, ...], machines: tuple[Machine, ...], where: str) -> None:
     """Refuse rules that fire a machine or a trigger that the spec does not list."""
     effects = [effect for rule in rules for effect in rule.effects]
