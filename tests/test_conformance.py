@@ -156,6 +156,17 @@ def test_kafka_agrees(version: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.long
+@pytest.mark.skipif(not HAS_JARS, reason="`make kafka` fetches Kafka's jars")
+def test_stopping_leader_not_told_on_real_brokers() -> None:
+    """Four real brokers show the finding: the stopping leader is told nothing, and what it acknowledges is lost."""
+    environment = {**os.environ, jars.VARIABLE: str(ROOT / jars.FOLDER)}
+    script = [sys.executable, "-m", "kafka_spec.conformance.findings.stopping_leader_not_told"]
+    done = subprocess.run(script, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "lost 3 of 3" in done.stdout
+
+
 MUTATIONS = {
     "predecessors": "from kafka_spec.spec.table import Machine\nMachine.legal_pairs = frozenset()",
     "elections": "from kafka_spec.spec import election\nelection.elect_preferred = election.elect_reassigned",
