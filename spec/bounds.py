@@ -32,7 +32,7 @@ REPLICATION = (
 HAPPENINGS = (
     "crashes", "lossy_crashes", "bounces", "expiries", "repeats", "late_fetches", "lost_replies", "isr_shrinks",
     "controlled_shutdowns", "preferred_elections", "reassignments", "failed_failovers", "records", "deletions",
-    "recreations", "deletion_errors",
+    "recreations", "deletion_errors", "late_stops",
 )  # fmt: skip
 """The bounds of the control plane on events of the environment."""
 
@@ -147,6 +147,8 @@ CONTROL = (
     _control("deletion_and_bounce", "a bounce around a deletion, and a record", deletions=1, recreations=1, bounces=1, records=1),
     _control("deletion_and_shutdown", "a shutdown around a deletion", deletions=1, recreations=1, controlled_shutdowns=1),
     _control("deletion_and_zombie", "a zombie and a crash around it", deletions=1, recreations=1, crashes=1, expiries=1),
+    _control("late_stop", "a StopReplica that is processed late", controlled_shutdowns=1, crashes=1, late_stops=1),
+    _control("late_stop_of_deletion", "a StopReplica that outlives its topic", deletions=1, recreations=1, late_stops=1),
     _control("deletion_fails", "a broker cannot delete, and a connection is lost", deletions=1, deletion_errors=1, repeats=1),
     _control("deletion_disabled", "delete.topic.enable=false", no_deletion=1, deletions=1, crashes=1),
     _control("deleted_twice", "the topic is deleted twice, and a crash", deletions=2, recreations=1, crashes=1),

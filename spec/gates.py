@@ -69,6 +69,14 @@ def answer_to_stop_replica(leader_epoch: int, current: int, stop_replica_epoch: 
     return ErrorCode.FENCED_LEADER_EPOCH
 
 
+def stop_replica_is_of_topic(is_of_former_topic: int, stop_replica_topic_checked: int) -> bool:
+    """Whether a StopReplica is for the topic that the broker hosts now, or the era does not check this.
+
+    No version up to 3.9 checks it: a StopReplica names its topic, and has no topic id (KIP-516 left it out).
+    """
+    return is_of_former_topic == 0 or stop_replica_topic_checked == Checked.NO
+
+
 LEADER_DURING_DELETE = -2
 """The leader in an UpdateMetadata that takes a partition out of the caches (LeaderAndIsr.LeaderDuringDelete)."""
 EPOCH_DURING_DELETE = -2

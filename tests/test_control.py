@@ -196,6 +196,7 @@ FOUND = {
     "cancelled-replica-rejoins",
     "stray-replica",
     "leaving-replica-not-counted",
+    "stop-replica-of-former-topic",
     "created-during-deletion",
     "late-deletion-answer",
     "failed-deletion-waits",

@@ -75,7 +75,7 @@ class Projection(ModeledCluster):
             for n in range(self.brokers)
         ]
         fetches = [self.model_fetch(request, epoch) for request, epoch in self.fetches]
-        return World(zookeeper, controllers, processes, fetches, spent, notes)
+        return World(zookeeper, controllers, processes, fetches, [], spent, notes)
 
     def forget(self, source: World, found: World) -> None:
         """Mark the parts as unknown that a step has changed from `source`, the loaded state, to `found`."""

@@ -88,7 +88,10 @@ def the_leader_epoch_grows(before: World, after: World) -> bool:
 
 
 def a_request_is_stale(s: World, k: Constants) -> bool:
-    """An outdated request waits for a broker that runs, or has taken effect."""
+    """An outdated request waits for a broker that runs, or has taken effect; or one waits whose topic was deleted."""
+    for late in range(len(s.late_stops)):
+        if s.late_stops[late].is_of_former_topic == 1:
+            return True
     for broker in range(k.brokers):
         if s.brokers[broker].stale != Stale.NOTHING:
             return True
@@ -296,7 +299,7 @@ SAFETY: tuple[Property, ...] = (
         "NoStaleRequest",
         no_stale_request_takes_effect,
         "no request takes effect after its receiver, in this registration, has seen a newer controller epoch or leader epoch, "
-        "and none that was meant for an earlier registration",
+        "and none that was meant for an earlier registration, or for an earlier topic of the same name",
         "NOSTALE: KAFKA-532, KAFKA-7235, KIP-380, KIP-570",
         when=a_request_is_stale,
     ),

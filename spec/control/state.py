@@ -163,6 +163,8 @@ class Stale(enum.IntEnum):
     CONTROLLER_EPOCH = 1
     LEADER_EPOCH = 2
     BROKER_EPOCH = 3
+    TOPIC = 4
+    """It was for a topic of the same name that was deleted since."""
 
 
 @dataclass
@@ -393,8 +395,25 @@ class LateFetch:
     broker_epoch: int = holds(BROKER_EPOCHS)
 
 
+@message
+@dataclass
+class LateStop:
+    """The first copy of a StopReplica that was sent twice; it waits in the queue of a broker."""
+
+    follower: int = holds(Broker(BROKERS))
+    """The broker that it is for."""
+    kind: int = holds(OneOf(Kind))
+    controller_epoch: int = holds(CONTROLLER_EPOCHS)
+    broker_epoch: int = holds(BROKER_EPOCHS)
+    leader_epoch: int = holds(LEADER_EPOCHS)
+    is_of_former_topic: int = holds(Flag())
+    """The topic that it is for was deleted since."""
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Actions of the environment, within bounds
+
+LATE_STOPS = Bound("late_stops", 0, 1, "StopReplicas that are sent twice, and whose first copy is processed late")
 
 CRASHES = Bound("crashes", 0, 3, "processes that end and may be restarted")
 LOSSY_CRASHES = Bound("lossy_crashes", 0, 2, "machines that crash and lose the end of their log")
@@ -444,6 +463,7 @@ class World:
     controllers: list[Controller] = holds(PerBroker(Controller, BROKERS))
     brokers: list[BrokerNode] = holds(PerBroker(BrokerNode, BROKERS))
     fetches: list[LateFetch] = holds(Queue(LateFetch, 1))
+    late_stops: list[LateStop] = holds(Queue(LateStop, LATE_STOPS))
     spent: Spent = holds(Counters())
     notes: Notes = holds(Notes)
 

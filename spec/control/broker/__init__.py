@@ -8,6 +8,7 @@ Source: Kafka 2.8 KafkaApis.scala, ReplicaManager.scala, Partition.scala at inte
 
 from __future__ import annotations
 
+from kafka_spec.spec.control.broker import late_stop
 from kafka_spec.spec.control.broker.deletion import FAIL_TO_DELETE
 from kafka_spec.spec.control.broker.fetching import ADVANCE_HIGH_WATERMARK, FETCH, TRUNCATE_TO_LEADER
 from kafka_spec.spec.control.broker.isr import (
@@ -57,5 +58,6 @@ RULES = (
     RETRY_ISR_WRITE,
     SEND_LATE_FETCH,
     FAIL_TO_DELETE,
+    *late_stop.RULES,
 )
 """The rules of brokers."""

@@ -178,6 +178,8 @@ def delete_topic_znode(s: World, controller: int) -> None:
     reset(s.zookeeper.assignment)
     truncate(s.notes.committed, 0)
     s.notes.first_record = s.spent.records
+    for late in range(len(s.late_stops)):
+        s.late_stops[late].is_of_former_topic = 1
     s.notes.unclean_epoch = NO_EPOCH
     s.controllers[controller].step = ControllerStep.DELETE_CONFIG
 

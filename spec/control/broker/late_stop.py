@@ -1,0 +1,129 @@
+"""A StopReplica that a broker processes late: its sender lost the connection and sent it again, and its first copy still waits.
+
+A broker handles the requests of one connection in order, and those of two connections in any order. The copy dies with the process.
+It may outlive the topic that it is for, so that it meets a topic of the same name.
+
+Source: Kafka 2.8 RequestSendThread.doWork, ReplicaManager.stopReplicas; KIP-570.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.brokers import Broker
+from kafka_spec.spec.control.broker.requests import KAFKA, delete_replica, stop_fetching
+from kafka_spec.spec.control.state import BROKERS, LATE_STOPS, Kind, Life, Role, Stale, World
+from kafka_spec.spec.domain import append, pop_first
+from kafka_spec.spec.error_codes import ErrorCode
+from kafka_spec.spec.gates import answer_to_request, answer_to_stop_replica, stop_replica_is_of_topic
+from kafka_spec.spec.table import Constants, ItemOf, Rule
+
+A_LATE_STOP = {"late": ItemOf("late_stops")}
+
+
+def a_stop_replica_is_in_flight(s: World, controller: int, broker: int) -> bool:
+    """A StopReplica is in flight to a broker that runs, and its connection is intact."""
+    channel = s.controllers[controller].channels[broker]
+    if len(channel.requests) == 0 or channel.repeats == 1 or s.brokers[broker].life == Life.DOWN:
+        return False
+    return channel.requests[0].kind >= Kind.STOP_REPLICA
+
+
+def delay_stop_replica(s: World, controller: int, broker: int) -> None:
+    """Leave a copy of the request with the broker; the sender keeps the request, and sends it over another connection."""
+    request = s.controllers[controller].channels[broker].requests[0]
+    append(
+        s.late_stops,
+        follower=broker,
+        kind=request.kind,
+        controller_epoch=request.controller_epoch,
+        broker_epoch=request.broker_epoch,
+        leader_epoch=request.leader_epoch,
+    )
+
+
+DELAY_STOP_REPLICA = Rule(
+    "DelayStopReplica",
+    actor="network",
+    kind="fault",
+    params={"controller": Broker(BROKERS), "broker": Broker(BROKERS)},
+    guards=(a_stop_replica_is_in_flight,),
+    at_most=LATE_STOPS,
+    effects=(delay_stop_replica,),
+    says="the controller on {controller} sends its StopReplica to {broker} again; the first copy will be processed late",
+    cites=f"{KAFKA} RequestSendThread.doWork; KIP-570",
+)
+
+
+def late_stop_takes_effect(s: World, k: Constants, late: int) -> bool:
+    """The broker runs, and accepts the epochs of the request and, in `fixed`, its topic."""
+    stop = s.late_stops[late]
+    node = s.brokers[stop.follower]
+    if node.life == Life.DOWN or not stop_replica_is_of_topic(stop.is_of_former_topic, k.stop_replica_topic_checked):
+        return False
+    answer = answer_to_request(
+        stop.controller_epoch,
+        node.controller_epoch,
+        k.controller_epoch_checked,
+        stop.broker_epoch,
+        node.broker_epoch,
+        k.broker_epoch_checked,
+    )
+    if answer != ErrorCode.NONE or node.replica.role == Role.NONE:
+        return False
+    return answer_to_stop_replica(stop.leader_epoch, node.replica.leader_epoch, k.stop_replica_epoch) == ErrorCode.NONE
+
+
+def late_stop_has_no_effect(s: World, k: Constants, late: int) -> bool:
+    """The broker refuses the request, does not host the replica, or has ended, and the request with it."""
+    return not late_stop_takes_effect(s, k, late)
+
+
+def note_if_late_stop_is_stale(s: World, late: int) -> None:
+    """Record for the properties that the request is of a former topic, or that one of its epochs is outdated."""
+    stop = s.late_stops[late]
+    node = s.brokers[stop.follower]
+    if node.stale == Stale.NOTHING:
+        if stop.is_of_former_topic == 1:
+            node.stale = Stale.TOPIC
+        elif stop.controller_epoch < node.controller_epoch:
+            node.stale = Stale.CONTROLLER_EPOCH
+        elif stop.broker_epoch < node.broker_epoch:
+            node.stale = Stale.BROKER_EPOCH
+        elif 0 <= stop.leader_epoch < node.replica.leader_epoch:
+            node.stale = Stale.LEADER_EPOCH
+
+
+def stop_late(s: World, k: Constants, late: int) -> None:
+    """Stop the replica, or delete it."""
+    if s.late_stops[late].kind == Kind.STOP_REPLICA_AND_DELETE:
+        delete_replica(s, k, s.late_stops[late].follower)
+    else:
+        stop_fetching(s, s.late_stops[late].follower)
+
+
+def drop_late_stop(s: World) -> None:
+    """Take the request off."""
+    pop_first(s.late_stops)
+
+
+LATE_STOP_REPLICA = Rule(
+    "LateStopReplica",
+    actor="{late.follower}",
+    params=A_LATE_STOP,
+    guards=(late_stop_takes_effect,),
+    effects=(note_if_late_stop_is_stale, stop_late, drop_late_stop),
+    says="{late.follower} processes the first copy of a StopReplica, and stops its replica",
+    cites=f"{KAFKA} ReplicaManager.stopReplicas",
+)
+
+LOSE_LATE_STOP = Rule(
+    "LoseLateStop",
+    actor="{late.follower}",
+    params=A_LATE_STOP,
+    guards=(late_stop_has_no_effect,),
+    effects=(drop_late_stop,),
+    says="the first copy of a StopReplica has no effect on {late.follower}: refused, no replica, or another process",
+    cites=f"{KAFKA} ReplicaManager.stopReplicas",
+)
+
+RULES = (DELAY_STOP_REPLICA, LATE_STOP_REPLICA, LOSE_LATE_STOP)
+"""The rules of late StopReplicas."""
