@@ -323,6 +323,7 @@ COVERING: list[tuple[Any, str, dict[str, int]]] = [
     (embedded, "leader_shuts_down", {}),
     (embedded, "deletion_and_expiry", {"deletion_errors": 1}),
     (oracle, "deletion", {"no_deletion": 1}),
+    (oracle, "late_stop_of_deletion", {}),
 ]
 """Small bounds that together enable every rule."""
 

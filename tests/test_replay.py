@@ -24,6 +24,7 @@ from kafka_spec.impl.controller.zk_client import ControllerZkClient
 from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.spec.bounds import CONTROL, HAPPENINGS
 from kafka_spec.spec.control import deletion
+from kafka_spec.spec.control.broker import late_stop
 from kafka_spec.spec.control.broker.deletion import FAIL_TO_DELETE
 from kafka_spec.spec.control.controller import deletion_events, reassigning
 from kafka_spec.spec.control.eras import BUGS, ERA_0_10, ERA_2_8, FIXED
@@ -83,7 +84,9 @@ RARE = {
 }
 """Rules that fire in larger bounds only, and one that the implementation sometimes refuses there: only their edges are replayed."""
 
-NOT_REPLAYED = {rule.name for rule in (*deletion.RULES, *deletion_events.RULES, *reassigning.RULES, FAIL_TO_DELETE)}
+NOT_REPLAYED = {
+    rule.name for rule in (*deletion.RULES, *deletion_events.RULES, *reassigning.RULES, FAIL_TO_DELETE, *late_stop.RULES)
+}
 """The rules of topic deletion and of reassignment, which have no steps in the replay yet."""
 
 Record = Callable[[str, object], None]
