@@ -312,6 +312,7 @@ PUBLIC_KRAFT = (
     _public("c4b", "one replica starts outside the ISR, and one broker loses its log", losses=1),
     _public("c5b", "one replica starts outside the ISR, and one fence", fences=1),
     _public("c1", "min.insync.replicas 2, one fence, one broker loses its log", isr_size=2, min_isr=2, losses=1, fences=1),
+    _public("f1", "min.insync.replicas 2, one broker loses its log", isr_size=2, min_isr=2, losses=1),
     _public("e3", "three brokers, no fault", brokers=3, isr_size=2, min_isr=2),
 )
 """The constants of runs of TLC on the public model, by the names in tests/oracles."""

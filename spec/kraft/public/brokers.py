@@ -83,11 +83,14 @@ def tell_clients(s: PublicKRaft, broker: int, low: int, high: int, acknowledged:
                 s.refused = including(s.refused, value)
 
 
-def raise_high_watermark(s: PublicKRaft, k: Constants, broker: int, maximal_isr: BrokerSet, enough: int) -> None:
-    """Raise the high watermark to what is committed; acknowledge what it passes, or refuse all writes if `enough` is 0."""
+def raise_high_watermark(s: PublicKRaft, k: Constants, broker: int, isr: BrokerSet, maximal_isr: BrokerSet, enough: int) -> None:
+    """Raise the high watermark to what is committed; acknowledge what it passes, or refuse all writes if `enough` is 0.
+
+    With KIP-966 only while the ISR has MinISR members.
+    """
     old = s.brokers[broker].high_watermark
     new = commit_offset(s, k, broker, maximal_isr, end_of(s, broker)) + 1
-    if new > old:
+    if new > old and (k.commits_need_min_isr == Checked.NO or size(isr) >= k.min_isr):
         s.brokers[broker].high_watermark = new
         tell_clients(s, broker, old, new - 1 if enough == 1 else end_of(s, broker) - 1, enough)
         if new > s.true_high_watermark:
@@ -97,9 +100,9 @@ def raise_high_watermark(s: PublicKRaft, k: Constants, broker: int, maximal_isr:
             s.true_high_watermark = new
 
 
-def apply_isr(s: PublicKRaft, k: Constants, broker: int, maximal_isr: BrokerSet) -> None:
-    """Raise the high watermark after a change of the ISR."""
-    raise_high_watermark(s, k, broker, maximal_isr, 1 if size(maximal_isr) >= k.min_isr else 0)
+def apply_isr(s: PublicKRaft, k: Constants, broker: int, isr: BrokerSet) -> None:
+    """Raise the high watermark after a change to this ISR."""
+    raise_high_watermark(s, k, broker, isr, isr, 1 if size(isr) >= k.min_isr else 0)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -111,15 +114,16 @@ def is_offline(s: PublicKRaft, broker: int) -> bool:
     return s.brokers[broker].status == BrokerStatus.OFFLINE
 
 
-def start(s: PublicKRaft, broker: int) -> None:
+def start(s: PublicKRaft, k: Constants, broker: int) -> None:
     """Start under the next incarnation, and send a registration."""
     node = s.brokers[broker]
+    former = node.epoch if k.elr == Checked.YES else 0
     node.status = BrokerStatus.STARTING
-    node.epoch = 0
+    node.epoch = former
     node.incarnation = s.incarnations
     node.registered = 0
     node.replica = ReplicaStatus.NOTHING
-    add(s.messages, kind=MessageKind.REGISTER, broker=broker, incarnation=s.incarnations)
+    add(s.messages, kind=MessageKind.REGISTER, broker=broker, broker_epoch=former, incarnation=s.incarnations)
     s.incarnations += 1
 
 

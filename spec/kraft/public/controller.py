@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker, BrokerOrNone
 from kafka_spec.spec.decisions import Checked
-from kafka_spec.spec.domain import NONE, BrokerSet, add, append, contains, excluding, remove
+from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, add, append, contains, excluding, only, remove, size
 from kafka_spec.spec.kraft.public.state import (
     BROKERS,
     FENCES,
@@ -51,41 +51,71 @@ def somebody_is_candidate(s: PublicKRaft, k: Constants, isr: BrokerSet, unfenced
     return False
 
 
-def leader_stays(s: PublicKRaft, k: Constants, isr: BrokerSet, unfenced: int, fenced: int) -> bool:
-    """The leader can go on; or there is none, and nobody could lead."""
+def leader_stays(s: PublicKRaft, k: Constants, isr: BrokerSet, elr: BrokerSet, unfenced: int, fenced: int) -> bool:
+    """The leader can go on; or there is none, and nobody could lead. KIP-966 does not ask whether the leader is fenced."""
     leader = s.metadata[last(s)].leader
+    if k.elr == Checked.YES:
+        if leader == NONE:
+            return isr == 0 and not somebody_is_candidate(s, k, elr, unfenced, fenced)
+        return contains(isr, leader) == 1
     if leader == NONE:
         return not somebody_is_candidate(s, k, isr, unfenced, fenced)
     return is_candidate_for(s, k, isr, leader, unfenced, fenced)
 
 
-def choice_is_right(s: PublicKRaft, k: Constants, isr: BrokerSet, unfenced: int, fenced: int, candidate: int) -> bool:
+def choice_is_right(
+    s: PublicKRaft, k: Constants, isr: BrokerSet, elr: BrokerSet, unfenced: int, fenced: int, candidate: int
+) -> bool:
     """The candidate is one that can be elected now, or NONE where nobody is elected."""
-    if leader_stays(s, k, isr, unfenced, fenced) or not somebody_is_candidate(s, k, isr, unfenced, fenced):
+    if leader_stays(s, k, isr, elr, unfenced, fenced):
         return candidate == NONE
-    return candidate != NONE and is_candidate_for(s, k, isr, max(candidate, 0), unfenced, fenced)
+    if k.elr == Checked.YES and isr != 0:
+        return candidate != NONE and contains(isr, max(candidate, 0)) == 1
+    eligible = elr if k.elr == Checked.YES else isr
+    if not somebody_is_candidate(s, k, eligible, unfenced, fenced):
+        return candidate == NONE
+    return candidate != NONE and is_candidate_for(s, k, eligible, max(candidate, 0), unfenced, fenced)
 
 
-def change(s: PublicKRaft, leader: int, isr: BrokerSet, epochs: int) -> None:
-    """Append a partition change to the metadata log."""
-    old = last(s)
-    leader_epoch = s.metadata[old].leader_epoch + epochs
-    partition_epoch = s.metadata[old].partition_epoch + 1
-    append(s.metadata, leader=leader, leader_epoch=leader_epoch, partition_epoch=partition_epoch, isr=isr)
+def change(s: PublicKRaft, k: Constants, leader: int, isr: BrokerSet, elr: BrokerSet, epochs: int) -> None:
+    """Append a partition change to the metadata log; who leaves the ELR for good is remembered until the ISR is large enough."""
+    old = s.metadata[last(s)]
+    known = NO_BROKERS if size(isr) >= k.min_isr else old.last_known_elr | (old.elr & ~elr)
+    append(
+        s.metadata,
+        leader=leader,
+        leader_epoch=old.leader_epoch + epochs,
+        partition_epoch=old.partition_epoch + 1,
+        isr=isr,
+        elr=elr,
+        last_known_elr=known if k.elr == Checked.YES else NO_BROKERS,
+    )
 
 
-def update_partition(s: PublicKRaft, k: Constants, isr: BrokerSet, unfenced: int, fenced: int, candidate: int) -> None:
-    """Keep the leader and write the ISR if it differs, or elect the candidate, or nobody."""
-    if not leader_stays(s, k, isr, unfenced, fenced):
-        change(s, candidate, isr, 1)
-    elif isr != s.metadata[last(s)].isr:
-        change(s, s.metadata[last(s)].leader, isr, 0)
+def update_partition(
+    s: PublicKRaft, k: Constants, isr: BrokerSet, elr: BrokerSet, unfenced: int, fenced: int, candidate: int
+) -> None:
+    """Keep the leader and write ISR and ELR if they differ, or elect the candidate, who joins the ISR, or nobody."""
+    if not leader_stays(s, k, isr, elr, unfenced, fenced):
+        if candidate != NONE and isr == 0:
+            change(s, k, candidate, only(candidate), excluding(elr, candidate), 1)
+        else:
+            change(s, k, candidate, isr, elr, 1)
+    elif isr != s.metadata[last(s)].isr or elr != s.metadata[last(s)].elr:
+        change(s, k, s.metadata[last(s)].leader, isr, elr, 0)
 
 
-def isr_without(s: PublicKRaft, broker: int) -> BrokerSet:
-    """Return the ISR without the broker; its last member stays."""
+def isr_without(s: PublicKRaft, k: Constants, broker: int) -> BrokerSet:
+    """Return the ISR without the broker; before KIP-966 its last member stays."""
     isr = s.metadata[last(s)].isr
-    return isr if isr & (isr - 1) == 0 else excluding(isr, broker)
+    return isr if k.elr == Checked.NO and size(isr) == 1 else excluding(isr, broker)
+
+
+def elr_with(s: PublicKRaft, k: Constants, isr: BrokerSet) -> BrokerSet:
+    """Return the ELR beside this ISR: who left it since it fell below MinISR."""
+    if k.elr == Checked.NO or size(isr) >= k.min_isr:
+        return NO_BROKERS
+    return s.metadata[last(s)].elr | (s.metadata[last(s)].isr & ~isr)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -100,18 +130,30 @@ def is_registration(s: PublicKRaft, m: PublicMessage) -> bool:
     return known.unfenced == 0 or known.incarnation == m.incarnation
 
 
+def registers_uncleanly(k: Constants, m: PublicMessage) -> bool:
+    """The broker does not tell the epoch of its former process: it may have lost its log (KIP-966)."""
+    return k.elr == Checked.YES and m.broker_epoch == 0
+
+
 def registered_candidate_is_right(s: PublicKRaft, k: Constants, m: PublicMessage, candidate: int) -> bool:
-    """A partition without a leader may elect the broker; otherwise nobody is elected."""
-    if s.metadata[last(s)].leader != NONE:
+    """A partition without a leader may elect the broker; so may one that loses a member without order."""
+    old = s.metadata[last(s)]
+    if registers_uncleanly(k, m):
+        return choice_is_right(s, k, excluding(old.isr, m.broker), excluding(old.elr, m.broker), m.broker, NONE, candidate)
+    if old.leader != NONE:
         return candidate == NONE
-    return choice_is_right(s, k, s.metadata[last(s)].isr, m.broker, NONE, candidate)
+    return choice_is_right(s, k, old.isr, old.elr, m.broker, NONE, candidate)
 
 
 def register(s: PublicKRaft, k: Constants, m: PublicMessage, candidate: int) -> None:
     """Register the broker under the next broker epoch, unfenced; answer with the end of the metadata log."""
     offset = len(s.metadata)
-    if s.metadata[last(s)].leader == NONE:
-        update_partition(s, k, s.metadata[last(s)].isr, m.broker, NONE, candidate)
+    isr = s.metadata[last(s)].isr
+    elr = s.metadata[last(s)].elr
+    if registers_uncleanly(k, m):
+        update_partition(s, k, excluding(isr, m.broker), excluding(elr, m.broker), m.broker, NONE, candidate)
+    elif s.metadata[last(s)].leader == NONE:
+        update_partition(s, k, isr, elr, m.broker, NONE, candidate)
     s.broker_epochs += 1
     s.registrations[m.broker].unfenced = 1
     s.registrations[m.broker].epoch = s.broker_epochs
@@ -147,13 +189,13 @@ def unfenced_candidate_is_right(s: PublicKRaft, k: Constants, broker: int, candi
     """A partition without a leader may elect the broker; otherwise nobody is elected."""
     if s.metadata[last(s)].leader != NONE:
         return candidate == NONE
-    return choice_is_right(s, k, s.metadata[last(s)].isr, broker, NONE, candidate)
+    return choice_is_right(s, k, s.metadata[last(s)].isr, s.metadata[last(s)].elr, broker, NONE, candidate)
 
 
 def unfence(s: PublicKRaft, k: Constants, broker: int, candidate: int) -> None:
     """Unfence the broker."""
     if s.metadata[last(s)].leader == NONE:
-        update_partition(s, k, s.metadata[last(s)].isr, broker, NONE, candidate)
+        update_partition(s, k, s.metadata[last(s)].isr, s.metadata[last(s)].elr, broker, NONE, candidate)
     s.registrations[broker].unfenced = 1
 
 
@@ -175,12 +217,14 @@ def is_unfenced(s: PublicKRaft, broker: int) -> bool:
 
 def fenced_candidate_is_right(s: PublicKRaft, k: Constants, broker: int, candidate: int) -> bool:
     """The candidate can lead instead of the broker, if it led; otherwise nobody is elected."""
-    return choice_is_right(s, k, isr_without(s, broker), NONE, broker, candidate)
+    isr = isr_without(s, k, broker)
+    return choice_is_right(s, k, isr, elr_with(s, k, isr), NONE, broker, candidate)
 
 
 def fence(s: PublicKRaft, k: Constants, broker: int, candidate: int) -> None:
     """Fence the broker: it leaves the ISR, and leads no more."""
-    update_partition(s, k, isr_without(s, broker), NONE, broker, candidate)
+    isr = isr_without(s, k, broker)
+    update_partition(s, k, isr, elr_with(s, k, isr), NONE, broker, candidate)
     s.registrations[broker].unfenced = 0
 
 
@@ -227,7 +271,7 @@ def alter(s: PublicKRaft, k: Constants, m: PublicMessage) -> None:
     error = answer_to(s, k, m.broker, m.broker_epoch, m.partition_epoch, m.isr, m.epochs)
     accepted = 1 if error == PublicError.NOTHING else 0
     if accepted == 1:
-        change(s, m.broker, m.isr, 0)
+        change(s, k, m.broker, m.isr, elr_with(s, k, m.isr), 0)
     discard(s, m)
     add(s.messages, m, kind=MessageKind.ALTERED, error=error, accepted=accepted)
 

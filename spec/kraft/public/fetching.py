@@ -109,7 +109,7 @@ def answer_fetch(s: PublicKRaft, k: Constants, m: PublicMessage) -> None:
     else:
         s.brokers[leader].peers[m.broker].end = m.fetch_offset
         s.brokers[leader].peers[m.broker].epoch = m.broker_epoch
-        raise_high_watermark(s, k, leader, s.brokers[leader].maximal_isr, 1)
+        raise_high_watermark(s, k, leader, s.brokers[leader].isr, s.brokers[leader].maximal_isr, 1)
         if m.fetch_offset < end_of(s, leader):
             value = s.brokers[leader].log[m.fetch_offset - 1].value + 1
             value_epoch = s.brokers[leader].log[m.fetch_offset - 1].epoch

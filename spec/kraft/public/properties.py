@@ -5,7 +5,8 @@ Source: Vanlightly/kafka-tlaplus, kafka_data_replication/kraft/v3.5: v3_5_proper
 
 from __future__ import annotations
 
-from kafka_spec.spec.domain import NONE, contains
+from kafka_spec.spec.decisions import Checked
+from kafka_spec.spec.domain import NONE, contains, size
 from kafka_spec.spec.kraft.public.controller import CITES, last
 from kafka_spec.spec.kraft.public.state import BrokerStatus, PublicKRaft, ReplicaStatus
 from kafka_spec.spec.table import Constants, Property, invariant
@@ -26,13 +27,17 @@ def somebody_leads(s: PublicKRaft, k: Constants) -> bool:
 
 
 def quorum_is_a_superset(s: PublicKRaft, k: Constants) -> bool:
-    """The newest leader's maximal ISR has the whole ISR, and is the ISR that it knows if nothing is pending."""
+    """The newest leader's maximal ISR has the whole ISR, and is the ISR that it knows if nothing is pending.
+
+    With KIP-966 it has the ELR too, and only while its ISR has MinISR members.
+    """
     for broker in range(k.brokers):
         node = s.brokers[broker]
         if is_newest_leader(s, broker):
             if node.pending_epoch <= node.partition_epoch and node.maximal_isr != node.isr:
                 return False
-            if s.metadata[last(s)].isr & ~node.maximal_isr != 0:
+            commits = k.elr == Checked.NO or size(node.isr) >= k.min_isr
+            if commits and (s.metadata[last(s)].isr | s.metadata[last(s)].elr) & ~node.maximal_isr != 0:
                 return False
     return True
 
@@ -43,9 +48,10 @@ def something_is_committed(s: PublicKRaft) -> bool:
 
 
 def candidates_are_complete(s: PublicKRaft, k: Constants) -> bool:
-    """Every ISR member that runs has all that is committed."""
+    """Every member of the ISR or the ELR that runs has all that is committed."""
+    candidates = s.metadata[last(s)].isr | s.metadata[last(s)].elr
     for broker in range(k.brokers):
-        if contains(s.metadata[last(s)].isr, broker) == 1 and s.brokers[broker].status == BrokerStatus.RUNNING:
+        if contains(candidates, broker) == 1 and s.brokers[broker].status == BrokerStatus.RUNNING:
             if len(s.brokers[broker].log) + 1 < s.true_high_watermark:
                 return False
     return True
@@ -113,6 +119,24 @@ def reads_are_consistent(s: PublicKRaft, k: Constants) -> bool:
     return True
 
 
+def nobody_is_eligible(s: PublicKRaft) -> bool:
+    """ISR and ELR are empty."""
+    return s.metadata[last(s)].isr | s.metadata[last(s)].elr == 0
+
+
+def a_quorum_is_remembered(s: PublicKRaft, k: Constants) -> bool:
+    """As many replicas as MinISR are remembered as the last known ELR."""
+    return size(s.metadata[last(s)].last_known_elr) == k.min_isr
+
+
+RECOVERY_QUORUM = invariant(
+    "MinIsrRecoveryQuorum",
+    a_quorum_is_remembered,
+    "while ISR and ELR are empty, MinISR replicas are remembered, of which one has all that is committed unless all lost it",
+    "Vanlightly/kafka-tlaplus kraft/kip-966",
+    when=nobody_is_eligible,
+)
+
 PROPERTIES: tuple[Property, ...] = (
     invariant(
         "LeaderCompleteness",
@@ -124,7 +148,7 @@ PROPERTIES: tuple[Property, ...] = (
     invariant(
         "LeaderCandidateCompleteness",
         candidates_are_complete,
-        "every ISR member that runs has all that is committed",
+        "every member of the ISR or the ELR that runs has all that is committed",
         CITES,
         when=something_is_committed,
     ),

@@ -117,6 +117,9 @@ class PartitionChangeRecord:
     leader_epoch: int = holds(EPOCHS)
     partition_epoch: int = holds(EPOCHS)
     isr: BrokerSet = holds(SetOf(BROKERS))
+    elr: BrokerSet = holds(SetOf(BROKERS))
+    """Eligible leader replicas; empty before KIP-966."""
+    last_known_elr: BrokerSet = holds(SetOf(BROKERS))
 
 
 @dataclass

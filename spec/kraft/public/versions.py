@@ -1,4 +1,4 @@
-"""The public model of Kafka 3.5 in KRaft, and two of its conjuncts left out."""
+"""The public models of Kafka 3.5 in KRaft and of KIP-966, and versions with a conjunct left out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kafka_spec.spec.bounds import PUBLIC_KRAFT
 from kafka_spec.spec.decisions import Checked
 from kafka_spec.spec.domain import append, contains, first_brokers
 from kafka_spec.spec.kraft.public import brokers, controller, fetching
-from kafka_spec.spec.kraft.public.properties import PROPERTIES
+from kafka_spec.spec.kraft.public.properties import PROPERTIES, RECOVERY_QUORUM
 from kafka_spec.spec.kraft.public.state import ISR_SIZE, MIN_ISR, PublicKRaft, ReplicaStatus
 from kafka_spec.spec.table import Abstraction, Constants, Decision, Rule, Spec
 
@@ -65,6 +65,8 @@ V3_5 = Spec(
     more_bounds=(MIN_ISR, ISR_SIZE),
     decisions=(
         Decision("last_replica_spared", Checked.YES, "the last ISR member never loses its log (AvoidLastReplicaStanding)"),
+        Decision("elr", Checked.NO, "eligible leader replicas (KIP-966)"),
+        Decision("commits_need_min_isr", Checked.NO, "the high watermark moves only with MinISR members (KIP-966)"),
         Decision("epochs_compared", Checked.YES, "the controller compares the broker epochs of a proposal (IsEligibleBroker)"),
     ),
     abstractions=(
@@ -86,4 +88,18 @@ WITHOUT_EPOCHS = V3_5.replacing(
     decisions={"epochs_compared": Checked.NO},
 )
 
-SPECS: tuple[Spec, ...] = (V3_5, LAST_REPLICA, WITHOUT_EPOCHS)
+KIP_966 = V3_5.replacing(
+    "kraft/public_kip_966",
+    "the public TLA+ model of KIP-966 (Vanlightly/kafka-tlaplus), restated",
+    decisions={"elr": Checked.YES, "commits_need_min_isr": Checked.YES, "last_replica_spared": Checked.NO},
+    properties=(RECOVERY_QUORUM,),
+    cites="Vanlightly/kafka-tlaplus kraft/kip-966 at 823615e",
+)
+
+COMMITS_BELOW = KIP_966.replacing(
+    "kraft/public_kip_966-commits-below-min-isr",
+    "the public model of KIP-966, where the high watermark moves below MinISR (KAFKA-15583)",
+    decisions={"commits_need_min_isr": Checked.NO},
+)
+
+SPECS: tuple[Spec, ...] = (V3_5, LAST_REPLICA, WITHOUT_EPOCHS, KIP_966, COMMITS_BELOW)
