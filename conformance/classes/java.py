@@ -106,6 +106,20 @@ class Kafka:
         """Return a Function0 with these methods."""
         return jpype.JProxy("scala.Function0", dict=dict(methods))
 
+    def strings(self, values: Iterable[str]) -> Any:
+        """Return an array of strings."""
+        return jpype.JArray(jpype.JString)(list(values))
+
+    def printed(self, action: Callable[[], object]) -> str:
+        """Return what Scala code prints."""
+        stream = self.named("java.io.ByteArrayOutputStream")()
+
+        def run() -> Any:
+            action()
+
+        self.named("scala.Console").withOut(stream, self.function({"apply": run}))
+        return str(stream.toString("UTF-8"))
+
     # From Scala to Python
 
     def listed(self, values: Any) -> list[Any]:

@@ -23,6 +23,8 @@ from kafka_spec.impl.log.log import LogConfig, PartitionLog
 NAME = "t-0"
 MEMORY = Path("/dev/shm")
 MOST_READS = 200
+WRONG = ("isvalid: false", "Mismatches", "mismatch", "out of order", "Non-consecutive", "invalid bytes")
+"""What DumpLogSegments prints where something is wrong."""
 FAR = 5
 """The first bytes of a base offset, without which all offsets are near."""
 INSIDE = Chosen(
@@ -221,6 +223,7 @@ class _History:
         chosen = chosen or (None if self._is_ordered else TIME_OFFSETS.name)
         self._compare_files("", self._folder / "ours" / NAME, self._folder / "kafkas" / NAME, chosen)
         if not inside:
+            self._dump()
             self._exchange()
             for damage in ("torn", "flipped", "no indexes"):
                 self._recover(damage)
@@ -283,6 +286,19 @@ class _History:
         mine, other = _files(ours), _files(theirs)
         differing = {name: (mine.get(name), other.get(name)) for name in {**mine, **other} if mine.get(name) != other.get(name)}
         self._comparison.compare(f"files {after} after {self._steps} with {self._config}", differing, {}, chosen)
+
+    def _dump(self) -> None:
+        """Let DumpLogSegments read our files: it finds every batch, and nothing wrong with batches and indexes."""
+        kafka, folder = self._kafka, self._folder / "ours" / NAME
+        files = sorted(str(path) for path in folder.iterdir() if path.suffix in (".log", ".index", ".timeindex"))
+        arguments = kafka.strings(["--deep-iteration", "--files", ",".join(files)])
+        text = kafka.printed(lambda: kafka.named("kafka.tools.DumpLogSegments").main(arguments))
+        wrong = [line for line in text.splitlines() if any(word in line for word in WRONG)]
+        stored = sum(1 for path in folder.glob("*.log") for _ in batches.split(path.read_bytes()))
+        self._comparison.seen["dumped"] += 1
+        self._comparison.compare(
+            f"DumpLogSegments after {self._steps} with {self._config}", (stored, []), (text.count("isvalid: true"), wrong)
+        )
 
     def _exchange(self) -> None:
         """Let each side open what the other has written."""
