@@ -46,7 +46,7 @@ A bound is a constant. A step that would leave one is no step (Step, and the com
 limit that the spec states as a fact is part of TypeInvariant; a step that leaves limits of both kinds violates
 it. Limits are looked at where a step ends: a step that leaves one and comes back within it before it ends is
 taken here, and is none there. Two rows of a table that fit at once, and whatever cannot be evaluated, are
-errors of the spec there; here the first row is taken, or TLC stops. TLC judges an action property on every
+errors of the spec there; here the first row is taken, nothing is removed, or TLC stops. TLC judges an action property on every
 step that changes something.
 """
 

@@ -8,15 +8,15 @@
 \* The state is one record. A function of the spec is an operator of the same name: a guard or a property says
 \* whether it holds in s, an effect is the state after it. A rule is an action of the same name; its guards
 \* stand first, and Step takes the state after its effects. Brokers, indices and truth values kept in fields
-\* are numbers, arrays are functions from 0, sequences are tuples (so the item at offset 0 is item 1), sets of
-\* brokers are sets, members of an enumeration are numbers with names.
+\* are numbers, arrays are functions from 0, sequences are tuples (so the item at offset 0 is item 1), sets
+\* are sets, members of an enumeration are numbers with names.
 \*
 \* A bound is a constant. A step that would leave one is no step (Step, and the comments `within the bounds`).
 \* A limit that the spec states as a fact is part of TypeInvariant; a step that leaves limits of both kinds
 \* violates it. Limits are looked at where a step ends: a step that leaves one and comes back within it before
 \* it ends is taken here, and is none there. Two rows of a table that fit at once, and whatever cannot be
-\* evaluated, are errors of the spec there; here the first row is taken, or TLC stops. TLC judges an action
-\* property on every step that changes something.
+\* evaluated, are errors of the spec there; here the first row is taken, nothing is removed, or TLC stops. TLC
+\* judges an action property on every step that changes something.
 \*
 \* Not modelled: requests are never removed from the set of those issued: a replica may read any of them at
 \* any time, which covers loss, delay, repetition and reordering
