@@ -489,8 +489,8 @@ def test_a_bound_beyond_64_bits_is_refused() -> None:
         (Range(0, 2**64), "is too large"),
         (Range(-(2**64), 0), "is too large"),
         (OneOf(Large), r"Large\.THREE is too large"),
-        (SetOf(80), "a set of 80 brokers"),
-        (SetOf(-1), "a set of -1 brokers"),
+        (SetOf(80), "a set of 80 members"),
+        (SetOf(-1), "a set of -1 members"),
     ],
     ids=["range", "negative range", "enum", "set", "negative set"],
 )
