@@ -5,6 +5,7 @@ from __future__ import annotations
 from kafka_spec.spec.control.eras import SPECS
 from kafka_spec.spec.control.rows import bound_to
 from kafka_spec.spec.control.state import CONTROLLER, ROLE
+from kafka_spec.spec.deletion import TOPIC_DELETION
 from kafka_spec.spec.kraft import eras as kraft
 from kafka_spec.spec.kraft.machines import MEMBERSHIP, PROPOSAL, REGISTRATION, REPLICA_ROLE
 from kafka_spec.spec.partition import PARTITION
@@ -33,6 +34,7 @@ MACHINES: dict[str, Machine] = {
     "replica@0.10": bound_to(REPLICA_0_10),
     "controller": CONTROLLER,
     "role": ROLE,
+    "topic_deletion": TOPIC_DELETION,
     "registration": REGISTRATION,
     "membership": MEMBERSHIP,
     "replica_role": REPLICA_ROLE,

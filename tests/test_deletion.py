@@ -44,10 +44,10 @@ def test_who_is_asked_to_delete(replicas: BrokerSet, live: BrokerSet, successful
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("spec", "name"), [(FIXED, "deletion_fails"), (FIXED, "deletion"), (ERA_0_10, "deletion")])
+@pytest.mark.parametrize(("spec", "name"), [(FIXED, "deletion_fails"), (ERA_0_10, "deletion")])
 def test_engines_agree_on_deletions(spec: Any, name: str) -> None:
     """Oracle and compiled engine find the same states, steps and violations where a topic is deleted."""
-    judge, fast = (engine.explore(spec, bounds_of(name), everything=True) for engine in (oracle, embedded))
+    judge, fast = (engine.explore(spec, bounds_of(name, repeats=0), everything=True) for engine in (oracle, embedded))
 
     assert judge.complete and essence(judge) == essence(fast)
 
