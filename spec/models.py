@@ -10,6 +10,7 @@ from kafka_spec.spec.kraft import eras as kraft
 from kafka_spec.spec.kraft.machines import MEMBERSHIP, PROPOSAL, REGISTRATION, REPLICA_ROLE
 from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.partition_change import ELECTIONS
+from kafka_spec.spec.reassignment_steps import REASSIGNMENT_0_10, REASSIGNMENT_2_8
 from kafka_spec.spec.replica import REPLICA, REPLICA_0_10
 from kafka_spec.spec.replication.versions import (
     high_watermark,
@@ -32,6 +33,8 @@ MACHINES: dict[str, Machine] = {
     "partition": bound_to(PARTITION),
     "replica": bound_to(REPLICA),
     "replica@0.10": bound_to(REPLICA_0_10),
+    "reassignment": bound_to(REASSIGNMENT_2_8),
+    "reassignment@0.10": bound_to(REASSIGNMENT_0_10),
     "controller": CONTROLLER,
     "role": ROLE,
     "topic_deletion": TOPIC_DELETION,
