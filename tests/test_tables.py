@@ -300,21 +300,6 @@ def test_what_waits() -> None:
     assert pairs(REPLICA_PAIRS) == in_use
 
 
-@pytest.mark.parametrize("explore", ENGINES, ids=["oracle", "embedded"])
-@pytest.mark.parametrize(("machine", "row"), WAITING, ids=[row.label for _, row in WAITING])
-def test_a_row_that_waits_cannot_fire(machine: Machine, row: Row, explore: Explore) -> None:
-    """In the state and the situation in which a waiting row would fire, both engines end with an error that names it."""
-    del machine
-    errors = []
-    for source, situation in itertools.product(row.sources, range(len(SITUATIONS))):
-        try:
-            explore(ASKING, at(int(source), row.trigger, situation))
-        except SpecError as error:
-            errors.append(str(error))
-    assert any(f"row {row.label!r} waits for {row.waits_for}" in error for error in errors)
-    assert all("waits for" in error for error in errors)
-
-
 def illegal() -> list[tuple[str, int]]:
     """Return trigger and source of every pair that is not legal."""
     tables = {PartitionState: PARTITION, ReplicaState: REPLICA}
