@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from kafka_spec.conformance.classes.comparison import Chosen, Comparison, Subject
 from kafka_spec.conformance.classes.java import EXCEPTION, Kafka
+from kafka_spec.conformance.classes.scratch import scratch
 from kafka_spec.impl.log import checkpoint
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
@@ -50,7 +50,7 @@ class _Kafkas:
 def compare(kafka: Kafka, comparison: Comparison, random: Random, cases: int) -> None:
     """Compare files of up to six entries, and files with one or two changed places."""
     kafkas = _Kafkas(kafka)
-    with TemporaryDirectory() as name:
+    with scratch() as name:
         folder = Path(name)
         for form in FORMS:
             _compare_reading(kafkas, comparison, folder / "form", form)

@@ -9,11 +9,11 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from kafka_spec.conformance.classes.comparison import Comparison, Subject
 from kafka_spec.conformance.classes.java import EXCEPTION, Kafka
+from kafka_spec.conformance.classes.scratch import scratch
 from kafka_spec.impl.log import checkpoint
 from kafka_spec.impl.log.epochs import LeaderEpochs
 
@@ -84,7 +84,7 @@ def compare(kafka: Kafka, comparison: Comparison, random: Random, cases: int) ->
         *(("truncateFromStart", (offset,)) for offset in range(4)),
         ("clearAndFlush", ()),
     ]
-    with TemporaryDirectory() as folder:
+    with scratch() as folder:
         for first, second in itertools.product(small, repeat=2):
             _compare(kafka, comparison, Path(folder), [("assign", (1, 1)), first, second], range(-1, 4))
         for _ in range(cases // 20):

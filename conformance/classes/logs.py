@@ -12,16 +12,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from kafka_spec.conformance.classes.comparison import Chosen, Comparison, Subject
 from kafka_spec.conformance.classes.java import Kafka
+from kafka_spec.conformance.classes.scratch import scratch
 from kafka_spec.impl.log import batches, checkpoint
 from kafka_spec.impl.log.log import LogConfig, PartitionLog
 
 NAME = "t-0"
-MEMORY = Path("/dev/shm")
 MOST_READS = 200
 WRONG = ("isvalid: false", "Mismatches", "mismatch", "out of order", "Non-consecutive", "invalid bytes")
 """What DumpLogSegments prints where something is wrong."""
@@ -187,7 +186,7 @@ def _compare_large(kafka: Kafka, comparison: Comparison, folder: Path) -> None:
 
 def compare(kafka: Kafka, comparison: Comparison, random: Random, cases: int) -> None:
     """Compare random histories of a log, each followed by the other's opening and by recoveries."""
-    with TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as name:
+    with scratch() as name:
         _compare_large(kafka, comparison, Path(name))
         for number in range(max(30, cases // 10)):
             _History(kafka, comparison, random, Path(name) / str(number)).run()
