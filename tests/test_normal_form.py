@@ -327,6 +327,12 @@ def test_numbers_that_begin_again_end_the_search(explore: Explore) -> None:
         explore(spec, {}, properties=(), everything=True)
 
 
+def test_a_deleted_topic_has_no_normal_form() -> None:
+    """With the topic its epochs and versions begin again, so the search of normal forms refuses such a family, and says why."""
+    with pytest.raises(SpecError, match=r"is larger than .*the newest one in zookeeper\.partition"):
+        embedded.explore(FIXED.in_normal_form(), family("deletion"), properties=())
+
+
 def leave(s: Clock) -> None:
     """Leave the domain, which is wrong."""
     s.now = s.now + 5
