@@ -78,6 +78,9 @@ class ChangePartitions(ControllerTask):
         whether there is a newer controller.
         """
         read, unclean = core.zk.read_state(partition), self.unclean
+        is_new = core.partitions.state_of(partition) == PartitionState.NEW
+        if read is not None and is_new and (read.version, read.controller_epoch) == (0, core.context.epoch):
+            return ElectionInputs(None, self.strategy, unclean)  # the reply to its creation was lost
         if not unclean and read is not None and read.members & core.context.online(partition) == 0:
             unclean = core.zk.unclean_is_enabled(partition)
         is_new = core.partitions.state_of(partition) == PartitionState.NEW

@@ -25,6 +25,7 @@ from kafka_spec.impl.coordination.interface import (
     Create,
     Delete,
     MultiRefused,
+    NodeExists,
     NoNode,
     NotEmpty,
     Operation,
@@ -93,13 +94,24 @@ class ControllerZkClient:
             raise refused.reason from None
 
     def create_state(self, partition: TopicPartition, leader: int, isr: tuple[int, ...]) -> None:
-        """Create the state znode of a partition under leader epoch 0, and its parents."""
+        """Create the state znode of a partition under leader epoch 0, and its parents.
+
+        If it exists already, and this controller has written it, the reply to its creation was lost. Kafka up to 3.9 leaves such a
+        partition without a leader until there is another controller.
+        """
         state = znodes.State(leader, 0, isr, self._context.epoch)
         for parent in znodes.partition_parents(partition):
             if self.session.exists(parent) is None:
                 self.write(Create(parent))
-        self.write(Create(znodes.state(partition), state.encode()))
-        self._context.leadership[partition] = written(state, 0)
+        try:
+            self.write(Create(znodes.state(partition), state.encode()))
+            held = written(state, 0)
+        except NodeExists:
+            found = self.read_state(partition)
+            if found is None or (found.version, found.controller_epoch) != (0, self._context.epoch):
+                raise
+            held = found
+        self._context.leadership[partition] = held
 
     def write_state(self, partition: TopicPartition, read: Leadership, leader: int, isr: tuple[int, ...]) -> None:
         """Write leader and ISR under the next leader epoch, in place of what was read.
