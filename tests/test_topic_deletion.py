@@ -12,7 +12,9 @@ import pytest
 from test_log import MEMORY
 
 from kafka_spec.impl.cluster import Cluster
+from kafka_spec.impl.controller.broker_changes import BrokerChange
 from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
+from kafka_spec.impl.controller.deletion import ReplicasDeleted
 from kafka_spec.impl.controller.preferred_election import PreferredElection
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.admin import Admin
@@ -272,3 +274,26 @@ def test_what_else_leaves_queued_topics_alone() -> None:
     cluster.active.handle(ControlledShutdown(1, broker.epoch, lambda *answer: answers.append(answer)))
     cluster.rest()
     assert answers == [{P: ErrorCode.INVALID_TOPIC_EXCEPTION}, (ErrorCode.NONE, ())]
+
+
+@pytest.mark.parametrize(("era", "counts"), [(FIXED, False), (ERA_2_8, True)])
+def test_the_answer_of_a_former_process(era: Spec, counts: bool) -> None:
+    """An answer that waits in the queue while its broker bounces is dropped; up to 3.9 it counts for the new process."""
+    cluster = Rested(era=era)
+    cluster.admin.delete_topic(P.topic)
+    controller = cluster.active
+    sender = controller.controller_id
+    while not any(isinstance(event, ReplicasDeleted) for event in controller.events):
+        controller.step()
+        for number in cluster.brokers:
+            cluster.deliver(sender, number)
+    (answer,) = [event for event in controller.events if isinstance(event, ReplicasDeleted)][:1]
+    if answer.broker == sender:
+        return
+    cluster.bounce(answer.broker)
+    controller.events.appendleft(BrokerChange())
+    controller.step()
+    assert any(isinstance(event, ReplicasDeleted) and event is answer for event in controller.events) == counts
+    if not counts:
+        cluster.rest()
+        assert cluster.is_gone

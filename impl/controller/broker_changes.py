@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
-from kafka_spec.impl.controller.deletion import fail_deletions, resume_deletions_of
+from kafka_spec.impl.controller.deletion import drop_late_answers, fail_deletions, resume_deletions_of
 from kafka_spec.impl.controller.reassignment import resume_reassignments
 from kafka_spec.impl.controller.state_changes import ElectAgain, ElectOfflinePartitions, change_partitions, change_replicas
 from kafka_spec.impl.controller.unassigned import StopUnassigned
@@ -36,6 +36,7 @@ class BrokerChange(ControllerEvent):
         known = context.broker_epochs
         bounced = {n: b for n, b in brokers.items() if n in context.live and has_bounced(b[1], known[n], core.k.bounces_noticed)}
         dead = sorted(set(context.live) - set(brokers))
+        drop_late_answers(core, (*bounced, *dead))
         for number in (*new, *bounced):
             core.channels.open(number)
         for number in dead:

@@ -20,6 +20,7 @@ from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import Delete, NoNode, NotEmpty
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.decisions import LateAnswers
 from kafka_spec.spec.deletion import Resumption, resumed, started_by_deletion
 from kafka_spec.spec.domain import BrokerSet, first_brokers
 from kafka_spec.spec.replica import ReplicaState
@@ -99,6 +100,15 @@ def fail_deletions(core: ControllerCore, replicas: Iterable[tuple[TopicPartition
     failed = [(p, broker) for p, broker in replicas if p.topic in core.context.queued_for_deletion]
     mark_ineligible(core, {partition.topic for partition, _ in failed})
     return [*change_replicas("replica_deletion_ineligible", failed), ResumeDeletions()] if failed else []
+
+
+def drop_late_answers(core: ControllerCore, brokers: Iterable[int]) -> None:
+    """Drop answers of brokers that were removed: another process of the broker may have to delete the replica again."""
+    if core.k.late_answers == LateAnswers.DROPPED:
+        gone = set(brokers)
+        kept = [event for event in core.events if not (isinstance(event, ReplicasDeleted) and event.broker in gone)]
+        core.events.clear()
+        core.events.extend(kept)
 
 
 def resume_deletions_of(core: ControllerCore, topics: Iterable[str]) -> list[ControllerTask]:
