@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import enum
 
-from kafka_spec.spec.decisions import CreationDuringDeletion, FailedDeletions, IneligibleNames
+from kafka_spec.spec.decisions import CreationDuringDeletion, FailedDeletions, IneligibleNames, LateAnswers, LeaderlessReplicas
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet
 from kafka_spec.spec.table import Machine, Row
 
@@ -118,3 +118,16 @@ def name_is_kept(is_halted: int, ineligible_names: int) -> bool:
     Kafka 2.8: ControllerContext.removeTopic does not look at topicsIneligibleForDeletion.
     """
     return is_halted == 1 and ineligible_names == IneligibleNames.KEPT
+
+
+def replica_goes_offline(leadership_is_known: int, leaderless_replicas: int) -> bool:
+    """Whether a replica can go offline: always if leader and ISR of its partition are known (1), else if the era allows it.
+
+    Kafka 2.8: ReplicaStateMachine.doHandleStateChanges, partitionsWithoutLeadership (KAFKA-6650).
+    """
+    return leadership_is_known == 1 or leaderless_replicas == LeaderlessReplicas.TAKEN_OFFLINE
+
+
+def answer_is_dropped(is_removed: int, late_answers: int) -> bool:
+    """Whether an answer to a deletion that was not handled yet is dropped; `is_removed` is 1 if its broker is removed now."""
+    return is_removed == 1 and late_answers == LateAnswers.DROPPED

@@ -1,8 +1,8 @@
 """Each named decision of an era is evaluated in one place: model and implementation pass it to the same function.
 
-A use of `k.NAME` is *passed on* if it is an argument of a function of spec/election.py, log.py, gates.py or reassignment.py, next
-to an argument that the decision applies to. Any other use is a *branch*: a comparison, an alias, or an argument of a function that
-takes only the decision. `python -m tests.test_decisions_once` prints the branches.
+A use of `k.NAME` is *passed on* if it is an argument of a function of spec/election.py, log.py, gates.py, reassignment.py or
+deletion.py, next to an argument that the decision applies to. Any other use is a *branch*: a comparison, an alias, or an argument
+of a function that takes only the decision. `python -m tests.test_decisions_once` prints the branches.
 """
 
 from __future__ import annotations
@@ -16,15 +16,13 @@ from kafka_spec.spec.control.eras import FIXED
 
 ROOT = Path(__file__).parent.parent
 NAMES = frozenset(decision.name for decision in FIXED.decisions)
-SHARED = tuple(f"kafka_spec.spec.{module}" for module in ("election", "log", "gates", "reassignment"))
+SHARED = tuple(f"kafka_spec.spec.{module}" for module in ("election", "log", "gates", "reassignment", "deletion"))
 MODEL, IMPLEMENTATION = "spec/control", "impl"
 
 BRANCHED_TWICE = {
     "controller_election": "which operations ZooKeeper is asked for, in how many steps: what is done, and what replay compares",
     "controller_writes_fenced": "the implementation sends a check with its write, the model is ZooKeeper and evaluates that check",
     "giving_up": "the same check, of the write that deletes /controller",
-    "late_answers": "whether what waits is dropped: a bit of a channel in the model, events in a queue in the implementation",
-    "leaderless_replicas": "the guard of that decision has nothing else to say, on either side",
     "reassignment": "which requests there are, what the topic znode is written with, and whom the last LeaderAndIsr goes to",
 }
 """The decisions on which both sides branch, and why."""

@@ -24,6 +24,8 @@ from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8, FIXED
 from kafka_spec.spec.control.state import Role
+from kafka_spec.spec.decisions import LateAnswers, LeaderlessReplicas
+from kafka_spec.spec.deletion import answer_is_dropped, replica_goes_offline
 from kafka_spec.spec.table import Spec
 
 P = TopicPartition("orders", 0)
@@ -297,3 +299,10 @@ def test_the_answer_of_a_former_process(era: Spec, counts: bool) -> None:
     if not counts:
         cluster.rest()
         assert cluster.is_gone
+
+
+def test_decisions_of_deletions() -> None:
+    """Only eras up to 1.1 leave replicas of unknown leadership as they are; only answers of removed brokers are dropped."""
+    every = [(known, era) for known in (0, 1) for era in LeaderlessReplicas]
+    assert [one for one in every if not replica_goes_offline(*one)] == [(0, LeaderlessReplicas.STUCK)]
+    assert [(r, era) for r in (0, 1) for era in LateAnswers if answer_is_dropped(r, era)] == [(1, LateAnswers.DROPPED)]

@@ -20,8 +20,7 @@ from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import Delete, NoNode, NotEmpty
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.decisions import LateAnswers
-from kafka_spec.spec.deletion import Resumption, resumed, started_by_deletion
+from kafka_spec.spec.deletion import Resumption, answer_is_dropped, resumed, started_by_deletion
 from kafka_spec.spec.domain import BrokerSet, first_brokers
 from kafka_spec.spec.replica import ReplicaState
 
@@ -104,11 +103,10 @@ def fail_deletions(core: ControllerCore, replicas: Iterable[tuple[TopicPartition
 
 def drop_late_answers(core: ControllerCore, brokers: Iterable[int]) -> None:
     """Drop answers of brokers that were removed: another process of the broker may have to delete the replica again."""
-    if core.k.late_answers == LateAnswers.DROPPED:
-        gone = set(brokers)
-        kept = [event for event in core.events if not (isinstance(event, ReplicasDeleted) and event.broker in gone)]
-        core.events.clear()
-        core.events.extend(kept)
+    gone = set(brokers)
+    for event in [event for event in core.events if isinstance(event, ReplicasDeleted)]:
+        if answer_is_dropped(int(event.broker in gone), core.k.late_answers):
+            core.events.remove(event)
 
 
 def resume_deletions_of(core: ControllerCore, topics: Iterable[str]) -> list[ControllerTask]:

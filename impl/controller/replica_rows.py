@@ -18,7 +18,7 @@ from kafka_spec.impl.controller.zk_client import ControllerZkClient
 from kafka_spec.impl.protocol.state_change_log import LogLevel
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.row_functions import effect, guard
-from kafka_spec.spec.decisions import LeaderlessReplicas
+from kafka_spec.spec.deletion import replica_goes_offline
 from kafka_spec.spec.election import leader_and_isr_without, recipients_of_removal
 from kafka_spec.spec.table import Constants
 
@@ -57,9 +57,9 @@ class ReplicaRows(LeadershipGuards):
         return replica in self._context.assignments[partition]
 
     @guard
-    def leaderless_replicas_go_offline(self) -> bool:
+    def leaderless_replicas_go_offline(self, partition: TopicPartition) -> bool:
         """The era takes replicas offline whose leader and ISR are unknown (2.0, KAFKA-6650)."""
-        return self._k.leaderless_replicas == LeaderlessReplicas.TAKEN_OFFLINE
+        return replica_goes_offline(int(partition in self._context.leadership), self._k.leaderless_replicas)
 
     @guard
     def isr_contains_replica(self, replica: int, inputs: StateZnode) -> bool:
