@@ -28,6 +28,7 @@ LAST_REPLICA = Chosen(
 WITHOUT_REMOVAL = Chosen(
     "a removal without effect",
     "Kafka puts its own epoch into a refreshed leadership, and sends all brokers an UpdateMetadata where there is no leadership",
+    being_mended=True,
 )
 RECOVERING = Chosen("recovering leaders", "from 3.2 on the state znode marks a leader from outside the ISR", versions=("3.9.1",))
 PARTS = ("raised", "states", "znodes", "caches", "assignments", "requests")
