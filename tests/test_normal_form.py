@@ -210,12 +210,16 @@ def test_small_families_are_equal() -> None:
 
 
 def checks(low: int, high: int) -> list[NamedCheck]:
-    """Return the checks of the manifest whose model has a normal form, by their number of states without it."""
-    named = [one for one in read_manifest(MANIFEST, MODELS.__getitem__) if one.spec.normal_form]
+    """Return the checks of the manifest that a normal form can reduce, by their number of states without it.
+
+    A deletion begins epochs again, so those families have none.
+    """
+    every = read_manifest(MANIFEST, MODELS.__getitem__)
+    named = [one for one in every if one.spec.normal_form and not one.bounds.get("deletions")]
     return [one for one in named if low <= (one.expected.unreduced or one.expected.distinct or 0) < high]
 
 
-@pytest.mark.parametrize("named", sampled(checks(0, 3_000_000), 4, lambda one: one.name))
+@pytest.mark.parametrize("named", sampled(checks(0, 3_000_000), 3, lambda one: one.name))
 def test_checks_of_the_manifest_are_equal(named: NamedCheck) -> None:
     """Where the search of all states fits, it and the search of normal forms agree, for `fixed` and for every bug."""
     claims = [named.spec.property(name) for name in named.properties] if named.properties else None
