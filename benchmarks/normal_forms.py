@@ -25,9 +25,8 @@ def main() -> None:
     options = parser.parse_args()
     spec = MODELS["control/fixed"]
     bounds = {bound_set.name: bound_set.values for bound_set in spec.bound_sets}
-    print(
-        f"{'family':<20} {'all states':>12} {'normal forms':>12} {'fewer':>6} {'seconds, all':>16} {'normal forms':>16} {'faster':>7}"
-    )
+    heads = (("all states", 12), ("normal forms", 12), ("fewer", 6), ("seconds, all", 16), ("normal forms", 16), ("faster", 7))
+    print(f"{'family':<20}", *(f"{head:>{width}}" for head, width in heads))
     for family in options.families:
         times: dict[bool, list[float]] = {False: [], True: []}
         counts = {}
