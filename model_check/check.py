@@ -36,6 +36,12 @@ class Expectation:
     """The number of states in the shortest counterexample of each property that must be violated."""
     all_rules_fire: bool = False
     all_properties_tested: bool = False
+    not_tested: Mapping[str, str] = field(default_factory=dict)
+    """The properties that the check cannot test, each with the reason."""
+
+    def untested(self, result: Exploration) -> list[str]:
+        """Return the properties that were never tested, except those that are expected not to be."""
+        return [name for name in result.untested if name not in self.not_tested]
 
     def unmet(self, result: Exploration) -> list[str]:
         """Return the expectations that are not met, as sentences."""
@@ -60,8 +66,11 @@ class Expectation:
             problems.append(f"rules that the model lists as unreachable fire: {', '.join(result.reached_after_all)}")
         if self.all_rules_fire and result.dead_rules:
             problems.append(f"rules that never fire: {', '.join(result.dead_rules)}")
-        if self.all_properties_tested and result.untested:
-            problems.append(f"properties that were never tested: {', '.join(result.untested)}")
+        if self.all_properties_tested and self.untested(result):
+            problems.append(f"properties that were never tested: {', '.join(self.untested(result))}")
+        for name, reason in self.not_tested.items():
+            if name not in result.untested:
+                problems.append(f"{name} was tested, against expectation: {reason}")
         return problems
 
 

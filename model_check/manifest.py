@@ -30,6 +30,7 @@ KEYS = {
     "traces": dict,
     "all_rules_fire": bool,
     "all_properties_tested": bool,
+    "not_tested": dict,
     "all": bool,
     "deadlock": bool,
     "seconds": (int, float),
@@ -129,6 +130,9 @@ def _check(table: Any, where: str, model: Callable[[str], Spec]) -> NamedCheck:
         raise SpecError(f"{where}: properties is empty; omit it to judge all")
     if wrong := [name for name, states in table.get("traces", {}).items() if not isinstance(states, int)]:
         raise SpecError(f"{where}: traces.{wrong[0]} is not a number of states")
+    for reason, names in table.get("not_tested", {}).items():
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise SpecError(f"{where}: not_tested.{reason!r} is not a list of names of properties")
     for key in ("name", "model", "verdict"):
         if key not in table:
             raise SpecError(f"{where}: {key} is missing")
@@ -154,6 +158,9 @@ def _check(table: Any, where: str, model: Callable[[str], Spec]) -> NamedCheck:
             raise SpecError("unreduced is what normal_form = true reduces; add that, or omit it")
         if wrong := [name for name in table.get("traces", {}) if name not in judged]:
             raise SpecError(f"traces: property {wrong[0]!r} is unknown, or not judged; judged are {', '.join(sorted(judged))}")
+        left_out = [name for names in table.get("not_tested", {}).values() for name in names]
+        if wrong := [name for name in left_out if name not in judged]:
+            raise SpecError(f"not_tested: property {wrong[0]!r} is unknown, or not judged; judged are {', '.join(sorted(judged))}")
     except SpecError as error:
         raise SpecError(f"{where}: {error}") from None
     expected = Expectation(
@@ -164,6 +171,7 @@ def _check(table: Any, where: str, model: Callable[[str], Spec]) -> NamedCheck:
         traces=table.get("traces", {}),
         all_rules_fire=table.get("all_rules_fire", False),
         all_properties_tested=table.get("all_properties_tested", False),
+        not_tested={name: reason for reason, names in table.get("not_tested", {}).items() for name in names},
     )
     return NamedCheck(
         table["name"],

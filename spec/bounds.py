@@ -30,9 +30,9 @@ REPLICATION = (
 """The bounds of spec/replication."""
 
 HAPPENINGS = (
-    "crashes", "lossy_crashes", "bounces", "expiries", "repeats", "late_fetches", "lost_replies", "isr_shrinks",
-    "controlled_shutdowns", "preferred_elections", "reassignments", "failed_failovers", "records", "deletions",
-    "recreations", "deletion_errors", "late_stops",
+    "crashes", "lossy_crashes", "bounces", "expiries", "repeats", "late_fetches", "late_fetch_answers", "lost_replies",
+    "isr_shrinks", "controlled_shutdowns", "shutdown_retries", "preferred_elections", "reassignments", "failed_failovers",
+    "metadata_repeats", "records", "deletions", "recreations", "deletion_errors", "late_stops",
 )  # fmt: skip
 """The bounds of the control plane on events of the environment."""
 
@@ -46,12 +46,13 @@ def _control(
     channel_depth: int = 12,
     settled: int = 1,
     unclean: int = 0,
+    min_isr: int = 1,
     no_deletion: int = 0,
     **happens: int,
 ) -> BoundSet:
     """Return bounds of the control plane; an event that `happens` does not mention has the bound 0."""
     sizes = {"brokers": brokers, "replicas": replicas, "channel_depth": channel_depth}
-    values = {**sizes, "settled": settled, "unclean": unclean, "no_deletion": no_deletion}
+    values = {**sizes, "settled": settled, "unclean": unclean, "min_isr": min_isr, "no_deletion": no_deletion}
     return BoundSet(name, {**values, **dict.fromkeys(HAPPENINGS, 0), **happens}, why)
 
 
@@ -72,6 +73,13 @@ CONTROL = (
     _control("old_epochs", "a bounce and a crash around one record", bounces=1, crashes=1, records=1, isr_shrinks=1),
     _control("expired_leader", "a leader loses its session, then its process", crashes=1, expiries=1, records=1, isr_shrinks=1),
     _control("leader_shuts_down", "a leader shuts down while others fail", controlled_shutdowns=1, crashes=1, bounces=1),
+    _control(
+        "shutdown_again",
+        "a leader cannot shut down before another replica is back, and tries again",
+        controlled_shutdowns=1,
+        shutdown_retries=1,
+        bounces=1,
+    ),
     _control("failed_failover", "a fail-over that ends with an error", settled=0, crashes=1, expiries=1, failed_failovers=1),
     _control(
         "shutdown_and_zombie",
@@ -117,6 +125,40 @@ CONTROL = (
         records=2,
         isr_shrinks=1,
         lost_replies=1,
+    ),
+    _control(
+        "late_answer",
+        "an answer outlives two leader epochs, in which nobody crashes",
+        late_fetch_answers=1,
+        preferred_elections=1,
+        expiries=1,
+        records=2,
+    ),
+    _control(
+        "min_isr",
+        "min.insync.replicas is 2",
+        min_isr=2,
+        crashes=1,
+        bounces=1,
+        records=1,
+        isr_shrinks=1,
+    ),
+    _control(
+        "lossy_min_isr",
+        "min.insync.replicas is 2, and a machine loses its log",
+        min_isr=2,
+        lossy_crashes=1,
+        records=1,
+        isr_shrinks=1,
+    ),
+    _control(
+        "restart_unseen",
+        "a restart behind an open channel, and the leader of another partition",
+        settled=2,
+        records=1,
+        bounces=1,
+        metadata_repeats=1,
+        preferred_elections=1,
     ),
     _control(
         "two_records",

@@ -281,6 +281,15 @@ class CountedMembers(enum.IntEnum):
     """Those that its last LeaderAndIsr named as replicas (up to 3.9)."""
 
 
+class FetchAnswers(enum.IntEnum):
+    """Which delayed answers to its fetches a follower takes, if the offset is the one that it waits for."""
+
+    OF_EPOCH = 0
+    """Those of its leader epoch: a new one makes its fetcher truncate first (0.11, KIP-101)."""
+    OF_OFFSET = 1
+    """Any (up to 0.10)."""
+
+
 class SuffixLoss(enum.IntEnum):
     """When a machine that crashes may lose the end of its log: an assumption about the world, not about Kafka."""
 

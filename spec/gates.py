@@ -8,7 +8,7 @@ Source: Kafka 2.8 KafkaApis.scala:241-365; ReplicaManager.scala:350-492, 1298-14
 
 from __future__ import annotations
 
-from kafka_spec.spec.decisions import BadVersionHandling, Checked, EpochWatch, RefusedIsrWrite, StopReplicaEpoch
+from kafka_spec.spec.decisions import BadVersionHandling, Checked, EpochWatch, FetchAnswers, RefusedIsrWrite, StopReplicaEpoch
 from kafka_spec.spec.domain import BrokerSet, contains
 from kafka_spec.spec.error_codes import ErrorCode
 
@@ -112,6 +112,14 @@ def leader_epoch_in_fetch(leader_epoch: int, fetches_fenced: int) -> int:
     return leader_epoch if fetches_fenced == Checked.YES else -1
 
 
+def late_answer_is_taken(leader_epoch: int, current: int, fetch_answers_taken: int) -> bool:
+    """Whether a follower takes an answer to a fetch of this leader epoch: it is its current one, or the era does not compare.
+
+    Kafka 2.8: AbstractFetcherThread.partitionFetchState: a new leader epoch begins with the truncation.
+    """
+    return fetch_answers_taken == FetchAnswers.OF_OFFSET or leader_epoch == current
+
+
 def fetch_is_of_registration(broker_epoch: int, registered: int, fetch_generation_checked: int) -> bool:
     """Whether a fetch comes from the process that is registered now, or the era does not compare broker epochs (KIP-903).
 
@@ -149,6 +157,14 @@ def state_may_be_replaced(controller_epoch: int, own: int) -> bool:
     Kafka 2.8: PartitionStateMachine.doElectLeaderForPartitions, ReplicaStateMachine.doRemoveReplicasFromIsr.
     """
     return controller_epoch <= own
+
+
+def shutdown_is_of_registration(broker_epoch: int, known: int, broker_epoch_checked: int) -> bool:
+    """Whether a controller processes a controlled shutdown: the broker asks under the registration it knows, or a later one.
+
+    Kafka 2.8: KafkaController.doControlledShutdown; up to 2.1 the request has no broker epoch.
+    """
+    return broker_epoch_checked == Checked.NO or broker_epoch >= known
 
 
 def epoch_after_change(own: int, newest: int, epoch_watch: int) -> int:

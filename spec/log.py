@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from kafka_spec.spec.decisions import Checked, CountedMembers, FollowerEnds, FollowerSkip, SuffixLoss, Truncation
-from kafka_spec.spec.domain import BrokerSet
+from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, including
 
 
 class Entry(Protocol):
@@ -40,6 +40,14 @@ def holds_same_prefix(log: Log, other: Log, end: int) -> bool:
         if not same_entry(log, other, offset):
             return False
     return True
+
+
+def records_in(log: Log) -> BrokerSet:
+    """Return the records that a log holds, as a set of their numbers."""
+    records = NO_BROKERS
+    for offset in range(len(log)):
+        records = including(records, log[offset].record)
+    return records
 
 
 # Truncation: how a new follower makes its log a prefix of its leader's
@@ -185,6 +193,14 @@ def high_watermark_may_pass(high_watermark: int, end_offset: int) -> bool:
 def follower_high_watermark(leader_high_watermark: int, end_offset: int) -> int:
     """The high watermark that a follower adopts from a fetch response: the leader's, up to its own end offset."""
     return min(leader_high_watermark, end_offset)
+
+
+def enough_are_in_sync(in_sync: int, min_isr: int) -> bool:
+    """Whether this many members of an ISR suffice to take a write with acks=all, or to acknowledge it (min.insync.replicas).
+
+    Kafka 2.8: Partition.appendRecordsToLeader, checkEnoughReplicasReachOffset.
+    """
+    return in_sync >= min_isr
 
 
 # Caught up, and eligible for the ISR

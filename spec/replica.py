@@ -113,7 +113,7 @@ REPLICA = Machine(
             OFFLINE,
             guards=("leaderless_replicas_go_offline",),
             unless=("leadership_is_known",),
-            effects=("send_stop_replica",),
+            effects=("send_stop_replica", "send_update_metadata"),
             cites=f"{SOURCE}: case OfflineReplica, partitionsWithoutLeadership (KAFKA-6650)",
         ),
         Row(
@@ -122,7 +122,7 @@ REPLICA = Machine(
             OFFLINE,
             guards=("leaderless_replicas_go_offline",),
             unless=("leadership_is_known",),
-            effects=("send_stop_replica",),
+            effects=("send_stop_replica", "send_update_metadata"),
             cites=f"{SOURCE}: case OfflineReplica",
         ),
         Row(

@@ -302,6 +302,39 @@ def test_manifest(kafka_spec: Command, tmp_path: Path, more: str, code: int) -> 
     assert (message in run.stderr, message in run.stdout) == (code == 0, code == 1)
 
 
+LEFT_OUT = 'not_tested = { "PAST" = ["PastIsLow"] }'
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "told"),
+    [
+        (LEFT_OUT, 0, ""),
+        (f"{LEFT_OUT}\nall_properties_tested = true", 0, ""),
+        ('not_tested = { "early" = ["HighIsWithin", "PastIsLow"] }', 1, "HighIsWithin was tested, against expectation: early"),
+        ('not_tested = { "why" = ["Nobody"] }', 2, "not_tested: property 'Nobody' is unknown, or not judged"),
+        ('not_tested = { "why" = "PastIsLow" }', 2, "not_tested.'why' is not a list of names of properties"),
+    ],
+)
+def test_what_is_left_out_is_named(kafka_spec: Command, tmp_path: Path, more: str, code: int, told: str) -> None:
+    """A property that the manifest names as not tested gives no warning, and is a failure once it is tested."""
+    (tmp_path / "pyproject.toml").write_text(MANIFEST.format(more=more))
+    run = kafka_spec("check", cwd=tmp_path)
+
+    assert run.returncode == code, run.stderr
+    assert told in run.stdout + run.stderr and "never tested" not in run.stdout + run.stderr
+
+
+def test_table_of_what_was_tested(kafka_spec: Command, tmp_path: Path) -> None:
+    """`--format tested` has a row for each check, a count for each property, and the reasons for what is not tested."""
+    (tmp_path / "pyproject.toml").write_text(MANIFEST.format(more=LEFT_OUT))
+    lines = kafka_spec("check", "--format", "tested", cwd=tmp_path).stdout.splitlines()
+
+    assert lines[0] == "| check | states | verdict | PastIsLow | HighIsWithin |"
+    name, states, verdict, past, high = (cell.strip() for cell in lines[2].strip("|").split("|"))
+    assert (name, verdict, past) == ("`one`", "holds", "0") and int(states) >= int(high) > 0
+    assert lines[-1] == "* `one`: PAST: PastIsLow"
+
+
 def test_command_line(kafka_spec: Command) -> None:
     """`check` warns of it, and with --all-properties-tested ends with 1."""
     claims = ("--property", "PastIsLow", "--property", "HighIsWithin")

@@ -189,6 +189,7 @@ FOUND = {
     "no-election-after-removal",
     "re-elected-leader-remembers",
     "unanswered-expansion-forgotten",
+    "late-answer-taken",
     "expired-session-reads",
     "isr-candidate-not-alive",
     "KAFKA-9212",
@@ -317,7 +318,8 @@ def test_a_leader_that_counts_too_few() -> None:
 COVERING: list[tuple[Any, str, dict[str, int]]] = [
     (oracle, "bounce", {"preferred_elections": 1, "repeats": 1}),
     (oracle, "lost_reply", {"lossy_crashes": 1}),
-    (oracle, "lost_reply", {"late_fetches": 1}),
+    (oracle, "lost_reply", {"late_fetches": 1, "late_fetch_answers": 1}),
+    (oracle, "shutdown", {"shutdown_retries": 1}),
     (embedded, "unclean", {"records": 1, "crashes": 0}),
     (embedded, "expiry_at_the_beginning", {"failed_failovers": 1}),
     (embedded, "leader_shuts_down", {}),

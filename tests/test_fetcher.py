@@ -24,7 +24,7 @@ from kafka_spec.impl.protocol.data_requests import (
     Produced,
 )
 from kafka_spec.impl.protocol.errors import ErrorCode
-from kafka_spec.spec.control.eras import BUG, ERA_0_10, FIXED
+from kafka_spec.spec.control.eras import BUG, ERA_0_10, ERA_2_8, FIXED
 from kafka_spec.spec.control.state import LogEntry
 from kafka_spec.spec.log import divergence_offset, truncation_after_answer
 from kafka_spec.spec.table import Spec
@@ -122,6 +122,21 @@ def test_late_answers_are_ignored(brokers: Start) -> None:
         assert (cluster.log(2), cluster.planes[2].replicas.fetchers[P].phase) == ([], Phase.TRUNCATING)
     fetchers.take(1, answer, cluster.now)
     assert cluster.log(2) == []
+
+
+@pytest.mark.parametrize(("era", "taken"), [(FIXED, False), (ERA_2_8, False), (ERA_0_10, True)], ids=["fixed", "2.8", "0.10"])
+def test_an_answer_of_an_earlier_epoch(brokers: Start, era: Spec, taken: bool) -> None:
+    """A follower of 0.10 takes an answer to a fetch of an earlier leader epoch, if its offset fits; later ones truncate first."""
+    cluster = brokers(era)
+    cluster.elect(1)
+    fetchers = cluster.planes[2].fetchers
+    request = fetchers.next_request(1, cluster.now)
+    assert isinstance(request, FetchRequest)
+    cluster.produce(1, b"old")
+    answer = cluster.answer(1, request)
+    cluster.elect(1, told=(2,))
+    fetchers.take(1, answer, cluster.now)
+    assert cluster.log(2) == ([b"old"] if taken else [])
 
 
 def test_bad_records(brokers: Start) -> None:

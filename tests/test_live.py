@@ -29,8 +29,17 @@ from kafka_spec.spec.control.state import Role, World
 from kafka_spec.spec.domain import OutOfBound
 from kafka_spec.spec.table import Rule, Spec
 
-BOUNDS = {"brokers": 3, "replicas": 3, "channel_depth": 20, "settled": 1, "unclean": 0, **dict.fromkeys(HAPPENINGS, 2)}
-BOUNDS |= {"late_fetches": 1, "lost_replies": 1, "records": 3}
+BOUNDS = {
+    "brokers": 3,
+    "replicas": 3,
+    "channel_depth": 20,
+    "settled": 1,
+    "unclean": 0,
+    "min_isr": 1,
+    "no_deletion": 0,
+    **dict.fromkeys(HAPPENINGS, 2),
+}
+BOUNDS |= {"late_fetches": 1, "late_fetch_answers": 1, "lost_replies": 1, "records": 3}
 SEEDS = st.integers(0, (1 << 32) - 1)
 
 

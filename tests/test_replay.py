@@ -35,7 +35,7 @@ from kafka_spec.spec.table import Spec, SpecError
 def bounds(brokers: int = 2, replicas: int = 2, settled: int = 1, unclean: int = 0, **happens: int) -> dict[str, int]:
     """Return bounds of the control plane; faults and operations that are not named do not happen."""
     values = {"brokers": brokers, "replicas": replicas, "channel_depth": 12, "settled": settled, "unclean": unclean}
-    return {**values, "no_deletion": 0, **dict.fromkeys(HAPPENINGS, 0), **happens}
+    return {**values, "min_isr": 1, "no_deletion": 0, **dict.fromkeys(HAPPENINGS, 0), **happens}
 
 
 ERAS = {"fixed": FIXED, "era_2_8": ERA_2_8, "era_0_10": ERA_0_10}
@@ -43,16 +43,17 @@ THREE = {"brokers": 3, "replicas": 3}
 FAMILIES: dict[str, Mapping[str, int]] = {
     "nothing fails": bounds(settled=0),
     "a bounce at the beginning": bounds(settled=0, bounces=1),
-    "a preferred election": bounds(preferred_elections=1, controlled_shutdowns=1),
+    "a preferred election": bounds(preferred_elections=1, controlled_shutdowns=1, shutdown_retries=1),
     "a failed fail-over": bounds(settled=0, failed_failovers=1),
     "a late fetch": bounds(late_fetches=1, isr_shrinks=1, records=1),
     "a lossy crash": bounds(lossy_crashes=1, isr_shrinks=1, records=1),
-    "a lost reply": bounds(lost_replies=1, isr_shrinks=1, records=1),
+    "a lost reply": bounds(lost_replies=1, isr_shrinks=1, records=1, late_fetch_answers=1),
     "a crash and a record": bounds(crashes=1, records=1),
     "a lone replica": bounds(replicas=1, unclean=1, crashes=1),
     "unclean elections": bounds(unclean=1, crashes=1, isr_shrinks=1),
     "a bounce and a repeat": bounds(bounces=1, repeats=1),
     "an expiry": bounds(expiries=1),
+    "a restart unseen": bounds(settled=2, bounces=1, metadata_repeats=1),
     "three brokers, a bounce": bounds(**THREE, bounces=1),
 }
 """Bounds that `make test` explores and replays."""

@@ -94,7 +94,7 @@ def ask_for_preferred_election(projection: Projection, controller: int) -> None:
     handle(controller_on(projection, controller), PreferredElection((PARTITION,), lambda _: None))
 
 
-@STEPS.of("ControlledShutdown")
+@STEPS.of("ControlledShutdown", "ControlledShutdownAgain")
 def hear_of_shutdown(projection: Projection, controller: int, broker: int) -> None:
     """Handle a broker's request to shut down."""
     node = running(projection, broker)

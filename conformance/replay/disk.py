@@ -60,6 +60,21 @@ def batch_of(record: int) -> bytes:
     return bytes(batches.build([(0, None, str(record).encode())]))
 
 
+def stamped(record: int, offset: int, epoch: int) -> bytes:
+    """Return a batch with one record of the model, as a leader has it in its log."""
+    batch = bytearray(batch_of(record))
+    batches.stamp(batch, offset, epoch)
+    return bytes(batch)
+
+
+def entry_in(data: bytes) -> tuple[int, int]:
+    """Return (record, epoch) of the only record in a batch from a leader's log."""
+    ((batch, one),) = batches.split(data)
+    (record,) = batches.records(one)
+    assert record.value is not None
+    return int(record.value), batch.epoch
+
+
 @dataclass(frozen=True)
 class Disk:
     """A replica's disk: (record, epoch) of each entry, and (epoch, start offset) of each leader epoch."""
@@ -87,9 +102,7 @@ class Disk:
         log.truncate_to(common)
         for offset in range(common, len(self.entries)):
             record, epoch = self.entries[offset]
-            stamped = bytearray(batch_of(record))
-            batches.stamp(stamped, offset, epoch)
-            log.append_as_follower(bytes(stamped))
+            log.append_as_follower(stamped(record, offset, epoch))
         if log.epochs != self.epochs:
             log.put_epochs(self.epochs)
 

@@ -8,6 +8,7 @@ from kafka_spec.conformance.replay.disk import batch_of
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.request_mapping import PARTITION
 from kafka_spec.conformance.replay.steps import NotEnabled, Steps, running
+from kafka_spec.impl.broker.led_partitions import ACKS_ALL
 from kafka_spec.impl.coordination.admin import Admin
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.errors import KafkaError
@@ -27,7 +28,7 @@ def write(projection: Projection, broker: int) -> None:
     """Write the next record."""
     projection.records += 1
     try:
-        running(projection, broker).data.append_as_leader(PARTITION, batch_of(projection.records - 1), 1)
+        running(projection, broker).data.append_as_leader(PARTITION, batch_of(projection.records - 1), ACKS_ALL)
     except KafkaError as error:
         raise NotEnabled(str(error)) from error
 
@@ -43,6 +44,7 @@ def end_process(projection: Projection, broker: int) -> None:
     """End a process. In the model the high watermark on disk is the oldest one, so a process that exits does not write it."""
     running(projection, broker)
     projection.cluster.crash(broker)
+    projection.lose_answers(broker)
 
 
 @STEPS.of("LossyCrash")
@@ -67,6 +69,7 @@ def bounce(projection: Projection, broker: int) -> None:
     """End a process and start it again."""
     running(projection, broker)
     projection.cluster.bounce(broker)
+    projection.lose_answers(broker)
 
 
 @STEPS.of("ExpireSession")

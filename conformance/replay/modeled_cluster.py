@@ -7,14 +7,29 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+from kafka_spec.conformance.replay.disk import entry_in, stamped
 from kafka_spec.conformance.replay.ensemble import ModelEnsemble
 from kafka_spec.conformance.replay.request_mapping import PARTITION
+from kafka_spec.impl.broker.fetcher import InFlight
+from kafka_spec.impl.broker.partition import FetchState
 from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.protocol.controller_requests import Request
-from kafka_spec.impl.protocol.data_requests import FetchPosition, FetchRequest
+from kafka_spec.impl.protocol.data_requests import Fetched, FetchPosition, FetchRequest
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.spec.control import state
 from kafka_spec.spec.gates import leader_epoch_in_fetch
+
+
+@dataclass(frozen=True)
+class DelayedAnswer:
+    """An answer on its way from a leader to a follower, with the fetch that the follower waits for."""
+
+    leader: int
+    follower: int
+    asked: InFlight
+    fetched: Fetched
 
 
 class ModeledCluster:
@@ -42,6 +57,8 @@ class ModeledCluster:
         """The channels (controller, broker) whose connection will break before the next answer."""
         self.fetches: list[tuple[FetchRequest, int]] = []
         """The delayed fetches on the network, each with the leader epoch in which it was sent."""
+        self.answers: list[DelayedAnswer] = []
+        """The delayed answers to fetches on the network."""
         self.stale = [0] * self.brokers
         """For each broker the first request of an old generation that took effect (spec.control.state.Stale)."""
         self.records = 0
@@ -109,3 +126,25 @@ class ModeledCluster:
         """Return the model's record of a delayed fetch; `leader_epoch` is recorded apart, since a request may carry none."""
         broker_epoch = self.epoch_of(request.replica, request.broker_epoch)
         return state.LateFetch(request.replica, request.partitions[PARTITION].offset, leader_epoch, broker_epoch)
+
+    # Answers on the network
+
+    def late_answer(self, answer: state.LateAnswer) -> DelayedAnswer:
+        """Return the answer of a delayed answer of the model."""
+        asked = FetchState(answer.leader, answer.leader_epoch, answer.offset)
+        position = FetchPosition(answer.offset, leader_epoch_in_fetch(answer.leader_epoch, self.k.fetches_fenced))
+        request = FetchRequest(answer.follower, 0, {PARTITION: position})
+        records = stamped(answer.record, answer.offset, answer.epoch)
+        fetched = Fetched(ErrorCode.NONE, answer.high_watermark, 0, records)
+        return DelayedAnswer(answer.leader, answer.follower, InFlight(request, {PARTITION: asked}), fetched)
+
+    def model_answer(self, delayed: DelayedAnswer) -> state.LateAnswer:
+        """Return the model's record of a delayed answer."""
+        asked = delayed.asked.asked[PARTITION]
+        record, epoch = entry_in(delayed.fetched.records)
+        reached = delayed.fetched.high_watermark
+        return state.LateAnswer(delayed.leader, delayed.follower, asked.offset, asked.leader_epoch, record, epoch, reached)
+
+    def lose_answers(self, broker: int) -> None:
+        """Lose the delayed answers from or to a broker whose process ends."""
+        self.answers = [delayed for delayed in self.answers if broker not in (delayed.leader, delayed.follower)]

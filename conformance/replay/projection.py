@@ -50,6 +50,7 @@ class Projection(ModeledCluster):
                     put_controller(self, number, self.cluster.brokers[number].controller, wanted)
                 self._controllers[number] = wanted
         self.records = world.spent.records
+        self.answers = [self.late_answer(answer) for answer in world.answers]
         self.fetches = [(self.late_fetch(fetch), fetch.leader_epoch) for fetch in world.fetches]
 
     def _load_process(self, number: int, wanted: state.BrokerNode) -> None:
@@ -75,7 +76,8 @@ class Projection(ModeledCluster):
             for n in range(self.brokers)
         ]
         fetches = [self.model_fetch(request, epoch) for request, epoch in self.fetches]
-        return World(zookeeper, controllers, processes, fetches, [], spent, notes)
+        answers = [self.model_answer(delayed) for delayed in self.answers]
+        return World(zookeeper, controllers, processes, fetches, [], answers, spent, notes)
 
     def forget(self, source: World, found: World) -> None:
         """Mark the parts as unknown that a step has changed from `source`, the loaded state, to `found`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafka_spec.conformance.replay.ensemble import ModelSession
+from kafka_spec.conformance.replay.modeled_cluster import DelayedAnswer
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.request_mapping import PARTITION
 from kafka_spec.conformance.replay.steps import LONG, NotEnabled, Steps, running
@@ -163,3 +164,29 @@ def late_fetch_tells_end(projection: Projection, leader: int) -> None:
 def lose_late_fetch(projection: Projection) -> None:
     """Lose the delayed fetch."""
     projection.fetches.pop(0)
+
+
+@STEPS.of("SendLateAnswer")
+def send_late_answer(projection: Projection, leader: int, follower: int) -> None:
+    """Let a leader answer a follower's fetch; the answer stays on the network, and the follower waits."""
+    request = next_fetch(projection, leader, follower)
+    fetched = arrives(projection, running(projection, leader), request)
+    asked = running(projection, follower).data.fetchers.in_flight.pop(leader)
+    projection.answers.append(DelayedAnswer(leader, follower, asked, fetched))
+
+
+@STEPS.of("LateAnswerArrives")
+def late_answer_arrives(projection: Projection, follower: int) -> None:
+    """Let a follower handle the delayed answer. A loaded state does not say that it has truncated in the epoch of its fetch."""
+    delayed, node = projection.answers.pop(0), running(projection, follower)
+    waiting, asked = node.replicas.fetchers.get(PARTITION), delayed.asked.asked[PARTITION]
+    if waiting is not None and waiting.leader_epoch == asked.leader_epoch:
+        waiting.phase = asked.phase
+    node.data.fetchers.in_flight[delayed.leader] = delayed.asked
+    node.data.fetchers.take(delayed.leader, {PARTITION: delayed.fetched}, projection.clock)
+
+
+@STEPS.of("LoseLateAnswer")
+def lose_late_answer(projection: Projection) -> None:
+    """Lose the delayed answer."""
+    projection.answers.pop(0)

@@ -37,6 +37,17 @@ def deliver(projection: Projection, controller: int, broker: int) -> None:
     hand_over_uncounted(projection, sender, receiver)
 
 
+@STEPS.of("UpdateMetadataAgain")
+def deliver_metadata_again(projection: Projection, controller: int, broker: int) -> None:
+    """Send the live brokers again, as with the leader of another partition, and deliver the request."""
+    sender, receiver = running(projection, controller), running(projection, broker)
+    batch = sender.controller.batch
+    batch.begin()
+    batch.add_update_metadata([broker], [])
+    batch.send()
+    hand_over_uncounted(projection, sender, receiver)
+
+
 def hand_over_uncounted(projection: Projection, sender: BrokerProcess, receiver: BrokerProcess) -> None:
     """Deliver the requests at the head of a channel that the model does not have."""
     while (request := sender.in_flight(receiver.number)) is not None:

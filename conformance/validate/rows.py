@@ -164,6 +164,7 @@ EFFECTS: Mapping[str, Asks] = {
     "send_leader_and_isr_to_replica": _to_replica,
     "send_leader_and_isr_to_other_replicas": _to_others,
     "send_stop_replica": _stop,
+    "send_update_metadata": _nothing,
     "send_stop_replica_with_delete": _stop_with_delete,
     "create_state_znode": _nothing,
     "write_elected_leader_and_isr": _nothing,

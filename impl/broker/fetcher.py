@@ -33,7 +33,7 @@ from kafka_spec.impl.protocol.data_requests import (
 )
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.gates import leader_epoch_in_fetch
+from kafka_spec.spec.gates import late_answer_is_taken, leader_epoch_in_fetch
 from kafka_spec.spec.log import truncation_after_answer
 
 FollowersRequest: TypeAlias = FetchRequest | OffsetsForLeaderEpochRequest | ListOffsetsRequest
@@ -113,16 +113,25 @@ class Fetchers:
     # Answers
 
     def take(self, leader: int, answers: Mapping[TopicPartition, Answer], now: int) -> None:
-        """Handle a leader's answer to the request in flight; partitions whose state has changed since ignore it."""
+        """Handle a leader's answer to the request in flight; partitions whose state has changed since ignore it.
+
+        Up to 0.10 a new leader epoch alone is no change.
+        """
         asked = self.in_flight.pop(leader, None)
         if asked is None:
             return
         for partition, answer in answers.items():
             state = self._states.get(partition)
-            if state is None or state != asked.asked.get(partition):
+            if state is None or not self._waits_for(partition, state, asked):
                 continue
             with suppress(KafkaError):  # the replica is offline now, and fetches no more
                 self._take_one(partition, state, answer, now)
+
+    def _waits_for(self, partition: TopicPartition, state: FetchState, flight: InFlight) -> bool:
+        asked = flight.asked.get(partition)
+        if asked is None or (asked.leader, asked.offset, asked.phase) != (state.leader, state.offset, state.phase):
+            return False
+        return late_answer_is_taken(asked.leader_epoch, state.leader_epoch, self._replicas.k.fetch_answers_taken)
 
     def lost(self, leader: int, now: int) -> None:
         """Handle a lost or failed connection to a leader: its partitions wait before the next request."""

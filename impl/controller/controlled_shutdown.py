@@ -14,6 +14,7 @@ from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.domain import only
 from kafka_spec.spec.election import ShutdownPart, Strategy, part_in_shutdown
+from kafka_spec.spec.gates import shutdown_is_of_registration
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,8 @@ class ControlledShutdown(ControllerEvent):
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """Move the broker's leadership, and take its other replicas offline."""
         context, broker = core.context, self.broker
-        if self.broker_epoch < context.broker_epochs.get(broker, self.broker_epoch):
+        known_epoch = context.broker_epochs.get(broker, self.broker_epoch)
+        if not shutdown_is_of_registration(self.broker_epoch, known_epoch, core.k.broker_epoch_checked):
             self.reply(ErrorCode.STALE_BROKER_EPOCH, ())
             return []
         if broker not in context.live:

@@ -98,6 +98,11 @@ class ReplicaRows(LeadershipGuards):
         self._batch.add_stop_replica(replica, partition)
 
     @effect
+    def send_update_metadata(self, partition: TopicPartition, replica: int) -> None:
+        """Send all live brokers, and those that shut down, an UpdateMetadata; the partition is not in it: it has no leadership."""
+        self._batch.add_update_metadata(self._context.live, [partition])
+
+    @effect
     def write_isr_without_replica(self, partition: TopicPartition, replica: int, inputs: StateZnode) -> None:
         """Write the ISR without the replica, without a leader if it led, with the next leader epoch."""
         held = inputs.held
@@ -112,8 +117,8 @@ class ReplicaRows(LeadershipGuards):
 
     @effect
     def refresh_leadership(self, partition: TopicPartition, replica: int, inputs: StateZnode) -> None:
-        """Cache leader and ISR from the state znode."""
-        self._context.leadership[partition] = inputs.held
+        """Cache leader and ISR from the state znode, under the controller's own epoch."""
+        self._context.leadership[partition] = replace(inputs.held, controller_epoch=self._context.epoch)
         self._note_removal(partition, replica)
 
     @effect

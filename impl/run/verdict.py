@@ -24,7 +24,7 @@ CAN_BREAK: Mapping[str, tuple[str, ...]] = {
         "KAFKA-14617", "last-replica-standing", "tail-lost-in-isr", "expired-session-reads", "KIP-101", "KAFKA-7164", "KAFKA-7128",
         "KAFKA-7395", "KAFKA-1382", "unanswered-expansion-forgotten",
     ),
-    "LogMatch": ("KIP-101", "KAFKA-7164", "KAFKA-7128", "KAFKA-7395"),
+    "LogMatch": ("KIP-101", "late-answer-taken", "KAFKA-7164", "KAFKA-7128", "KAFKA-7395"),
     "LeaderInIsr": ("KAFKA-708",),
     "IsrNeverEmpty": ("KAFKA-708", "KAFKA-5083"),
     "QuietLeaderIsRegistered": ("KAFKA-3143", "no-election-after-removal"),

@@ -36,6 +36,7 @@ from kafka_spec.model_check.exploration import Budget, Distribution, Exploration
 from kafka_spec.model_check.manifest import NamedCheck, judged_without, read_manifest
 from kafka_spec.model_check.report.ci import Draw, github_text, junit_text, markdown_text
 from kafka_spec.model_check.report.plain import SCHEMA_VERSION, check_plain, result_plain
+from kafka_spec.model_check.report.tested import tested_text
 from kafka_spec.model_check.report.text import check_line, result_text, story_text, trace_text
 from kafka_spec.spec.extras import needing
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
@@ -43,7 +44,7 @@ from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 VERIFIED = ("seed", "normal_form")
 """What --verify compares."""
 
-CHECK_FORMATS = ("text", "json", "junit", "github", "markdown")
+CHECK_FORMATS = ("text", "json", "junit", "github", "markdown", "tested")
 
 
 def add_check(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], charts: Mapping[str, Draw]) -> None:
@@ -144,7 +145,7 @@ def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, 
     for check, result in zip(checks, results(checks, lambda check: _run(options, check), processes), strict=False):
         report.add(Outcome(check.name, result, check.expected))
         if alone or not check.expected.all_properties_tested:
-            _warn_of_untested(check.name, report.outcomes[-1].result)
+            _warn_of_untested(check.name, report.outcomes[-1])
         if ("text", None) in wanted and not alone:
             print(report.last_text(), flush=True)
         if report.outcomes[-1].result.stopped == "interrupted":
@@ -182,6 +183,7 @@ class Report:
             "junit": self.junit,
             "github": lambda: github_text(self.outcomes, self.options.manifest),
             "markdown": lambda: markdown_text(self.outcomes, self.charts.get("mermaid")),
+            "tested": lambda: tested_text(self.outcomes),
         }
         return forms[form]()
 
@@ -340,9 +342,9 @@ def _warn_of_dead_rules(result: Exploration) -> None:
         print(f"warning: rules that never fire within these bounds: {', '.join(result.dead_rules)}", file=sys.stderr)
 
 
-def _warn_of_untested(name: str, result: Exploration) -> None:
-    if result.complete and result.untested:
-        print(f"warning: {name}: properties that were never tested: {', '.join(result.untested)}", file=sys.stderr)
+def _warn_of_untested(name: str, outcome: Outcome) -> None:
+    if outcome.result.complete and (untested := outcome.expected.untested(outcome.result)):
+        print(f"warning: {name}: properties that were never tested: {', '.join(untested)}", file=sys.stderr)
 
 
 def run_trace(options: argparse.Namespace, models: Models, charts: Mapping[str, Draw]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.control.state import Life, Role, World
 from kafka_spec.spec.domain import contains
-from kafka_spec.spec.log import holds_same_prefix, same_entry
+from kafka_spec.spec.log import holds_same_prefix, records_in, same_entry
 from kafka_spec.spec.table import Constants, Property, invariant, reachable, step_invariant
 
 
@@ -90,7 +90,27 @@ def who_is_added_is_up(before: World, after: World, k: Constants) -> bool:
     return True
 
 
+def a_leader_has_to_hold_an_acknowledged_record(s: World, k: Constants) -> bool:
+    """A client saw a record acknowledged, and a replica leads under the newest leader epoch."""
+    return s.notes.acknowledged != 0 and a_replica_leads_newest(s, k)
+
+
+def leaders_hold_what_is_acknowledged(s: World, k: Constants) -> bool:
+    """A replica that leads under the newest leader epoch holds every record that a client saw acknowledged."""
+    for broker in range(k.brokers):
+        if leads_newest(s, broker) and s.notes.acknowledged & ~records_in(s.brokers[broker].replica.log) != 0:
+            return False
+    return True
+
+
 DURABILITY: tuple[Property, ...] = (
+    invariant(
+        "AcknowledgedKept",
+        leaders_hold_what_is_acknowledged,
+        "the replica that leads under the newest leader epoch holds every record that was acknowledged with acks=all",
+        "COMMITTED; Kafka 2.8 Partition.checkEnoughReplicasReachOffset",
+        when=a_leader_has_to_hold_an_acknowledged_record,
+    ),
     invariant(
         "LeaderCountsIsr",
         leader_counts_the_isr,

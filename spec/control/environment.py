@@ -6,6 +6,7 @@ Every rule here is limited by a bound (`at_most`), except the restart of a broke
 from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
+from kafka_spec.spec.control.broker.fetching import size
 from kafka_spec.spec.control.broker.requests import forget_replica
 from kafka_spec.spec.control.controller.resignation import forget_controller
 from kafka_spec.spec.control.state import (
@@ -27,7 +28,7 @@ from kafka_spec.spec.control.state import (
 )
 from kafka_spec.spec.control.zookeeper import end_session, register
 from kafka_spec.spec.domain import NO_BROKERS, Range, append, contains, pop_first, truncate
-from kafka_spec.spec.log import holds_same_prefix, unflushed_may_be_lost
+from kafka_spec.spec.log import enough_are_in_sync, holds_same_prefix, unflushed_may_be_lost
 from kafka_spec.spec.table import Constants, Rule, fire
 
 ANY_BROKER = {"broker": Broker(BROKERS)}
@@ -70,6 +71,11 @@ def broker_leads(s: World, broker: int) -> bool:
     return s.brokers[broker].life != Life.DOWN and replica.role == Role.LEADER and replica.written == NO_BROKERS
 
 
+def enough_take_writes(s: World, k: Constants, broker: int) -> bool:
+    """The leader's ISR is large enough for acks=all."""
+    return enough_are_in_sync(size(k, s.brokers[broker].replica.isr), k.min_isr)
+
+
 def append_record(s: World, broker: int) -> None:
     """Append the next record in the leader's epoch."""
     append(s.brokers[broker].replica.log, record=s.spent.records, epoch=s.brokers[broker].replica.leader_epoch)
@@ -80,10 +86,10 @@ WRITE = Rule(
     actor="client",
     kind="operator",
     params=ANY_BROKER,
-    guards=(broker_leads,),
+    guards=(broker_leads, enough_take_writes),
     at_most=RECORDS,
     effects=(append_record,),
-    says="a client writes a record to {broker}",
+    says="a client writes a record to {broker}, with acks=all",
     cites="Kafka 2.8 Partition.appendRecordsToLeader",
 )
 
@@ -128,6 +134,8 @@ def end_process(s: World, k: Constants, broker: int) -> None:
     node.controller_epoch = 0
     node.alive = NO_BROKERS
     node.lists_topic = 0
+    if len(s.answers) > 0 and (s.answers[0].leader == broker or s.answers[0].follower == broker):
+        pop_first(s.answers)
     forget_replica(s, k, broker)
     node.replica.high_watermark = 0
     fire(s, k, ROLE, (broker,), "die")

@@ -22,7 +22,7 @@ from kafka_spec.spec.control.normal_form import NORMAL_FORM
 from kafka_spec.spec.control.progress import PROGRESS
 from kafka_spec.spec.control.properties import OLD_LEADERS_STOP, RECOVERS, SAFETY
 from kafka_spec.spec.control.rows import bound_to
-from kafka_spec.spec.control.state import CONTROLLER, NO_DELETION, REPLICAS, ROLE, SETTLED, UNCLEAN, World
+from kafka_spec.spec.control.state import CONTROLLER, MIN_ISR, NO_DELETION, REPLICAS, ROLE, SETTLED, UNCLEAN, World
 from kafka_spec.spec.decisions import (
     AnswersCounted,
     BadVersionHandling,
@@ -36,6 +36,7 @@ from kafka_spec.spec.decisions import (
     EndOfReassignment,
     EpochWatch,
     FailedDeletions,
+    FetchAnswers,
     FollowerEnds,
     FollowerSkip,
     GivingUp,
@@ -96,9 +97,8 @@ ABSTRACTIONS = (
         "a leader records a follower's log end with its next fetch; here the step that advances the high watermark may be as late",
     ),
     Abstraction(
-        "an answer to a fetch is never late",
-        "2.8 at inter.broker.protocol 2.6 drops one that a leader epoch has overtaken: the fetcher has to truncate first; 0.10 "
-        "accepts one at the right offset of a leader that leads again, which is not modelled",
+        "answers to fetches of more than one record, and more than one late answer",
+        "the fetcher of a follower has one request in flight to its leader, and appends what one answer brings at once",
     ),
     Abstraction(
         "a new session and the registration under it are one step",
@@ -159,6 +159,7 @@ DECISIONS: tuple[Decision, ...] = (
     Decision("join_needs_epoch_start", Checked.YES, "joining the ISR needs the start of the epoch (2.0.1, KAFKA-7128)"),
     Decision("fetches_fenced", Checked.YES, "a leader compares the follower's leader epoch (2.1, KIP-320)"),
     Decision("fetch_generation_checked", Checked.YES, "a leader compares the fetcher's broker epoch (KIP-903: 3.5, only in KRaft)"),
+    Decision("fetch_answers_taken", FetchAnswers.OF_EPOCH, "which delayed answers to its fetches a follower takes"),
     Decision("follower_ends", FollowerEnds.FORGOTTEN, "what a leader that is elected again knows of its followers' logs"),
     Decision("truncation", Truncation.DIVERGENCE, "where a new follower truncates"),
     Decision("follower_skip", FollowerSkip.SAME_EPOCH, "when a follower keeps its log and its fetcher unchanged"),
@@ -197,6 +198,7 @@ NEEDS: Mapping[str, tuple[str, enum.IntEnum]] = {
     "TruncateToLeader": ("truncation", Truncation.DIVERGENCE),
     "AdoptEpoch": ("epoch_watch", EpochWatch.ADOPTED),
     "RunDeletionThread": ("deletion_thread", DeletionThread.RUNS),
+    "UpdateMetadataAgain": ("broker_epoch_checked", Checked.NO),
     "Reassign": ("reassignment", Reassignment.KIP_455),
     "CancelReassignment": ("reassignment", Reassignment.KIP_455),
     "SupplantReassignment": ("reassignment", Reassignment.KIP_455),
@@ -217,7 +219,7 @@ FIXED = Spec(
     rules=(*controller.RULES, *broker.RULES, *environment.RULES, *deletion.RULES),
     properties=(*SAFETY, *ASSIGNMENTS, *DURABILITY, *DELETION, RECOVERS, *PROGRESS, REASSIGNMENT_ENDS, DELETION_ENDS),
     start=beginning.START,
-    more_bounds=(REPLICAS, UNCLEAN, SETTLED, NO_DELETION),
+    more_bounds=(REPLICAS, UNCLEAN, MIN_ISR, SETTLED, NO_DELETION),
     decisions=DECISIONS,
     machines=(bound_to(PARTITION), bound_to(REPLICA), bound_to(REASSIGNMENT), CONTROLLER, ROLE, TOPIC_DELETION),
     abstractions=ABSTRACTIONS,
@@ -493,6 +495,13 @@ BUGS: tuple[Bug, ...] = (
         {"truncation": Truncation.HIGH_WATERMARK, "follower_skip": FollowerSkip.SAME_LEADER},
     ),
     Bug(
+        "late-answer-taken",
+        "a follower takes an answer to a fetch of an earlier leader epoch, if its offset fits: up to 0.10",
+        None,
+        "late_answer",
+        {"truncation": Truncation.HIGH_WATERMARK, "fetch_answers_taken": FetchAnswers.OF_OFFSET},
+    ),
+    Bug(
         "KAFKA-7128",
         "a follower joins the ISR below the start of the leader's epoch",
         17,
@@ -677,6 +686,7 @@ IN_0_10 = (
     "no-election-after-removal",
     "re-elected-leader-remembers",
     "unanswered-expansion-forgotten",
+    "late-answer-taken",
     "expired-session-reads",
     "KAFKA-9212",
     "last-copy-deleted",

@@ -43,6 +43,7 @@ EFFECTS = (
     replica_rows.send_stop_replica,
     replica_rows.send_stop_replica_with_delete,
     replica_rows.remove_replica_from_assignment,
+    replica_rows.send_update_metadata,
     replica_rows.write_isr_without_replica,
     replica_rows.send_leader_and_isr_to_other_replicas,
     replica_rows.refresh_leadership,

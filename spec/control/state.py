@@ -410,6 +410,24 @@ class LateStop:
     """The topic that it is for was deleted since."""
 
 
+@message
+@dataclass
+class LateAnswer:
+    """An answer to a fetch that is delayed on the network. It is lost with the process of either side."""
+
+    leader: int = holds(Broker(BROKERS))
+    follower: int = holds(Broker(BROKERS))
+    offset: int = holds(OFFSETS)
+    """The fetch offset: where the follower's log ended."""
+    leader_epoch: int = holds(LEADER_EPOCHS)
+    """The follower's leader epoch when it asked."""
+    record: int = holds(OFFSETS)
+    """The record at that offset of the leader's log."""
+    epoch: int = holds(LEADER_EPOCHS)
+    """The leader epoch that it was written in."""
+    high_watermark: int = holds(OFFSETS)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Actions of the environment, within bounds
 
@@ -421,16 +439,20 @@ BOUNCES = Bound("bounces", 0, 3, "processes that end and restart before any cont
 EXPIRIES = Bound("expiries", 0, 3, "sessions that expire before their owner notices")
 REPEATS = Bound("repeats", 0, 2, "requests that are sent twice because the connection was lost before the answer")
 LATE_FETCHES = Bound("late_fetches", 0, 1, "fetch requests that are delayed on the network")
+LATE_FETCH_ANSWERS = Bound("late_fetch_answers", 0, 1, "answers to fetches that are delayed on the network")
 LOST_REPLIES = Bound("lost_replies", 0, 1, "ISR writes whose answer is lost, so that the client library repeats the write")
 ISR_SHRINKS = Bound("isr_shrinks", 0, 3, "removals of slow followers from the ISR")
 CONTROLLED_SHUTDOWNS = Bound("controlled_shutdowns", 0, 2, "brokers that request a controlled shutdown")
+SHUTDOWN_RETRIES = Bound("shutdown_retries", 0, 2, "requests for a controlled shutdown that a broker repeats")
 PREFERRED_ELECTIONS = Bound("preferred_elections", 0, 2, "preferred replica elections that operators request")
 REASSIGNMENTS = Bound("reassignments", 0, 3, "reassignments that operators request or cancel")
+METADATA_REPEATS = Bound("metadata_repeats", 0, 2, "lists of live brokers that are sent again, with another partition's leader")
 FAILED_FAILOVERS = Bound("failed_failovers", 0, 2, "fail-overs that end with an error, so that the controller gives up")
 DELETIONS = Bound("deletions", 0, 3, "deletions of the topic that operators request")
 RECREATIONS = Bound("recreations", 0, 2, "creations of the topic after it was deleted")
 DELETION_ERRORS = Bound("deletion_errors", 0, 2, "replicas that a broker fails to delete")
 
+MIN_ISR = Bound("min_isr", 1, 4, "the topic's min.insync.replicas: fewer in sync take and acknowledge no write with acks=all")
 UNCLEAN = Bound("unclean", 0, 1, "1 if the topic has unclean.leader.election.enable")
 NO_DELETION = Bound("no_deletion", 0, 1, "1 if the brokers have delete.topic.enable=false")
 SETTLED = Bound(
@@ -447,6 +469,8 @@ class Notes:
 
     committed: list[LogEntry] = holds(Bounded(LogEntry, RECORDS, "offset"))
     """Every entry that was ever below a leader's high watermark; an unclean election truncates it to the new leader's log."""
+    acknowledged: BrokerSet = holds(SetOf(RECORDS))
+    """The records that a client saw acknowledged with acks=all; without those that an unclean election dropped."""
     removed: BrokerSet = holds(SetOf(BROKERS))
     """Brokers that were removed from the ISR as dead and have not registered since."""
     first_record: int = holds(OFFSETS)
@@ -464,6 +488,7 @@ class World:
     brokers: list[BrokerNode] = holds(PerBroker(BrokerNode, BROKERS))
     fetches: list[LateFetch] = holds(Queue(LateFetch, 1))
     late_stops: list[LateStop] = holds(Queue(LateStop, LATE_STOPS))
+    answers: list[LateAnswer] = holds(Queue(LateAnswer, 1))
     spent: Spent = holds(Counters())
     notes: Notes = holds(Notes)
 

@@ -77,7 +77,7 @@ COMPARISONS = (
     ),
     mutant(
         "properties-never-tested", "all_properties_tested asks for nothing", CHECK,
-        "if self.all_properties_tested and result.untested:", "if False:", WHEN + "test_manifest",
+        "if self.all_properties_tested and self.untested(result):", "if False:", WHEN + "test_manifest",
     ),
     mutant(
         "unlisted-rules", "a rule that stands in no spec is left out in silence", CHECK,

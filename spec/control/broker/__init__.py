@@ -19,6 +19,7 @@ from kafka_spec.spec.control.broker.isr import (
     SHRINK_ISR,
     SHRINK_ISR_UNANSWERED,
 )
+from kafka_spec.spec.control.broker.late_answer import LATE_ANSWER_ARRIVES, LOSE_LATE_ANSWER, SEND_LATE_ANSWER
 from kafka_spec.spec.control.broker.late_fetch import LATE_FETCH_EXPANDS_ISR, LATE_FETCH_TELLS_END, LOSE_LATE_FETCH, SEND_LATE_FETCH
 from kafka_spec.spec.control.broker.leader_and_isr import (
     BECOME_FOLLOWER,
@@ -32,6 +33,7 @@ from kafka_spec.spec.control.broker.requests import (
     REFUSE_REQUEST,
     STOP_REPLICA,
     UPDATE_METADATA,
+    UPDATE_METADATA_AGAIN,
 )
 
 RULES = (
@@ -41,6 +43,7 @@ RULES = (
     BECOME_FOLLOWER,
     LEADER_IS_UNAVAILABLE,
     UPDATE_METADATA,
+    UPDATE_METADATA_AGAIN,
     STOP_REPLICA,
     DELETE_REPLICA,
     IGNORE_STOP_REPLICA,
@@ -59,5 +62,8 @@ RULES = (
     SEND_LATE_FETCH,
     FAIL_TO_DELETE,
     *late_stop.RULES,
+    SEND_LATE_ANSWER,
+    LATE_ANSWER_ARRIVES,
+    LOSE_LATE_ANSWER,
 )
 """The rules of brokers."""

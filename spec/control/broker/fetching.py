@@ -11,11 +11,12 @@ from __future__ import annotations
 from kafka_spec.spec.brokers import Broker
 from kafka_spec.spec.control.broker.requests import KAFKA
 from kafka_spec.spec.control.state import BROKERS, Life, Role, World
-from kafka_spec.spec.domain import NO_BROKERS, append, contains, truncate
+from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, append, contains, including, truncate
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.gates import answer_to_fetch_epoch
 from kafka_spec.spec.log import (
     divergence_offset,
+    enough_are_in_sync,
     follower_high_watermark,
     high_watermark_may_pass,
     members_that_count,
@@ -35,12 +36,17 @@ def leader_leads(s: World, leader: int) -> bool:
     return s.brokers[leader].life != Life.DOWN and replica.role == Role.LEADER and replica.written == NO_BROKERS
 
 
+def waits_for_an_answer(s: World, leader: int, follower: int) -> bool:
+    """A delayed answer of this leader is on its way: the follower's fetcher has no other request to the leader."""
+    return len(s.answers) > 0 and s.answers[0].leader == leader and s.answers[0].follower == follower
+
+
 def follower_follows(s: World, k: Constants, leader: int, follower: int) -> bool:
     """The follower runs and fetches from this leader, and both have the same leader epoch, if the era compares epochs."""
     following = s.brokers[follower].replica
     if s.brokers[follower].life == Life.DOWN or following.role != Role.FOLLOWER:
         return False
-    if following.leader != leader or following.fetching == 0:
+    if following.leader != leader or following.fetching == 0 or waits_for_an_answer(s, leader, follower):
         return False
     answer = answer_to_fetch_epoch(following.leader_epoch, s.brokers[leader].replica.leader_epoch, k.fetches_fenced)
     return answer == ErrorCode.NONE
@@ -132,11 +138,25 @@ def isr_holds_next_record(s: World, k: Constants, leader: int) -> bool:
     return True
 
 
-def advance_high_watermark(s: World, leader: int) -> None:
-    """Advance the high watermark by one; entries below it are committed, and recorded for the properties."""
+def size(k: Constants, brokers: BrokerSet) -> int:
+    """Return how many members a set of brokers has."""
+    members = 0
+    for broker in range(k.brokers):
+        members += contains(brokers, broker)
+    return members
+
+
+def advance_high_watermark(s: World, k: Constants, leader: int) -> None:
+    """Advance the high watermark by one; entries below it are committed, and recorded for the properties.
+
+    A client that waits for the record is told, if enough replicas are in sync.
+    """
     leading = s.brokers[leader].replica
+    record = leading.log[leading.high_watermark].record
     leading.high_watermark += 1
     if leading.leader_epoch >= s.notes.unclean_epoch:
+        if enough_are_in_sync(size(k, leading.isr), k.min_isr) and record >= s.notes.first_record:
+            s.notes.acknowledged = including(s.notes.acknowledged, record)
         for offset in range(len(s.notes.committed), leading.high_watermark):
             append(s.notes.committed, record=leading.log[offset].record, epoch=leading.log[offset].epoch)
 

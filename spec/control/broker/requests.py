@@ -6,9 +6,23 @@ Source: Kafka 2.8 KafkaApis.scala, ReplicaManager.scala, MetadataCache.scala.
 from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
-from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, ROLE, Answer, Kind, Life, Role, Stale, World
+from kafka_spec.spec.control.network import connected
+from kafka_spec.spec.control.state import (
+    ACTIVE,
+    BROKERS,
+    METADATA_REPEATS,
+    NO_EPOCH,
+    ROLE,
+    Answer,
+    ControllerStep,
+    Kind,
+    Life,
+    Role,
+    Stale,
+    World,
+)
 from kafka_spec.spec.decisions import AnswersCounted
-from kafka_spec.spec.domain import NO_BROKERS, NONE, pop_first, truncate
+from kafka_spec.spec.domain import NO_BROKERS, NONE, contains, excluding, pop_first, truncate
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.gates import EPOCH_DURING_DELETE, LEADER_DURING_DELETE, answer_to_request, answer_to_stop_replica
 from kafka_spec.spec.table import Constants, Rule, fire
@@ -160,6 +174,58 @@ UPDATE_METADATA = Rule(
     effects=(note_if_stale, see_controller_epoch, replace_alive_brokers, answer_request),
     says="{broker} learns from the controller on {controller} which brokers are alive",
     cites=f"{KAFKA} MetadataCache.updateMetadata",
+)
+
+
+def no_request_is_in_the_way(s: World, controller: int, broker: int) -> bool:
+    """The controller is between two events, has a channel to the broker, which runs, and no request waits in it."""
+    own = s.controllers[controller]
+    if own.life != ACTIVE or own.step != ControllerStep.IDLE or contains(connected(s, controller), broker) == 0:
+        return False
+    return len(own.channels[broker].requests) == 0 and s.brokers[broker].life != Life.DOWN
+
+
+def receiver_has_restarted_unseen(s: World, controller: int, broker: int) -> bool:
+    """The broker has registered again behind the open channel; its metadata cache differs from the controller's live brokers."""
+    node, context = s.brokers[broker], s.controllers[controller].context
+    return node.broker_epoch != context.broker_epochs[broker] and excluding(node.alive, broker) != excluding(context.live, broker)
+
+
+def repeated_list_is_taken(s: World, k: Constants, controller: int, broker: int) -> bool:
+    """The broker accepts the request: its controller epoch and its broker epoch are current."""
+    node, own = s.brokers[broker], s.controllers[controller]
+    answer = answer_to_request(
+        own.epoch,
+        node.controller_epoch,
+        k.controller_epoch_checked,
+        own.context.broker_epochs[broker],
+        node.broker_epoch,
+        k.broker_epoch_checked,
+    )
+    return answer == ErrorCode.NONE
+
+
+def take_repeated_list(s: World, controller: int, broker: int) -> None:
+    """Store the controller's live brokers, and its epoch; record for the properties if the request is for a former process."""
+    node, own = s.brokers[broker], s.controllers[controller]
+    if node.stale == Stale.NOTHING and own.epoch < node.controller_epoch:
+        node.stale = Stale.CONTROLLER_EPOCH
+    elif node.stale == Stale.NOTHING and own.context.broker_epochs[broker] < node.broker_epoch:
+        node.stale = Stale.BROKER_EPOCH
+    node.controller_epoch = max(node.controller_epoch, own.epoch)
+    node.alive = own.context.live
+
+
+UPDATE_METADATA_AGAIN = Rule(
+    "UpdateMetadataAgain",
+    actor="{broker}",
+    kind="operator",
+    params=A_CHANNEL,
+    guards=(no_request_is_in_the_way, receiver_has_restarted_unseen, repeated_list_is_taken),
+    at_most=METADATA_REPEATS,
+    effects=(take_repeated_list,),
+    says="another partition gets a leader; {broker} learns again from the controller on {controller} which brokers are alive",
+    cites="Kafka 0.10 ControllerBrokerRequestBatch.addLeaderAndIsrRequestForBrokers",
 )
 
 

@@ -18,7 +18,7 @@ from kafka_spec.spec.control.controller.failover import (
     INCREMENT_CONTROLLER_EPOCH,
     TAKE_OVER,
 )
-from kafka_spec.spec.control.controller.requested import CONTROLLED_SHUTDOWN, PREFERRED_ELECTION
+from kafka_spec.spec.control.controller.requested import CONTROLLED_SHUTDOWN, CONTROLLED_SHUTDOWN_AGAIN, PREFERRED_ELECTION
 from kafka_spec.spec.control.controller.resignation import ADOPT_EPOCH, CONTROLLER_MOVED, GIVE_UP, NOTICE_EXPIRY, RESIGN
 from kafka_spec.spec.control.controller.steps import ELECT_LEADER, TAKE_REPLICA_OFFLINE
 from kafka_spec.spec.control.controller.topics import NOTICE_ISR_CHANGE, NOTICE_TOPIC
@@ -32,6 +32,7 @@ RULES = (
     NOTICE_TOPIC,
     NOTICE_ISR_CHANGE,
     CONTROLLED_SHUTDOWN,
+    CONTROLLED_SHUTDOWN_AGAIN,
     ELECT_LEADER,
     TAKE_REPLICA_OFFLINE,
     CONTROLLER_MOVED,

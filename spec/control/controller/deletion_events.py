@@ -52,6 +52,7 @@ def queue_deletion(s: World, k: Constants, controller: int) -> None:
     """Queue the topic for deletion, and consider it; its records are no longer promised."""
     fire(s, k, TOPIC_DELETION, (controller,), "queue_topic_deletion")
     truncate(s.notes.committed, 0)
+    s.notes.acknowledged = NO_BROKERS
     s.controllers[controller].context.resuming = Resuming.CONSIDER
     s.controllers[controller].step = ControllerStep.REMOVE
     go_on(s, k, controller)
@@ -177,6 +178,7 @@ def delete_topic_znode(s: World, controller: int) -> None:
     reset(s.zookeeper.partition)
     reset(s.zookeeper.assignment)
     truncate(s.notes.committed, 0)
+    s.notes.acknowledged = NO_BROKERS
     s.notes.first_record = s.spent.records
     for late in range(len(s.late_stops)):
         s.late_stops[late].is_of_former_topic = 1

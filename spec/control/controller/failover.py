@@ -25,9 +25,9 @@ def nobody_is_controller(s: World) -> bool:
 
 
 def broker_can_be_controller(s: World, controller: int) -> bool:
-    """The broker is up, ZooKeeper holds its session, and it is not a controller yet."""
+    """The broker runs, ZooKeeper holds its session, and it is not a controller yet. One that shuts down can still become it."""
     node = s.brokers[controller]
-    return node.life == Life.UP and node.has_session == 1 and s.controllers[controller].life == STANDBY
+    return node.life != Life.DOWN and node.has_session == 1 and s.controllers[controller].life == STANDBY
 
 
 def election_is_one_multi(k: Constants) -> bool:

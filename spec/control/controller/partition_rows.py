@@ -12,7 +12,7 @@ from kafka_spec.spec.control.zookeeper import create_state, write_state
 from kafka_spec.spec.domain import NONE, BrokerSet, contains, truncate
 from kafka_spec.spec.election import Strategy, elect, elect_reassigned, first_leader_and_isr
 from kafka_spec.spec.gates import state_may_be_replaced
-from kafka_spec.spec.log import divergence_offset
+from kafka_spec.spec.log import divergence_offset, records_in
 from kafka_spec.spec.table import Constants
 
 
@@ -81,6 +81,7 @@ def note_unclean_election(s: World, leader: int) -> None:
     """Record for the properties that entries missing from the leader's log, or committed later by older leaders, do not count."""
     s.notes.unclean_epoch = s.zookeeper.partition.leader_epoch + 1
     truncate(s.notes.committed, divergence_offset(s.notes.committed, s.brokers[leader].replica.log))
+    s.notes.acknowledged = s.notes.acknowledged & records_in(s.brokers[leader].replica.log)
 
 
 def send_leader_and_isr_to_recipients(s: World, k: Constants, controller: int) -> None:

@@ -86,8 +86,13 @@ def send_leader_and_isr_to_other_replicas(s: World, k: Constants, controller: in
 
 
 def refresh_leadership(s: World, controller: int) -> None:
-    """Copy leader and ISR from the state znode to the cache."""
+    """Copy leader and ISR from the state znode to the cache, under the controller's own epoch."""
     read_state(s, controller)
+    s.controllers[controller].context.leadership.controller_epoch = s.controllers[controller].epoch
+
+
+def send_update_metadata(s: World, controller: int, replica: int) -> None:
+    """Send nothing: an UpdateMetadata with the live brokers that this event has sent already changes nothing."""
 
 
 def remove_replica_from_assignment(s: World, controller: int, replica: int) -> None:

@@ -15,9 +15,10 @@ from kafka_spec.spec.control.controller.knowledge import (
 )
 from kafka_spec.spec.control.controller.stages import go_on
 from kafka_spec.spec.control.network import send_stop_replica_to
-from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, PREFERRED_ELECTIONS, ControllerStep, Life, World
+from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, PREFERRED_ELECTIONS, SHUTDOWN_RETRIES, ControllerStep, Life, World
 from kafka_spec.spec.domain import contains, including, only
 from kafka_spec.spec.election import ShutdownPart, Strategy, part_in_shutdown, preferred_leader_leads
+from kafka_spec.spec.gates import shutdown_is_of_registration
 from kafka_spec.spec.table import Constants, Rule
 
 
@@ -48,12 +49,22 @@ PREFERRED_ELECTION = Rule(
 )
 
 
-def broker_asks_to_shut_down(s: World, controller: int, broker: int) -> bool:
-    """The broker shuts down under the registration that the controller knows, and the controller has not processed this yet."""
+def broker_asks_to_shut_down(s: World, k: Constants, controller: int, broker: int) -> bool:
+    """The broker shuts down; the controller considers it live, under this registration or an earlier one."""
     context = s.controllers[controller].context
-    if s.brokers[broker].life != Life.STOPPING or contains(context.live & ~context.stopping, broker) == 0:
+    if s.brokers[broker].life != Life.STOPPING or contains(context.live, broker) == 0:
         return False
-    return s.brokers[broker].broker_epoch == context.broker_epochs[broker]
+    return shutdown_is_of_registration(s.brokers[broker].broker_epoch, context.broker_epochs[broker], k.broker_epoch_checked)
+
+
+def controller_has_not_heard_it(s: World, controller: int, broker: int) -> bool:
+    """The controller does not know that the broker shuts down."""
+    return contains(s.controllers[controller].context.stopping, broker) == 0
+
+
+def controller_has_heard_it(s: World, controller: int, broker: int) -> bool:
+    """The controller knows that the broker shuts down."""
+    return not controller_has_not_heard_it(s, controller, broker)
 
 
 def shut_broker_down(s: World, k: Constants, controller: int, broker: int) -> None:
@@ -76,8 +87,21 @@ CONTROLLED_SHUTDOWN = Rule(
     "ControlledShutdown",
     actor="controller on {controller}",
     params={**ANY_CONTROLLER, "broker": Broker(BROKERS)},
-    guards=(is_handling_no_event, broker_asks_to_shut_down),
+    guards=(is_handling_no_event, broker_asks_to_shut_down, controller_has_not_heard_it),
     effects=(shut_broker_down,),
     says="the controller on {controller} processes the controlled shutdown of {broker}",
     cites=f"{KAFKA}.doControlledShutdown",
+)
+
+
+CONTROLLED_SHUTDOWN_AGAIN = Rule(
+    "ControlledShutdownAgain",
+    actor="controller on {controller}",
+    kind="fault",
+    params={**ANY_CONTROLLER, "broker": Broker(BROKERS)},
+    guards=(is_handling_no_event, broker_asks_to_shut_down, controller_has_heard_it),
+    at_most=SHUTDOWN_RETRIES,
+    effects=(shut_broker_down,),
+    says="{broker} still leads, or got no answer, and asks again; the controller on {controller} processes its controlled shutdown",
+    cites="Kafka 2.8 KafkaServer.controlledShutdown",
 )
