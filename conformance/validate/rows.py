@@ -84,6 +84,7 @@ def _was_in_isr(change: Change) -> bool | None:
 
 GUARDS: Mapping[str, Guard] = {
     "leadership_is_known": lambda change: change.known,
+    "leaderless_replicas_go_offline": _open,
     "isr_contains_replica": _was_in_isr,
     "an_assigned_replica_is_live": _open,
     "state_znode_is_absent": _open,
