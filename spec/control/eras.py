@@ -22,7 +22,18 @@ from kafka_spec.spec.control.normal_form import NORMAL_FORM
 from kafka_spec.spec.control.progress import PROGRESS
 from kafka_spec.spec.control.properties import OLD_LEADERS_STOP, RECOVERS, SAFETY
 from kafka_spec.spec.control.rows import bound_to
-from kafka_spec.spec.control.state import CONTROLLER, MIN_ISR, NO_DELETION, REPLICAS, ROLE, SETTLED, UNCLEAN, World
+from kafka_spec.spec.control.state import (
+    CONTROLLER,
+    DELETIONS,
+    LATE_STOPS,
+    MIN_ISR,
+    NO_DELETION,
+    REPLICAS,
+    ROLE,
+    SETTLED,
+    UNCLEAN,
+    World,
+)
 from kafka_spec.spec.decisions import (
     AnswersCounted,
     BadVersionHandling,
@@ -226,6 +237,7 @@ FIXED = Spec(
     bound_sets=CONTROL,
     unreachable_rules=unreachable({}),
     normal_form=NORMAL_FORM,
+    normal_form_without=(DELETIONS, LATE_STOPS),
     cites="facts about Apache Kafka 2.8.2 at inter.broker.protocol 2.6",
 )
 

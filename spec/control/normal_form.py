@@ -4,8 +4,9 @@ It relies on facts that the properties state: epochs grow, and a broker's leader
 (EpochsNeverGoBack), after which its requests carry an old broker epoch. `check --verify normal_form` proves for a family of faults
 that nothing is missed.
 
-A deletion of the topic breaks these facts: its epochs and versions begin again. So the families with deletions have no normal
-form: a search by it ends with an error as soon as numbers begin again.
+A deletion of the topic breaks these facts: its epochs and versions begin again. A StopReplica that is processed late takes effect
+under epochs that no request in a channel names. So families with either have no normal form, and a search by it is refused there
+(`normal_form_without` of the spec).
 
 Fields that no function here names stay as they are; epochs and versions are found by the names of their domains.
 """

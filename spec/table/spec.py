@@ -41,7 +41,8 @@ class Spec:
 
     `start` is a rule whose instances, applied to the fresh state, are the initial states. Bounds are collected from the
     domains; `more_bounds` are those that only guards read. `unreachable_rules` are rules this version never fires. A search of
-    a `reduced` spec compares states by their `normal_form`, whose parts are applied in order.
+    a `reduced` spec compares states by their `normal_form`, whose parts are applied in order; it is refused where a bound of
+    `normal_form_without` is above 0, since what that bound permits has no normal form.
     """
 
     name: Name
@@ -57,6 +58,7 @@ class Spec:
     bound_sets: tuple[BoundSet, ...] = ()
     unreachable_rules: tuple[Name, ...] = ()
     normal_form: tuple[NormalFormPart, ...] = ()
+    normal_form_without: tuple[Bound, ...] = ()
     reduced: bool = False
     cites: str = ""
     base: Spec | None = field(default=None, compare=False, repr=False)
@@ -86,7 +88,13 @@ class Spec:
         return {**{name: found[name] for name in first if name in found}, **found}
 
     def space(self, bounds: Mapping[str, int]) -> Space:
-        """Return all states at these bounds."""
+        """Return all states at these bounds.
+
+        Raises:
+            SpecError: the spec is reduced, and its normal form does not cover these bounds.
+        """
+        if self.reduced and (without := [bound.name for bound in self.normal_form_without if bounds.get(bound.name, 0) > 0]):
+            raise SpecError(f"{self.name}: its normal form does not cover {without[0]}={bounds[without[0]]}; search all its states")
         return Space(self.state, bounds, self.counted)
 
     def rule(self, name: Name) -> Rule:
