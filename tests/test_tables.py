@@ -402,8 +402,9 @@ def test_every_row_function_is_used() -> None:
 
 
 def test_guards_look_and_effects_write() -> None:
-    """Every bound guard is pure; every bound effect writes."""
+    """Every bound guard is pure; every bound effect writes, except the one whose request repeats what brokers know."""
     for machine in FIXED.machines[:2]:
         for row in machine.rows:
             assert not any(source_of(guard).writes for guard in row.looks if not isinstance(guard, str))
-            assert all(source_of(effect).writes for effect in row.effects if not isinstance(effect, str))
+            idle = {e.__name__ for e in row.effects if not isinstance(e, str) and not source_of(e).writes}
+            assert idle <= {"send_update_metadata"}
