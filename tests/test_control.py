@@ -326,6 +326,8 @@ COVERING: list[tuple[Any, str, dict[str, int]]] = [
     (embedded, "deletion_and_expiry", {"deletion_errors": 1}),
     (oracle, "deletion", {"no_deletion": 1}),
     (oracle, "late_stop_of_deletion", {}),
+    (oracle, "reassigned", {}),
+    (embedded, "reassigned_twice", {}),
 ]
 """Small bounds that together enable every rule."""
 

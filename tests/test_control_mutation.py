@@ -26,8 +26,11 @@ ELECTION = "online_partition from ONLINE [a_leader_can_be_elected]"
 SEED_NEW = "startup from NON_EXISTENT [not leadership_is_known]"
 SEED_ONLINE = "startup from NON_EXISTENT [cached_leader_is_live]"
 SEED_OFFLINE = "startup from NON_EXISTENT [not cached_leader_is_live]"
-FROM_ISR = "offline_replica from ONLINE [isr_contains_replica]"
-OUTSIDE_ISR = "offline_replica from ONLINE [not isr_contains_replica]"
+FROM_ISR = "offline_replica from NEW [isr_contains_replica]"
+OUTSIDE_ISR = "offline_replica from NEW [not isr_contains_replica]"
+NEW_REPLICA = "new_replica from NON_EXISTENT [not replica_is_cached_leader]"
+LEADERLESS = "offline_replica from ONLINE [not leadership_is_known]"
+LEADERLESS_NEW = "offline_replica from NEW [not leadership_is_known]"
 
 NOTICED: dict[Guard, tuple[str, str]] = {
     (INITIAL, "an_assigned_replica_is_live"): ("failed_failover", "IsrNeverEmpty"),
@@ -46,13 +49,16 @@ NOTICED: dict[Guard, tuple[str, str]] = {
     ("UpdateMetadata", "request_is_taken"): ("bounce_at_the_beginning", "NoStaleRequest"),
     ("StopReplica", "request_is_stop_replica"): ("bounce", "QuietReplicasKnowTheEpoch"),
     ("StopReplica", "request_is_taken"): ("preferred", "NoStaleRequest"),
-    ("IgnoreStopReplica", "request_is_stop_replica"): ("first_look", "QuietReplicasKnowTheEpoch"),
+    ("IgnoreStopReplica", "request_stops_replica"): ("first_look", "QuietReplicasKnowTheEpoch"),
+    ("IgnoreStopReplica", "replica_may_not_be_stopped_or_deleted"): ("reassigned", "NoStrayReplica"),
 }
 """Guard -> small bounds at which a property notices that it is missing, and which does."""
 
 NOT_EXECUTABLE: dict[Guard, tuple[str, str]] = {
     (ELECTION, "a_leader_can_be_elected"): ("lone_replica", "negative shift count"),
     (SEED_OFFLINE, "leadership_is_known"): ("first_look", "startup in NON_EXISTENT fits"),
+    (NEW_REPLICA, "leadership_is_known"): ("first_look", "new_replica"),
+    (LEADERLESS, "not leadership_is_known"): ("bounce", "offline_replica"),
     **{(gate, "a_request_arrives"): ("first_look", "index 0 of 0 items") for gate in GATES},
 }
 """Without these guards a rule reads a missing item, or two rows can fire: bounds at which the search ends, and the error."""
@@ -67,7 +73,7 @@ REFUSED: tuple[Guard, ...] = (
     ("online_replica from NEW [replica_is_assigned]", "replica_is_assigned"),
     ("online_replica from ONLINE [leadership_is_known]", "leadership_is_known"),
     ("online_replica from ONLINE [not leadership_is_known]", "not leadership_is_known"),
-    ("offline_replica from ONLINE [not leadership_is_known]", "not leadership_is_known"),
+    ("online_replica from NEW [not replica_is_assigned]", "not replica_is_assigned"),
     ("startup from NON_EXISTENT [replica_is_live]", "replica_is_live"),
     ("startup from NON_EXISTENT [not replica_is_live]", "not replica_is_live"),
 )
@@ -101,7 +107,10 @@ UNNOTICED: dict[Guard, str] = {
         "replica_may_be_stopped",
     ): "requests of one controller come in order, older ones' are refused; control/KAFKA-9539 holds for the same reason",
     ("IgnoreStopReplica", "request_is_taken"): "ignoring what is to be refused is refusing it: only the answer differs",
-    ("IgnoreStopReplica", "replica_may_not_be_stopped"): "a replica that goes on fetching breaks no promise",
+    (NEW_REPLICA, "not replica_is_cached_leader"): "a replica becomes new with its topic, or as added: it leads nothing yet",
+    (LEADERLESS, "leaderless_replicas_go_offline"): "a decision of the era: `control/KAFKA-6650` is its other value",
+    (LEADERLESS_NEW, "leaderless_replicas_go_offline"): "the same decision",
+    (LEADERLESS_NEW, "not leadership_is_known"): "a new replica of a known leader is taken offline by the rows above",
 }
 """Guards that no property was seen to need, and why: sought from first_look to everyday, preferred and old_epochs."""
 

@@ -259,7 +259,6 @@ NOT_RUN = {
     f"{ADMIN} reassign verify --move payments:0=2,1",
     f"{ADMIN} delete payments",
     "kafka-spec conformance --list",
-    "kafka-spec conformance elections --cases 20000 --seed 7",
     "kafka-spec explore control/fixed --bounds records",
     "kafka-spec conformance elections --cases 20000 --seed 7",
     "kafka-spec run --brokers 3 --seed 7 --zookeeper start",
