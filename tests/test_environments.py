@@ -227,7 +227,7 @@ COMMANDS = {
     "kafka-spec trace kip_279-three-replicas": ("check", 0),
     "kafka-spec trace kip_279-three-replicas --html kip_279.html": ("check", 0),
     "kafka-spec explore kip_279-three-replicas --terminal": ("check", 0),
-    "kafka-spec trace bug/KAFKA-1188 --output json:way.json": ("check", 0),
+    "kafka-spec trace control/KAFKA-1188 --output json:way.json": ("check", 0),
     "kafka-spec explore control/KAFKA-1188 --trace way.json --terminal": ("check", 0),
     "kafka-spec draw replica --format svg --output replica.svg": ("draw", 0),
     "kafka-spec draw examples.tutorial:LOCK --format svg --output lock.svg": ("draw", 0),

@@ -125,7 +125,7 @@ def test_a_control_plane(on_spark: Callable[..., Exploration], monkeypatch: pyte
     judged = [claim for claim in spec.properties if claim.kind in distributed.KINDS]
     found = on_spark(spec, bounds, properties=judged, handover=4000)
 
-    assert found.distinct == 217_127
+    assert found.distinct == 218_797
     same(found, embedded.explore(spec, bounds, properties=judged, threads=2))
     assert list((tmp_path / "states" / "levels").glob("*/part-003-of-004.parquet"))
 

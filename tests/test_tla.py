@@ -45,7 +45,11 @@ def by_tlc(spec: Spec, bounds: Mapping[str, int], folder: Path, goals: bool = Fa
         cfg.write_text(cfg.read_text().replace("INVARIANTS\n", "\n".join(["INVARIANTS", *names, ""])))
     said = tlc(folder, "Exported", "-continue")
     counts = re.findall(r"([\d,]+) distinct states found", said)
-    others = [line for line in said.splitlines() if "rror" in line and "violated" not in line and "behavior up to" not in line]
+    others = [
+        line
+        for line in said.splitlines()
+        if re.search(r"\b[Ee]rrors?\b", line) and "violated" not in line and "behavior up to" not in line
+    ]
     assert counts and not [line for line in others if "No error" not in line], said[-2000:]
     violated = re.findall(r"(?:Invariant|Action property) (\w+) is violated", said)
     return int(counts[-1].replace(",", "")), set(violated)
