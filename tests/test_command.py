@@ -266,7 +266,7 @@ def test_interrupt() -> None:
         ("kafka_spec.spec.domain", "draw replica"),
         ("numpy", "check"),
         ("llvmlite.binding", "trace replication/kip_279"),
-        ("rich.live", "check"),
+        ("rich.live", "check examples.tutorial:LOCK"),
         ("networkx", "draw examples.tutorial:LOCK"),
         ("transitions", "run"),
         ("aiokafka", "run"),

@@ -58,10 +58,6 @@ def test_chosen_differences_must_be_listed_and_met() -> None:
     assert result_of(("a", 1, 2, "wanted"), chosen=(WANTED,)).failures == []
     assert len(result_of(("a", 1, 1, "wanted"), chosen=(WANTED,)).failures) == 1
     assert len(result_of(("a", 1, 2, "another"), chosen=(WANTED,)).failures) == 2
-    mended = Chosen("wanted", "until it is mended", being_mended=True)
-    assert result_of(("a", 1, 1, "wanted"), chosen=(mended,)).failures == []
-    assert result_of(("a", 1, 2, "wanted"), chosen=(mended,)).failures == []
-    assert len(result_of(("a", 1, 2, "another"), chosen=(mended,)).failures) == 1
     other = Chosen("wanted", "since we want it", versions=("3.9.1",))
     assert len(result_of(("a", 1, 2, "wanted"), chosen=(other,)).failures) == 1
 

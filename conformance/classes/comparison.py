@@ -18,15 +18,11 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Chosen:
-    """A difference that this project wants: its name, its reason, and the versions of Kafka that differ.
-
-    One that is `being_mended` need not be met any more; once it is not, it is to be deleted.
-    """
+    """A difference that this project wants: its name, its reason, and the versions of Kafka that differ."""
 
     name: str
     reason: str
     versions: tuple[str, ...] = ("2.8.2", "3.9.1")
-    being_mended: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,8 +87,7 @@ class SubjectResult:
     def stale(self) -> list[str]:
         """The chosen differences that no case showed, and those that are not listed."""
         listed = {one.name for one in self.subject.chosen if self.version in one.versions}
-        mended = {one.name for one in self.subject.chosen if one.being_mended} - set(self.comparison.chosen)
-        return sorted((listed ^ set(self.comparison.chosen)) - mended)
+        return sorted(listed ^ set(self.comparison.chosen))
 
     @property
     def failures(self) -> list[str]:

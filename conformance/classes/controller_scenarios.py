@@ -89,7 +89,6 @@ def odd() -> Iterator[Scenario]:
     last = _setup((1,), PartitionState.OFFLINE, ReplicaState.DELETION_SUCCESSFUL, led, "current")
     yield Scenario(("live", "live"), (last,), "non_existent_replica", replicas=((0, 1),))
     other = _setup((1, 0), PartitionState.ONLINE, ReplicaState.ONLINE, led, "current")
-    yield Scenario(("live", "live"), (other,), "offline_replica", replicas=((0, 0),))
     yield Scenario(("live", "dead"), (other,), "online_partition", Strategy.OFFLINE, unclean=True)
 
 

@@ -7,7 +7,6 @@ in the order of each broker's channel. Each row of both tables must have fired i
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -17,18 +16,12 @@ from kafka_spec.conformance.classes.controller_ours import run_ours
 from kafka_spec.conformance.classes.controller_scenarios import Observation, Scenario, at_random, odd, small
 from kafka_spec.conformance.classes.java import Kafka
 from kafka_spec.conformance.classes.zookeeper import KafkasZooKeeper
-from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.replica import REPLICA
 
 LAST_REPLICA = Chosen(
     "the last replica of a topic that stays",
     "Kafka removes it from the assignment, fails with an exception, and keeps its state; no part of Kafka asks for that",
-)
-WITHOUT_REMOVAL = Chosen(
-    "a removal without effect",
-    "Kafka puts its own epoch into a refreshed leadership, and sends all brokers an UpdateMetadata where there is no leadership",
-    being_mended=True,
 )
 RECOVERING = Chosen("recovering leaders", "from 3.2 on the state znode marks a leader from outside the ISR", versions=("3.9.1",))
 PARTS = ("raised", "states", "znodes", "caches", "assignments", "requests")
@@ -73,27 +66,12 @@ def _chosen(scenario: Scenario, part: str, ours: Any, theirs: Any) -> str | None
     if scenario.trigger == "online_partition" and part == "znodes":
         plain = {p: (data.replace(b'"leader_recovery_state":1,', b""), version) for p, (data, version) in theirs.items()}
         return RECOVERING.name if plain == ours else None
-    if scenario.trigger == "offline_replica" and part in ("caches", "requests"):
-        return WITHOUT_REMOVAL.name if _without_epochs(ours) == _without_epochs(theirs) else None
     return None
 
 
 def _removed(scenario: Scenario, number: int) -> set[int]:
     """Return the replicas of a partition that a scenario changes."""
     return {broker for one, broker in scenario.replicas if one == number}
-
-
-def _without_epochs(found: dict[Any, Any]) -> dict[Any, Any]:
-    """Return caches and requests without controller epochs of leadership, and without UpdateMetadatas of no partition."""
-    if all(isinstance(held, Leadership) for held in found.values()):
-        return {key: replace(held, controller_epoch=0) for key, held in found.items()}
-    kept = {broker: [one for one in sent or () if one[0] != "UpdateMetadata" or one[2]] for broker, sent in found.items()}
-    return {
-        broker: [(kind, head, {p: (led[0][1:], *led[1:]) if isinstance(led[0], tuple) else led for p, led in parts.items()}, named)
-                 for kind, head, parts, named in sent]
-        for broker, sent in kept.items()
-        if sent
-    }  # fmt: skip
 
 
 def _differing(ours: Any, theirs: Any) -> tuple[Any, Any]:
@@ -108,5 +86,5 @@ SUBJECT = Subject(
     "state-machines",
     "every row of both machines: states, znodes, caches, requests",
     compare,
-    (LAST_REPLICA, WITHOUT_REMOVAL, RECOVERING),
+    (LAST_REPLICA, RECOVERING),
 )
