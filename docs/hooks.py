@@ -15,6 +15,7 @@ from mkdocs.structure.files import File, Files  # noqa: E402
 
 from kafka_spec.model_check.command.find import Models  # noqa: E402
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest  # noqa: E402
+from kafka_spec.spec.control.versions import SWITCHES, told  # noqa: E402
 from kafka_spec.spec.models import MODELS  # noqa: E402
 
 GALLERY = ROOT / "diagrams" / "gallery"
@@ -65,8 +66,8 @@ def bugs_page() -> str:
         [
             "# Bugs, a chapter each",
             "",
-            "Each bug is one switch on `control/fixed` or `kraft/fixed`, which have the fix of every known bug. The checker finds",
-            "the shortest way to what it breaks. The charts are those of the gallery.",
+            "Each bug is one switch on `control/fixed` or `kraft/fixed`, which have a fix for each of them. The checker finds the",
+            "shortest way to what it breaks. The charts are those of the gallery.",
             "",
             "| switch | what it is | violates, in states |",
             "|---|---|---|",
@@ -87,6 +88,8 @@ def chapters() -> Iterator[tuple[str, str]]:
         name = check.spec.name.partition("/")[2]
         claims = {claim.name: claim for claim in check.spec.properties}
         lines = [f"# {name}", "", f"{check.spec.says[:1].upper()}{check.spec.says[1:]}.", ""]
+        if check.spec.name.startswith("control/") and name in SWITCHES:
+            lines += [f"Kafka has this {told(SWITCHES[name])}.", ""]
         for claim in check.expected.traces:
             stated = claims.get(claim)
             lines += [f"**{claim}** is violated: {stated.says}." if stated else f"**{claim}** is violated.", ""]

@@ -15,6 +15,7 @@ from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.control.eras import BUG, BUGS, DIFFERENCES_OF_0_10, FIXED, IN_0_10, IN_2_8
 from kafka_spec.spec.control.known_bugs import KNOWN_BUGS
 from kafka_spec.spec.control.state import World as State
+from kafka_spec.spec.control.versions import DIFFERENCES, SWITCHES, has
 from kafka_spec.spec.domain import Path, SpecError, machine_paths
 from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Attempt, Rule
@@ -240,6 +241,26 @@ def test_eras_do_what_their_switches_do() -> None:
         assert all(len(values) == 1 for values in wanted.values())
         fixed = {decision.name: {int(decision.value)} for decision in FIXED.decisions}
         assert {d.name: {int(d.value)} for d in MODELS[f"control/{name}"].decisions} == {**fixed, **wanted}
+
+
+@pytest.mark.parametrize(("era", "release"), [(IN_0_10, "0.10.2.2"), (IN_2_8, "2.8.2")])
+def test_eras_have_what_their_release_has(era: tuple[str, ...], release: str) -> None:
+    """An era has the switches whose first and last release enclose its own, and no other."""
+    assert set(SWITCHES) == {bug.name for bug in BUGS}
+    enclosing = {name for name, releases in SWITCHES.items() if has(releases, release)}
+    faults = {"last-replica-standing", "tail-lost-in-isr"}  # the loss of a log's end is the machine's, so no era has it by itself
+    assert enclosing - faults == set(era)
+    if release == "0.10.2.2":
+        assert {name for name, releases in DIFFERENCES.items() if has(releases, release)} == set(DIFFERENCES_OF_0_10)
+    else:
+        assert not any(has(releases, release) for releases in DIFFERENCES.values())
+
+
+def test_releases_enclose() -> None:
+    """A release stands for its patch releases; the first and the last belong to it; None is in no release."""
+    assert has(("0.8.2", "2.0.0"), "0.8.2.2") and has(("0.8.2", "2.0.0"), "2.0.0") and not has(("0.8.2", "2.0.0"), "2.0.1")
+    assert has(("1.0", "2.7"), "2.7.2") and not has(("1.0", "2.7"), "2.8.0") and not has(("1.0", "2.7"), "0.11.0.2")
+    assert not has(None, "0.8.0") and has(("0.8.0", "0.10.2"), "0.10.2.2") and not has(("0.11.0", "3.9"), "0.10.2.2")
 
 
 def test_a_switch_is_a_difference() -> None:
