@@ -94,7 +94,8 @@ class Code:
             setattr(self, function.__name__, self._entry(function.__name__, result, arguments))
 
     insert: Callable[..., int]
-    rehash: Callable[..., None]
+    fill: Callable[..., int]
+    widen: Callable[..., int]
     components: Callable[..., int]
     leads = False
     """Whether a leads-to claim is checked; code sent to workers checks none."""
@@ -156,7 +157,7 @@ class Program(Code):
         anew: bool,
     ) -> tuple[Compiler, str]:
         """Return a compiler with its faults, and the text of its code; reuse those of an earlier compilation of equal inputs."""
-        literals = {"RECORD_BYTES": layout.size, "AHEAD": kernel.AHEAD}
+        literals = {"RECORD_BYTES": layout.size, "AHEAD": kernel.AHEAD, "SLACK": kernel.SLACK, "SIGN": -1 << 63}
         functions = kernel.signatures(actions.bits, self.leads)
         engine = (sorted(leave_out), literals, [(definition_of(function).text, shapes) for function, shapes in functions.items()])
         key = text_of(spec, layout, actions, claims, constants, engine)

@@ -70,8 +70,8 @@ class Search:
         self.ordered = "order" not in leave_out
         result.compile_seconds = self.program.seconds
         shards = 1 << (result.threads - 1).bit_length()
-        shift = 64 - (shards.bit_length() - 1) if shards > 1 else 0
-        self.shards = [Shard(self.program, size, world.actions.bits, number, shift) for number in range(shards)]
+        bits = shards.bit_length() - 1
+        self.shards = [Shard(self.program, size, world.actions.bits, number, bits) for number in range(shards)]
         self.chunk = max(1, min(SLICE, SLICE_BYTES // (max(1, world.actions.count) * (size + 16))))
         room = self.chunk * max(1, world.actions.count)
         self.slices = [Slice(self.program, size, room) for _ in range(result.threads)]

@@ -3,10 +3,12 @@
 They are written in the language of specs, extended by arrays, `while` and arithmetic that wraps. lowering/ compiles them into each
 module together with the code of the spec. They work on fingerprints and records.
 
-A set is an open-addressing table of 64-bit fingerprints, a power of two long, probed linearly from the low bits; 0 is a free slot.
-The high bits say which shard a fingerprint belongs to.
+A set is a table of 64-bit fingerprints in ascending order, with free slots (0) between them. A fingerprint belongs at the slot that
+its leading bits give as a fraction of the table, or behind smaller ones that are in its way; behind the last slot there is some
+slack for those. So a search ends at the first larger fingerprint, a table may have any number of slots, stay nine tenths full, and
+grow in place by a walk from end to end. The leading `bits` of a fingerprint say which shard it belongs to.
 """
-# ruff: noqa: F821  (the compiler defines RECORD_BYTES, prefetch and copy_record)
+# ruff: noqa: F821  (the compiler defines RECORD_BYTES, SIGN, SLACK, prefetch and copy_record)
 # mypy: ignore-errors
 
 from collections.abc import Callable
@@ -15,11 +17,15 @@ from typing import Any
 AHEAD = 12
 """How many candidates ahead table slots are prefetched: about the latency of one memory access."""
 
+SLACK = 1024
+"""Slots behind the last one. In a table that is nine tenths full a fingerprint stands 5 slots behind its own. 1,024 are never used
+up, unless fingerprints are not random; then the search ends with an error."""
+
 
 def insert(
     table,
-    mask,
-    shift,
+    slots,
+    bits,
     shard,
     states,
     fingerprints,
@@ -32,45 +38,87 @@ def insert(
     new_actions,
     known,
     mine,
+    copied,
 ):
-    """Append the candidates of a shard that are not in the table to the new states; return their number.
+    """Append the candidates of a shard that are not in the table to the new states; return their number, or -1 without slack.
 
-    `shift` is 0 if there is a single shard. `mine` is a buffer for the numbers of the shard's candidates. The first of equal
-    candidates wins.
+    The first of equal candidates wins. `mine` is a buffer for the numbers of the shard's candidates; at the end it begins with
+    those of the appended ones. Their records are appended only if `copied` is 1.
     """
     own = 0
     for i in range(count):
         mine[own] = i
-        own = own + (shift == 0 or fingerprints[i] >> shift == shard)
+        own = own + (fingerprints[i] >> (63 - bits) >> 1 == shard)
+    before = known
     for j in range(own):
         if j + AHEAD < own:
-            prefetch(table, fingerprints[mine[j + AHEAD]] & mask)
+            prefetch(table, (fingerprints[mine[j + AHEAD]] << bits >> 32) * slots >> 32)
         i = mine[j]
         fingerprint = fingerprints[i]
-        at = fingerprint & mask
-        while table[at] != 0 and table[at] != fingerprint:
-            at = (at + 1) & mask
-        if table[at] == 0:
-            table[at] = fingerprint
-            copy_record(new_states, known, states, i)
+        at = (fingerprint << bits >> 32) * slots >> 32
+        while table[at] != 0 and (table[at] ^ SIGN) < (fingerprint ^ SIGN):
+            at = at + 1
+        if table[at] != fingerprint:
+            if table[slots + SLACK - 1] != 0:
+                return -1
+            if copied == 1:
+                copy_record(new_states, known, states, i)
             new_fingerprints[known] = fingerprint
             new_parents[known] = parents[i]
             new_actions[known] = actions[i]
+            mine[known - before] = i
             known = known + 1
+            while fingerprint != 0:
+                larger = table[at]
+                table[at] = fingerprint
+                fingerprint = larger
+                at = at + 1
     return known
 
 
-def rehash(old, size, table, mask):
-    """Put the fingerprints of an old table into a larger, empty one."""
-    for i in range(size):
-        if i + AHEAD < size:
-            prefetch(table, old[i + AHEAD] & mask)
-        fingerprint = old[i]
-        if fingerprint != 0:
-            at = fingerprint & mask
-            while table[at] != 0:
-                at = (at + 1) & mask
+def fill(marks, count, table, slots, bits):
+    """Put fingerprints that are not in a table into it, except zeros; return 0, or -1 without slack."""
+    for i in range(count):
+        if i + AHEAD < count:
+            prefetch(table, (marks[i + AHEAD] << bits >> 32) * slots >> 32)
+        fingerprint = marks[i]
+        if table[slots + SLACK - 1] != 0:
+            return -1
+        at = (fingerprint << bits >> 32) * slots >> 32
+        while table[at] != 0 and (table[at] ^ SIGN) < (fingerprint ^ SIGN):
+            at = at + 1
+        while fingerprint != 0:
+            larger = table[at]
             table[at] = fingerprint
+            fingerprint = larger
+            at = at + 1
+    return 0
+
+
+def widen(table, slots, more, bits):
+    """Give a table more slots, in place; return 0, or -1 without slack.
+
+    First all fingerprints are gathered at its new end, then each is put where it belongs, which is before where it is read.
+    """
+    end = more + SLACK
+    for i in range(slots + SLACK):
+        fingerprint = table[slots + SLACK - 1 - i]
+        if fingerprint != 0:
+            end = end - 1
+            table[slots + SLACK - 1 - i] = 0
+            table[end] = fingerprint
+    at = 0
+    for i in range(end, more + SLACK):
+        fingerprint = table[i]
+        table[i] = 0
+        own = (fingerprint << bits >> 32) * more >> 32
+        if own > at:
+            at = own
+        if at > i:
+            return -1
+        table[at] = fingerprint
+        at = at + 1
+    return 0
 
 
 def components(starts, targets, count, parts, order, low, path, at, open_states):
@@ -116,14 +164,15 @@ def components(starts, targets, count, parts, order, low, path, at, open_states)
     return found
 
 
-RETURNING = (insert, components)
+RETURNING = (insert, fill, widen, components)
 """The functions that return a number."""
 
 
 def signatures(action_bits: int, graph: bool = False) -> dict[Callable[..., Any], tuple[int | str, ...]]:
     """Return the kinds of each function's arguments: bits of an array's items, or "int"; `graph`: include `components`."""
     sets: dict[Callable[..., Any], tuple[int | str, ...]] = {
-        insert: (64, "int", "int", "int", 8, 64, 32, 32, "int", 8, 64, 32, action_bits, "int", 32),
-        rehash: (64, "int", 64, "int"),
+        insert: (64, "int", "int", "int", 8, 64, 32, 32, "int", 8, 64, 32, action_bits, "int", 32, "int"),
+        fill: (64, "int", 64, "int", "int"),
+        widen: (64, "int", "int", "int"),
     }
     return {**sets, components: (64, 32, "int", 32, 32, 32, 32, 64, 32)} if graph else sets

@@ -36,7 +36,8 @@ import pyarrow.compute as pc
 from kafka_spec.model_check import compile as compiled
 from kafka_spec.model_check.columns import unpacked
 from kafka_spec.model_check.compile import Code, Shape
-from kafka_spec.model_check.shards import FULL, Records, Shard, Slice, Words, address
+from kafka_spec.model_check.kernel import SLACK
+from kafka_spec.model_check.shards import Records, Shard, Slice, Words, address, slack, slots_for
 from kafka_spec.model_check.state_dir import Rows, Storage, part_name, part_range, read_part, read_rows, told_of, write_part
 
 BLOB_BYTES = 1 << 19
@@ -171,13 +172,13 @@ class Worker:
 
     def sieves_for(self, parts: int, states: int) -> list[Sieve]:
         """Return an empty sieve for each part of the next level."""
-        shift = 0 if parts == 1 else 64 - (parts.bit_length() - 1)
+        bits = parts.bit_length() - 1
         while len(self.sieves) < parts:
             shape, room = self.task.shape, self.blob_size + len(self.slice.marks)
             new = Records(shape.record_bytes, shape.action_bits, room)
             self.sieves.append(Sieve(self.code, shape.record_bytes, shape.action_bits, 0, 0, new))
         for number, sieve in enumerate(self.sieves[:parts]):
-            sieve.start(number, shift, 3 * states // parts)
+            sieve.start(number, bits, 3 * states // parts)
         return self.sieves[:parts]
 
     def expansion(self, level: int, counters: npt.NDArray[np.int64], marks: Words, sent: int) -> dict[str, Any]:
@@ -286,19 +287,11 @@ class Worker:
 class Sieve(Shard):
     """Drops candidates that the task has already sent."""
 
-    room: Words = np.empty(0, np.uint64)
-    """The largest table so far, for reuse."""
-
-    def start(self, number: int, shift: int, expected: int) -> None:
+    def start(self, number: int, bits: int, expected: int) -> None:
         """Clear the table, and make room for the expected number of candidates."""
-        self.number, self.shift, self.seen, self.new.count = number, shift, 0, 0
-        size = max(1 << 12, 1 << int(expected / FULL).bit_length())
-        if len(self.table) > len(self.room):
-            self.room = self.table
-        if len(self.room) < size:
-            self.room = np.empty(size, np.uint64)
-        self.table = self.room[:size]
+        self.number, self.bits, self.seen, self.new.count = number, bits, 0, 0
         self.table.fill(0)
+        self.table = self.area[: slots_for(1 << 12, expected) + SLACK]
 
     def empty(self, frontier: Words) -> Rows:
         """Return and remove the candidates; their fingerprints remain in the table."""
@@ -336,7 +329,7 @@ class Table(Shard):
     def __init__(self, worker: Worker, number: int) -> None:
         self.worker, shape, shards = worker, worker.task.shape, worker.task.shards
         self.program, self.record_bytes, self.number = worker.code, shape.record_bytes, number
-        self.shift = 0 if shards == 1 else 64 - (shards.bit_length() - 1)
+        self.bits = shards.bit_length() - 1
         self.new, self.mine = worker.fresh, np.empty(0, np.uint32)
         self.path = worker.task.folder / f"shard-{number:04d}.table"
 
@@ -363,13 +356,13 @@ class Table(Shard):
         self.head = np.frombuffer(known[1], np.int64, 3)
         self.table = np.frombuffer(known[1], np.uint64, offset=HEADER)
 
-    def make(self, size: int, fill: Any = None) -> None:
+    def make(self, slots: int, fill: Any = None) -> None:
         """Replace the file by a new table after `fill` has filled it."""
         temporary = self.path.with_suffix(".new")
         with temporary.open("w+b") as file:
             try:
                 # the space is allocated now: a full disk gives an error here, and does not kill the process at a store
-                os.posix_fallocate(file.fileno(), 0, HEADER + 8 * size)
+                os.posix_fallocate(file.fileno(), 0, HEADER + 8 * (slots + SLACK))
             except OSError as error:
                 temporary.unlink()
                 raise NoRoom(f"no room for the tables of seen states in {self.path.parent}: {error.strerror}") from None
@@ -384,15 +377,15 @@ class Table(Shard):
         """Replace the table by an empty one."""
         self.make(1 << 12)
 
-    def grow(self, size: int) -> None:
+    def grow(self, slots: int) -> None:
         """Move to a larger table."""
 
         def fill(area: mmap.mmap) -> None:
             np.frombuffer(area, np.int64, 3)[:] = self.head
             table = np.frombuffer(area, np.uint64, offset=HEADER)
-            self.program.rehash(address(self.table), len(self.table), address(table), size - 1)
+            slack(self.program.fill(address(self.table), len(self.table), address(table), slots, self.bits))
 
-        self.make(size, fill)
+        self.make(slots, fill)
 
     @property
     def level(self) -> int:
@@ -419,13 +412,11 @@ class Table(Shard):
 
     def add(self, marks: Words) -> None:
         """Add fingerprints that are not in the table."""
-        size = len(self.table)
-        while self.seen + len(marks) > FULL * size:
-            size *= 2
-        if size > len(self.table):
-            self.grow(size)
+        more = slots_for(self.slots, self.seen + len(marks))
+        if more > self.slots:
+            self.grow(more)
         marks = np.ascontiguousarray(marks)
-        self.program.rehash(address(marks), len(marks), address(self.table), len(self.table) - 1)
+        slack(self.program.fill(address(marks), len(marks), address(self.table), self.slots, self.bits))
         self.seen += len(marks)
 
     def commit(self, level: int) -> None:

@@ -13,6 +13,7 @@ COUNTEREXAMPLE, LOWERING = "model_check/counterexample.py", "model_check/lowerin
 CODE_CACHE, INPUTS, ENTRANCE = "model_check/code_cache.py", "model_check/inputs.py", "model_check/entrance.py"
 LEADS = "tests/test_leads_to.py::"
 TOYS, WIDE, COMPARED = "tests/test_toys.py::", "tests/test_wide_levels.py::", "tests/test_check.py::"
+SEEN = "tests/test_seen_set.py::"
 FALSE, WHEN, AT_MOST = "tests/test_no_false_verdict.py::", "tests/test_antecedents.py::", "tests/test_at_most.py::"
 BACK, NATIVE, FUZZ = "tests/test_recovery.py::", "tests/test_lowering.py::", "tests/test_fuzz.py::"
 
@@ -177,22 +178,27 @@ LEVELS = (
     ),
     mutant(
         "one-state-in-a-million", "one state in a million is dropped", KERNEL,
-        "own = own + (shift == 0 or fingerprints[i] >> shift == shard)",
-        "own = own + ((shift == 0 or fingerprints[i] >> shift == shard) and fingerprints[i] % 1000003 != 0)",
+        "own = own + (fingerprints[i] >> (63 - bits) >> 1 == shard)",
+        "own = own + (fingerprints[i] >> (63 - bits) >> 1 == shard and fingerprints[i] % 1000003 != 0)",
         WIDE + "test_none_of_five_million_states_is_lost",
     ),
     mutant(
         "loss-in-growth", "when the set grows, one fingerprint is lost", KERNEL,
-        "    for i in range(size):", "    for i in range(size - 1):", WIDE + "test_none_of_five_million_states_is_lost",
-        TOYS + "test_wide_levels_are_shared_by_threads",
+        "for i in range(slots + SLACK):", "for i in range(slots + SLACK - 1):", SEEN + "test_a_shard_takes_each_of_its_fingerprints_once",
+        WIDE + "test_none_of_five_million_states_is_lost",
     ),
     mutant(
         "growth-overwrites", "when the set grows, a fingerprint takes the place of another", KERNEL,
-        "            while table[at] != 0:\n                at = (at + 1) & mask\n", "", TOYS + "test_wide_levels_are_shared_by_threads",
+        "        if own > at:\n            at = own\n", "        at = own\n", SEEN + "test_a_shard_takes_each_of_its_fingerprints_once",
     ),
     mutant(
         "slot-is-state", "a state whose place in the set is taken counts as known", KERNEL,
-        "while table[at] != 0 and table[at] != fingerprint:", "while table[at] == 1:", TOYS + "test_wide_levels_are_shared_by_threads",
+        "        if table[at] != fingerprint:", "        if table[at] == 0:", TOYS + "test_wide_levels_are_shared_by_threads",
+    ),
+    mutant(
+        "table-without-end", "fingerprints that have no room at the end of the set overwrite what stands behind it", KERNEL,
+        "            if table[slots + SLACK - 1] != 0:\n                return -1\n            if copied", "            if copied",
+        SEEN + "test_fingerprints_that_are_not_random_end_the_search",
     ),
     mutant(
         "hashes-of-32-bits", "states are told apart by 32 bits", HASHING,
