@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kafka_spec.model_check.coverage import Coverage
     from kafka_spec.spec.table import Spec
 
 
@@ -41,6 +42,19 @@ def _trace(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.spec.models import MODELS
 
     add_trace(parser, MODELS, CHARTS)
+
+
+def _coverage(parser: argparse.ArgumentParser) -> None:
+    from kafka_spec.model_check.command.coverage import add_coverage
+    from kafka_spec.spec.models import MODELS
+
+    add_coverage(parser, MODELS, {"html": _coverage_page})
+
+
+def _coverage_page(found: Coverage) -> str:
+    from kafka_spec.diagrams.coverage import coverage_html
+
+    return coverage_html(found)
 
 
 def _states(parser: argparse.ArgumentParser) -> None:
@@ -125,6 +139,7 @@ COMMANDS = {
     "init": Command("begin a specification of your own: a spec, its test, its check, a workflow", _init),
     "check": Command("check models, or the manifest of the project", _check, "check"),
     "trace": Command("show how a property is violated or a goal is reached, step by step", _trace, "check"),
+    "coverage": Command("show which rules, rows, guards, antecedents and lines a search of a model runs", _coverage, "check"),
     "states": Command("query the states that a Spark search stored", _states, "spark"),
     "models": Command("list models, bounds, rules, properties, abstractions", _models),
     "explore": Command("walk through a model by hand, step by step, on a page or in the terminal", _explore, "check"),

@@ -24,6 +24,7 @@ from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.hashing import Hashing
 from kafka_spec.model_check.lowering.normal_form import Former
+from kafka_spec.model_check.lowering.unit import Tally
 from kafka_spec.model_check.lowering.values import FAULT_KINDS, I1, I8, I64, ONE, POINTER, ZERO, Buffer, Fault, K, Ref, Value
 from kafka_spec.model_check.machine_code import load
 from kafka_spec.spec.domain import SPENT, Bound, Collection, Scalar
@@ -118,6 +119,7 @@ class Program(Code):
         k: Constants,
         leave_out: frozenset[str] = frozenset(),
         anew: bool = False,
+        covering: bool = False,
     ) -> None:
         """Compile, or use code that was compiled from equal inputs before; `anew`: always compile."""
         began = time.perf_counter()
@@ -139,11 +141,12 @@ class Program(Code):
         self.bounded = self.fired + len(spec.rules)
         self.cut_names = cut_names(spec)
         self.met = self.bounded + len(spec.rules) * len(self.cut_names)
-        self._compiler, text = self._compile(spec, layout, actions, claims, tuple(vars(k)), leave_out, anew)
+        self._compiler, text = self._compile(spec, layout, actions, claims, tuple(vars(k)), leave_out, anew, covering)
         seed = layout.seed ^ mix(layout.seed ^ SECRET[0], SECRET[1])
         counts = actions.count, actions.bits, len(spec.rules), len(self.cut_names), len(self.states), len(self.steps)
         tests = len(self.state_tests), len(self.step_tests)
         super().__init__(text, Shape(layout.size, *counts, *tests, tuple(vars(k).values()), seed), anew)
+        self.tallied = self._entry("tallied", None, [ctypes.c_void_p]) if covering else None
         self.seconds = time.perf_counter() - began
 
     def _compile(
@@ -155,14 +158,20 @@ class Program(Code):
         constants: tuple[str, ...],
         leave_out: frozenset[str],
         anew: bool,
+        covering: bool,
     ) -> tuple[Compiler, str]:
         """Return a compiler with its faults, and the text of its code; reuse those of an earlier compilation of equal inputs."""
         literals = {"RECORD_BYTES": layout.size, "AHEAD": kernel.AHEAD, "SLACK": kernel.SLACK, "SIGN": -1 << 63}
         functions = kernel.signatures(actions.bits, self.leads)
-        engine = (sorted(leave_out), literals, [(definition_of(function).text, shapes) for function, shapes in functions.items()])
+        engine = (
+            sorted(leave_out),
+            int(covering),
+            literals,
+            [(definition_of(function).text, shapes) for function, shapes in functions.items()],
+        )
         key = text_of(spec, layout, actions, claims, constants, engine)
         if anew or key not in _compiled:
-            compiler = Compiler(layout.root, constants, literals, spec.machines, checked="checks" not in leave_out)
+            compiler = Compiler(layout.root, constants, literals, spec.machines, "checks" not in leave_out, covering)
             former = Former(compiler, spec, layout.root)
             fingerprint = _Fingerprint(compiler, layout).code
             _Successors(self, compiler, layout, actions, former, fingerprint)
@@ -170,11 +179,22 @@ class Program(Code):
             _Forms(compiler, layout, former, fingerprint)
             for function, shapes in functions.items():
                 _Export(compiler, function.__name__, compiler.function(function, shapes, trusted=True).code)
+            if covering:
+                _Tallied(compiler)
             _compiled.pop(key, None)
             while len(_compiled) >= KEPT:
                 del _compiled[next(iter(_compiled))]
             _compiled[key] = compiler, str(compiler.module)
         return _compiled[key]
+
+    def tallies(self) -> dict[Tally, int]:
+        """Return the counts of coverage; empty if it is not measured."""
+        if self.tallied is None:
+            return {}
+        names = list(self._compiler.tallies)
+        counts = (ctypes.c_int64 * max(1, len(names)))()
+        self.tallied(counts)
+        return dict(zip(names, counts, strict=False))
 
     def fault_of(self, code: int) -> Fault:
         """Return the fault with this number."""
@@ -199,6 +219,17 @@ class _Export(Emitter):
         super().__init__(compiler, code, None)
         result = self.b.call(inner, [*code.args, self.slot(I64, ZERO)])
         self.b.ret_void() if isinstance(type_.return_type, ir.VoidType) else self.b.ret(result)
+
+
+class _Tallied(Emitter):
+    """Writes the counters of coverage to an array: tallied(counts)."""
+
+    def __init__(self, compiler: Compiler) -> None:
+        code = ir.Function(compiler.module, ir.FunctionType(ir.VoidType(), [WORD]), "tallied")
+        super().__init__(compiler, code, None)
+        for number, cell in enumerate(compiler.tallies.values()):
+            self.b.store(self.b.load(cell), self.b.gep(code.args[0], [I64(number)]))
+        self.b.ret_void()
 
 
 class _Successors(Hashing):
@@ -287,7 +318,7 @@ class _Successors(Hashing):
             for guard in [g for g in left if set(parameters_of(g)) <= scope.keys()]:
                 left.remove(guard)
                 on = self.code.append_basic_block("on")
-                self.b.cbranch(self.predicate(guard, scope), on, out)
+                self.b.cbranch(self.judged(guard, scope, "rule", rule.name), on, out)
                 self.b.position_at_end(on)
             if depth == len(names):
                 self.fire(index, rule, scope, action)

@@ -62,11 +62,12 @@ class Search:
         budget: Budget,
         leave_out: frozenset[str] = frozenset(),
         anew: bool = False,
+        covering: bool = False,
     ) -> None:
         self.world, self.result, self.budget = world, result, budget
         self.layout = Layout(world.space, seed)
         size = result.record_bytes = self.layout.size
-        self.program = Program(world.spec, self.layout, world.actions, result.properties, world.k, leave_out, anew)
+        self.program = Program(world.spec, self.layout, world.actions, result.properties, world.k, leave_out, anew, covering)
         self.ordered = "order" not in leave_out
         result.compile_seconds = self.program.seconds
         shards = 1 << (result.threads - 1).bit_length()
@@ -412,6 +413,7 @@ def explore(
     on_level: Callable[[Search], None] | None = None,
     leave_out: frozenset[str] = frozenset(),
     anew: bool = False,
+    covering: bool = False,
 ) -> Exploration:
     """Explore a spec breadth first with compiled code.
 
@@ -428,16 +430,19 @@ def explore(
         on_level: called with the search after each level, for tests and tools that read the states.
         leave_out: parts of "digest", "checks" and "order" to skip, to measure their cost; the result is then not a verdict.
         anew: compile even if this process or the cache holds the code.
+        covering: count what the code runs, for coverage; on one thread.
 
     Raises:
         SpecError: a guard, an effect or a property cannot be executed in some state.
     """
     if threads < 1:
         raise SpecError(f"{threads} threads cannot search; ask for 1 or more")
+    if covering and threads > 1:
+        raise SpecError("coverage is counted on one thread")
     claims = tuple(spec.properties if properties is None else properties)
     result = Exploration(spec, dict(bounds), "embedded", threads, claims, deadlock)
     budget = budget or Budget()
-    search = Search(ExecutableSpec(spec, bounds), result, seed, budget, leave_out, anew)
+    search = Search(ExecutableSpec(spec, bounds), result, seed, budget, leave_out, anew, covering)
     began = time.perf_counter()
     try:
         search.begin()
@@ -459,5 +464,6 @@ def explore(
         result.stopped = "no memory is left"
     finally:
         search.close()
+    result.tallies = search.program.tallies()
     result.search_seconds = time.perf_counter() - began
     return result

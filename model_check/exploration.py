@@ -117,6 +117,8 @@ class Exploration:
     tested: Counter[str] = field(default_factory=Counter)
     """For each property with an antecedent, the number of states or steps that met it. For recoverable and leads-to properties,
     only those that do not meet the predicate count."""
+    tallies: dict[tuple[str | int, ...], int] = field(default_factory=dict)
+    """For coverage, how often each line, guard and row was run; see model_check/coverage.py. Empty unless it was measured."""
     findings: dict[str, Finding] = field(default_factory=dict)
     """For each violated property and each reached goal, a shortest path to it."""
     digest: int = 0

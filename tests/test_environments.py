@@ -226,6 +226,7 @@ COMMANDS = {
     "kafka-spec check --output junit:report.xml --output markdown:summary.md": ("check", 0),
     "kafka-spec trace kip_279-three-replicas": ("check", 0),
     "kafka-spec trace kip_279-three-replicas --html kip_279.html": ("check", 0),
+    "kafka-spec coverage kip_279-three-replicas --output html:coverage.html": ("check", 0),
     "kafka-spec explore kip_279-three-replicas --terminal": ("check", 0),
     "kafka-spec trace control/KAFKA-1188 --output json:way.json": ("check", 0),
     "kafka-spec explore control/KAFKA-1188 --trace way.json --terminal": ("check", 0),

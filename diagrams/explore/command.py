@@ -14,8 +14,7 @@ from kafka_spec.diagrams.explore.server import Explorer
 from kafka_spec.diagrams.explore.session import ExploreSession
 from kafka_spec.diagrams.explore.terminal import Terminal
 from kafka_spec.model_check.command.find import Models
-from kafka_spec.model_check.command.options import AS_EXPECTED, MANIFEST, add_bound_options, asked_bounds
-from kafka_spec.model_check.manifest import read_manifest
+from kafka_spec.model_check.command.options import AS_EXPECTED, MANIFEST, add_bound_options, chosen_model
 from kafka_spec.model_check.walk import Walk
 from kafka_spec.spec.table import Spec, SpecError
 from kafka_spec.spec.trace import Trace, from_plain
@@ -43,7 +42,7 @@ def add_explore(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec]) 
 
 def run_explore(options: argparse.Namespace, models: Models) -> int:
     """Let the user walk through a model until he stops."""
-    spec, bounds = _model(options, models)
+    spec, bounds = chosen_model(options, models)
     if options.trace:
         if options.bound or options.bounds:
             raise SpecError("--trace has bounds of its own; leave out --bound and --bounds")
@@ -55,19 +54,6 @@ def run_explore(options: argparse.Namespace, models: Models) -> int:
         Terminal(session, lambda text: print(text, flush=True)).run(sys.stdin)
         return AS_EXPECTED
     return serve(session, options.port, not options.no_browser)
-
-
-def _model(options: argparse.Namespace, models: Models) -> tuple[Spec, Mapping[str, int]]:
-    """Return the spec and the bounds of a model, or of a named check."""
-    name = options.model
-    if ":" not in name and name not in models.catalogue and options.manifest.exists():
-        named = {check.name: check for check in read_manifest(options.manifest, models.find)}
-        if name in named:
-            if options.bound or options.bounds:
-                raise SpecError(f"{name} is a named check and has its own bounds; leave out --bound and --bounds")
-            return named[name].spec, named[name].bounds
-    spec = models.find(name)
-    return spec, asked_bounds(options, spec)
 
 
 def read_trace(file: Path) -> Trace:

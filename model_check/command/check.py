@@ -6,10 +6,8 @@ import argparse
 import dataclasses
 import json
 import os
-import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +24,7 @@ from kafka_spec.model_check.command.options import (
     asked_bounds,
     cores,
     duration,
+    interruptible,
     outputs,
     positive,
     threads,
@@ -288,7 +287,7 @@ def _run(options: argparse.Namespace, named: NamedCheck) -> Exploration:
     memory = options.memory if options.memory is not None else named.memory_mib
     budget = Budget(seconds, memory << 20 if memory is not None else None, options.max_states)
     distribution = _distribution(options, named)
-    with Display(enabled=not options.quiet) as display, _interruptible(budget):
+    with Display(enabled=not options.quiet) as display, interruptible(budget):
         show: Progress = display.show
         return named.run(
             engine=options.engine,
@@ -319,22 +318,6 @@ def _distribution(options: argparse.Namespace, named: NamedCheck) -> Distributio
     if "handover" in given:
         given["latest"] = given["handover"]
     return Distribution(**given)
-
-
-@contextmanager
-def _interruptible(budget: Budget) -> Iterator[None]:
-    """Let Ctrl-C stop the search, so that the result so far is reported. A second Ctrl-C ends the program."""
-
-    def interrupt(number: int, frame: object) -> None:
-        if budget.interrupted:
-            raise KeyboardInterrupt
-        budget.interrupted = True
-
-    before = signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _warn_of_dead_rules(result: Exploration) -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from kafka_spec.model_check.manifest import named_bounds
+from kafka_spec.model_check.command.find import Models
+from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.manifest import named_bounds, read_manifest
 from kafka_spec.model_check.report.fold import folded
 from kafka_spec.spec.table import Spec, SpecError
 
@@ -100,6 +104,19 @@ def asked_bounds(options: argparse.Namespace, spec: Spec) -> dict[str, int]:
     return spec.bound_values(bounds)
 
 
+def chosen_model(options: argparse.Namespace, models: Models) -> tuple[Spec, Mapping[str, int]]:
+    """Return the spec and the bounds of options.model: of a model, or of a named check of options.manifest."""
+    name = options.model
+    if ":" not in name and name not in models.catalogue and options.manifest.exists():
+        named = {check.name: check for check in read_manifest(options.manifest, models.find)}
+        if name in named:
+            if options.bound or options.bounds:
+                raise SpecError(f"{name} is a named check and has its own bounds; leave out --bound and --bounds")
+            return named[name].spec, named[name].bounds
+    spec = models.find(name)
+    return spec, asked_bounds(options, spec)
+
+
 def _bound(text: str) -> tuple[str, int]:
     name, _, value = text.partition("=")
     try:
@@ -126,3 +143,19 @@ def write(text: str | bytes, file: Path | None) -> None:
         if file is None:
             raise
         raise SpecError(f"--output {file}: {error.strerror}; name a file that can be written") from None
+
+
+@contextmanager
+def interruptible(budget: Budget) -> Iterator[None]:
+    """Let Ctrl-C stop the search, so that the result so far is reported. A second Ctrl-C ends the program."""
+
+    def interrupt(number: int, frame: object) -> None:
+        if budget.interrupted:
+            raise KeyboardInterrupt
+        budget.interrupted = True
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -212,6 +212,20 @@ class Emitter:
         (result,) = self.invoke(compiled, arguments)
         return self.b.icmp_signed("!=", result, ZERO)
 
+    def judged(self, function: Callable[..., Any], scope: dict[str, Value], *whose: str | int) -> ir.Value:
+        """Return the result of a predicate, and count for coverage how often it is asked and how often it holds."""
+        result = self.predicate(function, scope)
+        self.tally("asked", *whose, function.__name__)
+        if self.unit.covering:
+            self.tally("held", *whose, function.__name__, by=self.b.zext(result, I64))
+        return result
+
+    def tally(self, *counted: str | int, by: ir.Value = ONE) -> None:
+        """Add to a counter, if coverage is measured."""
+        if self.unit.covering:
+            cell = self.unit.tally(counted)
+            self.b.store(self.b.add(self.b.load(cell), by), cell)
+
     def effect(self, function: Callable[..., Any], scope: dict[str, Value]) -> None:
         """Call an effect with the values of its parameters by name."""
         arguments = [scope[name] for name in lint.parameters_of(function)]

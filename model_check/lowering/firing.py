@@ -72,20 +72,25 @@ class FiringCompiler(Emitter):
         for guard in row.guards:
             assert not isinstance(guard, str)
             on = self.code.append_basic_block("guard")
-            self.b.cbranch(self.predicate(guard, self.scope), on, out)
+            self.b.cbranch(self.judged(guard, self.scope, "row", *self.whose(row)), on, out)
             self.b.position_at_end(on)
         for guard in row.unless:
             assert not isinstance(guard, str)
             on = self.code.append_basic_block("unless")
-            self.b.cbranch(self.predicate(guard, self.scope), out, on)
+            self.b.cbranch(self.judged(guard, self.scope, "row", *self.whose(row)), out, on)
             self.b.position_at_end(on)
         self.b.store(I1(1), result)
         self.b.branch(out)
         self.b.position_at_end(out)
         return self.b.load(result)
 
+    def whose(self, row: Row) -> tuple[str, int]:
+        """Return how coverage names a row: by its machine and its place in the table."""
+        return self.machine.name, next(number for number, other in enumerate(self.machine.rows) if other is row)
+
     def enter(self, row: Row, cell: Ref) -> None:
         """Run a row's effects and set the state to its target."""
+        self.tally("row", *self.whose(row))
         if row.waits_for:
             with self.check(I1(0), "error", self.where, f"row {row.label!r} waits for {row.waits_for}"):
                 pass

@@ -41,6 +41,8 @@ class Body(Calls):
 
     def statement(self, node: ast.stmt) -> None:
         """Emit one statement."""
+        if not (self.trusted or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))):
+            self.tally("line", self.source.code.co_filename, node.lineno)
         match node:
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 pass

@@ -16,6 +16,9 @@ from kafka_spec.model_check.layout import Packed, put
 from kafka_spec.model_check.lowering.values import FAULT_KINDS, I8, I64, Compiled, Fault, Shape, llvm_type
 from kafka_spec.spec.table import Machine
 
+Tally = tuple[str | int, ...]
+"""What coverage counts: a kind, then the names of what it is of."""
+
 
 class Unit(abc.ABC):
     """One module of LLVM code; `constants` are the names of `k` in the order of its array."""
@@ -27,12 +30,17 @@ class Unit(abc.ABC):
         literals: dict[str, int] | None = None,
         machines: Iterable[Machine] = (),
         checked: bool = True,
+        covering: bool = False,
     ) -> None:
         self.module = ir.Module("kafka_spec")
         self.machines = {machine.name: machine for machine in machines}
         """The tables that `fire` uses, by machine: a spec that replaces a machine replaces it in every call."""
         self.checked = checked
         """False omits the checks, to measure their cost."""
+        self.covering = covering
+        """Whether the code counts what it runs."""
+        self.tallies: dict[Tally, ir.GlobalVariable] = {}
+        """What is counted, each with its counter, in the order of first use."""
         self.root = root
         self.constants = tuple(constants)
         """The names of `k`; their values are not known here, the code reads them at run time."""
@@ -62,6 +70,14 @@ class Unit(abc.ABC):
             variable.global_constant, variable.linkage = True, "internal"
             self._templates[id(packed)] = variable
         return self._templates[id(packed)]
+
+    def tally(self, counted: Tally) -> ir.GlobalVariable:
+        """Return the counter of something."""
+        if counted not in self.tallies:
+            variable = ir.GlobalVariable(self.module, I64, f"tally.{len(self.tallies)}")
+            variable.initializer, variable.linkage = I64(0), "internal"
+            self.tallies[counted] = variable
+        return self.tallies[counted]
 
     def intrinsic(self, name: str, result: ir.Type, arguments: Sequence[ir.Type]) -> ir.Function:
         """Return the declaration of an LLVM intrinsic."""
