@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
 
     asked = _options(options)
     try:
-        with _folder(options.data) as folder, _log(options) as log, RunDisplay(sys.stderr, not options.quiet) as display:
+        with run_folder(options.data) as folder, _log(options) as log, RunDisplay(sys.stderr, not options.quiet) as display:
             outcome = _outcome(options, asked, folder, log, display)
     except CoordinationError as error:
         print(f"kafka-spec: ZooKeeper was lost: {error}", file=sys.stderr)
@@ -201,7 +201,7 @@ def _outcome(options: argparse.Namespace, asked: Options, folder: Path, log: Tex
 
 
 @contextmanager
-def _folder(asked: Path | None) -> Iterator[Path]:
+def run_folder(asked: Path | None) -> Iterator[Path]:
     """Yield an empty folder: the one named, or a temporary one.
 
     Raises:

@@ -99,9 +99,11 @@ def _export(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(parser: argparse.ArgumentParser) -> None:
-    from kafka_spec.impl.command import add_run
+    from kafka_spec.conformance.real.command import add_kafka
+    from kafka_spec.impl.command import add_run, run
 
     add_run(parser)
+    add_kafka(parser, run)
 
 
 def _admin(parser: argparse.ArgumentParser) -> None:

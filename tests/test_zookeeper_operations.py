@@ -46,7 +46,7 @@ async def quiet(world: LoopbackWorld, partitions: list[TopicPartition], written:
 
     def done() -> bool:
         left[:] = unrest(world.cluster, world.numbers, partitions, written=written)
-        left.extend(found for _, found in work_left(world.cluster))
+        left.extend(found for _, found in work_left(world.cluster.tools))
         return not left
 
     await until(world, done, left, 0.1)

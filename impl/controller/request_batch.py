@@ -5,7 +5,7 @@ Source: Kafka 2.8 ControllerChannelManager.scala, AbstractControllerBrokerReques
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from kafka_spec.impl.controller.channels import Channels
@@ -94,6 +94,7 @@ class RequestBatch:
         context = self._context
         for broker, states in sorted(self.leader_and_isr.items()):
             if broker in context.live:
+                self._trace_leader_and_isr(broker, states)
                 leading = sum(state.leadership.leader == broker for state in states.values())
                 self._note(
                     f"Sending LeaderAndIsr request to broker {broker} with {leading} become-leader and "
@@ -111,6 +112,7 @@ class RequestBatch:
             self._channels.send(broker, UpdateMetadataRequest(*self._header(broker), dict(self._metadata), live))
         for broker, stops in sorted(self.stop_replica.items()):
             if broker in context.live:
+                self._trace_stop_replica(broker, stops)
                 self._note(f"Sending StopReplica request for {len(stops)} replicas to broker {broker}")
                 self._channels.send(broker, StopReplicaRequest(*self._header(broker), stops))
         self.clear()
@@ -118,5 +120,33 @@ class RequestBatch:
     def _header(self, broker: int) -> tuple[int, int, int]:
         return self._number, self._context.epoch, self._context.broker_epochs[broker]
 
-    def _note(self, message: str) -> None:
-        self._log.line(LogLevel.INFO, f"[Controller id={self._number} epoch={self._context.epoch}] {message}")
+    def _trace_leader_and_isr(self, broker: int, states: Mapping[TopicPartition, LeaderAndIsrState]) -> None:
+        """Write what a broker is told of each partition, as Kafka's LeaderAndIsrPartitionState shows it."""
+        if not self._log.writes(LogLevel.TRACE):
+            return
+        for partition, state in states.items():
+            held = state.leadership
+            isr, replicas, adding, removing = map(list, (held.isr, state.replicas, state.adding, state.removing))
+            self._note(
+                f"Sending become-{'leader' if held.leader == broker else 'follower'} LeaderAndIsr request "
+                f"LeaderAndIsrPartitionState(topicName='{partition.topic}', partitionIndex={partition.partition}, "
+                f"controllerEpoch={held.controller_epoch}, leader={held.leader}, leaderEpoch={held.leader_epoch}, isr={isr}, "
+                f"zkVersion={held.version}, replicas={replicas}, addingReplicas={adding}, removingReplicas={removing}, "
+                f"isNew={str(state.is_new).lower()}) to broker {broker} for partition {partition}",
+                LogLevel.TRACE,
+            )
+
+    def _trace_stop_replica(self, broker: int, states: Mapping[TopicPartition, StopReplicaState]) -> None:
+        """Write what a broker is to stop, as Kafka's StopReplicaPartitionState shows it."""
+        if not self._log.writes(LogLevel.TRACE):
+            return
+        for partition, state in states.items():
+            self._note(
+                f"Sending StopReplica request StopReplicaPartitionState(partitionIndex={partition.partition}, "
+                f"leaderEpoch={state.leader_epoch}, deletePartition={str(state.delete).lower()}) to broker {broker} for partition "
+                f"{partition}",
+                LogLevel.TRACE,
+            )
+
+    def _note(self, message: str, level: LogLevel = LogLevel.INFO) -> None:
+        self._log.line(level, f"[Controller id={self._number} epoch={self._context.epoch}] {message}")

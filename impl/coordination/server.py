@@ -39,8 +39,10 @@ class NoServer(Exception):  # noqa: N818 - the name is the message
 class ZooKeeperServer:
     """A server process; as a context manager it runs until the context ends. Its data stays in its folder."""
 
-    def __init__(self, folder: Path, port: int = 0, seconds: float = 60.0) -> None:
+    def __init__(self, folder: Path, port: int = 0, seconds: float = 60.0, jars: Path | None = None) -> None:
         """Start a server with its files in `folder`, on `port` or a free port, and wait up to `seconds` until it answers.
+
+        `jars` is a folder with ZooKeeper's jars, in place of those of PySpark.
 
         Raises:
             NoServer: Java or the jars are missing, or it does not answer in time; the message says what to do.
@@ -51,7 +53,7 @@ class ZooKeeperServer:
         configuration.write_text(CONFIGURATION.format(data=folder / "data", port=self.port), encoding="utf-8")
         self._output = folder / "zookeeper.log"
         guard = [sys.executable, "-I", "-S", str(GUARD)]
-        server = ["-Xmx256m", "-cp", f"{_jars()}/*", "org.apache.zookeeper.server.ZooKeeperServerMain", str(configuration)]
+        server = ["-Xmx256m", "-cp", f"{jars or _jars()}/*", "org.apache.zookeeper.server.ZooKeeperServerMain", str(configuration)]
         with self._output.open("ab") as output:
             # a process session of its own, so that Ctrl-C reaches the run alone, which then ends the server
             self._process = subprocess.Popen(

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
-from kazoo import exceptions
+from kazoo import exceptions, security
 from kazoo.client import KazooClient, KazooState
 from kazoo.protocol.states import EventType, WatchedEvent, ZnodeStat
 
@@ -64,14 +64,19 @@ KINDS = {
 class KazooSession:
     """A session with real servers; the interface is `Session`. Opening it waits until the servers answer."""
 
-    def __init__(self, hosts: str, timeout: float = 6.0, patience: float = 30.0, silence: Silence | None = None) -> None:
+    def __init__(
+        self, hosts: str, timeout: float = 6.0, patience: float = 30.0, silence: Silence | None = None, owner: str = ""
+    ) -> None:
         """`hosts` is HOST:PORT,...; `timeout` is the session's, `patience` the longest wait for a reply, both in seconds.
+
+        `owner` is NAME:PASSWORD, under which ZooKeeper knows the session; see `let_write`.
 
         Raises:
             ConnectionLost: no server answers within the patience.
         """
         self._silence = silence or Silence()
-        self._client = KazooClient(hosts, timeout=timeout)
+        self._owner = owner
+        self._client = KazooClient(hosts, timeout=timeout, auth_data=[("digest", owner)] if owner else None)
         self._patience = patience
         self._lock = threading.Lock()
         self._over = False
@@ -131,6 +136,16 @@ class KazooSession:
         """See `Session.delete`."""
         check_path(path)
         self._do(lambda: self._client.delete_async(path, version))
+
+    def let_write(self, path: str, everyone: bool) -> None:
+        """Let every session write a node, or those of this session's owner alone; all can read it. It is not in the interface.
+
+        On /controller_epoch this decides who can be elected: an election writes it together with /controller.
+        """
+        others = security.OPEN_ACL_UNSAFE if everyone else security.READ_ACL_UNSAFE
+        name, _, password = self._owner.partition(":")
+        mine = [security.make_digest_acl(name, password, all=True)] if self._owner else []
+        self._do(lambda: self._client.set_acls_async(check_path(path), [*mine, *others]))
 
     def multi(self, operations: Sequence[Operation]) -> list[Result]:
         """See `Session.multi`."""
@@ -217,19 +232,25 @@ class Servers:
     """Real servers; the interface is `Service`. As a context manager it closes every session that it has opened."""
 
     def __init__(
-        self, hosts: str, timeout: float = 6.0, patience: float = 30.0, ended: Callable[[], int | None] = lambda: None
+        self,
+        hosts: str,
+        timeout: float = 6.0,
+        patience: float = 30.0,
+        ended: Callable[[], int | None] = lambda: None,
+        owner: str = "",
     ) -> None:
         """See `KazooSession`; `ended` returns the exit code of the only server's process, None while it runs or is not known."""
         self._hosts = hosts
         self._timeout = timeout
         self._patience = patience
         self._ended = ended
+        self._owner = owner
         self._silence = Silence()
         self._opened: dict[int, KazooSession] = {}
 
     def connect(self) -> KazooSession:
         """See `Service.connect`."""
-        session = KazooSession(self._hosts, self._timeout, self._patience, self._silence)
+        session = KazooSession(self._hosts, self._timeout, self._patience, self._silence, self._owner)
         self._opened[session.id] = session
         return session
 

@@ -32,9 +32,13 @@ class StateChangeLog:
         self._clock = clock
         self._level = level
 
+    def writes(self, level: LogLevel) -> bool:
+        """Whether a line of this level is written."""
+        return level >= self._level
+
     def line(self, level: LogLevel, message: str, exception: str = "") -> None:
         """Write a message and its exception, unless the level is below the log's."""
-        if level < self._level:
+        if not self.writes(level):
             return
         now = datetime.fromtimestamp(self._clock(), UTC)
         date = f"{now:%Y-%m-%d %H:%M:%S},{now.microsecond // 1000:03}"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.interface import NoNode
+from kafka_spec.impl.coordination.interface import NoNode, Session
 from kafka_spec.impl.log.manager import DELETED
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.operations import generation_of
@@ -26,28 +26,28 @@ SAYS: Mapping[str, str] = {
 """The promises in words."""
 
 
-def topics_of(cluster: Cluster) -> dict[str, znodes.Topic]:
+def topics_of(session: Session) -> dict[str, znodes.Topic]:
     """Return the topics in ZooKeeper."""
     found = {}
-    for name in cluster.tools.children(znodes.TOPICS):
+    for name in session.children(znodes.TOPICS):
         try:
-            found[name] = znodes.Topic.decode(name, cluster.tools.get(znodes.topic(name))[0])
+            found[name] = znodes.Topic.decode(name, session.get(znodes.topic(name))[0])
         except NoNode:
             continue
     return found
 
 
-def assignments_of(cluster: Cluster) -> dict[TopicPartition, tuple[int, ...]]:
+def assignments_of(session: Session) -> dict[TopicPartition, tuple[int, ...]]:
     """Return the replicas of all partitions in ZooKeeper."""
-    return {TopicPartition(name, n): held for name, topic in topics_of(cluster).items() for n, held in topic.partitions.items()}
+    return {TopicPartition(name, n): held for name, topic in topics_of(session).items() for n, held in topic.partitions.items()}
 
 
-def work_left(cluster: Cluster) -> list[tuple[str, str]]:
+def work_left(session: Session) -> list[tuple[str, str]]:
     """Return the reassignments and deletions that have not ended, each with its promise."""
-    found = [("DeletionEnds", f"topic {name} is still to be deleted") for name in cluster.tools.children(znodes.DELETE_TOPICS)]
-    if cluster.tools.exists(znodes.REASSIGN_PARTITIONS) is not None:
+    found = [("DeletionEnds", f"topic {name} is still to be deleted") for name in session.children(znodes.DELETE_TOPICS)]
+    if session.exists(znodes.REASSIGN_PARTITIONS) is not None:
         found.append(("ReassignmentEnds", "/admin/reassign_partitions still exists"))
-    for name, topic in topics_of(cluster).items():
+    for name, topic in topics_of(session).items():
         moving = sorted({*topic.adding, *topic.removing})
         found += [("ReassignmentEnds", f"{name}-{number} is still being reassigned") for number in moving]
     return found
@@ -55,8 +55,8 @@ def work_left(cluster: Cluster) -> list[tuple[str, str]]:
 
 def broken_assignments(cluster: Cluster, generations: Mapping[str, int]) -> Iterator[tuple[str, str]]:
     """Yield the broken promises; `generations` tells how often each topic was created, where records name it."""
-    yield from work_left(cluster)
-    assigned = assignments_of(cluster)
+    yield from work_left(cluster.tools)
+    assigned = assignments_of(cluster.tools)
     for broker in cluster.brokers.values():
         if broker.controller.life == ControllerState.ACTIVE:
             for partition, held in broker.controller.context.assignments.items():

@@ -111,11 +111,11 @@ class Conductor:
         known = self.options.partitions_of_topic()
         if not self.options.operates:
             return known
-        return [*known, *(p for p in sorted(assignments_of(self.world.cluster)) if p not in known)]
+        return [*known, *(p for p in sorted(assignments_of(self.world.cluster.tools)) if p not in known)]
 
     def _work_left(self) -> list[str]:
         """Return the reassignments and deletions that have not ended."""
-        return [found for _, found in work_left(self.world.cluster)] if self.options.operates else []
+        return [found for _, found in work_left(self.world.cluster.tools)] if self.options.operates else []
 
     def _outcome(self, left: list[str], resting: float) -> RunOutcome:
         cluster, observer, unclean = self.world.cluster, self.world.observer, self.world.unclean_elections()

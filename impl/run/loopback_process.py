@@ -11,10 +11,10 @@ return None, and the next call opens another connection.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from kafka_spec.impl.run import wire
 from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
@@ -45,8 +45,39 @@ class ClusterThread:
         self._executor.shutdown(wait=False)
 
 
+class Connected(Protocol):
+    """A connection from one caller to one broker: see `Connection`."""
+
+    reading: asyncio.Task[None]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether another request can be sent."""
+
+    @staticmethod
+    def lane(message: object) -> str:
+        """Return which of several connections to a broker carries a message."""
+
+    async def call(self, message: object, timeout: float, answered: bool = True) -> Any:
+        """Send a message; return its answer, None if none comes in time or the connection breaks."""
+
+    def close(self) -> None:
+        """Close the connection; its reader ends."""
+
+
+class ConnectionKind(Protocol):
+    """The class of a connection."""
+
+    def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Connected:
+        """Return a connection that reads answers."""
+
+    @staticmethod
+    def lane(message: object) -> str:
+        """See `Connected.lane`."""
+
+
 class Connection:
-    """A connection from one caller to one broker."""
+    """A connection from one caller to one broker, with this project's wire protocol."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -61,16 +92,21 @@ class Connection:
         """Whether another request can be sent."""
         return not self._writer.is_closing()
 
-    async def call(self, call: RemoteCall) -> Any:
+    @staticmethod
+    def lane(message: object) -> str:
+        """Return which of several connections to a broker carries a message: here there is one."""
+        return ""
+
+    async def call(self, message: object, timeout: float, answered: bool = True) -> Any:
         """Send a message; return its answer, None if none comes in time or the connection breaks."""
         self._count += 1
-        self._writer.write(wire.encode(wire.Frame(self._count, call.message)))
-        if not call.answered:
+        self._writer.write(wire.encode(wire.Frame(self._count, message)))
+        if not answered:
             return None
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[self._count] = answer
         try:
-            async with asyncio.timeout(call.timeout):
+            async with asyncio.timeout(timeout):
                 return await answer
         except TimeoutError:
             return None
@@ -99,16 +135,26 @@ class Connection:
 class LoopbackProcess:
     """Tasks whose steps run in the cluster's thread, with their connections on the event loop."""
 
-    def __init__(self, ports: dict[int, int], thread: ClusterThread, failed: Callable[[BaseException], object]) -> None:
-        """`ports` maps brokers to ports; `failed` is called on the event loop with an unexpected error of a task."""
+    def __init__(
+        self,
+        ports: Mapping[int, int],
+        thread: ClusterThread,
+        failed: Callable[[BaseException], object],
+        connection: ConnectionKind = Connection,
+    ) -> None:
+        """`ports` maps brokers to ports; `failed` is called on the event loop with an unexpected error of a task.
+
+        `connection` is the kind of connection: with this project's wire protocol, or Kafka's.
+        """
         self._ports = ports
         self._thread = thread
         self._failed = failed
+        self._connection = connection
         self._alive = True
         self._tasks: set[asyncio.Task[None]] = set()
-        self._connections: dict[int, Connection] = {}
-        """The newest connection to each broker."""
-        self._opened: set[Connection] = set()
+        self._connections: dict[tuple[int, str], Connected] = {}
+        """The newest connection to each broker, for each lane."""
+        self._opened: set[Connected] = set()
         """The connections whose reader has not ended: two concurrent calls may open one each."""
 
     def spawn(self, task: Task, then: Callable[[], object] = lambda: None) -> None:
@@ -157,23 +203,24 @@ class LoopbackProcess:
 
     async def _call(self, call: RemoteCall) -> Any:
         try:
-            connection = self._connections.get(call.receiver)
+            place = call.receiver, self._connection.lane(call.message)
+            connection = self._connections.get(place)
             if connection is None or not connection.is_open:
                 port = self._ports.get(call.receiver)
                 if port is None:
                     return None
-                connection = Connection(*await asyncio.open_connection(HOST, port))
-                self._connections[call.receiver] = connection
+                connection = self._connection(*await asyncio.open_connection(HOST, port))
+                self._connections[place] = connection
                 self._opened.add(connection)
                 connection.reading.add_done_callback(partial(self._closed, connection))
                 if not self._alive:
                     connection.close()
                     return None
-            return await connection.call(call)
+            return await connection.call(call.message, call.timeout, call.answered)
         except OSError:
             return None
 
-    def _closed(self, connection: Connection, _: asyncio.Task[None]) -> None:
+    def _closed(self, connection: Connected, _: asyncio.Task[None]) -> None:
         self._opened.discard(connection)
 
     def _ended(self, task: asyncio.Task[None]) -> None:

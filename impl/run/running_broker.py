@@ -29,10 +29,18 @@ SHUTDOWN_BACKOFF = 1.0
 class RunningBroker:
     """A broker's process with its tasks. Once it has ended, its tasks must not be resumed."""
 
-    def __init__(self, broker: BrokerProcess, peers: Iterable[int], connect: Callable[[], Session], burst: int = 1) -> None:
+    def __init__(
+        self,
+        broker: BrokerProcess,
+        peers: Iterable[int],
+        connect: Callable[[], Session],
+        burst: int = 1,
+        patience: float = ANSWER,
+    ) -> None:
         """`peers` are the possible broker ids; `connect` opens a session.
 
-        `burst` is the number of steps that the controller takes before other tasks run.
+        `burst` is the number of steps that the controller takes before other tasks run; `patience` the longest wait for an answer,
+        in seconds.
         """
         self.broker = broker
         self.deaf_until = 0
@@ -40,6 +48,7 @@ class RunningBroker:
         self._peers = sorted(peers)
         self._connect = connect
         self._burst = burst
+        self._patience = patience
 
     def tasks(self) -> list[Task]:
         """Return the tasks of the process."""
@@ -95,7 +104,7 @@ class RunningBroker:
             if request is None:
                 yield Sleep(IDLE)
                 continue
-            answer = yield RemoteCall(receiver, request, ANSWER)
+            answer = yield RemoteCall(receiver, request, self._patience)
             if answer is None:
                 yield Sleep(RETRY)
             else:
@@ -109,7 +118,7 @@ class RunningBroker:
             if request is None:
                 yield Sleep(IDLE)
                 continue
-            answer = yield RemoteCall(leader, request, ANSWER)
+            answer = yield RemoteCall(leader, request, self._patience)
             if answer is None:
                 fetchers.lost(leader, broker.now)
             else:
@@ -122,7 +131,7 @@ class RunningBroker:
         for _ in range(SHUTDOWN_RETRIES):
             controller = broker.metadata.controller
             if controller >= 0:
-                answer = yield RemoteCall(controller, ControlledShutdownRequest(broker.number, broker.epoch), ANSWER)
+                answer = yield RemoteCall(controller, ControlledShutdownRequest(broker.number, broker.epoch), self._patience)
                 if isinstance(answer, ControlledShutdownResponse) and answer.error == ErrorCode.NONE and not answer.remaining:
                     return
             yield Sleep(SHUTDOWN_BACKOFF)

@@ -1,0 +1,141 @@
+"""This project's brokers on Kafka's wire protocol: they register, stand for election as controller, host replicas, serve clients.
+
+All run in this process, each with its own ZooKeeper session. To kill one is to stop its tasks where they are, to break its
+connections, and to let the servers expire its session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any, TextIO
+
+from kafka_spec.impl.broker.broker_process import BrokerProcess
+from kafka_spec.impl.coordination.zookeeper import Servers
+from kafka_spec.impl.kafka_wire.connection import KafkaConnection
+from kafka_spec.impl.kafka_wire.listener import KafkaListener
+from kafka_spec.impl.protocol.registration import Endpoint
+from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
+from kafka_spec.impl.run.loopback_process import HOST, ClusterThread, LoopbackProcess
+from kafka_spec.impl.run.running_broker import RunningBroker
+from kafka_spec.spec.control.state import ControllerState
+from kafka_spec.spec.table import Spec
+
+PATIENCE = 30.0
+"""The longest wait for an answer, in seconds (controller.socket.timeout.ms)."""
+BURST = 16
+"""The steps of a controller before other tasks run."""
+SETTINGS = Settings(auto_create_topics_enable=False, replica_lag_time_max_ms=5_000, file_delete_delay_ms=1_000)
+
+
+@dataclass
+class OurBroker:
+    """A broker of ours that runs."""
+
+    node: RunningBroker
+    process: LoopbackProcess
+    listener: KafkaListener
+    log: TextIO
+
+    @property
+    def broker(self) -> BrokerProcess:
+        """The broker; use it in the cluster's thread."""
+        return self.node.broker
+
+
+class OurBrokers:
+    """Brokers of ours by number; `running` holds those that run. Use it on the event loop."""
+
+    def __init__(self, folder: Path, servers: Servers, era: Spec, ports: dict[int, int], peers: list[int]) -> None:
+        """`ports` are those of all brokers, `peers` all numbers that a broker of the cluster may have."""
+        self.running: dict[int, OurBroker] = {}
+        self.thread = ClusterThread()
+        self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Receives the first unexpected error."""
+        self._folder = folder
+        self._servers = servers
+        self._era = era
+        self._ports = ports
+        self._peers = peers
+
+    async def start(self, number: int) -> None:
+        """Start a broker: it registers, and stands for election as controller."""
+        listening = socket.create_server((HOST, self._ports.get(number, 0)))
+        self._ports[number] = listening.getsockname()[1]
+        logs = self._folder / f"logs-{number}"
+        logs.mkdir(exist_ok=True)
+        log = (logs / "state-change.log").open("a", encoding="utf-8", buffering=1)
+        broker = await self.thread.do(partial(self._process, number, log.write))
+        node = RunningBroker(broker, self._peers, self._servers.connect, BURST, PATIENCE)
+        process = LoopbackProcess(self._ports, self.thread, self._fail, KafkaConnection)
+        listener = KafkaListener(partial(self._serve, number, node), self.thread.on_loop)
+        self.running[number] = OurBroker(node, process, listener, log)
+        await listener.begin(listening)
+        for task in node.tasks():
+            process.spawn(task)
+
+    async def kill(self, number: int) -> None:
+        """End a broker where it is; its session expires."""
+        ended = await self._stop(number)
+        await self.thread.do(ended.broker.crash)
+        await self.thread.do(partial(self._servers.expire, ended.broker.session))
+
+    async def close(self, number: int) -> None:
+        """End a broker in order: it closes its logs and its session."""
+        ended = await self._stop(number)
+        await self.thread.do(ended.broker.close)
+
+    async def controller(self) -> int | None:
+        """Return the broker of ours that is the active controller, None if none is."""
+        return await self.thread.do(self._controller)
+
+    async def end(self) -> None:
+        """Kill all brokers."""
+        for number in list(self.running):
+            await self.kill(number)
+        self.failure.cancel()
+        self.thread.end()
+
+    def _process(self, number: int, write: Callable[[str], object]) -> BrokerProcess:
+        state_changes = StateChangeLog(write, time.time, LogLevel.TRACE)
+        session, folder = self._servers.connect(), self._folder / f"data-{number}"
+        endpoint = Endpoint(HOST, self._ports[number])
+        broker = BrokerProcess(
+            number, self._era, session, folder, state_changes, time.time, Random(number), SETTINGS, endpoint=endpoint
+        )
+        broker.register()
+        return broker
+
+    async def _stop(self, number: int) -> OurBroker:
+        """Stop a broker's tasks and break its connections."""
+        ended = self.running.pop(number)
+        ended.process.end()
+        await ended.listener.end()
+        await asyncio.gather(*ended.process.stop(), return_exceptions=True)
+        ended.log.close()
+        return ended
+
+    async def _serve(self, number: int, node: RunningBroker, message: Any, reply: Callable[[object], object]) -> bool:
+        def serve() -> bool:
+            found = self.running.get(number)
+            if found is None or found.node is not node:
+                return False
+            node.broker.serve(message, reply)
+            return True
+
+        return await self.thread.do(serve)
+
+    def _controller(self) -> int | None:
+        active = (n for n, one in self.running.items() if one.broker.controller.life == ControllerState.ACTIVE)
+        return next(active, None)
+
+    def _fail(self, error: BaseException) -> None:
+        if not self.failure.done():
+            self.failure.set_exception(error)

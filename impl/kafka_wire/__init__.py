@@ -1,0 +1,1 @@
+"""Kafka's wire protocol: requests and answers as bytes, and connections that carry them."""

@@ -1,0 +1,175 @@
+"""The requests that are sent and served, by API key: their versions and codecs, and frames as bytes.
+
+The versions that are sent are those of inter.broker.protocol.version 2.6, the last under which leaders write ISRs to ZooKeeper
+themselves. What is not served is answered as Kafka answers: an unknown version of ApiVersions with UNSUPPORTED_VERSION and the
+list of what is served, and anything else by closing the connection.
+
+Source: Kafka 2.8 ApiKeys.java, ApiVersionsRequest.java, RequestContext.java, ReplicaFetcherThread.scala,
+ControllerChannelManager.scala.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kafka_spec.impl.kafka_wire import controller_codecs as control
+from kafka_spec.impl.kafka_wire import data_codecs as data
+from kafka_spec.impl.kafka_wire import entities
+from kafka_spec.impl.kafka_wire.entities import NotAMessage, RequestHead
+from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from kafka_spec.impl.protocol.data_requests import (
+    ControlledShutdownRequest,
+    FetchRequest,
+    ListOffsetsRequest,
+    MetadataRequest,
+    OffsetsForLeaderEpochRequest,
+    ProduceRequest,
+)
+from kafka_spec.impl.protocol.errors import ErrorCode
+
+LENGTH = struct.Struct(">i")
+CLIENT = "kafka-spec"
+"""The client id of our requests."""
+API_VERSIONS = 18
+API_VERSIONS_SERVED = (0, 3)
+
+
+@dataclass(frozen=True)
+class Api:
+    """One kind of request: its key, the versions served, the version sent, and its codecs.
+
+    `fields` and `message` turn a request into fields and back; `answer_fields` and `answer` do so for its answer. What is never
+    sent has no `fields` and no `answer`.
+    """
+
+    key: int
+    kind: type
+    least: int
+    most: int
+    message: Callable[[Any], Any]
+    answer_fields: Callable[[Any, Any], Mapping[str, Any]]
+    sent: int = -1
+    fields: Callable[[Any], Mapping[str, Any]] | None = None
+    answer: Callable[[Any], Any] | None = None
+    lane: str = "control"
+    """Requests of one lane share a connection, on which a broker serves one after the other."""
+
+
+APIS = (
+    Api(0, ProduceRequest, 3, 8, data.produce_of, data.produced_fields, 8, data.produce_fields, data.produced_of, "clients"),
+    Api(1, FetchRequest, 4, 11, data.fetch_of, data.fetched_fields, 11, data.fetch_fields, data.fetched_of, "fetches"),
+    Api(
+        2, ListOffsetsRequest, 1, 5, data.list_offsets_of, data.listed_offset_fields,
+        5, data.list_offsets_fields, data.listed_offset_of, "fetches",
+    ),
+    Api(3, MetadataRequest, 0, 9, data.metadata_of, data.metadata_fields),
+    Api(
+        4, LeaderAndIsrRequest, 3, 4, control.leader_and_isr_of, control.partition_errors,
+        4, control.leader_and_isr_fields, control.partition_errors_of,
+    ),
+    Api(
+        5, StopReplicaRequest, 3, 3, control.stop_replica_of, control.partition_errors,
+        3, control.stop_replica_fields, control.partition_errors_of,
+    ),
+    Api(
+        6, UpdateMetadataRequest, 6, 6, control.update_metadata_of, control.error_fields,
+        6, control.update_metadata_fields, control.error_of,
+    ),
+    Api(
+        7, ControlledShutdownRequest, 2, 3, control.controlled_shutdown_of, control.remaining_fields,
+        3, control.controlled_shutdown_fields, control.remaining_of,
+    ),
+    Api(
+        23, OffsetsForLeaderEpochRequest, 0, 3, data.epoch_ends_of, data.ended_epoch_fields,
+        3, data.epoch_ends_fields, data.ended_epoch_of, "fetches",
+    ),
+)  # fmt: skip
+"""What is served, beside ApiVersions."""
+BY_KEY = {api.key: api for api in APIS}
+BY_KIND = {api.kind: api for api in APIS}
+
+
+class Unserved(ValueError):  # noqa: N818 - the name is the message
+    """A request that is not served: Kafka closes the connection."""
+
+
+@dataclass(frozen=True)
+class Received:
+    """A request as received; `message` is None for ApiVersions, which the listener answers itself."""
+
+    head: RequestHead
+    message: Any | None
+
+
+def framed(data: bytes) -> bytes:
+    """Return a message with its length before it."""
+    return LENGTH.pack(len(data)) + data
+
+
+def encode_request(message: object, correlation: int) -> bytes:
+    """Return a request as a frame.
+
+    Raises:
+        TypeError: it is of a kind that is never sent.
+    """
+    api = BY_KIND.get(type(message))
+    if api is None or api.fields is None:
+        raise TypeError(f"{type(message).__name__} is not sent over Kafka's wire")
+    return framed(entities.write_request(api.key, api.sent, correlation, CLIENT, api.fields(message)))
+
+
+def decode_answer(message: object, data: bytes) -> tuple[int, Any]:
+    """Return the correlation id and the answer to a request that was sent.
+
+    Raises:
+        NotAMessage: the bytes are not that answer.
+    """
+    api = BY_KIND[type(message)]
+    assert api.answer is not None
+    correlation, entity = entities.read_answer(api.key, api.sent, data)
+    return correlation, api.answer(entity)
+
+
+def decode_request(data: bytes) -> Received:
+    """Return a request that was received.
+
+    Raises:
+        Unserved: no such request, or not in this version.
+        NotAMessage: the bytes are not that request.
+    """
+    key, version = entities.peek(data)
+    if key == API_VERSIONS:
+        least, most = API_VERSIONS_SERVED
+        if not least <= version <= most:
+            return Received(RequestHead(key, version, entities.correlation_of(data), None), None)
+        head, _ = entities.read_request(data)
+        return Received(head, None)
+    api = BY_KEY.get(key)
+    if api is None or not api.least <= version <= api.most:
+        raise Unserved(f"API key {key} in version {version} is not served")
+    head, entity = entities.read_request(data)
+    try:
+        return Received(head, api.message(entity))
+    except ValueError as error:
+        raise NotAMessage(str(error)) from None
+
+
+def encode_answer(received: Received, answer: Any) -> bytes:
+    """Return the answer to a request as a frame."""
+    head = received.head
+    api = BY_KEY[head.key]
+    return framed(entities.write_answer(head.key, head.version, head.correlation, api.answer_fields(answer, received.message)))
+
+
+def api_versions(head: RequestHead) -> bytes:
+    """Return the answer to ApiVersions as a frame; to an unknown version it is one of version 0, with an error."""
+    least, most = API_VERSIONS_SERVED
+    known = least <= head.version <= most
+    served = [(api.key, api.least, api.most) for api in APIS] + [(API_VERSIONS, least, most)]
+    keys = [{"api_key": key, "min_version": first, "max_version": last} for key, first, last in sorted(served)]
+    error = ErrorCode.NONE if known else ErrorCode.UNSUPPORTED_VERSION
+    fields = {"error_code": int(error), "api_keys": keys, "throttle_time": 0}
+    return framed(entities.write_answer(API_VERSIONS, head.version if known else 0, head.correlation, fields))

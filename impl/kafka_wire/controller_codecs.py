@@ -1,0 +1,205 @@
+"""The requests of a controller, and those to it, as fields of Kafka's wire protocol.
+
+Source: Kafka 2.8 LeaderAndIsrRequest.json, UpdateMetadataRequest.json, StopReplicaRequest.json, ControlledShutdownRequest.json and
+their responses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kafka_spec.impl.kafka_wire.topics import by_topic, code_of
+from kafka_spec.impl.protocol.controller_requests import (
+    LeaderAndIsrRequest,
+    LeaderAndIsrState,
+    Leadership,
+    Request,
+    StopReplicaRequest,
+    StopReplicaState,
+    UpdateMetadataRequest,
+    UpdateMetadataState,
+)
+from kafka_spec.impl.protocol.data_requests import ControlledShutdownRequest, ControlledShutdownResponse
+from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
+from kafka_spec.impl.protocol.responses import ControllerResponse
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+
+Fields = Mapping[str, Any]
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+"""The security protocols by their ids (SecurityProtocol.java)."""
+
+
+def _head(request: Request) -> dict[str, Any]:
+    return {
+        "controller_id": request.controller,
+        "controller_epoch": request.controller_epoch,
+        "broker_epoch": request.broker_epoch,
+    }
+
+
+def _leadership(partition: TopicPartition, held: Leadership, version: str) -> dict[str, Any]:
+    return {
+        "partition_index": partition.partition,
+        "controller_epoch": held.controller_epoch,
+        "leader": held.leader,
+        "leader_epoch": held.leader_epoch,
+        "isr": held.isr,
+        version: held.version,
+    }
+
+
+def _topics(request: Request, states: Mapping[TopicPartition, Fields]) -> Fields:
+    topics = [{"topic_name": topic, "partition_states": of_topic} for topic, of_topic in by_topic(states)]
+    return {**_head(request), "topic_states": topics}
+
+
+def leader_and_isr_fields(request: LeaderAndIsrRequest) -> Fields:
+    """Return the fields of a LeaderAndIsr request."""
+    states = {
+        partition: {
+            **_leadership(partition, state.leadership, "partition_epoch"),
+            "replicas": state.replicas,
+            "adding_replicas": state.adding,
+            "removing_replicas": state.removing,
+            "is_new": state.is_new,
+        }
+        for partition, state in request.partitions.items()
+    }
+    leaders = [
+        {"broker_id": one.number, "host_name": one.endpoints[0].host, "port": one.endpoints[0].port} for one in request.live_leaders
+    ]
+    return {**_topics(request, states), "live_leaders": leaders}
+
+
+def leader_and_isr_of(entity: Any) -> LeaderAndIsrRequest:
+    """Return the LeaderAndIsr request of an entity."""
+    states = {
+        TopicPartition(topic.topic_name, one.partition_index): LeaderAndIsrState(
+            Leadership(one.leader, one.leader_epoch, tuple(one.isr), one.partition_epoch, one.controller_epoch),
+            tuple(one.replicas),
+            one.is_new,
+            tuple(one.adding_replicas),
+            tuple(one.removing_replicas),
+        )
+        for topic in entity.topic_states
+        for one in topic.partition_states
+    }
+    leaders = tuple(BrokerRegistration(one.broker_id, (Endpoint(one.host_name, one.port),)) for one in entity.live_leaders)
+    return LeaderAndIsrRequest(entity.controller_id, entity.controller_epoch, entity.broker_epoch, states, leaders)
+
+
+def update_metadata_fields(request: UpdateMetadataRequest) -> Fields:
+    """Return the fields of an UpdateMetadata request."""
+    states = {
+        partition: {
+            **_leadership(partition, state.leadership, "zk_version"),
+            "replicas": state.replicas,
+            "offline_replicas": state.offline_replicas,
+        }
+        for partition, state in request.partitions.items()
+    }
+    brokers = [
+        {"id_": broker.number, "rack": broker.rack, "endpoints": [_endpoint(one) for one in broker.endpoints]}
+        for broker in request.live_brokers
+    ]
+    return {**_topics(request, states), "live_brokers": brokers}
+
+
+def _endpoint(endpoint: Endpoint) -> Fields:
+    protocol = PROTOCOLS.index(endpoint.protocol)
+    return {"port": endpoint.port, "host": endpoint.host, "listener": endpoint.listener, "security_protocol": protocol}
+
+
+def update_metadata_of(entity: Any) -> UpdateMetadataRequest:
+    """Return the UpdateMetadata request of an entity.
+
+    Raises:
+        ValueError: a security protocol is unknown.
+    """
+    states = {
+        TopicPartition(topic.topic_name, one.partition_index): UpdateMetadataState(
+            Leadership(one.leader, one.leader_epoch, tuple(one.isr), one.zk_version, one.controller_epoch),
+            tuple(one.replicas),
+            tuple(one.offline_replicas),
+        )
+        for topic in entity.topic_states
+        for one in topic.partition_states
+    }
+    brokers = tuple(BrokerRegistration(one.id_, tuple(map(_endpoint_of, one.endpoints)), one.rack) for one in entity.live_brokers)
+    return UpdateMetadataRequest(entity.controller_id, entity.controller_epoch, entity.broker_epoch, states, brokers)
+
+
+def _endpoint_of(entity: Any) -> Endpoint:
+    if not 0 <= entity.security_protocol < len(PROTOCOLS):
+        raise ValueError(f"there is no security protocol {entity.security_protocol}")
+    return Endpoint(entity.host, entity.port, entity.listener, PROTOCOLS[entity.security_protocol])
+
+
+def stop_replica_fields(request: StopReplicaRequest) -> Fields:
+    """Return the fields of a StopReplica request."""
+    states = {
+        partition: {
+            "partition_index": partition.partition,
+            "leader_epoch": state.leader_epoch,
+            "delete_partition": state.delete,
+        }
+        for partition, state in request.partitions.items()
+    }
+    return _topics(request, states)
+
+
+def stop_replica_of(entity: Any) -> StopReplicaRequest:
+    """Return the StopReplica request of an entity."""
+    states = {
+        TopicPartition(topic.topic_name, one.partition_index): StopReplicaState(one.leader_epoch, one.delete_partition)
+        for topic in entity.topic_states
+        for one in topic.partition_states
+    }
+    return StopReplicaRequest(entity.controller_id, entity.controller_epoch, entity.broker_epoch, states)
+
+
+def partition_errors(answer: ControllerResponse, _: object) -> Fields:
+    """Return the fields of the answer to LeaderAndIsr or StopReplica."""
+    errors = [
+        {"topic_name": p.topic, "partition_index": p.partition, "error_code": int(code)} for p, code in answer.partitions.items()
+    ]
+    return {"error_code": int(answer.error), "partition_errors": errors}
+
+
+def partition_errors_of(entity: Any) -> ControllerResponse:
+    """Return the answer to LeaderAndIsr or StopReplica."""
+    errors = {TopicPartition(one.topic_name, one.partition_index): code_of(one.error_code) for one in entity.partition_errors}
+    return ControllerResponse(code_of(entity.error_code), errors)
+
+
+def error_fields(answer: ControllerResponse, _: object) -> Fields:
+    """Return the fields of the answer to UpdateMetadata."""
+    return {"error_code": int(answer.error)}
+
+
+def error_of(entity: Any) -> ControllerResponse:
+    """Return the answer to UpdateMetadata."""
+    return ControllerResponse(code_of(entity.error_code))
+
+
+def controlled_shutdown_fields(request: ControlledShutdownRequest) -> Fields:
+    """Return the fields of a ControlledShutdown request."""
+    return {"broker_id": request.broker, "broker_epoch": request.broker_epoch}
+
+
+def controlled_shutdown_of(entity: Any) -> ControlledShutdownRequest:
+    """Return the ControlledShutdown request of an entity."""
+    return ControlledShutdownRequest(entity.broker_id, entity.broker_epoch)
+
+
+def remaining_fields(answer: ControlledShutdownResponse, _: object) -> Fields:
+    """Return the fields of the answer to ControlledShutdown."""
+    remaining = [{"topic_name": p.topic, "partition_index": p.partition} for p in answer.remaining]
+    return {"error_code": int(answer.error), "remaining_partitions": remaining}
+
+
+def remaining_of(entity: Any) -> ControlledShutdownResponse:
+    """Return the answer to ControlledShutdown."""
+    remaining = tuple(TopicPartition(one.topic_name, one.partition_index) for one in entity.remaining_partitions)
+    return ControlledShutdownResponse(code_of(entity.error_code), remaining)

@@ -1,0 +1,189 @@
+"""Real Kafka brokers led by this project's controller, and the parts of such a run that need no Java."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+from kafka_spec.__main__ import main
+from kafka_spec.conformance.classes import jars
+from kafka_spec.conformance.real.command import text_of
+from kafka_spec.conformance.real.run import RealOptions, RealOutcome
+from kafka_spec.conformance.real.verdict import LogsChecked, broken_for_clients, broken_in_zookeeper, merged
+from kafka_spec.conformance.real.zookeeper_state import SeenEpochs, ZooKeeperState
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.interface import Session
+from kafka_spec.impl.coordination.memory import Ensemble
+from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.run.history import ALL, History, Sent
+from kafka_spec.impl.run.verdict import Broken
+from kafka_spec.spec.control.eras import ERA_2_8
+
+VERSION = "2.8.2"
+HAS_JARS = (ROOT / jars.FOLDER / VERSION).is_dir()
+P = TopicPartition("orders", 0)
+
+
+def kafka_spec(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line."""
+    environment = {**os.environ, jars.VARIABLE: str(ROOT / jars.FOLDER)}
+    command = [sys.executable, "-m", "kafka_spec", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=600)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not HAS_JARS, reason="`make kafka` fetches Kafka's jars")
+def test_our_controller_leads_real_brokers() -> None:
+    """Three brokers of Kafka 2.8.2 follow our controllers through all scenes; no promise is broken, and all logs are valid."""
+    done = kafka_spec("run", "--kafka", VERSION, "--brokers", "3", "--format", "json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    outcome = json.loads(done.stdout)
+    assert outcome["kept"] and not outcome["stopped"]
+    first, second, kafkas, last = outcome["controllers"].values()
+    assert (first, second, last) == (100, 101, 100)
+    assert kafkas < 3
+    assert outcome["read"] >= outcome["acknowledged"] > 1_000
+    assert outcome["transitions"] > 200
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--jars", "nowhere"),
+        ("--seconds", "3"),
+        ("--faults", "none"),
+        ("--zookeeper", "127.0.0.1:1"),
+        ("--brokers", "2"),
+        ("--era", "nothing"),
+        ("--unclean",),
+    ],
+)
+def test_misuse(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """Missing jars and options that mean nothing with real brokers are misuse, with a message that names the option."""
+    assert main(["run", "--kafka", VERSION, *options]) == 2
+    assert ("make kafka" if options[0] == "--jars" else options[0]) in capsys.readouterr().err
+
+
+# The verdict
+
+
+@pytest.fixture
+def session() -> Session:
+    """A session on a ZooKeeper in memory, with one broker and one partition that is in order."""
+    session = Ensemble().connect()
+    for path in znodes.PERSISTENT:
+        session.create(path)
+    for number in (0, 1):
+        registration = BrokerRegistration(number, (Endpoint("127.0.0.1", 9092 + number),))
+        session.create(znodes.broker(number), znodes.encode_broker(registration), ephemeral=True)
+    session.create(znodes.topic("orders"), znodes.Topic({0: (0, 1)}, version=2).encode())
+    for path in znodes.partition_parents(P):
+        session.create(path)
+    session.create(znodes.state(P), znodes.State(0, 3, (0, 1), 1).encode())
+    session.create(znodes.CONTROLLER_EPOCH, znodes.encode_controller_epoch(1))
+    session.create(znodes.CONTROLLER, znodes.ControllerRegistration(100, 0).encode(), ephemeral=True)
+    return session
+
+
+def promises(broken: list[Broken]) -> list[str]:
+    """Return the names of broken promises."""
+    return [one.promise for one in broken]
+
+
+def test_zookeeper_in_order(session: Session) -> None:
+    """A partition with a registered leader in a full ISR breaks nothing."""
+    assert broken_in_zookeeper(ZooKeeperState(session)) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "promise"),
+    [
+        (znodes.State(-1, 3, (0,), 1), "QuietLeaderIsRegistered"),
+        (znodes.State(7, 3, (7,), 1), "QuietLeaderIsRegistered"),
+        (znodes.State(0, 3, (), 1), "IsrNeverEmpty"),
+        (znodes.State(0, 3, (1,), 1), "LeaderInIsr"),
+        (znodes.State(0, 3, (0, 5), 1), "IsrAssigned"),
+    ],
+)
+def test_broken_in_zookeeper(session: Session, state: znodes.State, promise: str) -> None:
+    """Each kind of broken state is found."""
+    session.set(znodes.state(P), state.encode())
+    assert promises(broken_in_zookeeper(ZooKeeperState(session))) == [promise]
+
+
+def test_work_that_is_left(session: Session) -> None:
+    """A deletion and a reassignment that have not ended are broken promises."""
+    session.create(znodes.delete_topic("orders"))
+    session.create(znodes.REASSIGN_PARTITIONS, b"{}")
+    assert promises(broken_in_zookeeper(ZooKeeperState(session))) == ["DeletionEnds", "ReassignmentEnds"]
+
+
+def test_epochs_that_go_back(session: Session) -> None:
+    """The watch finds a leader epoch and a controller epoch that go back, and a second controller in one epoch."""
+    watch, state = SeenEpochs(), ZooKeeperState(session)
+    watch.look(state)
+    session.set(znodes.state(P), znodes.State(0, 4, (0, 1), 1).encode())
+    session.set(znodes.CONTROLLER_EPOCH, znodes.encode_controller_epoch(2))
+    watch.look(state)
+    assert (watch.broken, watch.controllers) == ([], {1: 100, 2: 100})
+    session.set(znodes.state(P), znodes.State(0, 2, (0, 1), 1).encode())
+    session.set(znodes.CONTROLLER, znodes.ControllerRegistration(101, 0).encode())
+    watch.look(state)
+    assert promises(watch.broken) == ["OneControllerInEachEpoch", "EpochsNeverGoBack"]
+    session.set(znodes.CONTROLLER_EPOCH, znodes.encode_controller_epoch(1))
+    watch.look(state)
+    assert promises(watch.broken)[2:] == ["EpochsNeverGoBack", "OneControllerInEachEpoch"]
+
+
+def history(**read: str) -> History:
+    """Return a history with r1 acknowledged at offset 1 of orders-0, and these values read there, as o0="r0"."""
+    found = History({"r1": Sent(P, ALL, 1), "r2": Sent(P, ALL)})
+    for offset, value in read.items():
+        found.saw(P, int(offset.removeprefix("o")), value)
+    return found
+
+
+def test_clients_lose_nothing() -> None:
+    """What was acknowledged is where it was acknowledged; what was not acknowledged may be missing, and may be there."""
+    assert broken_for_clients(history(o0="r0", o1="r1"), [], [P]) == []
+    assert broken_for_clients(history(o0="r0", o1="r1", o2="r2"), [], [P]) == []
+
+
+@pytest.mark.parametrize("read", [{"o0": "r0"}, {"o0": "r1"}, {"o1": "r2"}])
+def test_clients_lose_a_record(read: dict[str, str]) -> None:
+    """An acknowledged record that is missing, elsewhere, or overwritten is lost."""
+    assert promises(broken_for_clients(history(**read), [], [P])) == ["Committed"]
+
+
+def test_a_deleted_topic_loses_nothing() -> None:
+    """Records of a topic that was deleted are not looked for."""
+    assert broken_for_clients(history(), [], []) == []
+
+
+def test_an_offset_that_changes() -> None:
+    """What a consumer read during the run is compared with what is there at the end, and partitions must be readable."""
+    last = history(o1="r1", o3="other")
+    merged(last, {P: {3: "before", 4: "gone"}})
+    assert promises(broken_for_clients(last, [P], [P])) == ["QuietLeaderIsRegistered", "Committed"]
+    assert last.changed == [(P, 3, "before", "other")]
+
+
+def test_the_summary_names_what_is_broken() -> None:
+    """A broken promise and its findings are in the text; a run that was stopped is inconclusive."""
+    options = RealOptions(VERSION, Path(), 3, 6, ERA_2_8, 0)
+    broken = [Broken("Committed", f"record {number}") for number in range(5)]
+    outcome = RealOutcome(options, ["reassignment"], 60.0, 10, 9, 9, 4, {1: 100, 2: 0}, LogsChecked(), broken)
+    text = text_of(outcome)
+    assert not outcome.kept
+    assert "broker 100 (ours), broker 0 (of Kafka)" in text
+    assert "BROKEN: Committed" in text and "record 2" in text and "and 2 more" in text
+    stopped = RealOutcome(options, [], 60.0, 10, 9, 9, 4, {}, LogsChecked(), [], "not within 90 s: a leader")
+    assert not stopped.kept
+    assert "INCONCLUSIVE: not within 90 s: a leader" in text_of(stopped)
