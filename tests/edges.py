@@ -29,6 +29,9 @@ from kafka_spec.spec.control.state import World
 from kafka_spec.spec.domain import Record, show_path
 from kafka_spec.spec.table import Property, Rule, Spec
 
+FEW = 5
+"""The number of edges of each rule that a sample has at least, if there are as many."""
+
 
 class Decoder:
     """Reads packed states as the dataclasses of spec.control.state; parts that recur are read once."""
@@ -93,12 +96,14 @@ class Edge:
 def edges(
     spec: Spec, bounds: Mapping[str, int], rules: Container[str] | None = None, part: int = 0, parts: int = 1
 ) -> Iterator[Edge]:
-    """Yield every step of a model at bounds, or those of some rules, or those from every n-th state."""
+    """Yield every step of a model at bounds, or those of some rules, or those from every n-th state and some of each rule."""
     model = Model(spec, bounds)
     search = Search(model, Exploration(spec, dict(bounds), "embedded", 1, ()), None, Budget())
     decoder = Decoder(search.layout)
     actions = {number: model.actions.decode(number) for number in range(model.actions.count)}
     wanted = np.array([rules is None or actions[number][0].name in rules for number in actions])
+    kinds = np.array([model.spec.rules.index(actions[number][0]) for number in actions])
+    lacking = dict.fromkeys(set(kinds[wanted].tolist()), FEW)
     search.begin()
     (some,), (shard,) = search.slices, search.shards
     while search.width:
@@ -107,8 +112,14 @@ def edges(
             end = min(search.width, begin + search.chunk)
             some.expand(search.states, search.marks, begin, end)
             search.raise_fault(some)
-            chosen = np.flatnonzero(wanted[some.actions[: some.count]] & (some.parents[: some.count] % parts == part))
-            numbers, firsts = (list(map(int, found)) for found in np.unique(some.parents[chosen], return_index=True))
+            found = some.actions[: some.count]
+            sampled = wanted[found] & (some.parents[: some.count] % parts == part)
+            for kind in [kind for kind, left in lacking.items() if left > 0 and parts > 1]:
+                places_of_kind = np.flatnonzero(wanted[found] & (kinds[found] == kind))[: lacking[kind]]
+                sampled[places_of_kind] = True
+                lacking[kind] -= len(places_of_kind)
+            chosen = np.flatnonzero(sampled)
+            numbers, firsts = (list(map(int, one)) for one in np.unique(some.parents[chosen], return_index=True))
             places = dict(zip(numbers, zip(firsts, [*firsts[1:], len(chosen)], strict=False), strict=True))
             records = {number: search.states[number].tobytes() for number in numbers}
             for number in sorted(records, key=lambda number: decoder.nearness(records[number])):

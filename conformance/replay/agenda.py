@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kafka_spec.impl.controller.broker_changes import FailBrokers, StartBrokers
@@ -16,6 +16,14 @@ from kafka_spec.impl.controller.controller_election import IncrementEpoch
 from kafka_spec.impl.controller.core import ControllerTask
 from kafka_spec.impl.controller.failover import FAIL_OVER, DeleteNotifications, EndFailover, StartPartitionMachine
 from kafka_spec.impl.controller.preferred_election import AnswerElection, EndPreferredElection
+from kafka_spec.impl.controller.reassignment import (
+    REMOVING,
+    TRIGGERS,
+    AnswerReassignments,
+    BeginReassignment,
+    Reassign,
+    ResumeReassignments,
+)
 from kafka_spec.impl.controller.state_changes import ChangePartitions, ChangeReplicas, ElectAgain
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -23,9 +31,26 @@ from kafka_spec.spec.control.order import Stage
 from kafka_spec.spec.control.state import ControllerState, ControllerStep
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet
 from kafka_spec.spec.election import Strategy
+from kafka_spec.spec.reassignment_steps import ReassignmentState
 
-WITHOUT_MEANING = (ElectAgain, StartPartitionMachine, EndFailover, AnswerShutdown, AnswerElection, EndPreferredElection)
+WITHOUT_MEANING = (
+    ElectAgain,
+    StartPartitionMachine,
+    EndFailover,
+    AnswerShutdown,
+    AnswerElection,
+    AnswerReassignments,
+    EndPreferredElection,
+)
 """Tasks without a counterpart in the model: they follow from the other tasks, or answer a caller."""
+WRITING = ("supplant", "record", "extend", "move_leader", "finish", "clear")
+"""The triggers of the steps of a reassignment that use ZooKeeper."""
+STEPS: Mapping[type, ControllerStep] = {
+    ChangePartitions: ControllerStep.ELECT,
+    ChangeReplicas: ControllerStep.REMOVE,
+    Reassign: ControllerStep.REASSIGN,
+}
+"""The step of the model that begins with a task of this class."""
 
 
 @dataclass
@@ -42,13 +67,16 @@ class RemainingWork:
     bounced: BrokerSet = NO_BROKERS
     rejoining: BrokerSet = NO_BROKERS
     failed: BrokerSet = NO_BROKERS
+    reassignment_resumes: int = 0
     registrations: dict[int, tuple[BrokerRegistration, int]] = field(default_factory=dict)
 
 
 def is_due(task: ControllerTask) -> bool:
-    """Whether a step of the model begins with this task: it reads and possibly writes the state znode."""
+    """Whether a step of the model begins with this task: it reads and possibly writes a znode of the topic."""
     if isinstance(task, ChangePartitions):
         return task.trigger == "online_partition"
+    if isinstance(task, Reassign):
+        return task.trigger in WRITING
     return isinstance(task, ChangeReplicas) and task.trigger == "offline_replica"
 
 
@@ -60,23 +88,32 @@ def written(
     life: ControllerState,
     seeded: bool,
     leaves_alive: bool,
+    reassignment: ReassignmentState,
+    target: Sequence[int],
 ) -> list[ControllerTask]:
     """Return the tasks of remaining work, for a controller in this state of its life, in the order of spec/control/order.py.
 
     `seeded` says, during fail-over, that the partition machine was started; `leaves_alive` that the leaving brokers are in a
-    controlled shutdown.
+    controlled shutdown. `reassignment` is where the controller stands in the reassignment to `target`.
     """
     if life == ControllerState.ELECTING:
         return [IncrementEpoch()]
     if rest.step == ControllerStep.READ:
         return list(FAIL_OVER)
+    removes = reassignment in REMOVING
+    elects_again = life == ControllerState.ACTIVE and not leaves_alive and not removes
     left = {
         Stage.ELECT: _election(rest, partition, replicas),
-        Stage.REMOVE: _removals(rest, partition, elects_again=life == ControllerState.ACTIVE and not leaves_alive),
+        Stage.REMOVE: _removals(rest, partition, elects_again=elects_again),
         Stage.FAIL_BOUNCED: _fail(rest.bounced),
         Stage.START_BOUNCED: _start(rest, rest.bounced | rest.rejoining),
         Stage.FAIL_DEAD: _fail(rest.failed),
     }
+    if rest.step == ControllerStep.REASSIGN or removes:
+        left[Stage.REASSIGN] = [Reassign(partition, TRIGGERS[reassignment])]
+    elif rest.reassignment_resumes:
+        begins = BeginReassignment(partition, tuple(target), "reassign")
+        left[Stage.REASSIGN] = [ResumeReassignments() if life == ControllerState.LOADING else begins]
     if life == ControllerState.LOADING:
         left[Stage.START_PARTITION_MACHINE] = [] if seeded else [StartPartitionMachine()]
         left[Stage.BE_ACTIVE] = [EndFailover()]
@@ -120,7 +157,7 @@ def read(agenda: Iterable[ControllerTask]) -> RemainingWork:
         return rest
     if not is_due(tasks[0]):
         raise ValueError(f"the next task is {tasks[0]}, which is in the middle of a step of the model")
-    rest.step = ControllerStep.ELECT if isinstance(tasks[0], ChangePartitions) else ControllerStep.REMOVE
+    rest.step = STEPS[type(tasks[0])]
     for place, task in enumerate(tasks):
         if isinstance(task, ChangePartitions):
             rest.strategy = task.strategy
@@ -137,6 +174,8 @@ def read(agenda: Iterable[ControllerTask]) -> RemainingWork:
         elif isinstance(task, StartBrokers):
             rest.registrations = dict(task.registrations)
             rest.rejoining = BrokerSet.of(task.registrations) & ~rest.bounced
-        elif not isinstance(task, WITHOUT_MEANING):
+        elif isinstance(task, (BeginReassignment, ResumeReassignments)):
+            rest.reassignment_resumes = 1
+        elif not isinstance(task, (Reassign, *WITHOUT_MEANING)):
             raise ValueError(f"{task} remains, which begins no step of the model")
     return rest

@@ -88,6 +88,18 @@ class BrokerView:
         if self.broker is not None:
             self.broker.replicas.alive = BrokerSet(brokers)
 
+    @property
+    def lists_topic(self) -> int:
+        """Whether its metadata cache lists the topic, and it has led or followed since it started; the cache alone knows of others."""
+        broker = self.broker
+        return int(broker is not None and PARTITION in broker.replicas.metadata and self.modeled.has_learned(self.number))
+
+    @lists_topic.setter
+    def lists_topic(self, lists: int) -> None:
+        if self.broker is not None:
+            self.broker.replicas.metadata = {PARTITION: UpdateMetadataState(NOBODY, self.modeled.assignment, ())}
+            self.modeled.note_learned(self.number, bool(lists))
+
     # The replica
 
     @property
@@ -105,7 +117,6 @@ class BrokerView:
         replicas.roles.load((PARTITION,), Role(record.role))
         replicas.fetchers.clear()
         self.broker.data.fetchers.in_flight.clear()
-        replicas.metadata = {PARTITION: UpdateMetadataState(NOBODY, self.modeled.assignment, ())}
         if record.role == Role.NONE:
             replicas.logs.abandon(PARTITION)
             replicas.partitions.clear()
@@ -211,7 +222,7 @@ def of_leader(field: str, name: str) -> FieldMapping:
 
 
 def _nothing(replica: ReplicaView, record: state.Replica) -> None:
-    """Do nothing: role, replicas and log are set already; without a deletion a broker lists the topic that it hosts."""
+    """Do nothing: role, replicas and log are set already."""
 
 
 REPLICA = RecordMapping(
@@ -241,7 +252,7 @@ PROCESS = RecordMapping(
     FieldMapping("broker_epoch", lambda process: process.broker_epoch, BrokerView.put_broker_epoch),
     attribute("controller_epoch"),
     attribute("alive"),
-    FieldMapping("lists_topic", lambda process: int(process.replica.role != Role.NONE), _nothing),
+    attribute("lists_topic"),
     FieldMapping(
         "replica", lambda process: REPLICA.read(process.replica), lambda process, record: process.put_replica(record.replica)
     ),

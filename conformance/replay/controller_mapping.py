@@ -91,6 +91,15 @@ class ControllerView:
         for broker, one in enumerate(found):
             self.controller.replicas.load((PARTITION, broker), ReplicaState(one))
 
+    @property
+    def reassignment(self) -> int:
+        """Where the controller stands in the partition's reassignment."""
+        return int(self.controller.reassignments.state_of(PARTITION))
+
+    @reassignment.setter
+    def reassignment(self, found: int) -> None:
+        self.controller.reassignments.load((PARTITION,), ReassignmentState(found))
+
     # Memory
 
     @property
@@ -134,7 +143,8 @@ class ControllerView:
     @assignment.setter
     def assignment(self, known: state.ReplicaAssignment) -> None:
         self.context.topics = {PARTITION.topic} if known.replicas else set()
-        self.context.assignments.clear()
+        for held in (self.context.assignments, self.context.adding, self.context.removing):
+            held.clear()
         if known.replicas:
             adding, removing = tuple(BrokerSet(known.adding)), tuple(BrokerSet(known.removing))
             self.context.assign(PARTITION, PartitionAssignment(tuple(known.replicas), adding, removing))
@@ -148,6 +158,15 @@ class ControllerView:
     def leadership(self, cached: state.LeaderIsrAndControllerEpoch) -> None:
         held = leadership(cached)
         self.context.leadership = {} if held is None else {PARTITION: held}
+
+    @property
+    def target(self) -> list[int]:
+        """The target of the partition's reassignment; none if it is not reassigned."""
+        return list(self.context.targets.get(PARTITION, ()))
+
+    @target.setter
+    def target(self, brokers: list[int]) -> None:
+        self.context.targets = {PARTITION: tuple(brokers)} if brokers else {}
 
     # Remaining work
 
@@ -171,6 +190,7 @@ class ControllerView:
             context.bounced,
             context.rejoining,
             context.failed,
+            context.reassignment_resumes,
             starting,
         )
         tasks = agenda.written(
@@ -180,6 +200,8 @@ class ControllerView:
             life=ControllerState(record.life),
             seeded=record.partition != PartitionState.NON_EXISTENT,
             leaves_alive=context.leaving & context.live != 0,
+            reassignment=ReassignmentState(record.reassignment),
+            target=context.target,
         )
         self.controller.agenda.clear()
         self.controller.agenda.extend(tasks)
@@ -247,12 +269,6 @@ def _nothing(view: ControllerView, record: object) -> None:
     """Do nothing: `put_agenda` sets the field together with the step."""
 
 
-def _refuse_reassignment(view: ControllerView, record: state.Context) -> None:
-    """Raise if a reassignment runs: the implementation's controller has no place for it yet."""
-    if record.target:
-        raise ValueError(f"controller {view.number} reassigns the partition, which the implementation does not do yet")
-
-
 def _of_rest(field: str) -> FieldMapping:
     """Map a field to the remaining work on the agenda."""
     return FieldMapping(field, lambda view: getattr(view.rest, field), _nothing)
@@ -273,8 +289,8 @@ CONTEXT = RecordMapping(
     _of_rest("bounced"),
     _of_rest("rejoining"),
     _of_rest("failed"),
-    FieldMapping("target", lambda view: [], _refuse_reassignment),
-    FieldMapping("reassignment_resumes", lambda view: 0, _nothing),
+    attribute("target"),
+    _of_rest("reassignment_resumes"),
 )
 
 CONTROLLER = RecordMapping(
@@ -285,7 +301,7 @@ CONTROLLER = RecordMapping(
     attribute("partition"),
     of_deletion("deletion"),
     attribute("replicas"),
-    FieldMapping("reassignment", lambda view: int(ReassignmentState.NONE), _nothing),
+    attribute("reassignment"),
     FieldMapping("context", CONTEXT.read, lambda view, record: CONTEXT.put(view, record.context)),
     FieldMapping("channels", lambda view: view.channels, ControllerView.put_channels),
 )

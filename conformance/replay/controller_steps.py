@@ -6,15 +6,18 @@ from kafka_spec.conformance.replay.agenda import is_due
 from kafka_spec.conformance.replay.ensemble import ModelSession
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.request_mapping import PARTITION
-from kafka_spec.conformance.replay.steps import NotEnabled, Steps, controller_on, running
+from kafka_spec.conformance.replay.steps import NotEnabled, Steps, controller_on, running, target_of
 from kafka_spec.impl.controller.broker_changes import BrokerChange
 from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
 from kafka_spec.impl.controller.controller import KafkaController
 from kafka_spec.impl.controller.controller_election import ControllerChange, ControllerEpochChange
 from kafka_spec.impl.controller.core import ControllerEvent
 from kafka_spec.impl.controller.preferred_election import PreferredElection
+from kafka_spec.impl.controller.reassignment import AlterPartitionReassignments, PartitionIsrChange, ReassignmentZnodeChange
 from kafka_spec.impl.controller.topic_changes import IsrChangeNotification, TopicChange
 from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 STEPS = Steps()
 
@@ -59,9 +62,19 @@ def take_over(projection: Projection, controller: int) -> None:
     go_on(controller_on(projection, controller))
 
 
-@STEPS.of("ElectLeader", "TakeReplicaOffline", "ControllerMoved")
+@STEPS.of(
+    "ElectLeader",
+    "TakeReplicaOffline",
+    "SupplantReassignment",
+    "RecordReassignment",
+    "ExtendReplicas",
+    "MoveLeader",
+    "FinishReassignment",
+    "ClearReassignment",
+    "ControllerMoved",
+)
 def change_state(projection: Projection, controller: int) -> None:
-    """Do the step at the state znode; if the write is refused, the controller notices by itself."""
+    """Do the step at the znode; if the write is refused, the controller notices by itself."""
     acting = controller_on(projection, controller)
     if not acting.agenda:
         raise NotEnabled(f"controller {controller} has nothing to do")
@@ -92,6 +105,38 @@ def notice_isr_change(projection: Projection, controller: int) -> None:
 def ask_for_preferred_election(projection: Projection, controller: int) -> None:
     """Request a preferred replica election."""
     handle(controller_on(projection, controller), PreferredElection((PARTITION,), lambda _: None))
+
+
+@STEPS.of("Reassign")
+def ask_for_reassignment(projection: Projection, controller: int, first: int, second: int) -> None:
+    """Request a reassignment through the API."""
+    alter_reassignment(projection, controller, target_of(first, second))
+
+
+@STEPS.of("CancelReassignment")
+def cancel_reassignment(projection: Projection, controller: int) -> None:
+    """Request through the API that a reassignment is cancelled."""
+    alter_reassignment(projection, controller, None)
+
+
+def alter_reassignment(projection: Projection, controller: int, target: tuple[int, ...] | None) -> None:
+    """Request a target; None is a cancellation."""
+    codes: dict[TopicPartition, ErrorCode] = {}
+    handle(controller_on(projection, controller), AlterPartitionReassignments({PARTITION: target}, codes.update))
+    if codes.get(PARTITION, ErrorCode.NONE) != ErrorCode.NONE:
+        raise NotEnabled(codes[PARTITION].name)
+
+
+@STEPS.of("NoticeReassignment")
+def notice_reassignment(projection: Projection, controller: int) -> None:
+    """Read /admin/reassign_partitions."""
+    handle(controller_on(projection, controller), ReassignmentZnodeChange())
+
+
+@STEPS.of("NoticeCaughtUp")
+def notice_caught_up(projection: Projection, controller: int) -> None:
+    """Read the state znode of the partition that is reassigned."""
+    handle(controller_on(projection, controller), PartitionIsrChange(PARTITION))
 
 
 @STEPS.of("ControlledShutdown", "ControlledShutdownAgain")

@@ -7,8 +7,9 @@ from random import Random
 from kafka_spec.conformance.replay.disk import batch_of
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.request_mapping import PARTITION
-from kafka_spec.conformance.replay.steps import NotEnabled, Steps, running
+from kafka_spec.conformance.replay.steps import NotEnabled, Steps, running, target_of
 from kafka_spec.impl.broker.led_partitions import ACKS_ALL
+from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.admin import Admin
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.errors import KafkaError
@@ -21,6 +22,13 @@ def create_topic(projection: Projection) -> None:
     """Create the topic."""
     admin = Admin(projection.cluster.tools, Random(0), lambda _: None)
     admin.create_topic_with_assignment(PARTITION.topic, {PARTITION.partition: projection.assignment})
+
+
+@STEPS.of("WriteReassignment")
+def write_reassignment(projection: Projection, first: int, second: int) -> None:
+    """Write /admin/reassign_partitions, as the tool does."""
+    content = znodes.encode_reassignment({PARTITION: target_of(first, second)})
+    projection.cluster.tools.create(znodes.REASSIGN_PARTITIONS, content)
 
 
 @STEPS.of("Write")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from kafka_spec.conformance.replay.disk import entry_in, stamped
 from kafka_spec.conformance.replay.ensemble import ModelEnsemble
 from kafka_spec.conformance.replay.request_mapping import PARTITION
+from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.broker.fetcher import InFlight
 from kafka_spec.impl.broker.partition import FetchState
 from kafka_spec.impl.cluster import Cluster
@@ -61,6 +62,8 @@ class ModeledCluster:
         """The delayed answers to fetches on the network."""
         self.stale = [0] * self.brokers
         """For each broker the first request of an old generation that took effect (spec.control.state.Stale)."""
+        self._learned: dict[int, BrokerProcess] = {}
+        """The processes that have led or followed the partition since they started, unless the topic was marked as being deleted."""
         self.records = 0
         """The number of records that clients have written."""
         self.clock = 0
@@ -89,6 +92,18 @@ class ModeledCluster:
     def session_of(self, broker: int) -> int:
         """Return the session of a running broker, which owns its ephemeral nodes."""
         return self.cluster.brokers[broker].session.id
+
+    # Metadata caches
+
+    def note_learned(self, broker: int, learned: bool) -> None:
+        """Record whether a running broker has led or followed the partition."""
+        self._learned.pop(broker, None)
+        if learned:
+            self._learned[broker] = self.cluster.brokers[broker]
+
+    def has_learned(self, broker: int) -> bool:
+        """Whether this process of a broker has led or followed the partition."""
+        return self._learned.get(broker) is self.cluster.brokers[broker]
 
     # Channels
 

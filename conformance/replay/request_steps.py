@@ -67,6 +67,8 @@ def hand_over(projection: Projection, sender: BrokerProcess, receiver: BrokerPro
     code = answer.partitions.get(PARTITION, ErrorCode.NONE)
     if answer.error == ErrorCode.NONE and code == ErrorCode.NONE and took_effect(receiver, request):
         note_if_stale(projection, receiver, request, *before)
+        if isinstance(request, LeaderAndIsrRequest):
+            projection.note_learned(receiver.number, True)
     if answered:
         if isinstance(request, UpdateMetadataRequest):
             projection.note_announced(sender.number, receiver.number, live_in(request))
@@ -77,7 +79,9 @@ def took_effect(receiver: BrokerProcess, request: Request) -> bool:
     """Whether a request that was not refused has changed something, or could have."""
     if isinstance(request, LeaderAndIsrRequest):
         return receiver.replicas.partitions[PARTITION].leader_epoch == request.partitions[PARTITION].leadership.leader_epoch
-    return not isinstance(request, StopReplicaRequest) or receiver.replicas.role_of(PARTITION) != Role.NONE
+    if isinstance(request, StopReplicaRequest) and not request.partitions[PARTITION].delete:
+        return receiver.replicas.role_of(PARTITION) != Role.NONE
+    return True
 
 
 def note_if_stale(

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.controller.controller import KafkaController
+from kafka_spec.spec.domain import NONE
 
 
 class Steps(dict[str, Callable[..., None]]):
@@ -44,3 +45,8 @@ def running(projection: Projection, number: int) -> BrokerProcess:
 def controller_on(projection: Projection, number: int) -> KafkaController:
     """Return the controller of a running broker, or raise `NotEnabled`."""
     return running(projection, number).controller
+
+
+def target_of(first: int, second: int) -> tuple[int, ...]:
+    """Return the target of a reassignment in a rule's parameters: one broker or two."""
+    return (first,) if second == NONE else (first, second)

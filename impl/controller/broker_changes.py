@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
 from kafka_spec.impl.controller.deletion import drop_late_answers, fail_deletions, resume_deletions_of
-from kafka_spec.impl.controller.reassignment import resume_reassignments
+from kafka_spec.impl.controller.reassignment import resume_for_started
 from kafka_spec.impl.controller.state_changes import ElectAgain, ElectOfflinePartitions, change_partitions, change_replicas
 from kafka_spec.impl.controller.unassigned import StopUnassigned
 from kafka_spec.impl.coordination import znodes
@@ -75,7 +75,7 @@ class StartBrokers(ControllerTask):
             *change_replicas("online_replica", replicas),
             StopUnassigned(BrokerSet.of(self.registrations)),
             ElectOfflinePartitions(),
-            *resume_reassignments(core, self.registrations),
+            *resume_for_started(core, self.registrations),
             *resume_deletions_of(core, {partition.topic for partition, _ in replicas}),
         ]
 

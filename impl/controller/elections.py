@@ -56,7 +56,7 @@ def elect(partition: TopicPartition, inputs: ElectionInputs, context: Controller
     assignment = context.assignment(partition)
     leader, isr, recipients = elect_from(
         inputs.strategy,
-        assignment.target if inputs.strategy == Strategy.REASSIGNMENT else assignment.replicas,
+        context.targets.get(partition, assignment.target) if inputs.strategy == Strategy.REASSIGNMENT else assignment.replicas,
         context.online(partition),
         context.stopping,
         inputs.held.members,

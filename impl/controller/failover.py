@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
 from kafka_spec.impl.controller.deletion import ResumeDeletions, TopicDeletion, mark_ineligible, queue_for_deletion
 from kafka_spec.impl.controller.preferred_election import PreferredElectionZnodeChange
-from kafka_spec.impl.controller.reassignment import resume_reassignments
+from kafka_spec.impl.controller.reassignment import ResumeReassignments
 from kafka_spec.impl.controller.state_changes import ElectOfflinePartitions, change_replicas
 from kafka_spec.impl.controller.unassigned import StopUnassigned
 from kafka_spec.impl.coordination import znodes
@@ -33,7 +33,10 @@ class DeleteNotifications(ControllerTask):
 
 @dataclass(frozen=True)
 class ReadEverything(ControllerTask):
-    """Read brokers, topics and leadership; open channels; send all brokers the live brokers."""
+    """Read brokers, topics and leadership; open channels; send all brokers the live brokers.
+
+    A reassignment that is requested later than this is an event of its own, after the fail-over.
+    """
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
@@ -56,7 +59,14 @@ class ReadEverything(ControllerTask):
         for number in brokers:
             core.channels.open(number)
         core.send_metadata(context.live, [])
-        return []
+        is_requested = zk.read_reassignments() is not None
+        return [
+            StartReplicaMachine(),
+            StartPartitionMachine(),
+            *([ResumeReassignments()] if context.targets or is_requested else []),
+            *([ResumeDeletions()] if context.queued_for_deletion else []),
+            EndFailover(),
+        ]
 
 
 @dataclass(frozen=True)
@@ -73,7 +83,7 @@ class StartReplicaMachine(ControllerTask):
             p: replicas_lost_at_fail_over(BrokerSet.of(replicas), core.context.online(p), core.k.dead_replicas)
             for p, replicas in core.context.assignments.items()
         }
-        leaving = [(p, broker) for p, broker in seeded if broker in lost[p]]
+        leaving = [(p, broker) for p, brokers in lost.items() for broker in brokers]
         return [
             *change_replicas("online_replica", live),
             StopUnassigned(BrokerSet.of(core.context.live)),
@@ -102,18 +112,11 @@ class EndFailover(ControllerTask):
         core.events.append(PreferredElectionZnodeChange())
         if not core.deletes_topics:
             core.events.append(TopicDeletion())
-        deletions = [ResumeDeletions()] if core.context.queued_for_deletion else []
-        return [*resume_reassignments(core), *deletions]
+        return []
 
 
-FAIL_OVER: tuple[ControllerTask, ...] = (
-    DeleteNotifications(),
-    ReadEverything(),
-    StartReplicaMachine(),
-    StartPartitionMachine(),
-    EndFailover(),
-)
-"""The tasks of a newly elected controller, in Kafka's order."""
+FAIL_OVER: tuple[ControllerTask, ...] = (DeleteNotifications(), ReadEverything())
+"""The first tasks of a newly elected controller, in Kafka's order; what it reads adds the others."""
 
 
 @dataclass(frozen=True)

@@ -178,33 +178,32 @@ class PartitionIsrChange(ControllerEvent):
     partition: TopicPartition
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class. A reassignment that goes on waiting has the znode watched."""
+        if core.reassignments.state_of(self.partition) != ReassignmentState.WAITING:
+            return []
+        core.session.exists(znodes.state(self.partition), watch=True)
+        held = core.zk.read_state(self.partition)
+        target = BrokerSet.of(core.context.targets[self.partition])
+        is_complete = held is not None and reassignment_is_complete(target, held.members)
+        return [Reassign(self.partition, "complete")] if is_complete else []
+
+
+@dataclass(frozen=True)
+class ResumeReassignments(ControllerTask):
+    """Resume all reassignments at a fail-over; one that /admin/reassign_partitions names has the target named there."""
+
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
-        return complete(core, [self.partition])
+        tasks = reassignments_of_znode(core)
+        covered = {task.partition for task in tasks if isinstance(task, BeginReassignment)}
+        rest = [(p, target) for p, target in core.context.targets.items() if p not in covered]
+        return [*tasks, *(BeginReassignment(p, target, "reassign") for p, target in rest)]
 
 
-def complete(core: ControllerCore, partitions: Iterable[TopicPartition]) -> list[ControllerTask]:
-    """Return the tasks that end the reassignments of those partitions whose target is in the ISR by now; watch the others."""
-    tasks: list[ControllerTask] = []
-    for partition in partitions:
-        if core.reassignments.state_of(partition) != ReassignmentState.WAITING:
-            continue
-        core.session.exists(znodes.state(partition), watch=True)
-        held = core.zk.read_state(partition)
-        target = BrokerSet.of(core.context.targets[partition])
-        if held is not None and reassignment_is_complete(target, held.members):
-            tasks.append(Reassign(partition, "complete"))
-    return tasks
-
-
-def resume_reassignments(core: ControllerCore, started: Iterable[int] | None = None) -> list[ControllerTask]:
-    """Return the tasks that resume reassignments: all after a fail-over, or those with a target among the `started` brokers."""
-    tasks = [] if started is not None else reassignments_of_znode(core)
-    covered = {task.partition for task in tasks if isinstance(task, BeginReassignment)}
-    brokers = None if started is None else set(started)
-    for partition, target in core.context.targets.items():
-        if partition not in covered and (brokers is None or brokers.intersection(target)):
-            tasks.append(BeginReassignment(partition, target, "reassign"))
-    return tasks
+def resume_for_started(core: ControllerCore, started: Iterable[int]) -> list[ControllerTask]:
+    """Return the tasks that resume the reassignments with one of these brokers in their target."""
+    targets = core.context.targets.items()
+    return [BeginReassignment(p, target, "reassign") for p, target in targets if not set(target).isdisjoint(started)]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -254,8 +253,8 @@ class Reassign(ControllerTask):
         if state == ReassignmentState.NONE:
             return self._end(core)
         if state == ReassignmentState.WAITING:
-            core.session.exists(znodes.state(partition), watch=True)
-            return complete(core, [partition]) if self.trigger == "extend" else []
+            core.events.append(PartitionIsrChange(partition))
+            return []
         outside = replicas_outside_assignment(partition, core.context, core.replicas) if state in REMOVING else []
         removals = change_replicas("offline_replica", [(partition, broker) for broker in outside])
         return [*removals, Reassign(partition, TRIGGERS[state])]

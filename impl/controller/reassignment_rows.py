@@ -20,7 +20,7 @@ from kafka_spec.impl.machine import Running
 from kafka_spec.impl.protocol.controller_requests import NO_LEADER
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.row_functions import effect, guard
-from kafka_spec.spec.decisions import Reassignment
+from kafka_spec.spec.decisions import BumpedEpoch, Reassignment
 from kafka_spec.spec.domain import BrokerSet
 from kafka_spec.spec.election import Strategy
 from kafka_spec.spec.reassignment import (
@@ -188,12 +188,23 @@ class ReassignmentRows(WriterGuards):
         held = self._context.assignment(partition)
         self._batch.add_leader_and_isr(held.origin, partition, is_new=False)
         self._batch.add_leader_and_isr(held.adding, partition, is_new=True)
+        self._forget_bumped_epoch(partition)
 
     @effect
     def send_leader_and_isr_of_completion(self, partition: TopicPartition) -> None:
         """Send LeaderAndIsr with the target as all replicas to the target; up to 2.3 to the replicas that leave too."""
-        leaving = replicas_outside_assignment(partition, self._context, self._replicas) if self._is_enlarged() else []
-        self._batch.add_leader_and_isr([*self._context.assignments[partition], *leaving], partition, is_new=False)
+        recipients = self._context.assignments[partition]
+        if self._is_enlarged():
+            recipients = tuple(existing_replicas(partition, self._replicas))
+        self._batch.add_leader_and_isr(recipients, partition, is_new=False)
+        self._forget_bumped_epoch(partition)
+
+    def _forget_bumped_epoch(self, partition: TopicPartition) -> None:
+        """Go back to the leader epoch and the version from before the write, in eras that do not cache what they wrote."""
+        if self._k.bumped_epoch == BumpedEpoch.FORGOTTEN:
+            held = self._context.leadership[partition]
+            before = replace(held, leader_epoch=held.leader_epoch - 1, version=held.version - 1)
+            self._context.leadership[partition] = before
 
     @effect
     def create_new_replicas(self, partition: TopicPartition) -> None:
@@ -218,11 +229,19 @@ class ReassignmentRows(WriterGuards):
             self._fire_all(trigger, partition, outside)
 
     def _fire_all(self, trigger: str, partition: TopicPartition, brokers: Iterable[int]) -> None:
+        """Fire for each replica, in a batch of its own: in Kafka this is a call of handleStateChanges."""
+        self._batch.send()
         for broker in brokers:
             self._replicas.fire(trigger, partition, broker)
+        self._batch.send()
+
+
+def existing_replicas(partition: TopicPartition, replicas: Running[StateZnode]) -> list[int]:
+    """Return the brokers whose replicas exist in the controller's machine, in ascending order, assigned or not."""
+    return sorted(broker for _, broker in replicas.entities_of(partition) if isinstance(broker, int))
 
 
 def replicas_outside_assignment(partition: TopicPartition, context: ControllerContext, replicas: Running[StateZnode]) -> list[int]:
     """Return the brokers whose replicas exist and are not assigned any more: they are to be stopped and deleted."""
     assigned = context.assignments.get(partition, ())
-    return [broker for _, broker in replicas.entities_of(partition) if isinstance(broker, int) and broker not in assigned]
+    return [broker for broker in existing_replicas(partition, replicas) if broker not in assigned]

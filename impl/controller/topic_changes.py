@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
-from kafka_spec.impl.controller.reassignment import complete
+from kafka_spec.impl.controller.reassignment import PartitionIsrChange
 from kafka_spec.impl.controller.state_changes import change_partitions, change_replicas
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import NoNode
@@ -91,7 +91,7 @@ def _create_partitions(core: ControllerCore, assignments: Mapping[TopicPartition
 class IsrChangeNotification(ControllerEvent):
     """Leaders may have changed ISRs: read the states that they name, send them to all brokers, delete the notifications.
 
-    Reassignments that waited for this are completed.
+    Reassignments that wait for this are looked at next.
     """
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
@@ -104,4 +104,5 @@ class IsrChangeNotification(ControllerEvent):
             context.leadership.update(states)
             core.send_metadata(context.live, states)
         core.zk.delete_all(notifications)
-        return complete(core, states)
+        core.events.extend(PartitionIsrChange(p) for p in states if p in context.targets)
+        return []

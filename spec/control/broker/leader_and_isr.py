@@ -17,7 +17,7 @@ from kafka_spec.spec.control.broker.requests import (
     see_controller_epoch,
 )
 from kafka_spec.spec.control.state import ROLE, Kind, Role, World
-from kafka_spec.spec.domain import NO_BROKERS, contains, truncate
+from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, contains, first_brokers, truncate
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.gates import answer_to_leader_and_isr, leader_is_available
 from kafka_spec.spec.log import first_truncation, follower_goes_on, log_ends_are_forgotten
@@ -74,6 +74,14 @@ IGNORE_LEADER_AND_ISR = Rule(
 )
 
 
+def ends_that_are_forgotten(s: World, k: Constants, controller: int, broker: int) -> BrokerSet:
+    """Return whose log ends a leader forgets when it leads again: those of brokers that are no replicas any more, or all."""
+    was_leader = 1 if s.brokers[broker].replica.role == Role.LEADER else 0
+    if log_ends_are_forgotten(was_leader, k.follower_ends):
+        return first_brokers(k.brokers)
+    return first_brokers(k.brokers) & ~s.controllers[controller].channels[broker].requests[0].replicas
+
+
 def make_leader(s: World, k: Constants, controller: int, broker: int) -> None:
     """Lead under the request's leader epoch, with its ISR and version (Partition.makeLeader)."""
     request = s.controllers[controller].channels[broker].requests[0]
@@ -85,8 +93,7 @@ def make_leader(s: World, k: Constants, controller: int, broker: int) -> None:
     replica.version = request.version
     replica.state_epoch = request.state_epoch
     replica.epoch_start = len(replica.log)
-    if log_ends_are_forgotten(1 if replica.role == Role.LEADER else 0, k.follower_ends):
-        forget_log_ends(s, k, broker)
+    forget_log_ends(s, k, broker, ends_that_are_forgotten(s, k, controller, broker))
     replica.fetching = 0
     s.brokers[broker].lists_topic = 1
     fire(s, k, ROLE, (broker,), "become_leader")
@@ -117,7 +124,7 @@ def make_follower(s: World, k: Constants, controller: int, broker: int) -> None:
     replica.version = 0
     replica.state_epoch = 0
     replica.epoch_start = 0
-    forget_log_ends(s, k, broker)
+    forget_log_ends(s, k, broker, first_brokers(k.brokers))
     s.brokers[broker].lists_topic = 1
     fire(s, k, ROLE, (broker,), "become_follower")
     if not goes_on:

@@ -22,7 +22,7 @@ from kafka_spec.spec.control.state import (
     World,
 )
 from kafka_spec.spec.decisions import AnswersCounted
-from kafka_spec.spec.domain import NO_BROKERS, NONE, contains, excluding, pop_first, truncate
+from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, contains, excluding, first_brokers, pop_first, truncate
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.gates import EPOCH_DURING_DELETE, LEADER_DURING_DELETE, answer_to_request, answer_to_stop_replica
 from kafka_spec.spec.table import Constants, Rule, fire
@@ -131,10 +131,11 @@ def note_if_stale(s: World, controller: int, broker: int) -> None:
         s.brokers[broker].stale = what_is_over(s, controller, broker)
 
 
-def forget_log_ends(s: World, k: Constants, broker: int) -> None:
-    """Forget where the followers' logs end."""
+def forget_log_ends(s: World, k: Constants, broker: int, followers: BrokerSet) -> None:
+    """Forget where the logs of these followers end."""
     for follower in range(k.brokers):
-        s.brokers[broker].replica.ends[follower] = 0
+        if contains(followers, follower) == 1:
+            s.brokers[broker].replica.ends[follower] = 0
 
 
 def forget_replica(s: World, k: Constants, broker: int) -> None:
@@ -147,7 +148,7 @@ def forget_replica(s: World, k: Constants, broker: int) -> None:
     replica.version = 0
     replica.state_epoch = 0
     replica.epoch_start = 0
-    forget_log_ends(s, k, broker)
+    forget_log_ends(s, k, broker, first_brokers(k.brokers))
     replica.written = NO_BROKERS
     replica.fetching = 0
 

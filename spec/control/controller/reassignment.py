@@ -6,12 +6,13 @@ Source: Kafka 2.8 and 0.10 KafkaController.scala, onPartitionReassignment; Kafka
 from __future__ import annotations
 
 from kafka_spec.spec.control.controller.knowledge import assigned_replicas, leadership_is_known, live_brokers
+from kafka_spec.spec.control.controller.partition_rows import no_newer_controller_wrote
 from kafka_spec.spec.control.network import send_leader_and_isr_to_all, send_stop_replica_with_delete_to
 from kafka_spec.spec.control.state import LOADING, ControllerStep, World
 from kafka_spec.spec.control.zookeeper import write_state
 from kafka_spec.spec.decisions import BumpedEpoch, Reassignment
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, append, assign, contains, including, pop_first, truncate
-from kafka_spec.spec.election import Strategy, members
+from kafka_spec.spec.election import Strategy, elect_reassigned, members
 from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.reassignment import (
     brokers_to_clean,
@@ -131,6 +132,27 @@ def leader_has_to_move_to_target(s: World, controller: int) -> bool:
     """The cached leader is not of the target, or not live."""
     leader = s.controllers[controller].context.leadership.leader
     return leader_has_to_move(leader, target_replicas(s, controller), live_brokers(s, controller))
+
+
+def leader_of_target_exists(s: World, controller: int) -> bool:
+    """A live broker of the target is in the state znode's ISR."""
+    target = s.controllers[controller].context.target
+    leader, _, _ = elect_reassigned(target, live_brokers(s, controller), s.zookeeper.partition.isr)
+    return leader != NONE
+
+
+def reassignment_write_is_due(s: World, k: Constants, controller: int) -> bool:
+    """The next step of the reassignment writes, unless the state znode's content refuses it."""
+    state = s.controllers[controller].reassignment
+    if state == ReassignmentState.EXTENDING:
+        return no_newer_controller_wrote(s, controller)
+    if state != ReassignmentState.MOVING_LEADER:
+        return True
+    if not completion_may_go_on(s, k, controller) or not no_newer_controller_wrote(s, controller):
+        return False
+    if leader_has_to_move_to_target(s, controller):
+        return leader_of_target_exists(s, controller)
+    return end_is_announced(s, k, controller)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -325,7 +347,7 @@ def continue_reassignment(s: World, k: Constants, controller: int) -> None:
         own.context.reassignment_resumes = 0
         if own.life == LOADING and admin_znode_exists(s):
             set_target_by_admin_znode(s, controller)
-        if own.context.leadership.leader != NONE or own.context.leadership.isr != 0:
+        if len(own.context.target) > 0 and leadership_is_known(s, controller):
             fire(s, k, REASSIGNMENT, (controller,), "reassign")
     enter_reassignment_step(s, k, controller)
 

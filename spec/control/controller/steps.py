@@ -11,6 +11,7 @@ from kafka_spec.spec.control.controller.partition_rows import (
     an_assigned_replica_is_live,
     no_newer_controller_wrote,
 )
+from kafka_spec.spec.control.controller.reassignment import reassignment_write_is_due
 from kafka_spec.spec.control.controller.replica_rows import isr_contains_replica
 from kafka_spec.spec.control.controller.stages import end_election, go_on
 from kafka_spec.spec.control.network import send_stop_replica_to
@@ -36,7 +37,9 @@ def write_is_due(s: World, k: Constants, controller: int) -> bool:
             and no_newer_controller_wrote(s, controller)
             and isr_contains_replica(s, lowest(own.context.leaving, k.brokers))
         )
-    return own.step >= ControllerStep.REASSIGN
+    if own.step == ControllerStep.REASSIGN:
+        return reassignment_write_is_due(s, k, controller)
+    return own.step > ControllerStep.REASSIGN
 
 
 def lowest(brokers: BrokerSet, count: int) -> int:
