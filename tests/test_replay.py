@@ -101,9 +101,7 @@ RARE = {
 }
 """Rules that fire in larger bounds only, and one that the implementation sometimes refuses there: only their edges are replayed."""
 
-NOT_REPLAYED = {
-    rule.name for rule in (*deletion.RULES, *deletion_events.RULES, FAIL_TO_DELETE, *late_stop.RULES)
-}
+NOT_REPLAYED = {rule.name for rule in (*deletion.RULES, *deletion_events.RULES, FAIL_TO_DELETE, *late_stop.RULES)}
 """The rules of topic deletion and of late StopReplicas, which have no steps in the replay yet."""
 
 Record = Callable[[str, object], None]

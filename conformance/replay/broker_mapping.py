@@ -90,7 +90,7 @@ class BrokerView:
 
     @property
     def lists_topic(self) -> int:
-        """Whether its metadata cache lists the topic, and it has led or followed since it started; the cache alone knows of others."""
+        """Whether its metadata cache lists the topic, and it has led or followed since it started."""
         broker = self.broker
         return int(broker is not None and PARTITION in broker.replicas.metadata and self.modeled.has_learned(self.number))
 

@@ -63,7 +63,7 @@ class ModeledCluster:
         self.stale = [0] * self.brokers
         """For each broker the first request of an old generation that took effect (spec.control.state.Stale)."""
         self._learned: dict[int, BrokerProcess] = {}
-        """The processes that have led or followed the partition since they started, unless the topic was marked as being deleted."""
+        """The processes that have led or followed the partition since they started."""
         self.records = 0
         """The number of records that clients have written."""
         self.clock = 0
