@@ -6,7 +6,7 @@ The explorer, and tests made from a trace, are built on it. It explores nothing 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,6 +93,14 @@ class Walk:
         walk.restart(marks.index(trace.start.fingerprint))
         for action in trace.actions:
             walk.act(action.rule, *(value for _, value in action.binding))
+        return walk
+
+    @classmethod
+    def by(cls, spec: Spec, bounds: Mapping[str, int], start: int, numbers: Iterable[int]) -> Walk:
+        """Return the walk from an initial state that takes the steps with these numbers, with its place at the end."""
+        walk = cls(spec, bounds, start)
+        for number in numbers:
+            walk.take(number)
         return walk
 
     # moving

@@ -20,6 +20,9 @@ from kafka_spec.command import run as kafka_spec
 from kafka_spec.diagrams.explore.server import LARGEST, Explorer
 from kafka_spec.diagrams.explore.session import ExploreSession
 from kafka_spec.diagrams.explore.terminal import Terminal
+from kafka_spec.model_check import oracle
+from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.way import way_to_state
 from kafka_spec.spec.domain import SpecError
 from kafka_spec.spec.trace import from_json
 
@@ -81,7 +84,10 @@ def test_orders_move_and_wrong_ones_change_nothing() -> None:
         {"do": "follow", "start": 0, "numbers": "1"},
         {"do": "nearest", "text": "s.nothing"},
         {"do": "show", "text": "open(1)"},
-        {"do": "wander", "steps": 5, "seed": 1, "stop": "NoSuchProperty"},
+        {"do": "stop", "name": "NoSuchProperty"},
+        {"do": "wander", "steps": "5", "seed": 1},
+        {"do": "nearest", "text": "not " * 5000 + "1"},
+        {"do": ["take"]},
         {"do": "fly"},
         [],
         None,
@@ -120,16 +126,27 @@ def test_the_terminal_leads_through_a_model(tmp_path: Path) -> None:
         "s zz",
         "h",
         "r",
+        "x Arrives",
+        "p",
+        "g 1",
+        "r 4",
+        "x Arrives",
+        "x Leaves",
+        "r \N{SUPERSCRIPT TWO}",
+        "\N{SUPERSCRIPT TWO}",
+        "r",
         "help",
     ]
     here = ExploreSession(Walk(toys.COUNTER, toys.bounds_of(toys.COUNTER)), "toys:COUNTER")
     Terminal(here, said.append).run([*commands, f"save {file}", "save", "save /", "", "q", "1"])
     text = "\n".join(said)
     for expected in (
-        "state 2 of 2", "there are 1 steps here; there is no number 9", "everything can happen here", "s.value == 3: 2 steps",
+        "state 2 of 2", "there are 1 steps here; there is no number 9", "everything can happen here",
+        "stop where Arrives changes", "Arrives (reachable): reached, stops here", "no longer stop", "4 steps were taken",
+        "property 'Leaves' is unknown", "r takes a number", "s.value == 3: 2 steps",
         "next is 4", "state 3 of 4", "state 1 of 4", "g names the number", "Within (invariant): holds", "value = 1",
         "no field has zz", "*   2", "nothing can happen after", "nothing can happen here; w says why", "random steps",
-        f"written to {file}", "name the file", "Is a directory",
+        f"written to {file}", "name the file", "/: Is a directory; name a file",
     ):  # fmt: skip
         assert expected in text, expected
     assert here.walk.place == 5 and from_json(file.read_text(encoding="utf-8")).states == 6
@@ -159,6 +176,52 @@ def test_the_command_reads_commands_and_traces(
         (["control/fixed", "--trace", str(file), "--terminal"], "name that model"),
         (["replication/kip_279", "--port", "99999", "--no-browser"], "--port"),
         (["replication/kip_279", "--show", "open(1)", "--terminal"], "a call of open"),
+    ):
+        code, text = explored(*wrong)
+        assert code == 2 and cure in text, text
+
+
+def test_a_walk_begins_at_any_state_of_a_search(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """--to begins at what shows a property and at a fingerprint, by a shortest way; a state that is not there is told."""
+
+    def explored(*arguments: str) -> tuple[int, str]:
+        monkeypatch.setattr("sys.stdin", iter(["q\n"]))
+        code = kafka_spec(["explore", *arguments, "--terminal"])
+        out = capsys.readouterr()
+        return code, out.out + out.err
+
+    code, text = explored("kip_279-three-replicas", "--to", "StrongIsr")
+    assert code == 0 and "state 12 of 12" in text and "StrongIsr is violated" in text
+
+    spec, bounds = toys.DOORS, toys.bounds_of(toys.DOORS)
+    result = oracle.explore(spec, bounds, everything=True)
+    walk, deepest = Walk(spec, bounds), result.depth - 1
+    levels = {walk.fingerprint(): 0}
+    frontier: list[list[int]] = [[]]
+    for level in range(1, result.depth):
+        following = []
+        for way in frontier:
+            for choice in Walk.by(spec, bounds, 0, way).choices():
+                there = Walk.by(spec, bounds, 0, [*way, choice.number])
+                if there.fingerprint() not in levels:
+                    levels[there.fingerprint()] = level
+                    following.append([*way, choice.number])
+        frontier = following
+    assert len(levels) == result.distinct
+    for level, mark in {level: mark for mark, level in levels.items()}.items():
+        found = way_to_state(spec, bounds, int(mark, 16), Budget())
+        assert len(found.actions) == level and Walk.by(spec, bounds, found.start, found.actions).fingerprint() == mark
+    mark = next(mark for mark, level in levels.items() if level == deepest)
+    code, text = explored("toys:DOORS", "--to", mark)
+    assert code == 0 and f"state {deepest + 1} of {deepest + 1}" in text
+
+    for wrong, cure in (
+        (["toys:DOORS", "--to", "0" * 16], "no state of doors within these bounds"),
+        (["toys:DOORS", "--to", "Nobody"], "write a fingerprint as it is shown"),
+        (["toys:COUNTER", "--to", "Within"], "no state within these bounds shows it (holds)"),
+        (["control/fixed", "--to", "1", "--seconds", "0"], "was not met among"),
+        (["toys:DOORS", "--state-dir", "nowhere"], "needs --to"),
+        (["toys:DOORS", "--to", mark, "--trace", "way.json"], "take one of them"),
     ):
         code, text = explored(*wrong)
         assert code == 2 and cure in text, text
@@ -198,7 +261,8 @@ def place(page: Page) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (500, "dark")])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1400, 500])
 def test_the_page_in_a_browser(browser: Browser, explorer: Explorer, width: int, scheme: Any) -> None:
     """Clicks and keys take steps, go back, ask, show a column, and follow a link, wide and narrow, light and dark."""
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
@@ -241,6 +305,27 @@ def test_the_page_in_a_browser(browser: Browser, explorer: Explorer, width: int,
     page.goto("about:blank")
     page.goto(address)
     at("state 3 of 3")
+    page.locator(".properties label", has_text="OneWriter").click()
+    page.wait_for_function("() => document.querySelector('.note').textContent.includes('stop where OneWriter changes')")
+    assert explorer.session.stops == ["OneWriter"]
+    page.keyboard.press("r")
+    page.wait_for_function("() => / after | were taken/.test(document.querySelector('.note').textContent)")
+    assert explorer.session.walk.place > 2
+    page.click("#link")
+    assert page.url.endswith(f"steps={','.join(map(str, explorer.session.walk.numbers))}")
+    assert page.text_content(".whole h2 code") == explorer.session.walk.fingerprint()
+    with page.expect_download() as saved:
+        page.click("#save")
+    assert from_json(Path(saved.value.path()).read_text(encoding="utf-8")).states == explorer.session.walk.place + 1
+    with page.expect_download() as saved:
+        page.click("#test")
+    compile(Path(saved.value.path()).read_text(encoding="utf-8"), "test_way.py", "exec")
+    page.click("#first")
+    at(f"state 1 of {len(explorer.session.walk.steps)}")
+    for element in page.locator("button:visible, input:visible, a:visible").all():
+        box = element.bounding_box()
+        scrolls = element.evaluate("found => Boolean(found.closest('.scroll'))")
+        assert scrolls or (box is not None and box["x"] >= 0 and box["x"] + box["width"] <= width + 1)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1")
     assert page.locator(".machine .lit").count() > 0
     context.close()

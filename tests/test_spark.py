@@ -213,6 +213,13 @@ def test_states_on_the_command_line(kafka_spec: Command, tmp_path: Path) -> None
     assert (nowhere.returncode, unknown.returncode) == (2, 2)
     assert "contains no run" in nowhere.stderr
     assert "has this state" in unknown.stderr
+    mark = good.stdout.splitlines()[2].split()[0]
+    there = kafka_spec("explore", "replication/kip_320", "--to", mark, "--state-dir", place, "--terminal")
+    other = kafka_spec("explore", "replication/kip_279", "--to", mark, "--state-dir", place, "--terminal")
+    missing = kafka_spec("explore", "replication/kip_320", "--to", "12ab", "--state-dir", place, "--terminal")
+    assert there.returncode == 0 and "state 4 of 4" in there.stdout
+    assert (other.returncode, missing.returncode) == (2, 2)
+    assert "is of replication/kip_320; name that model" in other.stderr and "has this state" in missing.stderr
 
 
 # ---------------------------------------------------------------------------------------------------------------------

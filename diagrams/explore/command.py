@@ -14,8 +14,18 @@ from kafka_spec.diagrams.explore.server import Explorer
 from kafka_spec.diagrams.explore.session import ExploreSession
 from kafka_spec.diagrams.explore.terminal import Terminal
 from kafka_spec.model_check.command.find import Models
-from kafka_spec.model_check.command.options import AS_EXPECTED, MANIFEST, add_bound_options, chosen_model
+from kafka_spec.model_check.command.options import (
+    AS_EXPECTED,
+    MANIFEST,
+    add_bound_options,
+    chosen_model,
+    cores,
+    duration,
+    interruptible,
+)
+from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.walk import Walk
+from kafka_spec.spec.extras import needing
 from kafka_spec.spec.table import Spec, SpecError
 from kafka_spec.spec.trace import Trace, from_plain
 
@@ -32,6 +42,9 @@ def add_explore(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec]) 
         metavar="FILE",
         help="begin along a trace that was written as JSON: by `trace`, `states --path`, or a save",
     )
+    add("--to", metavar="FINGERPRINT|PROPERTY", help="begin at the state with this fingerprint, or at one that shows this property")
+    add("--state-dir", metavar="DIR", help="for --to: take the way from the store of a Spark search, with its bounds")
+    add("--seconds", type=duration, default=60.0, metavar="S", help="for --to: search no longer (default: 60)")
     add("--show", action="append", default=[], metavar="NAME=EXPRESSION", help="show a column with each state; may be repeated")
     add("--port", type=int, default=0, metavar="N", help="the port on 127.0.0.1 (default: a free one)")
     add("--no-browser", action="store_true", help="only print the address")
@@ -46,7 +59,13 @@ def run_explore(options: argparse.Namespace, models: Models) -> int:
     if options.trace:
         if options.bound or options.bounds:
             raise SpecError("--trace has bounds of its own; leave out --bound and --bounds")
+        if options.to:
+            raise SpecError("--trace and --to both say where to begin; take one of them")
         walk = Walk.along(read_trace(options.trace), spec)
+    elif options.to:
+        walk = walk_to(options, spec, bounds)
+    elif options.state_dir:
+        raise SpecError("--state-dir needs --to, the fingerprint of the state to begin at")
     else:
         walk = Walk(spec, bounds)
     session = ExploreSession(walk, models.name_of(spec), options.show)
@@ -54,6 +73,31 @@ def run_explore(options: argparse.Namespace, models: Models) -> int:
         Terminal(session, lambda text: print(text, flush=True)).run(sys.stdin)
         return AS_EXPECTED
     return serve(session, options.port, not options.no_browser)
+
+
+def walk_to(options: argparse.Namespace, spec: Spec, bounds: Mapping[str, int]) -> Walk:
+    """Return a walk along a shortest way to the state that --to names.
+
+    Raises:
+        SpecError: the state was not found, or the store is one of another model.
+    """
+    with needing("spark" if options.state_dir else "check"):
+        from kafka_spec.model_check.way import fingerprint_of, stored_way, way_to_claim, way_to_state
+    if options.state_dir:
+        if options.bound or options.bounds:
+            raise SpecError("--state-dir has bounds of its own; leave out --bound and --bounds")
+        about, finding = stored_way(options.state_dir, options.to, "--to")
+        if about["model"] != spec.name:
+            raise SpecError(f"--state-dir {options.state_dir} is of {about['model']}; name that model, and not {spec.name}")
+        return Walk.by(spec, about["bounds"], finding.start, finding.actions)
+    budget = Budget(options.seconds)
+    with interruptible(budget):
+        if any(claim.name == options.to for claim in spec.properties):
+            finding = way_to_claim(spec, bounds, options.to, budget, cores())
+        else:
+            mark = fingerprint_of(options.to, "--to")
+            finding = way_to_state(spec, bounds, mark, budget, cores())
+    return Walk.by(spec, bounds, finding.start, finding.actions)
 
 
 def read_trace(file: Path) -> Trace:

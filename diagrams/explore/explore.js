@@ -2,7 +2,6 @@
 // Shows the view that the server returns, and sends it orders. It decides nothing about the protocol.
 const one = (selector) => document.querySelector(selector);
 const all = (selector) => document.querySelectorAll(selector);
-const stated = JSON.parse(one("#data").textContent);
 let view = null;
 let seed = 0;
 let waiting = Promise.resolve();
@@ -103,7 +102,13 @@ function showStep(now) {
     one(".changes").append(table);
   }
   one(".properties ul").replaceChildren(...view.properties.map((claim) => {
-    const item = make("li", make("span", claim.name));
+    const tick = make("input");
+    tick.type = "checkbox";
+    tick.checked = claim.stop;
+    tick.onchange = () => order({ do: "stop", name: claim.name });
+    const label = make("label", tick);
+    label.append(claim.name);
+    const item = make("li", label);
     item.title = `${claim.kind}: ${claim.says}`;
     item.append(make("span", claim.verdict, claim.wrong ? "wrong" : "place"));
     return item;
@@ -143,6 +148,7 @@ function showWay() {
 function showState() {
   const text = one("#field").value.toLowerCase();
   const changed = new Set(view.now.changed.map(([path]) => path));
+  one(".whole h2 code").textContent = view.fingerprint;
   one(".whole tbody").replaceChildren(...view.now.state.filter(([path]) => path.toLowerCase().includes(text)).map(([path, value]) => {
     const line = row([path, value]);
     line.classList.toggle("changed", changed.has(path));
@@ -174,14 +180,9 @@ function linked() {
 
 function wander() {
   seed += 1;
-  return order({ do: "wander", steps: 1000, seed, stop: one("#stop").value || null });
+  return order({ do: "wander", steps: 1000, seed });
 }
 
-for (const name of stated.properties) {
-  const option = make("option", `until ${name} changes`);
-  option.value = name;
-  one("#stop").append(option);
-}
 const go = (place) => order({ do: "go", place: Math.max(0, place) });
 const moves = {
   ArrowLeft: () => go(view.place - 1), ArrowRight: () => go(view.place + 1), Home: () => go(0), End: () => go(view.steps.length - 1), r: wander,
@@ -205,7 +206,7 @@ one("#column").onclick = () => order({ do: "show", text: one("#text").value });
 one("#rule").oninput = showRefusals;
 one("#field").oninput = showState;
 addEventListener("keydown", (event) => {
-  if (event.altKey || event.ctrlKey || event.metaKey || !view || /INPUT|SELECT/.test(event.target.tagName)) return;
+  if (event.altKey || event.ctrlKey || event.metaKey || !view || (event.target.tagName === "INPUT" && event.target.type !== "checkbox")) return;
   const number = Number(event.key);
   if (number >= 1 && number <= view.choices.length && !event.shiftKey) order({ do: "take", number: view.choices[number - 1].number });
   else if (moves[event.key]) moves[event.key]();

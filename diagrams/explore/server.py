@@ -16,7 +16,7 @@ from importlib.resources import files
 from typing import Any
 
 from kafka_spec.diagrams.explore.session import ExploreSession
-from kafka_spec.diagrams.page import harmless, machine_figure
+from kafka_spec.diagrams.page import machine_figure
 from kafka_spec.spec.table import SpecError
 
 LARGEST = 1 << 20
@@ -64,7 +64,6 @@ def page_of(session: ExploreSession) -> str:
         "css": "\n".join(file.read_text(encoding="utf-8") for file in (shared / "page.css", folder / "explore.css")),
         "js": (folder / "explore.js").read_text(encoding="utf-8"),
         "machines": "\n".join(machine_figure(machine) for machine in spec.machines),
-        "data": harmless(json.dumps({"properties": [claim.name for claim in spec.properties]})),
     }
     template = (folder / "explore.html").read_text(encoding="utf-8")
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)

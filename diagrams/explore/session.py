@@ -6,6 +6,7 @@ Independent of the page and of the terminal. An order is a dictionary with the k
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from kafka_spec.diagrams.arrows import entity_paths
@@ -26,6 +27,8 @@ class ExploreSession:
     def __init__(self, walk: Walk, model: str, columns: Sequence[str] = ()) -> None:
         self.walk, self.model = walk, model
         self.columns: list[Expression] = []
+        self.stops: list[str] = []
+        """The properties at whose changes a random walk stops."""
         for text in columns:
             self.add_column(text)
         self.entities = entity_paths(walk.world.spec, walk.world.bounds)
@@ -36,6 +39,7 @@ class ExploreSession:
             "restart": self._restart,
             "follow": self._follow,
             "wander": self._wander,
+            "stop": self._stop,
             "nearest": self._nearest,
             "show": self._show,
             "hide": self._hide,
@@ -47,7 +51,7 @@ class ExploreSession:
         Raises:
             SpecError: it cannot be performed; then nothing has changed.
         """
-        if not isinstance(order, dict) or order.get("do") not in self.orders:
+        if not isinstance(order, dict) or str(order.get("do")) not in self.orders:
             raise SpecError(f"an order names what to do: {', '.join(self.orders)}")
         note = self.orders[order["do"]](order)
         return {**self.view(), "note": note}
@@ -85,8 +89,16 @@ class ExploreSession:
         return ""
 
     def _wander(self, order: Mapping[str, Any]) -> str:
-        steps, stop = min(_number(order, "steps"), MOST_STEPS), order.get("stop")
-        return self.walk.wander(steps, _number(order, "seed"), [stop] if stop else [])
+        return self.walk.wander(min(_number(order, "steps"), MOST_STEPS), _number(order, "seed"), self.stops)
+
+    def _stop(self, order: Mapping[str, Any]) -> str:
+        """Put a breakpoint on a property, or take it away."""
+        claim = self.walk.world.spec.property(str(order.get("name", ""))).name
+        if claim in self.stops:
+            self.stops.remove(claim)
+            return f"random steps no longer stop where {claim} changes"
+        self.stops.append(claim)
+        return f"random steps stop where {claim} changes"
 
     def _nearest(self, order: Mapping[str, Any]) -> str:
         asked, place = expression(str(order.get("text", ""))), self.walk.place
@@ -136,9 +148,7 @@ class ExploreSession:
                 {"rule": r.action.rule, "binding": _bound(r.action), "kind": r.kind, "guard": r.guard, "because": r.because}
                 for r in walk.refusals()
             ],
-            "properties": [
-                {"name": j.name, "kind": j.kind, "says": j.says, "verdict": j.verdict, "wrong": j.wrong} for j in walk.judgements()
-            ],
+            "properties": [{**asdict(judgement), "stop": judgement.name in self.stops} for judgement in walk.judgements()],
             "fingerprint": walk.fingerprint(),
         }
 

@@ -11,7 +11,8 @@ from kafka_spec.spec.table import SpecError
 
 HELP = """\
   NUMBER            take that step               b, f, START..    back, forward, or to a state: g 1
-  r [N] [PROPERTY]  N random steps (100), until an invariant breaks or the property changes
+  r [N]             N random steps (100), until an invariant breaks or a property with a stop changes
+  x PROPERTY        put a stop on a property, or take it away
   ? EXPRESSION      go to the nearest state where it is true, as in ? s.zookeeper.partition.leader == 1
   = NAME = EXPR     show a column with each state
   w [RULE]          what cannot happen here, and which guard refuses it
@@ -33,6 +34,7 @@ class Terminal:
             "f": lambda rest: self.go(self.session.walk.place + 1),
             "g": lambda rest: self.go(int(rest) - 1),
             "r": self.wander,
+            "x": lambda rest: self.do({"do": "stop", "name": rest}),
             "?": lambda rest: self.do({"do": "nearest", "text": rest}),
             "=": lambda rest: self.do({"do": "show", "text": rest}),
             "w": self.refusals,
@@ -54,19 +56,19 @@ class Terminal:
                 continue
             try:
                 self.perform(word, rest.strip())
-            except (SpecError, OSError) as error:
+            except SpecError as error:
                 self.say(f"  {error}")
 
     def perform(self, word: str, rest: str) -> None:
         """Perform one command."""
-        if word.isdigit():
+        if word.isdecimal():
             choices = self.session.walk.choices()
             if not 1 <= int(word) <= len(choices):
                 raise SpecError(f"there are {len(choices)} steps here; there is no number {word}")
             self.do({"do": "take", "number": choices[int(word) - 1].number})
         elif word[0] in "?=" and word not in self.known:
             self.perform(word[0], f"{word[1:]} {rest}".strip())
-        elif word == "g" and not rest.isdigit():
+        elif word == "g" and not rest.isdecimal():
             raise SpecError("g names the number of a state on the way, as in g 1")
         elif word in self.known:
             self.known[word](rest)
@@ -83,11 +85,10 @@ class Terminal:
 
     def wander(self, rest: str) -> None:
         """Take random steps."""
-        number, _, stop = rest.partition(" ")
-        if not number.isdigit():
-            number, stop = "100", rest
+        if not (rest or "100").isdecimal():
+            raise SpecError("r takes a number of steps, as in r 20; x PROPERTY puts a stop on a property")
         self.seed += 1
-        self.do({"do": "wander", "steps": int(number), "seed": self.seed, "stop": stop.strip() or None})
+        self.do({"do": "wander", "steps": int(rest or "100"), "seed": self.seed})
 
     def here(self, view: dict[str, Any]) -> None:
         """Print the place: the last step, what it changed, what is wrong, and what can happen next."""
@@ -118,7 +119,12 @@ class Terminal:
 
     def properties(self) -> None:
         """Print what the properties say here."""
-        self.say("\n".join(f"  {j.name} ({j.kind}): {j.verdict}" for j in self.session.walk.judgements()))
+        self.say(
+            "\n".join(
+                f"  {j.name} ({j.kind}): {j.verdict}{', stops here' * (j.name in self.session.stops)}"
+                for j in self.session.walk.judgements()
+            )
+        )
 
     def way(self) -> None:
         """Print the steps so far."""
@@ -130,5 +136,8 @@ class Terminal:
         """Write a file."""
         if not file:
             raise SpecError("name the file, as in: save way.json")
-        Path(file).write_text(text, encoding="utf-8")
+        try:
+            Path(file).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise SpecError(f"{file}: {error.strerror}; name a file that can be written") from None
         self.say(f"  written to {file}")

@@ -10,9 +10,10 @@ from typing import Any
 from kafka_spec.model_check.check import need
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.options import AS_EXPECTED, VIOLATED, add_output_options, outputs, positive, write
-from kafka_spec.model_check.exploration import Exploration, Finding
+from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.report.text import states_text, trace_text
-from kafka_spec.spec.table import Spec, SpecError
+from kafka_spec.spec.extras import needing
+from kafka_spec.spec.table import Spec
 
 
 def add_states(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec]) -> None:
@@ -54,26 +55,15 @@ def run_states(options: argparse.Namespace, models: Models) -> int:
 
 def _run_path(options: argparse.Namespace, models: Models) -> int:
     """Show a shortest path to a state, replayed and checked by the oracle."""
-    store = need("state_dir")
-    try:
-        mark = int(options.path, 16)
-    except ValueError:
-        raise SpecError(f"--path {options.path}: write a fingerprint as it is shown, 16 hexadecimal digits") from None
-    storage = store.Storage(options.state_dir)
-    try:
-        about = store.run_of(storage)
-        level = store.locate(storage, mark)
-        if level < 0:
-            raise SpecError(f"--path {options.path}: no finished level in {options.state_dir} has this state")
-        start, actions = store.way_to(storage, level, mark)
-    except store.Damaged as error:
-        raise SpecError(str(error)) from None
+    with needing("spark"):
+        from kafka_spec.model_check.way import stored_way
+    about, finding = stored_way(options.state_dir, options.path, "--path")
     spec = models.find(options.model or about["model"])
     from kafka_spec.model_check.counterexample import Replay
     from kafka_spec.model_check.oracle import ExecutableSpec
 
     result = Exploration(spec, about["bounds"], "spark", 1, ())
-    trace, _, _ = Replay(ExecutableSpec(spec, about["bounds"]), result).way(f"state {options.path}", Finding(start, tuple(actions)))
+    trace, _, _ = Replay(ExecutableSpec(spec, about["bounds"]), result).way(f"state {options.path}", finding)
     _tell(options, trace.to_plain(), trace_text(trace, spec, options.full, reached=True))
     return AS_EXPECTED
 
