@@ -4,6 +4,7 @@
 # make fmt     formats the code
 # make golden  rewrites the golden texts of the tests; read the diff before you commit it
 # make gallery draws the pictures of diagrams/gallery anew
+# make tested  runs the manifest and writes docs/kafka/tested.md, how often each check met each antecedent; some minutes
 # make docs    builds the book (docs/) as a site in build/site
 # make long    the tests of which `make test` runs a sample, some twenty minutes on two cores
 # make fuzz    random specs on which all readings must agree: make fuzz SECONDS=600, and SEED=N to repeat one
@@ -19,7 +20,7 @@ BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: check test long kafka lint fmt golden gallery docs system fuzz mutants spec-mutants bench soak clean
+.PHONY: check test long kafka lint fmt golden gallery tested docs system fuzz mutants spec-mutants bench soak clean
 
 check: $(VENV)/.check
 	$(BIN)/kafka-spec check --traces
@@ -44,6 +45,11 @@ golden: $(VENV)/.test
 
 gallery: $(VENV)/.test
 	$(BIN)/kafka-spec draw --gallery
+
+tested: $(VENV)/.check
+	@mkdir -p build
+	$(BIN)/kafka-spec check --output json:build/tested.json
+	$(BIN)/python docs/tested.py build/tested.json
 
 docs: $(VENV)/.test
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build -q --strict

@@ -6,7 +6,7 @@ An error in the file is reported with the check's name and the allowed values.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,21 @@ KEYS = {
     "seconds": (int, float),
     "memory_mib": int,
 }
+
+
+@dataclass(frozen=True)
+class Untestable:
+    """Properties that no check tests while some bounds are 0, and the reason: an entry of [[tool.kafka-spec.not_tested]]."""
+
+    reason: str
+    while_zero: tuple[str, ...]
+    properties: tuple[str, ...]
+
+    def of(self, bounds: Mapping[str, int], judged: Set[str]) -> dict[str, str]:
+        """Return the judged properties that a check at these bounds cannot test, with the reason."""
+        if any(bounds.get(name) != 0 for name in self.while_zero):
+            return {}
+        return {name: self.reason for name in self.properties if name in judged}
 
 
 @dataclass(frozen=True)
@@ -99,19 +114,35 @@ def read_manifest(path: Path, model: Callable[[str], Spec]) -> list[NamedCheck]:
         raise SpecError(f"{path}: {error.strerror}; run in a project with [[tool.kafka-spec.checks]], or name a model") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SpecError(f"{path}: {error}") from None
-    tables: Any = content
-    for name in ("tool", "kafka-spec", "checks"):
-        tables = tables.get(name) if isinstance(tables, dict) else None
+    section: Any = content
+    for name in ("tool", "kafka-spec"):
+        section = section.get(name) if isinstance(section, dict) else None
+    tables = section.get("checks") if isinstance(section, dict) else None
     if not isinstance(tables, list) or not tables:
         raise SpecError(f"{path} has no [[tool.kafka-spec.checks]]; add one, or name a model: kafka-spec check MODEL")
-    checks = [_check(table, f"{path}: check {number}", model) for number, table in enumerate(tables, 1)]
+    untestable = _untestable(section.get("not_tested", []), f"{path}: [[tool.kafka-spec.not_tested]]")
+    checks = [_check(table, f"{path}: check {number}", model, untestable) for number, table in enumerate(tables, 1)]
     names = [named.name for named in checks]
     if twice := [name for name in names if names.count(name) > 1]:
         raise SpecError(f"{path}: two checks are named {twice[0]!r}; give each a name of its own")
     return checks
 
 
-def _check(table: Any, where: str, model: Callable[[str], Spec]) -> NamedCheck:
+def _untestable(tables: Any, where: str) -> list[Untestable]:
+    """Return what no check tests while bounds are 0."""
+    found = []
+    for table in tables if isinstance(tables, list) else [tables]:
+        keys = {"reason": str, "while_zero": list, "properties": list}
+        if not isinstance(table, dict) or set(table) != set(keys):
+            raise SpecError(f"{where}: an entry has the keys {', '.join(keys)}, and no other")
+        names = [*table["while_zero"], *table["properties"]] if all(isinstance(table[key], keys[key]) for key in keys) else [0]
+        if not all(isinstance(name, str) for name in names) or not table["while_zero"]:
+            raise SpecError(f"{where}: the reason is a text, while_zero a list of bounds, properties a list of names")
+        found.append(Untestable(table["reason"], tuple(table["while_zero"]), tuple(table["properties"])))
+    return found
+
+
+def _check(table: Any, where: str, model: Callable[[str], Spec], untestable: Sequence[Untestable]) -> NamedCheck:
     if not isinstance(table, dict):
         raise SpecError(f"{where} is not a table; write [[tool.kafka-spec.checks]]")
     where = f"{where} ({table.get('name', 'without a name')})"
@@ -163,6 +194,7 @@ def _check(table: Any, where: str, model: Callable[[str], Spec]) -> NamedCheck:
             raise SpecError(f"not_tested: property {wrong[0]!r} is unknown, or not judged; judged are {', '.join(sorted(judged))}")
     except SpecError as error:
         raise SpecError(f"{where}: {error}") from None
+    here = {name: reason for entry in untestable for name, reason in entry.of(bounds, judged).items()}
     expected = Expectation(
         verdict=table["verdict"],
         distinct=table.get("distinct"),
@@ -171,7 +203,7 @@ def _check(table: Any, where: str, model: Callable[[str], Spec]) -> NamedCheck:
         traces=table.get("traces", {}),
         all_rules_fire=table.get("all_rules_fire", False),
         all_properties_tested=table.get("all_properties_tested", False),
-        not_tested={name: reason for reason, names in table.get("not_tested", {}).items() for name in names},
+        not_tested=here | {name: reason for reason, names in table.get("not_tested", {}).items() for name in names},
     )
     return NamedCheck(
         table["name"],

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ENGINES, Command, Explore
+from conftest import ENGINES, ROOT, Command, Explore
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +17,7 @@ from kafka_spec import MODELS, check
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.check import Expectation, Outcome
 from kafka_spec.model_check.exploration import Exploration
+from kafka_spec.model_check.manifest import read_manifest
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.report.ci import github_text, markdown_text
 from kafka_spec.model_check.report.plain import model_plain, result_plain
@@ -24,6 +25,8 @@ from kafka_spec.model_check.report.text import model_text, result_text
 from kafka_spec.spec.domain import Bound, Range, holds
 from kafka_spec.spec.table import Property, Rule, Spec, SpecError, invariant, reachable, recoverable, step_invariant
 from tests import toys
+
+PAGE = ROOT / "docs" / "kafka" / "tested.md"
 
 
 def counts(result: Exploration) -> dict[str, int | None]:
@@ -355,3 +358,81 @@ def test_a_reachable_predicate_keeps_its_form() -> None:
     assert ExecutableSpec(toys.TESTED, {"limit": 5}).judge(toys.TESTED.property("PastIsLow"), toys.Count(5)), (
         "its antecedent is not met"
     )
+
+
+SHARED = """
+[[tool.kafka-spec.checks]]
+name = "one"
+model = "control/fixed"
+verdict = "holds"
+bounds = "reassigned"
+properties = ["Committed", "OneWriter"]
+not_tested = { "of its own" = ["OneWriter"] }
+
+[[tool.kafka-spec.not_tested]]
+reason = "nobody writes"
+while_zero = ["records", "crashes"]
+properties = ["Committed", "LogMatch"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "becomes", "expected"),
+    [
+        ("", "", {"Committed": "nobody writes", "OneWriter": "of its own"}),
+        ('"crashes"', '"reassignments"', {"OneWriter": "of its own"}),
+        ('"crashes"', '"no_bound_of_this_model"', {"OneWriter": "of its own"}),
+    ],
+)
+def test_what_no_check_tests_is_named_once(tmp_path: Path, change: str, becomes: str, expected: dict[str, str]) -> None:
+    """An entry for all checks names what they do not test while all its bounds are 0, as far as they judge it."""
+    manifest = tmp_path / "pyproject.toml"
+    manifest.write_text(SHARED.replace(change, becomes) if change else SHARED)
+    (one,) = read_manifest(manifest, MODELS.__getitem__)
+    assert one.expected.not_tested == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "becomes", "message"),
+    [
+        ("reason", "why", "an entry has the keys reason, while_zero, properties, and no other"),
+        ('["records", "crashes"]', '"records"', "while_zero a list of bounds"),
+        ('["records", "crashes"]', "[]", "while_zero a list of bounds"),
+        ('["Committed", "LogMatch"]', "[1]", "properties a list of names"),
+    ],
+)
+def test_an_entry_for_all_checks_is_checked(tmp_path: Path, change: str, becomes: str, message: str) -> None:
+    """An entry with other keys, or with values of another kind, is refused with what it should be."""
+    manifest = tmp_path / "pyproject.toml"
+    manifest.write_text(SHARED.replace(change, becomes))
+    with pytest.raises(SpecError, match=message):
+        read_manifest(manifest, MODELS.__getitem__)
+
+
+def cells_of(line: str) -> list[str]:
+    """Return the cells of a row of a table."""
+    return [cell.strip().strip("`") for cell in line.strip("|").split("|")]
+
+
+def test_the_page_of_what_is_tested_is_that_of_the_manifest() -> None:
+    """docs/kafka/tested.md has every family of `fixed` with its counts, and a 0 exactly where the manifest has a reason."""
+    checks = {one.name: one for one in read_manifest(ROOT / "pyproject.toml", MODELS.__getitem__)}
+    families = {name: one for name, one in checks.items() if one.spec.name in ("control/fixed", "kraft/fixed")}
+    families = {name: one for name, one in families.items() if one.expected.verdict == "holds"}
+    tables = [[cells_of(line) for line in table.splitlines()] for table in PAGE.read_text(encoding="utf-8").split("\n\n")]
+    told: dict[str, dict[str, str]] = {}
+    for head, _, *rows in (table for table in tables if table[0][0] == "check"):
+        for name, *values in rows:
+            told.setdefault(name, {}).update(zip(head[1:], values, strict=True))
+
+    assert list(told) == list(families), "write the page again: make tested"
+    for name, row in told.items():
+        expected = families[name].expected
+        counts = {key: int(row.pop(key).replace(",", "")) for key in ("states searched", "all states", "levels")}
+        assert counts["states searched"] == expected.distinct, f"{name}: write the page again: make tested"
+        assert counts["levels"] == (expected.depth or counts["levels"])
+        assert counts["all states"] == (expected.unreduced or expected.distinct)
+        assert row.pop("verdict") == expected.verdict
+        assert {claim for claim, count in row.items() if count == "0"} == set(expected.not_tested), name
+        judged = families[name].properties
+        assert judged is None or {claim for claim, count in row.items() if count == "-"} == set(row) - set(judged), name

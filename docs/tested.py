@@ -1,0 +1,76 @@
+"""Writes kafka/tested.md: the families of `fixed`, and how often each check met the antecedent of each property: `make tested`.
+
+python docs/tested.py RESULT.json     RESULT.json is what `kafka-spec check --output json:RESULT.json` wrote for the manifest
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+PAGE = Path(__file__).parent / "kafka" / "tested.md"
+SECTIONS = {"control/fixed": "The control plane", "kraft/fixed": "KRaft"}
+"""The models whose checks are told, with the headings."""
+COLUMNS = 8
+"""How many properties stand side by side."""
+
+HEAD = """# What each family tests
+
+A verdict *holds* is worth something where the antecedent of the property was met. The numbers tell in how many states, or on
+how many steps, each named check met it. 0: never, for the reason that the manifest gives (`not_tested` in pyproject.toml). A
+dash: this check does not judge the property.
+`make tested` writes this page from a run of the manifest; a test holds names, counts and zeros against the manifest.
+"""
+
+
+def page(checks: Sequence[Any]) -> str:
+    """Return the page for the results of a manifest."""
+    parts = [HEAD]
+    for model, heading in SECTIONS.items():
+        chosen = [check for check in checks if check["model"] == model and check["verdict"] == "holds"]
+        parts += [f"## {heading}", families(chosen)]
+        names = list(dict.fromkeys(claim["name"] for check in chosen for claim in check["properties"] if says_when(claim)))
+        parts += [tested(chosen, names[at : at + COLUMNS]) for at in range(0, len(names), COLUMNS)]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def says_when(claim: Any) -> bool:
+    """Return whether a property has an antecedent; others are judged in every state."""
+    return claim["antecedent"] is not None or claim["kind"] == "recoverable"
+
+
+def manifest() -> dict[str, Any]:
+    """Return the checks of the manifest by name."""
+    content = tomllib.loads((PAGE.parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    return {check["name"]: check for check in content["tool"]["kafka-spec"]["checks"]}
+
+
+def families(checks: Sequence[Any]) -> str:
+    """Return the table of families: states, levels and verdict."""
+    expected, rows = manifest(), []
+    for check in checks:
+        unreduced = expected[check["name"]].get("unreduced", check["distinct"])
+        rows.append(row(f"`{check['name']}`", f"{check['distinct']:,}", f"{unreduced:,}", check["depth"], check["verdict"]))
+    return "\n".join([row("check", "states searched", "all states", "levels", "verdict"), "|---|---:|---:|---:|---|", *rows])
+
+
+def tested(checks: Sequence[Any], names: Sequence[str]) -> str:
+    """Return the table of how often some properties were tested."""
+    lines = [row("check", *names), "|---|" + "---:|" * len(names)]
+    for check in checks:
+        counts = {claim["name"]: claim.get("tested") for claim in check["properties"]}
+        lines.append(row(f"`{check['name']}`", *("-" if counts.get(name) is None else f"{counts[name]:,}" for name in names)))
+    return "\n".join(lines)
+
+
+def row(*cells: Any) -> str:
+    """Return a row of a table."""
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))["checks"]), encoding="utf-8")
