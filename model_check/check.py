@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -16,7 +16,7 @@ from kafka_spec.model_check.exploration import Budget, Distribution, EngineError
 from kafka_spec.model_check.fingerprint import VERIFY_SEED
 from kafka_spec.spec.extras import needing
 from kafka_spec.spec.listing import refuse_unlisted
-from kafka_spec.spec.table import Spec, SpecError
+from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 from kafka_spec.spec.trace import Trace
 
 Engine = Literal["embedded", "oracle", "both", "spark"]
@@ -109,7 +109,7 @@ def check(
     engine: Engine = "embedded",
     threads: int = 1,
     everything: bool = False,
-    deadlock: bool = False,
+    deadlock: bool | None = None,
     verify: bool = False,
     normal_form: bool = False,
     verify_normal_form: bool = False,
@@ -122,11 +122,11 @@ def check(
     Args:
         spec: the spec to check.
         bounds: values of bounds by name; the other bounds have the values of the spec's first bound set.
-        properties: names of the properties to check; by default all.
+        properties: names of the properties to check; by default all, with Deadlock unless the spec may rest anywhere.
         engine: "embedded", "oracle" (plain Python, slow, the reference), "both" (they must agree), or "spark".
         threads: threads of the embedded engine; the result is the same for any number.
         everything: continue the search to its end after a violation.
-        deadlock: also check for deadlocks, that is, states without any step.
+        deadlock: whether to check for deadlocks, that is, states that are not final and have no step; None: see `properties`.
         verify: search again with another fingerprint seed and newly compiled code; the counts must be equal.
         normal_form: search the normal forms of the spec's states.
         verify_normal_form: do so to the end, and compare with the search of all states.
@@ -140,7 +140,9 @@ def check(
     """
     refuse_unlisted(spec)
     values = spec.bound_values(bounds or {})
-    claims = [spec.property(name) for name in dict.fromkeys(properties)] if properties is not None else None
+    claims = [spec.property(name) for name in judged_by_spec(properties)] if properties is not None else None
+    if deadlock is None:
+        deadlock = spec.checks_deadlock if properties is None else DEADLOCK in properties
     if engine not in ENGINES:
         raise SpecError(f"engine {engine!r} is unknown; there is {', '.join(ENGINES)}")
     budget = budget or Budget()
@@ -191,6 +193,11 @@ def check(
     if engine == "both" and not result.stopped:
         compare(result, search("oracle"), "the oracle", exact=True)
     return result
+
+
+def judged_by_spec(names: Iterable[str]) -> list[str]:
+    """Return the names of properties that a spec states, each once: all but the built-in ones."""
+    return [name for name in dict.fromkeys(names) if name not in (TYPE_INVARIANT, DEADLOCK)]
 
 
 def need(module: str) -> Any:

@@ -304,8 +304,13 @@ class _Successors(Hashing):
             self.rule(index, rule)
         idle = self.b.icmp_signed("==", self.b.load(self.moves), ZERO)
         first = self.b.icmp_signed("<", self.b.load(self.counter(STUCK)), ZERO)
-        with self.b.if_then(self.b.and_(idle, first), likely=False):
-            self.b.store(self.number, self.counter(STUCK))
+        with self.b.if_then(idle, likely=False):
+            if self.program.spec.final_states is not None:
+                final = self.predicate(self.program.spec.final_states, {"s": self.source, "k": self.k})
+                self.end_on_fault(ZERO)
+                first = self.b.and_(first, self.b.not_(final))
+            with self.b.if_then(first):
+                self.b.store(self.number, self.counter(STUCK))
 
     def rule(self, index: int, rule: Rule) -> None:
         """Emit the firing of one rule with every binding."""

@@ -111,7 +111,7 @@ class Replay:
         if claim == TYPE_INVARIANT:
             return
         if claim == DEADLOCK:
-            agreed = not any(True for rule in self.world.spec.rules for _ in self.world.enabled(rule, state))
+            agreed = self.world.is_stuck(state)
         else:
             stated = next(p for p in self.result.properties if p.name == claim)
             if stated.kind == "step invariant":

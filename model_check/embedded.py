@@ -380,6 +380,7 @@ def explain(world: ExecutableSpec, program: Program, otherwise: str, place: str,
         for rule in world.spec.rules:
             for binding in world.enabled(rule, state):
                 _retry(world, program, rule, state, binding)
+        world.is_stuck(state)
     except SpecError as error:
         raise SpecError(f"{error} (after {len(numbers)} steps; {place})") from error
     raise SpecError(f"{otherwise} (after {len(numbers)} steps)")

@@ -43,7 +43,8 @@ def text_of(
     told = _Telling(frozenset(constants))
     machines: tuple[Machine, ...] = spec.machines
     form = (spec.reduced, *(spec.normal_form if spec.reduced else ()))
-    parts = (tuple(constants), engine, layout.size, layout.root, form, actions.ranges, spec.rules, machines, tuple(claims))
+    said = (spec.rules, machines, tuple(claims), spec.final_states)
+    parts = (tuple(constants), engine, layout.size, layout.root, form, actions.ranges, *said)
     return told.all(parts)
 
 

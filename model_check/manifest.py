@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kafka_spec.model_check.check import ENGINES, Engine, Expectation, check
+from kafka_spec.model_check.check import ENGINES, Engine, Expectation, check, judged_by_spec
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress, quiet
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 
@@ -64,7 +64,8 @@ class NamedCheck:
     properties: tuple[str, ...] | None
     engine: Engine
     everything: bool
-    deadlock: bool
+    deadlock: bool | None
+    """Whether to check for deadlocks; None: as `check` decides."""
     seconds: float | None
     memory_mib: int | None
     normal_form: bool = False
@@ -75,7 +76,7 @@ class NamedCheck:
         engine: Engine | None = None,
         threads: int = 1,
         everything: bool = False,
-        deadlock: bool = False,
+        deadlock: bool | None = None,
         verify: bool = False,
         normal_form: bool = False,
         verify_normal_form: bool = False,
@@ -92,7 +93,7 @@ class NamedCheck:
             engine=engine or self.engine,
             threads=threads,
             everything=everything or self.everything,
-            deadlock=deadlock or self.deadlock,
+            deadlock=self.deadlock if deadlock is None else deadlock,
             verify=verify,
             normal_form=normal_form or self.normal_form,
             verify_normal_form=verify_normal_form and bool(self.spec.normal_form),
@@ -179,9 +180,10 @@ def _check(table: Any, where: str, model: Callable[[str], Spec], untestable: Seq
             if properties:
                 raise SpecError("properties says what to judge, without what not to; keep one of them")
             properties = judged_without(spec, table["without"])
-        judged = {*(properties or [claim.name for claim in spec.properties]), TYPE_INVARIANT}
-        judged |= {DEADLOCK} if table.get("deadlock") else set()
-        for name in properties or ():
+        judged = {*(properties or all_judged(spec)), TYPE_INVARIANT}
+        if "deadlock" in table:
+            judged = judged | {DEADLOCK} if table["deadlock"] else judged - {DEADLOCK}
+        for name in judged_by_spec(properties or ()):
             spec.property(name)
         if table.get("normal_form"):
             spec.in_normal_form()
@@ -213,18 +215,25 @@ def _check(table: Any, where: str, model: Callable[[str], Spec], untestable: Seq
         properties,
         table.get("engine", "embedded"),
         table.get("all", False),
-        table.get("deadlock", False),
+        table.get("deadlock"),
         table.get("seconds"),
         table.get("memory_mib"),
         table.get("normal_form", False),
     )
 
 
+def all_judged(spec: Spec) -> tuple[str, ...]:
+    """Return the names of the properties that a check judges by default, besides the type invariant."""
+    return (*(claim.name for claim in spec.properties), *([DEADLOCK] if spec.checks_deadlock else []))
+
+
 def judged_without(spec: Spec, left_out: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of a spec's properties except some, each given by its name or its kind."""
-    kinds = {claim.kind for claim in spec.properties}
-    unjudged = [spec.property(name) for name in left_out if name not in kinds]
-    return tuple(claim.name for claim in spec.properties if claim not in unjudged and claim.kind not in left_out)
+    """Return the names of the properties that are judged by default, except some, each given by its name or its kind."""
+    kinds = {claim.name: str(claim.kind) for claim in spec.properties}
+    for name in judged_by_spec(left_out):
+        if name not in kinds.values():
+            spec.property(name)
+    return tuple(name for name in all_judged(spec) if name not in left_out and kinds.get(name) not in left_out)
 
 
 def named_bounds(spec: Spec, bounds: str | Mapping[str, Any]) -> Mapping[str, int]:

@@ -176,6 +176,15 @@ class ExecutableSpec:
         """Whether the predicate of a claim is true of a state."""
         return bool(self.call(claim.predicate, {"s": s, "k": self.k}, claim.name))
 
+    def is_final(self, s: Any) -> bool:
+        """Whether a state without a step is one in which the protocol may rest."""
+        final = self.spec.final_states
+        return final is not None and bool(self.call(final, {"s": s, "k": self.k}, "final"))
+
+    def is_stuck(self, s: Any) -> bool:
+        """Whether no rule can fire in a state, and the protocol may not rest there."""
+        return not any(True for rule in self.spec.rules for _ in self.enabled(rule, s)) and not self.is_final(s)
+
     def judge(self, claim: Property, s: Any) -> bool:
         """Whether a claim is true in a state: its antecedent implies its predicate."""
         return not self.tests(claim, s=s) or self.meets(claim, s)
@@ -383,5 +392,5 @@ class _Search:
                 result.fired[rule.name] += 1
                 result.digest = (result.digest + edge_hash(self.frontier[index][0], action, mark)) & MASK
                 yield action, mark, after
-        if stuck and result.deadlock:
+        if stuck and not world.is_final(state) and result.deadlock:
             self.found(table.DEADLOCK, level, index)

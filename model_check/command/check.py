@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kafka_spec.model_check.check import ENGINES, Expectation, Outcome
+from kafka_spec.model_check.check import ENGINES, Expectation, Outcome, judged_by_spec
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.grow import run_grow
 from kafka_spec.model_check.command.options import (
@@ -38,7 +38,7 @@ from kafka_spec.model_check.report.plain import SCHEMA_VERSION, check_plain, res
 from kafka_spec.model_check.report.tested import tested_text
 from kafka_spec.model_check.report.text import check_line, result_text, story_text, trace_text
 from kafka_spec.spec.extras import needing
-from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
+from kafka_spec.spec.table import Spec, SpecError
 
 VERIFIED = ("seed", "normal_form")
 """What --verify compares."""
@@ -98,7 +98,11 @@ def _add_check_options(parser: argparse.ArgumentParser, **verify: Any) -> None:
     add("--handover", type=positive, metavar="N", help="for spark: the states of a level at which Spark takes over")
     add("--threads", type=threads, default=cores(), metavar="N", help="threads (default: one per core)")
     add("--all", action="store_true", help="continue to the end after a violation")
-    add("--deadlock", action="store_true", help="also check for deadlocks, states without any step")
+    add(
+        "--deadlock",
+        action=argparse.BooleanOptionalAction,
+        help="check for deadlocks, states without any step that are not final (default: unless the model may rest anywhere)",
+    )
     add("--all-rules-fire", action="store_true", help="a rule that never fires is a failure")
     add("--all-properties-tested", action="store_true", help="a property whose antecedent is never met is a failure")
     add("--verify", **verify, help="search again, and compare: with another hash seed (the default), or without the normal_form")
@@ -274,7 +278,7 @@ def _unnamed(options: argparse.Namespace, spec: Spec) -> NamedCheck:
             raise SpecError("--property says what to judge, --without what not to; take one of them")
         properties = judged_without(spec, options.without)
     values = asked_bounds(options, spec)
-    return NamedCheck(spec.name, spec, values, expected, properties, "embedded", False, False, None, None)
+    return NamedCheck(spec.name, spec, values, expected, properties, "embedded", False, None, None, None)
 
 
 def _run(options: argparse.Namespace, named: NamedCheck) -> Exploration:
@@ -338,10 +342,9 @@ def run_trace(options: argparse.Namespace, models: Models, charts: Mapping[str, 
     chosen = named[name] if name in named else _unnamed(options, models.find(name))
     if wanted:
         # only the named properties are checked, so that no other violation ends the search
-        stated = [claim for claim in wanted if claim not in (TYPE_INVARIANT, DEADLOCK)]
-        for claim in stated:
+        for claim in judged_by_spec(wanted):
             chosen.spec.property(claim)
-        chosen = dataclasses.replace(chosen, properties=tuple(stated), deadlock=chosen.deadlock or DEADLOCK in wanted)
+        chosen = dataclasses.replace(chosen, properties=tuple(wanted), deadlock=None)
     with needing("check"):
         from kafka_spec.model_check.counterexample import trace_of
         from kafka_spec.model_check.expression import expression

@@ -89,6 +89,8 @@ def properties_lines(result: Exploration) -> list[str]:
     says = {claim.name: claim.says for claim in result.properties}
     says[TYPE_INVARIANT] = "every field stays in its domain"
     says[DEADLOCK] = "in every state some rule can fire, or only a bound forbids it"
+    if result.spec.final_states is not None:
+        says[DEADLOCK] += f", or it is final: {first_line(result.spec.final_states)}"
     width = max(20, *(len(name) for name, _ in result.claims))
     lines = [f"  {'property':<{width}} kind            verdict       trace        tested  meaning"]
     for name, kind in result.claims:
@@ -155,7 +157,10 @@ def _stuck_lines(trace: Trace, spec: Spec) -> list[str]:
     """Return why no rule can fire at the end of a trace."""
     from kafka_spec.model_check.explain import refusals  # imported here: it needs the extra of an engine
 
-    return ["     no rule can fire:", *(f"       {rule}: {why}" for rule, why in refusals(trace, spec))]
+    rest = "if the protocol may rest here, name such states: Spec(final=a predicate of s and k)"
+    if spec.final_states is not None:
+        rest = f"the state is not final: not {spec.final_states.__name__} ({first_line(spec.final_states)})"
+    return ["     no rule can fire:", *(f"       {rule}: {why}" for rule, why in refusals(trace, spec)), f"     {rest}"]
 
 
 def story_text(trace: Trace, spec: Spec) -> str:

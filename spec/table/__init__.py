@@ -29,11 +29,11 @@ from kafka_spec.spec.table.properties import (
     step_invariant,
 )
 from kafka_spec.spec.table.rules import Fairness, Rule, RuleKind
-from kafka_spec.spec.table.spec import Spec
+from kafka_spec.spec.table.spec import Spec, anywhere
 
 __all__ = [
     "DEADLOCK", "TYPE_INVARIANT", "Abstraction", "Among", "Attempt", "BoundSet", "ChoiceTable", "Constants", "Decision",
     "ElementOf", "Fairness", "ItemOf", "Machine", "Name", "Overlap", "Parameter", "Property", "PropertyKind", "Ranks", "Row",
-    "Rule", "RuleKind", "Spec", "SpecError", "arguments", "bring_into_form", "call", "elements_of", "fire", "first_line",
-    "invariant", "leads_to", "name_of", "numbers_of", "reachable", "recoverable", "step_invariant",
+    "Rule", "RuleKind", "Spec", "SpecError", "anywhere", "arguments", "bring_into_form", "call", "elements_of", "fire",
+    "first_line", "invariant", "leads_to", "name_of", "numbers_of", "reachable", "recoverable", "step_invariant",
 ]  # fmt: skip

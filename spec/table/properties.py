@@ -86,4 +86,4 @@ TYPE_INVARIANT = "TypeInvariant"
 """The built-in property of every spec: each field stays in its domain."""
 
 DEADLOCK = "Deadlock"
-"""The property of the optional deadlock check: in every state some rule can fire, or only a bound forbids it."""
+"""The built-in property that in every state some rule can fire, or only a bound forbids it, or the state is final."""

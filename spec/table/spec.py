@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from kafka_spec.spec.domain import Bound, Space, SpecError, domain_of
+from kafka_spec.spec.lint import Function
 from kafka_spec.spec.table.assumptions import Abstraction, BoundSet, Decision
 from kafka_spec.spec.table.firing import Attempt, Constants
 from kafka_spec.spec.table.functions import Name, module_of_caller
@@ -22,6 +23,7 @@ from kafka_spec.spec.table.rules import Rule
 from kafka_spec.spec.table.spec_checks import (
     check_bound_sets,
     check_fairness,
+    check_final,
     check_fired,
     check_machine,
     check_names,
@@ -29,6 +31,11 @@ from kafka_spec.spec.table.spec_checks import (
 )
 
 Part = TypeVar("Part", Rule, Property, Machine)
+
+
+def anywhere() -> bool:
+    """The protocol may rest in every state: `Spec(final=anywhere)` checks no deadlock."""
+    return True
 
 
 def _do_nothing(s: Any) -> None:
@@ -43,6 +50,9 @@ class Spec:
     domains; `more_bounds` are those that only guards read. `unreachable_rules` are rules this version never fires. A search of
     a `reduced` spec compares states by their `normal_form`, whose parts are applied in order; it is refused where a bound of
     `normal_form_without` is above 0, since what that bound permits has no normal form.
+
+    A state in which no rule can fire is a deadlock, unless `final`, a predicate of `s` and `k`, holds there. Where only a bound
+    forbids a step there is none. `final=anywhere` checks no deadlock.
     """
 
     name: Name
@@ -60,6 +70,7 @@ class Spec:
     normal_form: tuple[NormalFormPart, ...] = ()
     normal_form_without: tuple[Bound, ...] = ()
     reduced: bool = False
+    final: Function | None = None
     cites: str = ""
     base: Spec | None = field(default=None, compare=False, repr=False)
     """The spec of which this is a version."""
@@ -70,6 +81,16 @@ class Spec:
         if not hasattr(self, "declared_in"):  # a check validates again what was declared long ago
             object.__setattr__(self, "declared_in", module_of_caller())
         _check_spec(self)
+
+    @property
+    def checks_deadlock(self) -> bool:
+        """Whether a check judges deadlocks unless it says otherwise."""
+        return self.final is not anywhere
+
+    @property
+    def final_states(self) -> Function | None:
+        """The predicate of the states that may have no step; None if a check that judges deadlocks allows none."""
+        return self.final if self.checks_deadlock else None
 
     @cached_property
     def bounds(self) -> Mapping[Name, Bound]:
@@ -199,6 +220,7 @@ def _check_spec(spec: Spec) -> None:
         spec, where, {"decisions": Decision, "abstractions": Abstraction, "bound_sets": BoundSet, "unreachable_rules": str}
     )
     check_names(spec.rules, spec.properties, spec.machines, where)
+    check_final(spec.final, where)
     if spec.start.limits:
         raise SpecError(f"{where}: {spec.start.name} says at_most, and it makes the initial states; use within")
     space = spec.space({bound.name: bound.low for bound in spec.bounds.values()})

@@ -17,9 +17,9 @@ from kafka_spec.spec.domain import (
     path_of,
     type_at,
 )
-from kafka_spec.spec.lint import source_of
+from kafka_spec.spec.lint import Function, is_function, source_of
 from kafka_spec.spec.table.assumptions import BoundSet
-from kafka_spec.spec.table.functions import Name
+from kafka_spec.spec.table.functions import Name, check_function, check_pure
 from kafka_spec.spec.table.machines import Machine
 from kafka_spec.spec.table.parameters import Among, ElementOf, ItemOf, Parameter
 from kafka_spec.spec.table.properties import DEADLOCK, TYPE_INVARIANT, Property
@@ -37,6 +37,18 @@ def check_names(rules: tuple[Rule, ...], properties: tuple[Property, ...], machi
         raise SpecError(f"{where}: {reserved[0]} is a built-in property; give the property another name")
     if not rules:
         raise SpecError(f"{where}: it has no rules; state at least one")
+
+
+def check_final(final: Function | None, where: str) -> None:
+    """Refuse final states that no predicate of the state says."""
+    if final is None:
+        return
+    if not is_function(final):
+        raise SpecError(
+            f"{where}: final is {final!r}; name a predicate of s and k that holds where the protocol may rest, or anywhere"
+        )
+    check_function(final, {"s", "k"}, f"{where}: final")
+    check_pure(final, f"{where}: final")
 
 
 def check_parameters(rule: Rule, space: Space, where: str) -> None:

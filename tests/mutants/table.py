@@ -97,6 +97,10 @@ CACHES = (
         "actions.ranges, ", "", FALSE + "test_what_a_parameter_runs_over_is_not_forgotten",
     ),
     mutant(
+        "key-without-final-states", "the key ignores the final states", INPUTS,
+        ", spec.final_states)", ")", "tests/test_final_states.py::test_final_states_are_judged_one_by_one",
+    ),
+    mutant(
         "key-without-plus", "the key ignores what is added to a bound", INPUTS,
         'Scalar: ("show", "high")', 'Scalar: ("show", "high", "plus")', FALSE + "test_what_is_added_to_a_bound_is_not_forgotten",
     ),
@@ -106,7 +110,7 @@ CACHES = (
     ),
     mutant(
         "key-without-claims", "the key ignores the properties", INPUTS,
-        ", tuple(claims))", ")", FALSE + "test_other_claims_are_judged_by_other_code",
+        ", tuple(claims), spec", ", spec", FALSE + "test_other_claims_are_judged_by_other_code",
     ),
     mutant(
         "code-of-another", "a file of the cache is executed, whatever its code comes from", CODE_CACHE,
@@ -245,8 +249,18 @@ LEVELS = (
     ),
     mutant(
         "last-deadlock", "the last stuck state of a level is told", COMPILE,
-        "with self.b.if_then(self.b.and_(idle, first), likely=False):", "with self.b.if_then(idle, likely=False):",
+        "with self.b.if_then(first):", "with self.b.if_then(I1(1)):",
         TOYS + "test_engines_find_the_same[assigns-to the first-deadlock]",
+    ),
+    mutant(
+        "final-states-are-stuck", "a final state is a deadlock", COMPILE,
+        "first = self.b.and_(first, self.b.not_(final))", "first = self.b.and_(first, I1(1))",
+        "tests/test_final_states.py::test_final_states_are_judged_one_by_one",
+    ),
+    mutant(
+        "deadlock-unasked", "a check judges deadlocks only if asked to", CHECK,
+        "deadlock = spec.checks_deadlock if properties is None else DEADLOCK in properties", "deadlock = False",
+        "tests/test_final_states.py::test_a_check_looks_for_deadlocks_unless_the_spec_may_rest_anywhere",
     ),
     mutant(
         "first-4096-states", "of many initial states 4,096 are taken", EMBEDDED,

@@ -8,7 +8,7 @@ from kafka_spec.spec.bounds import REPLICATION
 from kafka_spec.spec.replication.properties import PROPERTIES
 from kafka_spec.spec.replication.rules import RULES
 from kafka_spec.spec.replication.state import Partition
-from kafka_spec.spec.table import Abstraction, Spec
+from kafka_spec.spec.table import Abstraction, Spec, anywhere
 
 SPEC = Spec(
     name="replication/high_watermark",
@@ -17,6 +17,7 @@ SPEC = Spec(
     rules=RULES,
     properties=PROPERTIES,
     bound_sets=REPLICATION,
+    final=anywhere,  # the last leader may fail, and then nobody has anything to do until there is a next leader epoch
     cites="KafkaTruncateToHighWatermark.tla (hachikuji/kafka-specification); Kafka 0.10.2",
     abstractions=(
         Abstraction(
