@@ -1,6 +1,9 @@
 """Writes kafka/tested.md: the families of `fixed`, and how often each check met the antecedent of each property: `make tested`.
 
-python docs/tested.py RESULT.json     RESULT.json is what `kafka-spec check --output json:RESULT.json` wrote for the manifest
+python docs/tested.py RESULT.json [MORE.json]
+
+RESULT.json is what `kafka-spec check --output json:RESULT.json` wrote for the manifest; results of single checks in MORE.json
+replace those.
 """
 
 from __future__ import annotations
@@ -73,4 +76,5 @@ def row(*cells: Any) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))["checks"]), encoding="utf-8")
+    results = [json.loads(Path(name).read_text(encoding="utf-8"))["checks"] for name in sys.argv[1:]]
+    PAGE.write_text(page(list({check["name"]: check for some in results for check in some}.values())), encoding="utf-8")
