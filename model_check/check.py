@@ -116,6 +116,7 @@ def check(
     budget: Budget | None = None,
     progress: Progress = quiet,
     distribution: Distribution | None = None,
+    traces: bool = True,
 ) -> Exploration:
     """Check a spec at bounds.
 
@@ -132,7 +133,8 @@ def check(
         verify_normal_form: do so to the end, and compare with the search of all states.
         budget: limits of time, memory and states.
         progress: called after each level.
-        distribution: where the Spark engine runs and keeps the states.
+        distribution: where the Spark engine runs, and where it or the embedded engine keeps the states.
+        traces: keep how each state was reached; without, the embedded engine takes less memory, and shows no counterexamples.
 
     Raises:
         SpecError: the request or the spec is wrong, or a declared rule belongs to no spec.
@@ -147,6 +149,12 @@ def check(
         raise SpecError(f"engine {engine!r} is unknown; there is {', '.join(ENGINES)}")
     budget = budget or Budget()
     searched = spec.in_normal_form() if normal_form or verify_normal_form else spec
+    if engine != "embedded" and not traces:
+        raise SpecError(f"--no-traces is for the embedded engine; leave out --engine {engine}, or --no-traces")
+    if engine in ("oracle", "both") and distribution is not None:
+        raise SpecError(f"--engine {engine} keeps no states in a folder; leave out --state-dir, or take embedded or spark")
+    if engine == "embedded" and distribution is not None and (verify or verify_normal_form):
+        raise SpecError("--state-dir keeps the states of one search; run it again by yourself instead of --verify")
     if engine == "spark":
         if distribution is None or verify or verify_normal_form:
             raise SpecError(
@@ -169,7 +177,9 @@ def check(
     def search(which: Engine, seed: int | None = None, anew: bool = False) -> Exploration:
         with needing("check"):
             from kafka_spec.model_check import embedded, oracle
-        explore = oracle.explore if which == "oracle" else functools.partial(embedded.explore, threads=threads, anew=anew)
+        kept, resume = (distribution.state_dir, distribution.resume) if distribution is not None else (None, False)
+        compiled = functools.partial(embedded.explore, threads=threads, anew=anew, traces=traces, state_dir=kept, resume=resume)
+        explore = oracle.explore if which == "oracle" else compiled
         return explore(
             searched,
             values,

@@ -40,7 +40,7 @@ REPLAYED_WAYS = 2_000
 
 
 def trace_of(result: Exploration, claim: str, shows: Iterable[str] = ()) -> Trace | None:
-    """Return the trace that an exploration found for a property, or None if it found none.
+    """Return the trace that an exploration found for a property, or None if it found none, or did not keep it.
 
     `shows` are expressions about a state (`name = expression`), whose values each step then has.
 
@@ -48,7 +48,7 @@ def trace_of(result: Exploration, claim: str, shows: Iterable[str] = ()) -> Trac
         EngineError: the oracle cannot replay the finding, or disagrees with the engine about its end.
     """
     finding = result.findings.get(claim)
-    if finding is None:
+    if finding is None or finding.start < 0:
         return None
     return Replay(ExecutableSpec(result.spec, result.bounds), result, shows).trace(claim, finding)
 

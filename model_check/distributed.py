@@ -35,6 +35,7 @@ from kafka_spec.model_check.exploration import Budget, Distribution, Exploration
 from kafka_spec.model_check.fingerprint import DEFAULT_SEED
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.sealed import Damaged, sealed
 from kafka_spec.model_check.spark_cluster import (
     SCRATCH,
     JobFailed,
@@ -45,7 +46,7 @@ from kafka_spec.model_check.spark_cluster import (
     guarded,
     send_package,
 )
-from kafka_spec.model_check.state_dir import Damaged, Lock, Rows, Storage
+from kafka_spec.model_check.state_dir import Lock, Rows, Storage
 from kafka_spec.model_check.worker import Task
 from kafka_spec.spec.lint import Function
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError
@@ -200,7 +201,7 @@ class Run:
         about = self.about()
         if told is None:
             self.storage.write("program.ll", self.program.text.encode())
-            self.storage.write("run.json", store.sealed(about))
+            self.storage.write("run.json", sealed(about))
             self.last = store.unsealed(self.storage, "run.json") or {}
             return []
         if other := [name for name in about if about[name] != told.get(name)]:
@@ -270,9 +271,9 @@ class Run:
             "previous": self.last["digest"],
             "result": self.remembered(),
         }
-        self.storage.write(store.summary(level), sealed := store.sealed(content))
+        self.storage.write(store.summary(level), whole := sealed(content))
         self.storage.remove_temporary(store.folder_of(level))
-        self.last = json.loads(sealed)
+        self.last = json.loads(whole)
 
     def remembered(self) -> dict[str, Any]:
         """Return the result so far as plain values."""
@@ -335,10 +336,11 @@ class Run:
         level = len(search.history) - 1
         files: list[dict[str, Any]] = []
         if search.width:
-            marks = search.marks[: search.width]
+            states, marks = search.frontier.read(0, search.width)
             how = search.history[-1]
+            assert how is not None
             parents = self.before[how.parents] if level else how.parents.astype(np.uint64)
-            rows = Rows(marks, parents, how.actions, search.states[: search.width])
+            rows = Rows(marks, parents, how.actions, states)
             name = store.part_name(level, 0, 1)
             told = finished[level]["files"] if level < len(finished) else None
             files = told or [store.write_part(self.storage, name, rows)]

@@ -14,24 +14,30 @@ recorded too, and the claim is checked at the end: backward reachability (recove
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from kafka_spec.model_check import compile as compiled
+from kafka_spec.model_check import frontier
+from kafka_spec.model_check.checkpoints import Checkpoints
+from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, Progress, check_sums, quiet
+from kafka_spec.model_check.frontier import InMemory, Level, OnDisk
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.liveness import Liveness
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.recovery import Recovery
-from kafka_spec.model_check.shards import Records, Shard, Slice, address
+from kafka_spec.model_check.resume import commit, on_disk
+from kafka_spec.model_check.sealed import Damaged
+from kafka_spec.model_check.shards import Shard, Slice, address
 from kafka_spec.spec.domain import OutOfBound, OutOfDomain
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Rule, Spec, SpecError
 
@@ -41,14 +47,6 @@ SLICE_BYTES = 256 << 20
 """The most bytes that the candidates of a slice could take if every action were enabled in every state."""
 SMALL_LEVEL = 1024
 """States of a level below which threads cost more time than they save."""
-
-
-@dataclass(frozen=True)
-class Level:
-    """How the states of a level were first reached: for each, in order, the index of its parent and the number of the action."""
-
-    parents: npt.NDArray[np.uint32]
-    actions: npt.NDArray[Any]
 
 
 class Search:
@@ -63,8 +61,9 @@ class Search:
         leave_out: frozenset[str] = frozenset(),
         anew: bool = False,
         covering: bool = False,
+        traced: bool = True,
     ) -> None:
-        self.world, self.result, self.budget = world, result, budget
+        self.world, self.result, self.budget, self.anew, self.traced = world, result, budget, anew, traced
         self.layout = Layout(world.space, seed)
         size = result.record_bytes = self.layout.size
         self.program = Program(world.spec, self.layout, world.actions, result.properties, world.k, leave_out, anew, covering)
@@ -76,9 +75,10 @@ class Search:
         self.chunk = max(1, min(SLICE, SLICE_BYTES // (max(1, world.actions.count) * (size + 16))))
         room = self.chunk * max(1, world.actions.count)
         self.slices = [Slice(self.program, size, room) for _ in range(result.threads)]
-        frontier = Records(size, world.actions.bits)
-        self.states, self.marks, self.width = frontier.states, frontier.marks, 0
-        self.history: list[Level] = []
+        self.width = 0
+        self.frontier: InMemory | OnDisk = InMemory(size, world.actions.bits, traced)
+        self.history: list[Level | None] = []
+        """How the states of each level were reached; None where that is not kept."""
         claims, rules = self.program.on_graph, world.actions.rules if self.program.on_graph else []
         self.recoverable = [number for number, claim in enumerate(claims) if claim.kind == "recoverable"]
         self.leading = [number for number, claim in enumerate(claims) if claim.kind == "leads-to"]
@@ -149,7 +149,7 @@ class Search:
         """Return a job that expands a slice of the frontier."""
 
         def job() -> None:
-            part.expand(self.states, self.marks, begin, end)
+            part.expand(*self.frontier.read(begin, end, part.sources), begin)
             if self.program.on_graph and part.count >= 0:
                 cuts, actions = part.cuts[: end - begin].view(np.bool_), part.actions[: part.count]
                 parents, targets = part.parents[: part.count], part.marks[: part.count]
@@ -167,37 +167,33 @@ class Search:
     def end_level(self) -> None:
         """Order the new states, record how they were reached, and make them the frontier."""
         total = sum(shard.new.count for shard in self.shards)
-        parents, actions = np.empty(total, np.uint32), np.empty(total, self.shards[0].new.actions.dtype)
-        # the shards differ in the high bits, so their concatenation is in order
-        starts = np.cumsum([0, *(shard.new.count for shard in self.shards)])
-
-        def settle(shard: Shard, at: int) -> Callable[[], None]:
-            def job() -> None:
-                new, end = shard.new, at + shard.new.count
-                order = np.argsort(new.marks[: new.count]) if self.ordered else np.arange(new.count)
-                # the old frontier is expanded, so its memory is reused for the new one
-                np.take(new.states, order, axis=0, out=self.states[at:end], mode="clip")
-                np.take(new.marks, order, out=self.marks[at:end], mode="clip")
-                np.take(new.parents, order, out=parents[at:end], mode="clip")
-                np.take(new.actions, order, out=actions[at:end], mode="clip")
-                new.count = 0
-
-            return job
-
-        jobs = [settle(shard, int(at)) for shard, at in zip(self.shards, starts, strict=False)]
-        self.together(jobs, total >= SMALL_LEVEL)
-        self.width = total
+        parallel = total >= SMALL_LEVEL
+        self.together([functools.partial(shard.sort, self.ordered) for shard in self.shards], parallel)
         if total:
-            self.history.append(Level(parents, actions))
+            level = self.frontier.replace(self.shards, len(self.history), functools.partial(self.together, parallel=parallel))
+            self.history.append(level)
             self.result.levels.append(total)
             if len(self.history) > 1:
-                self.count_new(actions)
+                self.count_new()
+        for shard in self.shards:
+            shard.forget_new()
+        self.width = total
+        if self.frontier.codec is None and total * self.layout.size > frontier.PACK_FROM:
+            self.pack(self.frontier)
+        if total:
             self.judge()
 
-    def count_new(self, actions: npt.NDArray[Any]) -> None:
+    def pack(self, level: InMemory) -> None:
+        """Keep packed states from now on."""
+        codec = Codec(self.layout, self.program.seed, self.anew)
+        level.pack(codec)
+        for shard in self.shards:
+            shard.pack(codec, self.world.actions.bits)
+
+    def count_new(self) -> None:
         """Count the new states by the rule that first reached them."""
-        edges = np.array(self.world.actions.first)
-        counts = np.bincount(actions, minlength=self.world.actions.count)
+        edges, count = np.array(self.world.actions.first), self.world.actions.count
+        counts = np.sum([np.bincount(shard.new.actions[: shard.new.count], minlength=count) for shard in self.shards], axis=0)
         for index, rule in enumerate(self.world.spec.rules):
             self.result.new[rule.name] += int(counts[edges[index] : edges[index + 1]].sum())
 
@@ -214,12 +210,20 @@ class Search:
         meets = np.zeros((self.width, len(self.program.ways)), np.bool_)
 
         def job(thread: int) -> Callable[[], None]:
-            states = self.states[thread * share : min(self.width, (thread + 1) * share)]
-            met = meets[thread * share : min(self.width, (thread + 1) * share)]
+            row, end = firsts[thread], min(self.width, (thread + 1) * share)
 
             def judge() -> None:
-                arguments = (address(states), len(states), self.program.k, address(firsts[thread]), address(met))
-                faults[thread] = self.program.judge(*arguments)
+                for begin in range(thread * share, end, SLICE):
+                    last = min(end, begin + SLICE)
+                    states, _ = self.frontier.read(begin, last)
+                    found = np.flatnonzero(row[: len(claims)] < 0)
+                    fault = self.program.judge(
+                        address(states), len(states), self.program.k, address(row), address(meets[begin:last])
+                    )
+                    row[found] += np.where(row[found] >= 0, begin, 0)
+                    if fault >= 0:
+                        faults[thread] = begin + fault
+                        return
 
             return judge
 
@@ -231,8 +235,8 @@ class Search:
         for thread, index in enumerate(faults):
             if index >= 0:
                 met = self.program.fault_of(int(firsts[thread][len(claims)]))
-                self.explain(met.message, met.place, "a property", len(self.history) - 1, thread * share + index)
-        hits = [[thread * share + int(row[n]) for thread, row in enumerate(firsts) if row[n] >= 0] for n in range(len(claims))]
+                self.explain(met.message, met.place, "a property", index)
+        hits = [[int(row[n]) for row in firsts if row[n] >= 0] for n in range(len(claims))]
         first = [min(found, default=-1) for found in hits]
         for claim, index in zip(claims, first, strict=True):
             if index >= 0 and claim.name not in self.result.findings:
@@ -252,7 +256,7 @@ class Search:
         owes = np.stack([everywhere if c.when is None else meets[:, ways.index(c.when)] for c in claims], axis=1)
         for claim, tested in zip(claims, (owes & ~goals).sum(axis=0).tolist(), strict=True):
             self.result.tested[claim.name] += tested
-        marks = self.marks[: self.width].copy()
+        marks = self.frontier.marks(self.width)
         if self.recovery is not None:
             self.recovery.add_level(marks, goals[:, self.recoverable], owes[:, self.recoverable])
         if self.liveness is not None:
@@ -337,13 +341,17 @@ class Search:
     def way_to(self, level: int, index: int) -> tuple[int, list[int]]:
         """Return the number of the initial state and the actions that first led to a state."""
         actions: list[int] = []
-        for step in range(level, 0, -1):
-            actions.insert(0, int(self.history[step].actions[index]))
-            index = int(self.history[step].parents[index])
-        return int(self.history[0].parents[index]), actions
+        for how in self.history[level::-1]:
+            assert how is not None
+            actions.insert(0, int(how.actions[index]))
+            index = int(how.parents[index])
+        return index, actions[1:]
 
     def found(self, claim: str, level: int, index: int, *last: int) -> None:
         """Record the shortest path to a state as a finding; `last` are further actions at its end."""
+        if not self.traced:
+            self.result.findings[claim] = Finding(-1, (), untold=level + len(last))
+            return
         start, actions = self.way_to(level, index)
         self.result.findings[claim] = Finding(start, (*actions, *last))
 
@@ -354,11 +362,13 @@ class Search:
         fault = self.program.fault_of(int(part.counters[compiled.FAULT]))
         rule, _ = self.world.actions.decode(int(part.counters[compiled.FAULT_ACTION]))
         index = int(part.counters[compiled.FAULT_STATE])
-        self.explain(fault.message, fault.place, f"rule {rule.name}", len(self.history) - 1, index)
+        self.explain(fault.message, fault.place, f"rule {rule.name}", index)
 
-    def explain(self, message: str, place: str, what: str, level: int, index: int) -> None:
-        """Raise the oracle's error for the state in which compiled code faulted."""
-        explain(self.world, self.program, f"{place}: {what}: {message}", place, *self.way_to(level, index))
+    def explain(self, message: str, place: str, what: str, index: int) -> None:
+        """Raise the oracle's error for the state of the frontier in which compiled code faulted."""
+        states, _ = self.frontier.read(index, index + 1)
+        state = self.layout.unpack(states.tobytes())
+        explain_state(self.world, self.program, f"{place}: {what}: {message}", place, state, len(self.history) - 1)
 
 
 def explain(world: ExecutableSpec, program: Program, otherwise: str, place: str, start: int, numbers: Sequence[int]) -> NoReturn:
@@ -371,6 +381,11 @@ def explain(world: ExecutableSpec, program: Program, otherwise: str, place: str,
     for number in numbers:
         rule, binding = world.actions.decode(number)
         state = world.formed(world.apply(rule, state, binding))
+    explain_state(world, program, otherwise, place, state, len(numbers))
+
+
+def explain_state(world: ExecutableSpec, program: Program, otherwise: str, place: str, state: Any, steps: int) -> NoReturn:
+    """Raise the oracle's error for a state, so many steps from the start, in which compiled code faulted; `explain` says more."""
     try:
         for claim in program.states:
             world.judge(claim, state)
@@ -382,8 +397,8 @@ def explain(world: ExecutableSpec, program: Program, otherwise: str, place: str,
                 _retry(world, program, rule, state, binding)
         world.is_stuck(state)
     except SpecError as error:
-        raise SpecError(f"{error} (after {len(numbers)} steps; {place})") from error
-    raise SpecError(f"{otherwise} (after {len(numbers)} steps)")
+        raise SpecError(f"{error} (after {steps} steps; {place})") from error
+    raise SpecError(f"{otherwise} (after {steps} steps)")
 
 
 def _retry(world: ExecutableSpec, program: Program, rule: Rule, state: Any, binding: tuple[int, ...]) -> None:
@@ -415,6 +430,9 @@ def explore(
     leave_out: frozenset[str] = frozenset(),
     anew: bool = False,
     covering: bool = False,
+    traces: bool = True,
+    state_dir: str | None = None,
+    resume: bool = False,
 ) -> Exploration:
     """Explore a spec breadth first with compiled code.
 
@@ -432,9 +450,12 @@ def explore(
         leave_out: parts of "digest", "checks" and "order" to skip, to measure their cost; the result is then not a verdict.
         anew: compile even if this process or the cache holds the code.
         covering: count what the code runs, for coverage; on one thread.
+        traces: keep how each state was reached, 5 to 8 bytes a state; without, findings are counts and verdicts.
+        state_dir: a folder in which every level is a checkpoint; the frontier and the traces are there and not in memory.
+        resume: continue the search in that folder.
 
     Raises:
-        SpecError: a guard, an effect or a property cannot be executed in some state.
+        SpecError: a guard, an effect or a property cannot be executed in some state, or the folder is not fit for the search.
     """
     if threads < 1:
         raise SpecError(f"{threads} threads cannot search; ask for 1 or more")
@@ -443,10 +464,16 @@ def explore(
     claims = tuple(spec.properties if properties is None else properties)
     result = Exploration(spec, dict(bounds), "embedded", threads, claims, deadlock)
     budget = budget or Budget()
-    search = Search(ExecutableSpec(spec, bounds), result, seed, budget, leave_out, anew, covering)
+    search = Search(ExecutableSpec(spec, bounds), result, seed, budget, leave_out, anew, covering, traces)
     began = time.perf_counter()
+    folder: Checkpoints | None = None
     try:
-        search.begin()
+        if state_dir is not None:
+            folder = on_disk(search, state_dir, resume)
+        if not search.history:
+            search.begin()
+            if folder is not None:
+                commit(search, folder, 0)
         while search.width and (everything or not result.violated) and not result.stopped:
             if on_level is not None:
                 on_level(search)
@@ -455,6 +482,8 @@ def explore(
             search.count_level(level)
             if not result.stopped:
                 search.end_level()
+                if folder is not None:
+                    commit(search, folder, level + 1)
             result.search_seconds = time.perf_counter() - began
             progress(result, result.search_seconds)
         if not search.width:
@@ -463,8 +492,16 @@ def explore(
         check_sums(result, search.held())
     except MemoryError:
         result.stopped = "no memory is left"
+    except Damaged as error:
+        raise SpecError(f"{error}; remove the folder and start again, or restore it from a copy") from None
+    except OSError as error:
+        if state_dir is None:
+            raise
+        result.stopped = f"{state_dir}: {error.strerror or error}; free space there, and continue with --resume"
     finally:
         search.close()
+        if folder is not None:
+            folder.close()
     result.tallies = search.program.tallies()
     result.search_seconds = time.perf_counter() - began
     return result

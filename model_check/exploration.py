@@ -37,21 +37,25 @@ class Finding:
     actions: tuple[int, ...]
     met: int = -1
     back: int = -1
+    untold: int = 0
+    """The number of actions, where a search does not keep them; `start` is -1 then, and there is no trace."""
 
     def going_on(self, lead: tuple[int, ...], circle: tuple[int, ...]) -> Finding:
         """Return the finding of a leads-to property whose antecedent is met at the end of this path."""
+        if self.start < 0:
+            return self
         met = len(self.actions)
         return Finding(self.start, (*self.actions, *lead, *circle), met, met + len(lead))
 
     @property
     def states(self) -> int:
         """The number of states on the path; the state in which a cycle closes counts once."""
-        return len(self.actions) + (self.back < 0 or self.back == len(self.actions))
+        return self.untold + len(self.actions) + (self.back < 0 or self.back == len(self.actions))
 
     @property
     def searched(self) -> int:
         """How many of the actions form a shortest path: all, or those up to the state that meets the antecedent."""
-        return self.met if self.met >= 0 else len(self.actions)
+        return self.met if self.met >= 0 else self.untold + len(self.actions)
 
 
 @dataclass
@@ -80,10 +84,10 @@ class Budget:
 
 @dataclass
 class Distribution:
-    """The options of the Spark engine: how it distributes a search."""
+    """Where a search keeps its levels; and, for the Spark engine, how it distributes the search."""
 
     state_dir: str
-    """The folder of the levels: a local or mounted one, or a URI."""
+    """The folder of the levels: a local or mounted one; for Spark also a URI."""
     master: str = "local[*]"
     resume: bool = False
     handover: int = 300_000

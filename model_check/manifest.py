@@ -83,6 +83,7 @@ class NamedCheck:
         budget: Budget | None = None,
         progress: Progress = quiet,
         distribution: Distribution | None = None,
+        traces: bool = True,
     ) -> Exploration:
         """Run the check. The arguments add to the options of the manifest; `budget` and `engine` replace them."""
         memory = self.memory_mib << 20 if self.memory_mib is not None else None
@@ -100,6 +101,7 @@ class NamedCheck:
             budget=budget or Budget(self.seconds, memory),
             progress=progress,
             distribution=distribution,
+            traces=traces,
         )
 
 

@@ -110,16 +110,16 @@ class _Graph:
         protocol = np.array([rule.kind == "protocol" for rule in search.world.actions.rules], np.bool_)
         for begin in range(0, search.width, PIECE):
             end = min(search.width, begin + PIECE)
-            states = search.states[begin:end]
+            states, marks = search.frontier.read(begin, end)
             sources = self.forms(states)
             self.states.append(np.unique(sources))
-            part.expand(search.states, search.marks, begin, end)
+            part.expand(states, marks, begin)
             parents, actions = part.parents[: part.count] - np.uint32(begin), part.actions[: part.count]
             targets = self.forms(part.states[: part.count])
             mine = protocol[actions]
             changes = sources[parents] != targets
             counted = mine & changes
-            inside = mine & ~changes & (search.marks[begin:end][parents] != part.marks[: part.count])
+            inside = mine & ~changes & (marks[parents] != part.marks[: part.count])
             hashes = np.where(counted, _mixed(_mixed(sources[parents]) ^ _mixed(actions.astype(np.uint64)) ^ targets), np.uint64(0))
             self.steps.append(np.unique(hashes[counted]))
             ends = np.cumsum(np.bincount(parents, minlength=end - begin))

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from kafka_spec.model_check import compile as compiled
+from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.compile import Code
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.kernel import SLACK
@@ -23,6 +24,9 @@ FULL, DENSE = 0.7, 0.9
 """The load at which a small and a large table of fingerprints grows."""
 LARGE = 1 << 24
 """The slots from which on a table is large: it grows by an eighth, and a state takes 9 to 10 bytes. A small one doubles."""
+
+RELEASED = 64 << 20
+"""Bytes of states from which on memory is returned to the system where they stood."""
 
 Words = npt.NDArray[np.uint64]
 
@@ -44,6 +48,19 @@ class Records:
         self.parents: npt.NDArray[np.uint32] = _reserve(self.room, np.uint32, huge)
         self.actions: npt.NDArray[Any] = _reserve(self.room, np.dtype(f"u{action_bits // 8}"), huge)
         self.count = 0
+
+    def release(self, begin: int, end: int) -> None:
+        """Return the memory of the states begin..end-1 to the system, if it is much."""
+        if (end - begin) * self.states.shape[1] < RELEASED:
+            return
+        for array in (self.states, self.marks, self.parents, self.actions):
+            each = array.strides[0]
+            first = -(-begin * each // mmap.PAGESIZE) * mmap.PAGESIZE
+            area: Any = array
+            while not isinstance(area, mmap.mmap):
+                area = area.obj if isinstance(area, memoryview) else area.base
+            if hasattr(mmap, "MADV_DONTNEED") and end * each > first:
+                area.madvise(mmap.MADV_DONTNEED, first, end * each - first)
 
 
 def _reserve(count: int, kind: Any, huge: bool) -> npt.NDArray[Any]:
@@ -103,6 +120,11 @@ class Shard:
         self.new = new or Records(record_bytes, action_bits)
         self.mine = np.empty(0, np.uint32)
 
+    codec: Codec | None = None
+    """The codec of the new states, where they are packed."""
+    order: npt.NDArray[np.intp]
+    """The order of the new states, at the end of a level."""
+
     @property
     def slots(self) -> int:
         """The slots of the table, without the slack."""
@@ -139,10 +161,39 @@ class Shard:
                 address(self.table), self.slots, self.bits, self.number,
                 address(part.states), address(part.marks), address(part.parents), address(part.actions), part.count,
                 address(new.states), address(new.marks), address(new.parents), address(new.actions), new.count, address(self.mine),
-                1,
+                self.codec is None,
             ))  # fmt: skip
+            if self.codec is not None:
+                self.codec.pack(part.states, self.mine[: known - new.count], new.states[new.count : known])
             self.seen += known - new.count
             new.count = known
+
+    def pack(self, codec: Codec, action_bits: int) -> None:
+        """Pack new states from now on; there are none yet in this level."""
+        self.codec, self.new = codec, Records(codec.size, action_bits)
+
+    def add(self, marks: Words) -> None:
+        """Add fingerprints that are not in the table."""
+        more = slots_for(self.slots, self.seen + len(marks))
+        if more > self.slots:
+            self.grow(more)
+        marks = np.ascontiguousarray(marks)
+        slack(self.program.fill(address(marks), len(marks), address(self.table), self.slots, self.bits))
+        self.seen += len(marks)
+
+    def sort(self, ordered: bool = True) -> None:
+        """Find the order of the new states by fingerprint."""
+        self.order = np.argsort(self.new.marks[: self.new.count]) if ordered else np.arange(self.new.count)
+
+    def pieces(self, most: int) -> Iterator[npt.NDArray[np.intp]]:
+        """Yield the places of the new states in their order, so many at a time."""
+        for begin in range(0, len(self.order), most):
+            yield self.order[begin : begin + most]
+
+    def forget_new(self) -> None:
+        """Forget the new states of this level."""
+        self.new.release(0, self.new.count)
+        self.new.count = 0
 
 
 def slack(result: int) -> int:
@@ -158,6 +209,8 @@ class Slice:
     def __init__(self, program: Code, record_bytes: int, room: int) -> None:
         self.program = program
         self.states = np.empty((room, record_bytes), np.uint8)
+        self.sources = np.empty((room, record_bytes), np.uint8)
+        """Room for the states of the slice, where they are unpacked."""
         self.marks: Words = np.empty(room, np.uint64)
         self.parents = np.empty(room, np.uint32)
         self.actions = np.empty(room, np.uint32)
@@ -172,13 +225,13 @@ class Slice:
         self.counters[compiled.STUCK] = self.counters[compiled.UNTYPED] = -1
         self.counters[compiled.HEADER : self.program.fired : 2] = -1
 
-    def expand(self, states: npt.NDArray[np.uint8], marks: Words, begin: int, end: int) -> None:
-        """Fill the slice with the successors of the states begin..end-1 of the frontier."""
+    def expand(self, states: npt.NDArray[np.uint8], marks: Words, begin: int) -> None:
+        """Fill the slice with the successors of some states, of which the first has the number `begin` in the frontier."""
         program = self.program
         if program.on_graph:
-            self.cuts[: end - begin] = 0
+            self.cuts[: len(states)] = 0
         self.count = program.expand(
-            address(states[begin:end]), address(marks[begin:end]), end - begin, begin, program.k, program.seed,
+            address(states), address(marks), len(states), begin, program.k, program.seed,
             address(self.states), address(self.marks), address(self.parents), address(self.actions),
             address(self.cuts), address(self.counters),
         )  # fmt: skip

@@ -28,7 +28,7 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_spec.model_check.state_dir import Damaged
+from kafka_spec.model_check.sealed import Damaged
 from kafka_spec.model_check.worker import DDL, Task
 from kafka_spec.spec.table import SpecError
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
-import json
 import os
 import re
 import uuid
@@ -32,6 +31,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from kafka_spec.model_check.sealed import Damaged, opened
 from kafka_spec.spec.table import SpecError
 
 FORMAT = 3
@@ -42,10 +42,6 @@ GROUP_BYTES = 16 << 20
 TOP = (1 << 64) - 1
 
 Words = npt.NDArray[np.uint64]
-
-
-class Damaged(Exception):  # noqa: N818 - says what happened
-    """A file of the folder is missing, or differs from what was written."""
 
 
 class Storage:
@@ -329,12 +325,6 @@ def find(storage: Storage, level: int, mark: int) -> Rows:
 # The description of the run and the summaries of its levels
 
 
-def sealed(content: dict[str, Any]) -> bytes:
-    """Return a JSON object with its own digest, as bytes."""
-    text = json.dumps(content, sort_keys=True)
-    return json.dumps({**content, "digest": hashlib.sha256(text.encode()).hexdigest()}, sort_keys=True, indent=1).encode()
-
-
 def unsealed(storage: Storage, name: str) -> dict[str, Any] | None:
     """Return the object in such a file, or None if the file does not exist.
 
@@ -344,15 +334,7 @@ def unsealed(storage: Storage, name: str) -> dict[str, Any] | None:
     raw = storage.read(name)
     if raw is None:
         return None
-    try:
-        content: dict[str, Any] = json.loads(raw)
-        digest = content.pop("digest")
-        whole = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest() == digest
-    except (ValueError, KeyError, AttributeError):
-        whole = False
-    if not whole:
-        raise Damaged(f"{storage.place}: {name} is damaged")
-    return {**content, "digest": digest}
+    return opened(raw, f"{storage.place}: {name}")
 
 
 def run_of(storage: Storage) -> dict[str, Any]:
@@ -364,6 +346,8 @@ def run_of(storage: Storage) -> dict[str, Any]:
     about = unsealed(storage, "run.json")
     if about is None:
         raise SpecError(f"{storage.place} contains no run; name the --state-dir of one")
+    if about["format"] != FORMAT:
+        raise SpecError(f"{storage.place} contains no run of --engine spark in format {FORMAT}, but {about['format']}; name one")
     return about
 
 

@@ -45,7 +45,7 @@ def way_to_state(
     """
 
     def look(search: embedded.Search) -> None:
-        (found,) = np.nonzero(search.marks[: search.width] == np.uint64(mark))
+        (found,) = np.nonzero(search.frontier.marks(search.width) == np.uint64(mark))
         if len(found):
             start, actions = search.way_to(len(search.history) - 1, int(found[0]))
             raise _Met(Finding(start, tuple(actions)))

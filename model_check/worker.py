@@ -154,7 +154,7 @@ class Worker:
         piece.start_level()
         sieves = self.sieves_for(parts, len(marks))
         for begin in range(0, len(marks), self.chunk):
-            piece.expand(states, marks, begin, min(len(marks), begin + self.chunk))
+            piece.expand(states[begin : begin + self.chunk], marks[begin : begin + self.chunk], begin)
             if piece.count < 0:
                 break
             for sieve in sieves:
@@ -409,15 +409,6 @@ class Table(Shard):
     def change(self) -> None:
         """Mark the table as being changed."""
         self.head[2] = 1
-
-    def add(self, marks: Words) -> None:
-        """Add fingerprints that are not in the table."""
-        more = slots_for(self.slots, self.seen + len(marks))
-        if more > self.slots:
-            self.grow(more)
-        marks = np.ascontiguousarray(marks)
-        slack(self.program.fill(address(marks), len(marks), address(self.table), self.slots, self.bits))
-        self.seen += len(marks)
 
     def commit(self, level: int) -> None:
         """Mark the table as complete up to a level."""

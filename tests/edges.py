@@ -110,7 +110,8 @@ def edges(
         for begin in range(0, search.width, search.chunk):
             some.start_level()
             end = min(search.width, begin + search.chunk)
-            some.expand(search.states, search.marks, begin, end)
+            states, marks = search.frontier.read(begin, end)
+            some.expand(states, marks, begin)
             search.raise_fault(some)
             found = some.actions[: some.count]
             sampled = wanted[found] & (some.parents[: some.count] % parts == part)
@@ -121,7 +122,7 @@ def edges(
             chosen = np.flatnonzero(sampled)
             numbers, firsts = (list(map(int, one)) for one in np.unique(some.parents[chosen], return_index=True))
             places = dict(zip(numbers, zip(firsts, [*firsts[1:], len(chosen)], strict=False), strict=True))
-            records = {number: search.states[number].tobytes() for number in numbers}
+            records = {number: states[number - begin].tobytes() for number in numbers}
             for number in sorted(records, key=lambda number: decoder.nearness(records[number])):
                 source = decoder.world(records[number])
                 for place in chosen[slice(*places[number])]:

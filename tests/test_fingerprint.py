@@ -114,7 +114,7 @@ def test_fingerprint_is_never_zero() -> None:
     assert wyhash(record, DEFAULT_SEED) == 0 and fingerprint(record) == 1
     marks: list[list[int]] = []
     spec = Spec("nothing", "a hash of 0", Words, (Rule("HashToNothing", "world", "", "a toy", (hash_to_nothing,)),))
-    result = embedded.explore(spec, {}, on_level=lambda search: marks.append(search.marks[: search.width].tolist()))
+    result = embedded.explore(spec, {}, on_level=lambda search: marks.append(search.frontier.marks(search.width).tolist()))
     assert result.levels == [1, 1] and marks[1] == [1]
 
 
@@ -148,7 +148,7 @@ def test_compiled_hash_is_the_pythons(size: int) -> None:
 
         def keep(search: embedded.Search, seen: dict[int, bytes] = seen) -> None:
             assert search.layout.size == size
-            for mark, record in zip(search.marks[: search.width], search.states[: search.width], strict=True):
+            for mark, record in zip(search.frontier.marks(search.width), search.frontier.read(0, search.width)[0], strict=True):
                 seen[int(mark)] = record.tobytes()
 
         result = embedded.explore(spec_of_size(size), {}, seed=seed, on_level=keep)

@@ -122,7 +122,8 @@ def exact_levels(row: dict[str, Any]) -> list[int]:
         found: set[bytes] = set()
         marks = np.zeros(len(frontier), np.uint64)
         for begin in range(0, len(frontier), search[0].chunk):
-            part.expand(np.ascontiguousarray(frontier), marks, begin, min(len(frontier), begin + search[0].chunk))
+            end = begin + search[0].chunk
+            part.expand(np.ascontiguousarray(frontier[begin:end]), marks[begin:end], begin)
             records = np.ascontiguousarray(part.states[: part.count]).view(f"V{size}").ravel()
             found.update(record.tobytes() for record in np.unique(records))
         fresh = sorted(found - seen)

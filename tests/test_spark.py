@@ -34,6 +34,7 @@ from kafka_spec.model_check import distributed, embedded, state_dir
 from kafka_spec.model_check import spark_cluster as clusters
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration
+from kafka_spec.model_check.sealed import Damaged
 from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Spec, SpecError
 
@@ -333,7 +334,7 @@ def test_damage_to_records_is_told_when_they_are_read(finished: Path) -> None:
     place = pq.ParquetFile(file).metadata.row_group(0).column(3)
     _flip(file, place.data_page_offset + place.total_compressed_size - 3)
 
-    with pytest.raises(state_dir.Damaged, match=r"part-000-of-001\.parquet is damaged"):
+    with pytest.raises(Damaged, match=r"part-000-of-001\.parquet is damaged"):
         list(state_dir.read_rows(state_dir.Storage(str(finished)), 9))
 
 
@@ -348,7 +349,7 @@ SPARK = ("--engine", "spark", "--master", "local[2]")
     ("arguments", "message"),
     [
         (("--engine", "spark"), "name a folder for them with --state-dir"),
-        (("--state-dir", "x"), "--state-dir is for --engine spark"),
+        (("--master", "local[2]", "--state-dir", "{tmp}/s"), "--master is for --engine spark"),
         (("--handover", "3"), "--handover is for --engine spark"),
         ((*SPARK, "--state-dir", "{tmp}/s", "--verify"), "run it again by yourself instead of --verify"),
         (("--engine", "spark", "--state-dir", "{tmp}/s", "--handover", "10", "--master", "warp:9"), "Spark cannot be started"),

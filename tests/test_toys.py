@@ -302,7 +302,7 @@ def test_levels_hold_the_states_that_the_oracle_finds(seed: int | None) -> None:
     seen: list[list[bytes]] = []
 
     def keep(search: embedded.Search) -> None:
-        seen.append([record.tobytes() for record in search.states[: search.width]])
+        seen.append([record.tobytes() for record in search.frontier.read(0, search.width)[0]])
 
     result = run(embedded.explore, toys.CHANNEL, seed=seed, on_level=keep)
     world = ExecutableSpec(toys.CHANNEL, {})

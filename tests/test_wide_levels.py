@@ -91,7 +91,7 @@ def level() -> list[Place]:
 
     def keep(search: embedded.Search) -> None:
         if search.width > 1:
-            found.extend(search.layout.unpack(record.tobytes()) for record in search.states[: search.width])
+            found.extend(search.layout.unpack(record.tobytes()) for record in search.frontier.read(0, search.width)[0])
 
     embedded.explore(SQUARE, {"x": 1, "y": 0}, properties=[], on_level=keep)
     assert len({(place.x, place.y) for place in found}) == len(found) == (SIDE + 1) ** 2 - 1

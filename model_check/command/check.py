@@ -50,6 +50,7 @@ def add_check(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], ch
     """Add the options of `check`; `charts` draw traces, by the name of their format."""
     models = Models(catalogue)
     parser.add_argument("models", nargs="*", metavar="MODEL", help="a model, a named check, or module:SPEC; none: the manifest")
+    parser.add_argument("--no-traces", action="store_true", help="counts and verdicts only, in less memory")
     jobs = "checks that run side by side (default: as many as threads)"
     parser.add_argument("--jobs", type=threads, metavar="N", help=jobs)
     _add_check_options(parser, nargs="?", const=VERIFIED[0], metavar="|".join(VERIFIED))
@@ -93,8 +94,8 @@ def _add_check_options(parser: argparse.ArgumentParser, **verify: Any) -> None:
         help="embedded (compiled, the default), oracle (plain Python), both, which must agree, or spark",
     )
     add("--master", metavar="URL", help="for spark: local[N], spark://HOST:PORT and the like (default: local[*])")
-    add("--state-dir", metavar="DIR", help="for spark: keep the levels there, as Parquet")
-    add("--resume", action="store_true", help="for spark: continue the search in --state-dir")
+    add("--state-dir", metavar="DIR", help="keep each level in files there, as a checkpoint; for spark as Parquet")
+    add("--resume", action="store_true", help="continue the search in --state-dir")
     add("--handover", type=positive, metavar="N", help="for spark: the states of a level at which Spark takes over")
     add("--threads", type=threads, default=cores(), metavar="N", help="threads (default: one per core)")
     add("--all", action="store_true", help="continue to the end after a violation")
@@ -304,18 +305,22 @@ def _run(options: argparse.Namespace, named: NamedCheck) -> Exploration:
             budget=budget,
             progress=show,
             distribution=distribution,
+            traces=not getattr(options, "no_traces", False),
         )
 
 
 def _distribution(options: argparse.Namespace, named: NamedCheck) -> Distribution | None:
     """Return the options of the Spark engine, or None for the other engines."""
     given = {name: getattr(options, name) for name in ("master", "state_dir", "resume", "handover") if getattr(options, name)}
-    if (options.engine or named.engine) != "spark":
-        if given:
-            raise SpecError(f"--{next(iter(given)).replace('_', '-')} is for --engine spark")
-        return None
+    spark = (options.engine or named.engine) == "spark"
+    if not spark:
+        if strange := [name for name in given if name in ("master", "handover")]:
+            raise SpecError(f"--{strange[0]} is for --engine spark")
+        if not given:
+            return None
     if "state_dir" not in given:
-        raise SpecError("--engine spark keeps the states it finds; name a folder for them with --state-dir")
+        why = "--engine spark keeps the states it finds" if spark else "--resume continues a search that was kept"
+        raise SpecError(f"{why}; name a folder for them with --state-dir" if spark else f"{why}; name its folder with --state-dir")
     if len(options.models) != 1:
         # each of several checks has a folder of its own
         given["state_dir"] = f"{given['state_dir']}/{named.name.replace('/', '-')}"

@@ -13,7 +13,8 @@ COUNTEREXAMPLE, LOWERING = "model_check/counterexample.py", "model_check/lowerin
 CODE_CACHE, INPUTS, ENTRANCE = "model_check/code_cache.py", "model_check/inputs.py", "model_check/entrance.py"
 LEADS = "tests/test_leads_to.py::"
 TOYS, WIDE, COMPARED = "tests/test_toys.py::", "tests/test_wide_levels.py::", "tests/test_check.py::"
-SEEN = "tests/test_seen_set.py::"
+SHARDS, SEEN, KEPT = "model_check/shards.py", "tests/test_seen_set.py::", "tests/test_state_dir.py::"
+PACKING, RESUME, CHECKPOINTS = LOWERING + "packing.py", "model_check/resume.py", "model_check/checkpoints.py"
 FALSE, WHEN, AT_MOST = "tests/test_no_false_verdict.py::", "tests/test_antecedents.py::", "tests/test_at_most.py::"
 BACK, NATIVE, FUZZ = "tests/test_recovery.py::", "tests/test_lowering.py::", "tests/test_fuzz.py::"
 
@@ -172,7 +173,7 @@ VERDICTS = (
 LEVELS = (
     mutant(
         "last-state-not-judged", "the last state of a wide level is not judged", EMBEDDED,
-        "arguments = (address(states), len(states),", "arguments = (address(states), len(states) - (len(states) > 1024),",
+        "address(states), len(states), self.program.k, address(row)", "address(states), len(states) - (len(states) > 1024), self.program.k, address(row)",
         WIDE + "test_the_one_state_of_a_wide_level",
     ),
     mutant(
@@ -205,6 +206,24 @@ LEVELS = (
         SEEN + "test_fingerprints_that_are_not_random_end_the_search",
     ),
     mutant(
+        "unpacked-unseen", "a packed state that has changed is searched", PACKING,
+        "with self.b.if_then(self.b.not_(same), likely=False):\n                self.b.ret(now)", "pass",
+        KEPT + "test_a_changed_row_is_noticed",
+    ),
+    mutant(
+        "a-bit-too-few", "the largest value of a field is packed without its first bit", PACKING,
+        "return (place.type.high - place.type.low).bit_length()", "return max(1, place.type.high - place.type.low).bit_length() - 1",
+        KEPT + "test_packing_changes_nothing",
+    ),
+    mutant(
+        "resumed-without-a-level", "a search that goes on has forgotten the first level", RESUME,
+        "    for content in finished:\n", "    for content in finished[1:]:\n", KEPT + "test_a_search_on_disk_is_the_same",
+    ),
+    mutant(
+        "any-file-will-do", "a search goes on from a file that is not as it was written", CHECKPOINTS,
+        'if (size, digest.hexdigest()) != (told["bytes"], told["digest"]):', 'if size != told["bytes"]:', KEPT + "test_damage_is_told",
+    ),
+    mutant(
         "hashes-of-32-bits", "states are told apart by 32 bits", HASHING,
         'return b.select(b.icmp_signed("==", result, ZERO), ONE, result)',
         'return b.select(b.icmp_signed("==", b.and_(result, I64(0xFFFFFFFF)), ZERO), ONE, b.and_(result, I64(0xFFFFFFFF)))',
@@ -217,8 +236,8 @@ LEVELS = (
         "tests/test_fingerprint.py::test_compiled_hash_is_the_pythons",
     ),
     mutant(
-        "frontier-upside-down", "a level is in the order of fingerprints, the largest first", EMBEDDED,
-        "np.argsort(new.marks[: new.count]) if self.ordered", "np.argsort(new.marks[: new.count])[::-1] if self.ordered",
+        "frontier-upside-down", "a level is in the order of fingerprints, the largest first", SHARDS,
+        "np.argsort(self.new.marks[: self.new.count]) if", "np.argsort(self.new.marks[: self.new.count])[::-1] if",
         TOYS + "test_engines_find_the_same", TOYS + "test_levels_hold_the_states_that_the_oracle_finds",
     ),
     mutant(

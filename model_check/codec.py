@@ -1,0 +1,55 @@
+"""Packs the records of a search into fewer bytes where they wait: in the frontier, among the new states, in files.
+
+Depends on bytes. The code is compiled for the domains at the search's bounds (lowering/packing.py), when a search gets large, and
+kept like all compiled code.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kafka_spec.model_check.exploration import EngineError
+from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.lowering.packing import codec_text, packed_bytes
+from kafka_spec.model_check.machine_code import load
+
+Bytes = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.uint64]
+
+
+class Codec:
+    """The compiled codec of a layout; `size` is the bytes of a packed record, `seed` that of the program's fingerprints."""
+
+    def __init__(self, layout: Layout, seed: int, anew: bool = False) -> None:
+        self.size, self.record_bytes, self.seed = packed_bytes(layout), layout.size, seed
+        self.text = codec_text(layout)
+        self._library, _ = load(self.text, anew)
+        pointer, integer = ctypes.c_void_p, ctypes.c_int64
+        pack, unpack = (self._library.get_function_address(name) for name in ("pack", "unpack"))
+        self._pack = ctypes.CFUNCTYPE(None, pointer, pointer, integer, pointer)(pack)
+        self._unpack = ctypes.CFUNCTYPE(integer, pointer, pointer, integer, integer, pointer)(unpack)
+
+    def pack(self, states: Bytes, places: npt.NDArray[np.uint32], rows: Bytes) -> None:
+        """Pack the records at some places into rows, in the order of the places."""
+        self._pack(_address(states), _address(places), len(places), _address(rows))
+
+    def unpack(self, rows: Bytes, marks: Words, states: Bytes | None = None) -> Bytes:
+        """Return the records of rows with these fingerprints, in `states` if it is given.
+
+        Raises:
+            EngineError: a record has another fingerprint than when it was packed.
+        """
+        count = len(rows)
+        states = np.empty((count, self.record_bytes), np.uint8) if states is None else states[:count]
+        wrong = self._unpack(_address(rows), _address(marks), count, self.seed, _address(states))
+        if wrong >= 0:
+            raise EngineError(f"the packed state {int(marks[wrong]):016x} has changed: its memory or its file is damaged")
+        return states
+
+
+def _address(array: npt.NDArray[Any]) -> int:
+    return array.ctypes.data

@@ -1,0 +1,140 @@
+"""What a checkpoint of the embedded engine holds besides states, and how a search continues from it in another process.
+
+Depends on the search and its folder (checkpoints.py). The table of seen states is filled again from the fingerprints of all levels;
+counts and findings come from the last summary.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from kafka_spec.model_check.checkpoints import Checkpoints
+from kafka_spec.model_check.codec import Codec
+from kafka_spec.model_check.compile import Program
+from kafka_spec.model_check.exploration import Exploration, Finding
+from kafka_spec.model_check.fingerprint import DEFAULT_SEED
+from kafka_spec.model_check.frontier import InMemory, Level, OnDisk
+from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.shards import Shard, Slice
+from kafka_spec.spec.table import SpecError
+
+COUNTERS = ("fired", "new", "bounded", "tested")
+"""The counts by name that are stored with each level."""
+
+
+class Searching(Protocol):
+    """What a checkpoint needs to know of a search (embedded.py)."""
+
+    world: ExecutableSpec
+    result: Exploration
+    layout: Layout
+    program: Program
+    shards: list[Shard]
+    slices: list[Slice]
+    frontier: InMemory | OnDisk
+    history: list[Level | None]
+    width: int
+    traced: bool
+    anew: bool
+    tested_at_start: Counter[str]
+
+
+def on_disk(search: Searching, place: str, resume: bool) -> Checkpoints:
+    """Let a search that has not begun keep its levels in a folder; with `resume`, continue from the last level there.
+
+    Raises:
+        SpecError: the folder is not fit for this search.
+        Damaged: a file is not as it was written.
+    """
+    if strange := [f"{claim.name} ({claim.kind})" for claim in search.program.on_graph]:
+        raise SpecError(f"--state-dir keeps states and no steps, which {strange[0]} needs; leave it out with --without")
+    codec = Codec(search.layout, search.program.seed, search.anew)
+    folder = Checkpoints(place, about(search, codec), resume)
+    bits = search.world.actions.bits
+    search.frontier = OnDisk(folder, codec, bits, search.traced)
+    for shard in search.shards:
+        shard.pack(codec, bits)
+    try:
+        if finished := folder.finished():
+            recall(search, folder, search.frontier, finished)
+    except BaseException:
+        folder.close()
+        raise
+    return folder
+
+
+def about(search: Searching, codec: Codec) -> dict[str, Any]:
+    """Return the description of a search; two searches with equal descriptions are the same."""
+    result = search.result
+    return {
+        "model": result.spec.name,
+        "bounds": result.bounds,
+        "properties": [claim.name for claim in result.properties],
+        "deadlock": result.deadlock,
+        "seed": DEFAULT_SEED if search.layout.seed is None else search.layout.seed,
+        "decisions": vars(search.world.k),
+        "rules": [rule.name for rule in result.spec.rules],
+        "first_actions": search.world.actions.first,
+        "traces": search.traced,
+        "code": hashlib.sha256(search.program.text.encode()).hexdigest(),
+        "code of records": hashlib.sha256(codec.text.encode()).hexdigest(),
+    }
+
+
+def commit(search: Searching, folder: Checkpoints, level: int) -> None:
+    """Make a level of a search a checkpoint."""
+    result = search.result
+    told = [[name, found.start, list(found.actions), found.untold] for name, found in result.findings.items()]
+    content = {name: dict(getattr(result, name)) for name in COUNTERS}
+    folder.commit(
+        level,
+        {
+            **content,
+            "cut_by": [[*names, count] for names, count in result.cut_by.items()],
+            "levels": result.levels,
+            "edges": f"{result.digest:016x}",
+            "findings": told,
+            "counters": np.sum([part.counters for part in search.slices], axis=0).tolist(),
+            "tested_at_start": dict(search.tested_at_start),
+            "states": search.width,
+        },
+    )
+
+
+def recall(search: Searching, folder: Checkpoints, frontier: OnDisk, finished: list[dict[str, Any]]) -> None:
+    """Restore a search from the finished levels of a folder."""
+    last, result = finished[-1], search.result
+    for content in finished:
+        if content["states"]:
+            fill(search, folder, content, content["level"] == len(last["levels"]) - 1 and last["states"] > 0)
+    for name in COUNTERS:
+        getattr(result, name).update(last[name])
+    result.cut_by.update({(rule, bound): count for rule, bound, count in last["cut_by"]})
+    result.levels, result.digest = list(last["levels"]), int(last["edges"], 16)
+    result.findings = {name: Finding(start, tuple(actions), untold=untold) for name, start, actions, untold in last["findings"]}
+    search.slices[0].counters[:] = last["counters"]
+    search.tested_at_start = Counter(last["tested_at_start"])
+    search.width = last["states"]
+    frontier.level = last["level"]
+
+
+def fill(search: Searching, folder: Checkpoints, content: Mapping[str, Any], is_frontier: bool) -> None:
+    """Verify the files of a finished level, and take its fingerprints as seen; only the frontier still has its states."""
+    for name in content["files"]:
+        if name == "marks" or (name == "states" and not is_frontier):
+            continue
+        for _ in folder.verified(content, name):
+            pass
+    for piece in folder.verified(content, "marks"):
+        marks = np.frombuffer(piece, np.uint64)
+        whose = marks >> np.uint64(63 - search.shards[0].bits) >> np.uint64(1)
+        for shard in search.shards:
+            shard.add(marks[whose == shard.number])
+    assert isinstance(search.frontier, OnDisk)
+    search.history.append(search.frontier.history(content["level"]) if search.traced else None)

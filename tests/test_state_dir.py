@@ -1,0 +1,317 @@
+"""The embedded engine with packed states, without traces, and with a folder in which every level is a checkpoint."""
+
+from __future__ import annotations
+
+import json
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kafka_spec.model_check import frontier, shards
+from kafka_spec.model_check.check import check
+from kafka_spec.model_check.codec import Codec
+from kafka_spec.model_check.counterexample import trace_of
+from kafka_spec.model_check.embedded import Search, explore
+from kafka_spec.model_check.exploration import Budget, Distribution, EngineError, Exploration
+from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.lowering.packing import bits_of
+from kafka_spec.model_check.manifest import named_bounds
+from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.spec.models import MODELS
+from kafka_spec.spec.table import Spec, SpecError
+from tests import element_toys, toys
+from tests.conftest import ROOT, Command, sampled
+
+KIP_320 = MODELS["replication/kip_320"]
+SMALL = {"replicas": 3, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
+STATES = ("invariant", "step invariant", "reachable")
+SPECS = (toys.GRID, toys.CHANNEL, toys.PAIRS, toys.SEVERAL_STARTS, element_toys.SETS, element_toys.BAGS, element_toys.TALK)
+
+
+def judged(spec: Spec) -> list[Any]:
+    """Return the claims of a spec that need no steps."""
+    return [claim for claim in spec.properties if claim.kind in STATES]
+
+
+def facts(result: Exploration) -> dict[str, Any]:
+    """Return all that two searches of one model have in common."""
+    names = ("levels", "fired", "new", "bounded", "cut_by", "tested", "findings", "digest", "complete", "verdict")
+    return {name: getattr(result, name) for name in names}
+
+
+def searched(spec: Spec, bounds: dict[str, int] | None = None, **options: Any) -> Exploration:
+    """Return the result of a search to the end."""
+    return explore(spec, spec.bound_values(bounds or {}), properties=judged(spec), everything=True, **options)
+
+
+# packed states
+
+
+def family(name: str, bounds: str, states: int) -> tuple[Layout, np.ndarray, np.ndarray, int]:
+    """Return the layout of a model at named bounds, some of its states with their fingerprints, and the seed of these."""
+    spec = MODELS[name]
+    found: list[Any] = []
+
+    def keep(search: Search) -> None:
+        records, marks = search.frontier.read(0, search.width)
+        found[:] = [search.layout, records.copy(), marks.copy(), search.program.seed]
+
+    explore(spec, spec.bound_values(named_bounds(spec, bounds)), properties=(), budget=Budget(max_states=states), on_level=keep)
+    return found[0], found[1], found[2], found[3]
+
+
+@pytest.mark.parametrize(
+    ("name", "bounds", "most"),
+    [("replication/kip_320", "large", 13), pytest.param("control/fixed", "crash_and_expiry", 250, marks=pytest.mark.slow)],
+)
+def test_states_are_packed_by_their_domains(name: str, bounds: str, most: int) -> None:
+    """A packed state takes the bits that its domains need, and is restored to the last byte, whatever stood in the room for it."""
+    layout, states, marks, seed = family(name, bounds, 2000)
+    codec = Codec(layout, seed)
+    rows = np.full((len(states) + 1, codec.size), 0xA5, np.uint8)
+    places = np.random.default_rng(1).permutation(len(states)).astype(np.uint32)
+
+    codec.pack(states, places, rows)
+
+    assert codec.size <= min(most, layout.size // 2)
+    assert (rows[-1] == 0xA5).all()
+    room = np.full((len(states) + 1, layout.size), 0x5A, np.uint8)
+    assert (codec.unpack(rows[:-1], marks[places], room) == states[places]).all()
+    assert (room[-1] == 0x5A).all()
+
+
+def test_a_changed_row_is_noticed() -> None:
+    """A flipped bit of a packed state ends the search, also one that makes a sequence longer than it can be."""
+    spec = toys.CHANNEL
+    world = ExecutableSpec(spec, spec.bound_values({}))
+    layout = Layout(world.space)
+    search = Search(world, Exploration(spec, spec.bound_values({}), "embedded", 1, ()), None, Budget())
+    codec = Codec(layout, search.program.seed)
+    search.begin()
+    search.expand_level()
+    search.end_level()
+    states, marks = search.frontier.read(0, search.width)
+    rows = np.zeros((len(states), codec.size), np.uint8)
+    codec.pack(states, np.arange(len(states), dtype=np.uint32), rows)
+    noticed = 0
+    for bit in range(bits_of(layout.root)):
+        changed = rows.copy()
+        changed[0, bit // 8] ^= 1 << bit % 8
+        try:
+            # bits of items that a sequence does not have are not read
+            assert (codec.unpack(changed, marks) == states).all()
+        except EngineError as error:
+            assert "has changed: its memory or its file is damaged" in str(error)
+            noticed += 1
+    assert noticed > 4
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+def test_packing_changes_nothing(spec: Spec, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that packs every level, or only from some level on, gives the result of one that packs none."""
+    plain = searched(spec, threads=threads)
+    for least in (0, 4 * plain.record_bytes):
+        monkeypatch.setattr(frontier, "PACK_FROM", least)
+        monkeypatch.setattr(shards, "RELEASED", 0)
+        assert facts(searched(spec, threads=threads)) == facts(plain)
+
+
+# without traces
+
+
+def test_without_traces_counts_and_verdicts_are_the_same() -> None:
+    """--no-traces tells how long a counterexample is, and keeps everything else; a finding without a trace has none to show."""
+    spec, bounds = MODELS["replication/kip_279"], {"replicas": 3, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
+    whole, bare = searched(spec, bounds), searched(spec, bounds, traces=False)
+    told = {name: found.states for name, found in whole.findings.items()}
+
+    assert {name: found.states for name, found in bare.findings.items()} == told
+    assert {**facts(bare), "findings": 0} == {**facts(whole), "findings": 0}
+    assert whole.violated == bare.violated == ["StrongIsr"]
+    assert trace_of(bare, "StrongIsr") is None and trace_of(whole, "StrongIsr") is not None
+
+
+def test_a_fault_is_told_without_traces() -> None:
+    """An error of the specification has the same message with and without traces."""
+    for options in ({}, {"traces": False}):
+        with pytest.raises(SpecError, match=r"division|divi|zero"):
+            explore(toys.DIVIDES, toys.DIVIDES.bound_values({}), **options)
+
+
+def test_leads_to_without_traces() -> None:
+    """A leads-to property is judged without traces, too."""
+    spec = toys.WEAK_LOCK
+    whole, bare = (explore(spec, spec.bound_values({}), everything=True, traces=traces) for traces in (True, False))
+
+    assert whole.violated == bare.violated and whole.verdict == bare.verdict
+
+
+# checkpoints
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+def test_a_search_on_disk_is_the_same(spec: Spec, tmp_path: Path) -> None:
+    """With a folder a search gives the same result; it may be continued with other threads, also when finished."""
+    plain, place = searched(spec), str(tmp_path / "states")
+    stopped = searched(spec, state_dir=place, budget=Budget(max_states=max(2, plain.distinct // 2)))
+    told = [searched(spec, state_dir=place, resume=True, threads=threads) for threads in (2, 1)]
+
+    assert stopped.distinct <= plain.distinct
+    assert [facts(result) for result in told] == [facts(plain)] * 2
+
+
+def test_a_violation_on_disk(tmp_path: Path) -> None:
+    """A search that ended with a violation is not continued, unless --all is asked for; its counterexample is in the folder."""
+    spec, place = MODELS["replication/kip_279"], str(tmp_path / "states")
+    bounds = spec.bound_values({"replicas": 3, "log_size": 1, "max_records": 1, "max_leader_epoch": 1})
+    first = explore(spec, bounds, state_dir=place)
+    again = explore(spec, bounds, state_dir=place, resume=True)
+    whole = explore(spec, bounds, state_dir=place, resume=True, everything=True)
+
+    assert facts(again) == facts(first) == facts(explore(spec, bounds))
+    assert facts(whole) == facts(explore(spec, bounds, everything=True))
+    assert trace_of(whole, "StrongIsr") == trace_of(first, "StrongIsr") is not None
+
+
+def test_what_a_folder_keeps(tmp_path: Path) -> None:
+    """The folder has the fingerprints and the parents of all levels, the states of the last one, and no more."""
+    bare, whole = tmp_path / "bare", tmp_path / "whole"
+    searched(KIP_320, SMALL, state_dir=str(bare), traces=False)
+    result = searched(KIP_320, SMALL, state_dir=str(whole))
+    sizes = [sum(f.stat().st_size for f in place.iterdir() if f.suffix != ".json") for place in (bare, whole)]
+
+    assert sizes == [8 * result.distinct, (8 + 4 + 1) * result.distinct]
+
+
+def command(place: Path, *options: str) -> list[str]:
+    """Return the command of a search that takes a while, kept in a folder."""
+    limits = [f"{name}={value}" for name, value in {**SMALL, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}.items()]
+    bounds = [word for limit in limits for word in ("--bound", limit)]
+    return [sys.executable, "-m", "kafka_spec", "check", KIP_320.name, *bounds, "--state-dir", str(place), "-q", *options]
+
+
+@pytest.mark.parametrize("seed", sampled(range(20), 1, str))
+def test_a_killed_search_goes_on(seed: int, tmp_path: Path) -> None:
+    """A search that is killed at any moment, again and again, ends with the digest of one that is not, and repeats no level."""
+    place, pause = tmp_path / "states", random.Random(seed)
+    resume: list[str] = []
+    done = -1
+    for _ in range(2):
+        process = subprocess.Popen(command(place, *resume), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        limit = time.monotonic() + 30
+        # the clock starts when the search does, so that most kills fall into it
+        while not list(place.glob(f"level-{done + 1:05d}.json")) and process.poll() is None and time.monotonic() < limit:
+            time.sleep(0.001)
+        time.sleep(pause.expovariate(1 / 0.05))
+        process.send_signal(signal.SIGKILL)
+        _, errors = process.communicate()
+        assert process.returncode in (0, -signal.SIGKILL), errors
+        if (place / "run.json").exists():
+            resume = ["--resume"]
+        levels = len(list(place.glob("level-*.json")))
+        assert levels > done or process.returncode == 0
+        done = levels - 1
+    ended = subprocess.run(command(place, *resume, "--format", "json"), cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    told = json.loads(ended.stdout)
+    plain = explore(KIP_320, {**SMALL, "log_size": 2, "max_records": 2, "max_leader_epoch": 2})
+
+    assert f"{plain.digest:016x}" in ended.stdout
+    assert str(plain.distinct) in json.dumps(told)
+
+
+def flip(path: Path) -> None:
+    """Change one byte in the middle of a file."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(bytes(content))
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (lambda place: flip(place / "level-00003.marks"), r"level-00003\.marks is damaged"),
+        (lambda place: flip(place / "level-00002.parents"), r"level-00002\.parents is damaged"),
+        (lambda place: flip(place / "level-00004.states"), r"level-00004\.states is damaged"),
+        (lambda place: (place / "level-00001.actions").unlink(), r"level-00001\.actions is missing"),
+        (lambda place: (place / "level-00004.states").write_bytes(b""), r"level-00004\.states is damaged"),
+        (lambda place: flip(place / "level-00002.json"), r"level-00002\.json is damaged"),
+        (lambda place: (place / "level-00002.json").unlink(), r"level-00002\.json is missing"),
+        (lambda place: flip(place / "run.json"), r"run\.json is damaged"),
+    ],
+)
+def test_damage_is_told(harm: Callable[[Path], object], message: str, tmp_path: Path) -> None:
+    """A folder that is not as it was written is refused, and the message names the file and the cure."""
+    place = tmp_path / "states"
+    levels = searched(KIP_320, SMALL).levels
+    searched(KIP_320, SMALL, state_dir=str(place), budget=Budget(max_states=sum(levels[:5])))
+    assert (place / "level-00004.states").exists()
+    harm(place)
+
+    with pytest.raises(SpecError, match=message + ".*; remove the folder and start again, or restore it from a copy"):
+        searched(KIP_320, SMALL, state_dir=str(place), resume=True)
+
+
+def test_a_foreign_folder_is_refused(tmp_path: Path, kafka_spec: Command) -> None:
+    """A folder with something else, of another search, in use, or missing is refused in one line, and nothing is written there."""
+    place, other = tmp_path / "states", tmp_path / "papers"
+    other.mkdir()
+    (other / "letter").write_text("Dear Kafka")
+    searched(KIP_320, SMALL, state_dir=str(place))
+    cases: list[tuple[dict[str, Any], dict[str, int], str]] = [
+        ({"state_dir": str(other)}, SMALL, "contains letter and no run; name an empty one"),
+        ({"state_dir": str(place)}, SMALL, "already contains a run; continue it with --resume"),
+        ({"state_dir": str(tmp_path / "none"), "resume": True}, SMALL, "contains no run to continue"),
+        ({"state_dir": str(place), "resume": True}, {**SMALL, "max_records": 0 + 1, "log_size": 2}, "its bounds differs"),
+        ({"state_dir": str(place), "resume": True, "seed": 7}, SMALL, "its seed differs"),
+        ({"state_dir": str(place), "resume": True, "traces": False}, SMALL, "its traces differs"),
+        ({"state_dir": str(other / "letter")}, SMALL, "name a folder that can be written"),
+    ]
+    for options, bounds, message in cases:
+        with pytest.raises(SpecError, match=message):
+            searched(KIP_320, bounds, **options)
+    assert [entry.name for entry in other.iterdir()] == ["letter"]
+    for options in ({"engine": "oracle"}, {"verify": True}, {"engine": "both"}):
+        with pytest.raises(SpecError, match="state-dir"):
+            check(KIP_320, SMALL, distribution=Distribution(str(place), resume=True), **options)  # type: ignore[arg-type]
+    with pytest.raises(SpecError, match="needs; leave it out with --without"):
+        explore(toys.WEAK_LOCK, toys.WEAK_LOCK.bound_values({}), state_dir=str(tmp_path / "steps"))
+    told = kafka_spec("check", KIP_320.name, "--bounds", "tiny", "--resume")
+    assert told.returncode == 2 and "name its folder with --state-dir" in told.stderr
+
+
+def test_a_second_run_waits(tmp_path: Path) -> None:
+    """While a run uses a folder, another is refused."""
+    place = str(tmp_path / "states")
+
+    def another(_: Search) -> None:
+        with pytest.raises(SpecError, match="another run is using it"):
+            searched(KIP_320, SMALL, state_dir=place, resume=True)
+
+    searched(KIP_320, SMALL, state_dir=place, on_level=another, budget=Budget(max_states=10))
+
+
+def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
+    """Where a level cannot be written, the search stops with the cure, keeps what was finished, and goes on once there is room."""
+    place, plain = str(tmp_path / "states"), searched(KIP_320, SMALL)
+    before, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8 * max(plain.levels) - 8, before[1]))
+    try:
+        full = searched(KIP_320, SMALL, state_dir=place)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+
+    assert full.verdict == "inconclusive" and full.stopped.endswith("free space there, and continue with --resume")
+    assert 0 < full.depth < plain.depth
+    assert facts(searched(KIP_320, SMALL, state_dir=place, resume=True)) == facts(plain)
