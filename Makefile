@@ -11,7 +11,7 @@
 # make kafka   compares with Kafka's own classes of 2.8 and 3.9, fetched by Maven (which it installs, or says how), and leads real brokers
 # make soak    kills drivers, executors and workers of the Spark engine, and lets runs race, some twenty minutes on two cores
 # make mutants breaks the checker in many ways and shows which test notices each; some ten minutes
-# make spec-mutants  breaks the model in every small way and shows which property notices; hours, in parts: make spec-mutants PART=2/40
+# make spec-mutants  breaks the model in every small way and shows which property notices; half an hour or more, and goes on where it was
 # make bench   side by side with Spin and Rumur (apt-get install spin rumur gcc), some five minutes
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
@@ -98,9 +98,9 @@ soak: $(VENV)/.test
 mutants: $(VENV)/.test
 	$(BIN)/python -m tests.mutants --write
 
-PART := 1/1
+STATES := 30000
 spec-mutants: $(VENV)/.test
-	$(BIN)/python -m tests.mutants.spec --part $(PART)
+	$(BIN)/python -m tests.mutants.spec --states $(STATES)
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/replication.py
