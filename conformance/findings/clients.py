@@ -28,11 +28,13 @@ class Clients:
         admin.createTopics(kafka.java_list([new])).all().get()
         admin.close()
 
-    def producer(self, addresses: str, acks: str) -> Any:
-        """Return a producer that keeps the metadata it has."""
+    def producer(self, addresses: str, acks: str, patience_ms: int = 60_000) -> Any:
+        """Return a producer that keeps the metadata it has; it gives up after `patience_ms`."""
         name = f"{SERIALIZATION}.StringSerializer"
         settings = {"bootstrap.servers": addresses, "acks": acks, "key.serializer": name, "value.serializer": name}
         patient = {"metadata.max.age.ms": "600000", "connections.max.idle.ms": "600000"}
+        patient["max.block.ms"] = patient["delivery.timeout.ms"] = str(patience_ms)
+        patient["request.timeout.ms"] = str(patience_ms // 2)
         return self._kafka.named("org.apache.kafka.clients.producer.KafkaProducer")(self._settings({**settings, **patient}))
 
     def produce(self, producer: Any, topic: str, value: str) -> int:

@@ -6,7 +6,7 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,15 +31,16 @@ class RealCluster:
         self.folder = Path(self._ends.enter_context(TemporaryDirectory(prefix="kafka-spec-")))
         self.jars = checked_jars(VERSION, folder_of(VERSION))
         server = self._ends.enter_context(ZooKeeperServer(self.folder / "zookeeper", jars=folder_of(VERSION)))
+        self.zookeeper_port = server.port
         self.session = KazooSession(server.hosts)
         self._ends.callback(self.session.close)
         self.brokers = KafkaProcesses(self.folder, self.jars, server.hosts, settings)
         self._ends.callback(self.brokers.end)
         self.say("ZooKeeper answers")
 
-    def start(self, broker: int) -> None:
-        """Start a broker, or start it again."""
-        self.brokers.start(broker)
+    def start(self, broker: int, settings: Mapping[str, Any] | None = None) -> None:
+        """Start a broker, or start it again; `settings` are this broker's alone."""
+        self.brokers.start(broker, settings)
 
     def signal(self, broker: int, number: signal.Signals) -> None:
         """Send a signal to a broker."""

@@ -26,11 +26,15 @@ POLL_MS = 500
 class RecordWriters:
     """One producer with acks=all, and a task for each partition that it writes to."""
 
-    def __init__(self, addresses: str, history: History) -> None:
+    def __init__(self, history: History) -> None:
         self._history = history
         self._tasks: dict[TopicPartition, asyncio.Task[None]] = {}
         self._stopping = False
         self._count = 0
+        self._producer: AIOKafkaProducer | None = None
+
+    async def begin(self, addresses: str) -> None:
+        """Connect."""
         self._producer = AIOKafkaProducer(
             bootstrap_servers=addresses,
             acks="all",
@@ -39,9 +43,6 @@ class RecordWriters:
             metadata_max_age_ms=1_000,
             linger_ms=5,
         )
-
-    async def begin(self) -> None:
-        """Connect."""
         await self._producer.start()
 
     def write(self, partitions: Iterable[TopicPartition]) -> None:
@@ -50,27 +51,23 @@ class RecordWriters:
             if partition not in self._tasks:
                 self._tasks[partition] = asyncio.create_task(self._write(partition))
 
-    async def leave(self, topic: str) -> None:
-        """Stop to write to a topic."""
-        for partition in [one for one in self._tasks if one.topic == topic]:
-            task = self._tasks.pop(partition)
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
     async def end(self) -> None:
         """Stop, once every record has its answer or its error."""
         self._stopping = True
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
-        with suppress(KafkaError):
-            await self._producer.stop()
+        if self._producer is not None:
+            with suppress(KafkaError):
+                await self._producer.stop()
+            self._producer = None
 
     async def _write(self, partition: TopicPartition) -> None:
-        while not self._stopping:
+        producer = self._producer
+        while not self._stopping and producer is not None:
             self._count += 1
             value = f"r{self._count}"
             sent = self._history.sent[value] = Sent(partition, ALL, attempts=1)
             try:
-                done = await self._producer.send_and_wait(partition.topic, value.encode(), partition=partition.partition)
+                done = await producer.send_and_wait(partition.topic, value.encode(), partition=partition.partition)
                 sent.offset = done.offset
             except (KafkaError, OSError):
                 await asyncio.sleep(BACKOFF_MS / 1000)

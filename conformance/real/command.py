@@ -45,6 +45,7 @@ def add_kafka(parser: argparse.ArgumentParser, otherwise: Callable[[argparse.Nam
     parser.add_argument(
         "--kafka", choices=VERSIONS, help="real brokers of this version, led by our controller; `make kafka` fetches the jars"
     )
+    parser.add_argument("--mixed", action="store_true", help="with --kafka: a broker of ours hosts replicas beside Kafka's")
     parser.add_argument("--jars", type=Path, metavar="FOLDER", help="the folder with a folder of jars for each version")
     parser.set_defaults(run=lambda options: otherwise(options) if options.kafka is None else run(options))
 
@@ -88,11 +89,12 @@ def _options(options: argparse.Namespace) -> RealOptions:
             raise SpecError(f"{option} has no meaning with --kafka: the course of such a run is always the same")
     if options.zookeeper not in (None, "start"):
         raise SpecError(f"--zookeeper {options.zookeeper}: with --kafka the run starts a ZooKeeper of its own, from Kafka's jars")
-    if options.brokers < LEAST_BROKERS:
-        raise SpecError(f"--brokers {options.brokers}: with --kafka it takes {LEAST_BROKERS}: one is killed, one is moved to")
+    least = LEAST_BROKERS - options.mixed
+    if options.brokers < least:
+        raise SpecError(f"--brokers {options.brokers}: with --kafka it takes {least}: one is killed, one is moved to")
     era = find_era(ERA if options.era == "fixed" else options.era)
     folder = folder_of(options.kafka, options.jars)
-    return RealOptions(options.kafka, folder, options.brokers, options.partitions, era, options.seed)
+    return RealOptions(options.kafka, folder, options.brokers, options.partitions, era, options.seed, options.mixed)
 
 
 def text_of(outcome: RealOutcome) -> str:
@@ -102,7 +104,8 @@ def text_of(outcome: RealOutcome) -> str:
         f"broker {broker} ({'ours' if broker >= options.brokers else 'of Kafka'})" for broker in outcome.controllers.values()
     )
     lines = [
-        f"Kafka {options.version}, {options.era.name}: {options.brokers} real brokers, {options.partitions} partitions, "
+        f"Kafka {options.version}, {options.era.name}: {options.brokers} real brokers{' and one of ours' * options.mixed}, "
+        f"{options.partitions} partitions, "
         f"{outcome.seconds:.0f} seconds" + (", stopped before the end" if outcome.stopped else ""),
         _line("scenes", "; ".join(outcome.scenes)),
         _line("controllers", controllers),
@@ -136,6 +139,7 @@ def json_of(outcome: RealOutcome) -> str:
                 "kafka": options.version,
                 "era": options.era.name,
                 "brokers": options.brokers,
+                "mixed": options.mixed,
                 "partitions": options.partitions,
                 "seconds": round(outcome.seconds, 1),
                 "scenes": outcome.scenes,

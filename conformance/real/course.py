@@ -1,7 +1,7 @@
 """The course of a run with real brokers: what operators and faults do, one scene after the other, while clients work.
 
 Each scene waits until ZooKeeper shows what should come of it. A scene that does not come to its end in time ends the run, whose
-outcome is then inconclusive.
+outcome is then inconclusive. This module has the scenes that courses share; each course is a module of its own.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections.abc import Callable, Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -31,11 +32,12 @@ PATIENCE = 90.0
 WORK = 1.5
 """The seconds between two scenes, in which clients work."""
 FIRST_OF_OURS = 100
-"""The broker id of our first controller; Kafka's brokers count from 0."""
+"""The broker id of our first broker; Kafka's brokers count from 0."""
 ORDERS, MOVES, GONE = "orders", "moves", "gone"
+MOST_REPLICAS = 3
 
 
-class Course:
+class Course(ABC):
     """One run. `say` receives what happens, with the seconds since the start."""
 
     def __init__(
@@ -48,62 +50,48 @@ class Course:
         admin: Admin,
         say: Callable[[str], object],
     ) -> None:
+        """`brokers` is the number of Kafka's brokers, `partitions` that of the topic that clients use."""
         self.zookeeper = ZooKeeperState(session)
-        self.watch = SeenEpochs()
+        self.seen = SeenEpochs()
         self.history = History()
         self.scenes: list[str] = []
         """The scenes that came to their end."""
-        self._numbers = list(range(brokers))
-        self._partitions = partitions
-        self._kafka = kafka
-        self._ours = ours
-        self._session = session
+        self.assigned: dict[TopicPartition, tuple[int, ...]] = {}
+        """The replicas of each partition at the end."""
+        self.kafkas = list(range(brokers))
+        """Kafka's brokers."""
+        self.hosts = self.kafkas
+        """The brokers that host replicas."""
+        self.partitions = partitions
+        self.kafka = kafka
+        self.ours = ours
+        self.session = session
         self._admin = admin
         self._say = say
         self._started = time.monotonic()
-        self._writers: RecordWriters | None = None
+        self._writers = RecordWriters(self.history)
         self._background: list[asyncio.Task[Any]] = []
 
+    @abstractmethod
     async def conduct(self) -> None:
         """Run all scenes.
 
         Raises:
             NotSeen: a scene did not come to its end.
         """
-        first, second = FIRST_OF_OURS, FIRST_OF_OURS + 1
-        await self._our_controller_begins(first, second)
-        await self._kafkas_brokers_begin()
-        await self._scene("create topics", self._create_topics)
-        await self._begin_clients()
-        await self._scene("kill -9 of a leader", self._kill_a_leader)
-        await self._scene("preferred election", self._elect_preferred)
-        await self._scene("controlled shutdown", self._shut_a_leader_down)
-        await self._scene("preferred election", self._elect_preferred)
-        await self._scene("added partitions", self._add_partitions)
-        await self._scene("reassignment", self._reassign)
-        await self._scene("deletion", self._delete)
-        await self._scene("fail-over between two controllers of ours", partial(self._fail_over, first, second))
-        await self._scene("kill -9 of a leader", self._kill_a_leader)
-        await self._scene("from our controller to Kafka's", partial(self._hand_over_to_kafka, second))
-        await self._scene("kill -9 of a leader", self._kill_a_leader)
-        await self._scene("from Kafka's controller to ours", partial(self._take_over_from_kafka, first))
-        await self._scene("kill -9 of a leader", self._kill_a_leader)
-        await self._scene("preferred election", self._elect_preferred)
 
     async def rest(self) -> list[str]:
         """Stop the clients, wait until all replicas are in sync; return what is not quiet by then."""
-        if self._writers is not None:
-            await self._writers.end()
+        await self._writers.end()
         try:
-            await self._until("all replicas are in their ISRs", self._in_sync)
+            await self.until("all replicas are in their ISRs", self.in_sync)
         except NotSeen as error:
             return [str(error)]
         return []
 
     async def end(self) -> None:
         """End what works in the background."""
-        if self._writers is not None:
-            await self._writers.end()
+        await self._writers.end()
         for task in self._background:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
@@ -112,188 +100,23 @@ class Course:
         """Tell what happens."""
         self._say(f"{time.monotonic() - self._started:6.1f} s  {what}")
 
-    # The beginning
-
-    async def _our_controller_begins(self, first: int, second: int) -> None:
-        """Only we may write /controller_epoch, without which nobody is elected; then our controllers start."""
-        self._session.create(znodes.CONTROLLER_EPOCH, znodes.encode_controller_epoch(0))
-        self._session.let_write(znodes.CONTROLLER_EPOCH, everyone=False)
-        await self._ours.start(first)
-        await self._until(f"broker {first}, ours, is the controller", lambda: self.zookeeper.controller() == first)
-        await self._ours.start(second)
-        self.tell(f"broker {second}, ours, is on standby")
-        self._background.append(asyncio.create_task(self._watch_epochs()))
-
-    async def _kafkas_brokers_begin(self) -> None:
-        for number in self._numbers:
-            self._kafka.start(number)
-        await self._until(
-            f"Kafka's brokers {', '.join(map(str, self._numbers))} are registered",
-            lambda: self.zookeeper.registered() >= set(self._numbers),
-        )
-
-    async def _begin_clients(self) -> None:
-        self._writers = RecordWriters(self._kafka.addresses(), self.history)
-        await self._writers.begin()
-        self._writers.write([one for one in self.zookeeper.assignments() if one.topic != GONE])
-        written = [TopicPartition(ORDERS, number) for number in range(self._partitions)]
-        self._background.append(asyncio.create_task(follow(self._kafka.addresses(), written, self.history)))
-        self.tell("clients produce with acks=all, and consume")
-
-    # The scenes
-
-    async def _create_topics(self) -> None:
-        """All replicas are on Kafka's brokers; `moves` leaves one broker free to move to."""
-        numbers = self._numbers
-        factor = min(3, len(numbers))
-        spread = {p: [numbers[(p + i) % len(numbers)] for i in range(factor)] for p in range(self._partitions)}
-        self._admin.create_topic_with_assignment(ORDERS, spread)
-        self._admin.create_topic_with_assignment(MOVES, {0: numbers[: max(1, len(numbers) - 1)]})
-        self._admin.create_topic_with_assignment(GONE, {0: numbers, 1: numbers})
-        await self._until("all partitions have leaders", self._in_sync)
-
-    async def _kill_a_leader(self) -> None:
-        """Kill the leader of orders-0, wait for the next one, and start the broker again."""
-        partition = TopicPartition(ORDERS, 0)
-        leader = self._leader(partition)
-        self._kafka.signal(leader, signal.SIGKILL)
-        self.tell(f"kill -9 of broker {leader}, the leader of {partition}")
-        await self._until(f"{partition} has another leader", lambda: self._leader(partition) not in (leader, znodes.NOBODY))
-        await asyncio.sleep(WORK)
-        await self._start_again(leader)
-
-    async def _shut_a_leader_down(self) -> None:
-        """Send SIGTERM to a leader: it asks our controller to move its leadership, and exits after that."""
-        partition = TopicPartition(ORDERS, 0)
-        leader = self._leader(partition)
-        self._kafka.signal(leader, signal.SIGTERM)
-        self.tell(f"SIGTERM to broker {leader}, the leader of {partition}")
-        await self._until(f"{partition} has another leader", lambda: self._leader(partition) not in (leader, znodes.NOBODY))
-        await self._until(f"broker {leader} has ended", lambda: self._kafka.has_ended(leader))
-        if not self._kafka.lines(leader, "server", "Controlled shutdown succeeded"):
-            raise NotSeen(f"broker {leader} ended without its controlled shutdown having succeeded")
-        self.tell("its log says: Controlled shutdown succeeded")
-        await self._start_again(leader)
-
-    async def _elect_preferred(self) -> None:
-        wanted = self.zookeeper.assignments()
-        self._session.create(znodes.PREFERRED_REPLICA_ELECTION, znodes.encode_partitions(sorted(wanted)))
-        await self._until(
-            "the first replica of each partition leads it",
-            lambda: all(self._leader(p) == replicas[0] for p, replicas in wanted.items()),
-        )
-
-    async def _add_partitions(self) -> None:
-        total = self._partitions + 2
-        new = {p: [self._numbers[p % len(self._numbers)], self._numbers[(p + 1) % len(self._numbers)]] for p in range(total)}
-        factor = len(self.zookeeper.assignments()[TopicPartition(ORDERS, 0)])
-        numbers = self._numbers
-        new = {p: [numbers[(p + i) % len(numbers)] for i in range(factor)] for p in range(self._partitions, total)}
-        self._admin.add_partitions(ORDERS, total, new)
-        await self._until(f"{ORDERS} has {total} partitions with leaders", self._in_sync)
-        self._write_to([TopicPartition(ORDERS, number) for number in new])
-
-    async def _reassign(self) -> None:
-        """Move `moves` from its first broker to the one that it leaves free."""
-        partition = TopicPartition(MOVES, 0)
-        before = self.zookeeper.assignments()[partition]
-        after = (*before[1:], self._numbers[-1])
-        self._session.create(znodes.REASSIGN_PARTITIONS, znodes.encode_reassignment({partition: after}))
-        self.tell(f"{partition} is to move from {list(before)} to {list(after)}")
-        await self._until(
-            f"{partition} has moved",
-            lambda: (
-                self.zookeeper.assignments()[partition] == after
-                and self._session.exists(znodes.REASSIGN_PARTITIONS) is None
-                and self._isr(partition) == set(after)
-            ),
-        )
-        await self._until(f"broker {before[0]} has deleted its replica", partial(self._is_deleted, before[0], partition))
-
-    async def _delete(self) -> None:
-        self._admin.delete_topic(GONE)
-        self.tell(f"{GONE} is to be deleted")
-        await self._until(f"ZooKeeper knows no topic {GONE}", lambda: GONE not in self._session.children(znodes.TOPICS))
-        for number in self._numbers:
-            gone = partial(self._is_deleted, number, TopicPartition(GONE, 0))
-            await self._until(f"broker {number} has deleted its replicas", gone)
-
-    async def _fail_over(self, first: int, second: int) -> None:
-        """Kill our controller; our other one takes over. The killed broker is started again, on standby."""
-        epoch = self.zookeeper.controller_epoch()
-        await self._ours.kill(first)
-        self.tell(f"broker {first}, ours and the controller, is killed")
-        await self._until(f"broker {second}, ours, is the controller", lambda: self.zookeeper.controller() == second)
-        self._expect_epoch(epoch + 1)
-        await self._ours.start(first)
-
-    async def _hand_over_to_kafka(self, active: int) -> None:
-        """Let everybody be elected, and kill both of ours: one of Kafka's brokers takes over."""
-        epoch = self.zookeeper.controller_epoch()
-        self._session.let_write(znodes.CONTROLLER_EPOCH, everyone=True)
-        for number in sorted(self._ours.running, key=lambda number: number == active):
-            await self._ours.kill(number)
-        self.tell("both of our controllers are killed, and everybody may be elected")
-        await self._until("a broker of Kafka is the controller", lambda: self.zookeeper.controller() in self._numbers)
-        self._expect_epoch(epoch + 1)
-        self.tell(f"broker {self.zookeeper.controller()}, Kafka's, is the controller under epoch {epoch + 1}")
-
-    async def _take_over_from_kafka(self, first: int) -> None:
-        """Start ours under Kafka's controller, let only ours be elected, and delete /controller, as operators do."""
-        epoch = self.zookeeper.controller_epoch()
-        await self._ours.start(first)
-        await self._until(f"broker {first}, ours, is registered", lambda: first in self.zookeeper.registered())
-        self._session.let_write(znodes.CONTROLLER_EPOCH, everyone=False)
-        self._session.delete(znodes.CONTROLLER)
-        self.tell("only ours may be elected, and /controller is deleted")
-        await self._until(f"broker {first}, ours, is the controller", lambda: self.zookeeper.controller() == first)
-        if (now := self.zookeeper.controller_epoch()) <= epoch:
-            raise NotSeen(f"the controller epoch is {now} after {epoch}")
-
-    # What scenes use
-
-    async def _scene(self, name: str, play: Callable[[], Any]) -> None:
+    async def scene(self, name: str, play: Callable[[], Any]) -> None:
+        """Play a scene to its end; then clients work for a moment."""
         self.tell(f"-- {name}")
         await play()
         self.scenes.append(name)
         await asyncio.sleep(WORK)
 
-    async def _start_again(self, broker: int) -> None:
-        self._kafka.start(broker)
-        await self._until(f"broker {broker} is back, and in all its ISRs", self._in_sync)
+    async def until(self, what: str, happens: Callable[[], Any]) -> None:
+        """Wait until something is true, and tell it.
 
-    def _write_to(self, partitions: Iterable[TopicPartition]) -> None:
-        if self._writers is not None:
-            self._writers.write(partitions)
-
-    def _leader(self, partition: TopicPartition) -> int:
-        held = self.zookeeper.leadership(partition)
-        return znodes.NOBODY if held is None else held.leader
-
-    def _isr(self, partition: TopicPartition) -> set[int]:
-        held = self.zookeeper.leadership(partition)
-        return set() if held is None else set(held.isr)
-
-    def _in_sync(self) -> bool:
-        """Whether every partition has a leader that is registered, and all its replicas in the ISR."""
-        registered = self.zookeeper.registered()
-        return all(
-            self._leader(p) in registered and self._isr(p) == set(replicas) for p, replicas in self.zookeeper.assignments().items()
-        )
-
-    def _is_deleted(self, broker: int, partition: TopicPartition) -> bool:
-        return not (self._kafka.data(broker) / str(partition)).exists()
-
-    def _expect_epoch(self, epoch: int) -> None:
-        if (now := self.zookeeper.controller_epoch()) != epoch:
-            raise NotSeen(f"the controller epoch is {now}, and not {epoch}")
-
-    async def _until(self, what: str, happens: Callable[[], Any]) -> None:
-        """Wait until something is true, and tell it."""
+        Raises:
+            NotSeen: it does not happen in time.
+        """
         began = time.monotonic()
         while time.monotonic() < began + PATIENCE:
-            if self._ours.failure.done():
-                self._ours.failure.result()
+            if self.ours.failure.done():
+                self.ours.failure.result()
             try:
                 if await asyncio.to_thread(happens):
                     self.tell(what)
@@ -303,7 +126,184 @@ class Course:
             await asyncio.sleep(LOOK)
         raise NotSeen(f"not within {PATIENCE:.0f} s: {what}")
 
-    async def _watch_epochs(self) -> None:
-        while True:
-            await asyncio.to_thread(self.watch.look, self.zookeeper)
-            await asyncio.sleep(LOOK)
+    # The beginning
+
+    async def kafkas_brokers_begin(self) -> None:
+        """Start Kafka's brokers, and begin to watch epochs."""
+        for number in self.kafkas:
+            self.kafka.start(number)
+        await self.until(
+            f"Kafka's brokers {', '.join(map(str, self.kafkas))} are registered",
+            lambda: self.zookeeper.registered() >= set(self.kafkas),
+        )
+
+    async def clients_begin(self) -> None:
+        """Write to all partitions but those that will be deleted, and read those of the first topic."""
+        addresses = self.kafka.addresses(*self.hosts)
+        await self._writers.begin(addresses)
+        self._writers.write([one for one in self.zookeeper.assignments() if one.topic != GONE])
+        written = [TopicPartition(ORDERS, number) for number in range(self.partitions)]
+        self._background.append(asyncio.create_task(follow(addresses, written, self.history)))
+        self.tell("clients produce with acks=all, and consume")
+
+    async def watch_epochs(self) -> None:
+        """Begin to watch the epochs in ZooKeeper."""
+
+        async def watch() -> None:
+            while True:
+                await asyncio.to_thread(self.seen.look, self.zookeeper)
+                await asyncio.sleep(LOOK)
+
+        self._background.append(asyncio.create_task(watch()))
+
+    # Scenes
+
+    async def create_topics(self) -> None:
+        """Replicas go round all hosts; `moves` leaves one of them free to move to."""
+        self.create_topic(ORDERS, {p: self._spread(p) for p in range(self.partitions)})
+        self.create_topic(MOVES, {0: self.hosts[:-1]})
+        self.create_topic(GONE, {0: self.hosts, 1: self.hosts})
+        await self.until("all partitions have leaders", self.in_sync)
+
+    def create_topic(self, name: str, replicas: Mapping[int, Sequence[int]]) -> None:
+        """Create a topic with these replicas."""
+        self._admin.create_topic_with_assignment(name, replicas)
+
+    async def kill_a_leader(self, number: int = 0) -> None:
+        """Kill the leader of a partition of `orders`, wait for the next one, and start the broker again."""
+        partition = TopicPartition(ORDERS, number)
+        leader = self.leader(partition)
+        await self._kill(leader)
+        self.tell(f"{self.named(leader)}, the leader of {partition}, is killed")
+        await self._until_another_leads(partition, leader)
+        await asyncio.sleep(WORK)
+        await self._start_again(leader)
+
+    async def shut_a_leader_down(self, number: int = 0) -> None:
+        """Shut a leader down: it asks the controller to move its leadership, and exits after that."""
+        partition = TopicPartition(ORDERS, number)
+        leader = self.leader(partition)
+        self.tell(f"{self.named(leader)}, the leader of {partition}, is to shut down")
+        if leader in self.kafkas:
+            self.kafka.signal(leader, signal.SIGTERM)
+            await self._until_another_leads(partition, leader)
+            await self.until(f"{self.named(leader)} has ended", lambda: self.kafka.has_ended(leader))
+            if not self.kafka.lines(leader, "server", "Controlled shutdown succeeded"):
+                raise NotSeen(f"{self.named(leader)} ended without its controlled shutdown having succeeded")
+            self.tell("its log says: Controlled shutdown succeeded")
+        else:
+            await self.ours.ask_for_shutdown(leader)
+            if left := [str(one) for one in self.zookeeper.assignments() if self.leader(one) == leader]:
+                raise NotSeen(f"after its controlled shutdown {self.named(leader)}, still leads {', '.join(left)}")
+            await self.ours.close(leader)
+            self.tell(f"{self.named(leader)}, has ended, and led nothing by then")
+        await self._start_again(leader)
+
+    async def elect_preferred(self) -> None:
+        """Elect the first replica of each partition."""
+        wanted = self.zookeeper.assignments()
+        self.session.create(znodes.PREFERRED_REPLICA_ELECTION, znodes.encode_partitions(sorted(wanted)))
+        await self.until(
+            "the first replica of each partition leads it",
+            lambda: all(self.leader(p) == replicas[0] for p, replicas in wanted.items()),
+        )
+
+    async def add_partitions(self) -> None:
+        """Add two partitions to the clients' topic."""
+        total = self.partitions + 2
+        new = {p: self._spread(p) for p in range(self.partitions, total)}
+        self._admin.add_partitions(ORDERS, total, new)
+        await self.until(f"{ORDERS} has {total} partitions with leaders", self.in_sync)
+        self._writers.write([TopicPartition(ORDERS, number) for number in new])
+
+    async def reassign(self) -> None:
+        """Move `moves` from its first broker to the one that it leaves free."""
+        partition = TopicPartition(MOVES, 0)
+        before = self.zookeeper.assignments()[partition]
+        (free,) = set(self.hosts) - set(before)
+        after = (*before[1:], free)
+        self.session.create(znodes.REASSIGN_PARTITIONS, znodes.encode_reassignment({partition: after}))
+        self.tell(f"{partition} is to move from {list(before)} to {list(after)}")
+        await self.until(
+            f"{partition} has moved",
+            lambda: (
+                self.zookeeper.assignments()[partition] == after
+                and self.session.exists(znodes.REASSIGN_PARTITIONS) is None
+                and self.isr(partition) == set(after)
+            ),
+        )
+        await self.until(f"{self.named(before[0])} has deleted its replica", partial(self._is_deleted, before[0], partition))
+
+    async def delete(self) -> None:
+        """Delete a topic."""
+        self._admin.delete_topic(GONE)
+        self.tell(f"{GONE} is to be deleted")
+        await self.until(f"ZooKeeper knows no topic {GONE}", lambda: GONE not in self.session.children(znodes.TOPICS))
+        for number in self.hosts:
+            gone = partial(self._is_deleted, number, TopicPartition(GONE, 0))
+            await self.until(f"{self.named(number)} has deleted its replicas", gone)
+
+    async def take_over_from_kafka(self, ours: int) -> None:
+        """Let only ours be elected, and delete /controller, as operators do."""
+        epoch = self.zookeeper.controller_epoch()
+        await self.ours.stand()
+        self.session.let_write(znodes.CONTROLLER_EPOCH, everyone=False)
+        self.session.delete(znodes.CONTROLLER)
+        self.tell("only ours may be elected, and /controller is deleted")
+        await self.until(f"broker {ours}, ours, is the controller", lambda: self.zookeeper.controller() == ours)
+        if (now := self.zookeeper.controller_epoch()) <= epoch:
+            raise NotSeen(f"the controller epoch is {now} after {epoch}")
+
+    # What scenes use
+
+    def named(self, broker: int) -> str:
+        """Return a broker's number, and whose it is."""
+        return f"broker {broker}, {'of Kafka' if broker in self.kafkas else 'ours'}"
+
+    def leader(self, partition: TopicPartition) -> int:
+        """Return the leader in ZooKeeper, NOBODY if there is none."""
+        held = self.zookeeper.leadership(partition)
+        return znodes.NOBODY if held is None else held.leader
+
+    def isr(self, partition: TopicPartition) -> set[int]:
+        """Return the ISR in ZooKeeper."""
+        held = self.zookeeper.leadership(partition)
+        return set() if held is None else set(held.isr)
+
+    def in_sync(self) -> bool:
+        """Whether every partition has a leader that is registered, and all its replicas in the ISR."""
+        registered = self.zookeeper.registered()
+        return all(
+            self.leader(p) in registered and self.isr(p) == set(replicas) for p, replicas in self.zookeeper.assignments().items()
+        )
+
+    def expect_epoch(self, epoch: int) -> None:
+        """Refuse to go on unless the controller epoch is this one.
+
+        Raises:
+            NotSeen: it is another.
+        """
+        if (now := self.zookeeper.controller_epoch()) != epoch:
+            raise NotSeen(f"the controller epoch is {now}, and not {epoch}")
+
+    def _spread(self, first: int) -> list[int]:
+        return [self.hosts[(first + i) % len(self.hosts)] for i in range(min(MOST_REPLICAS, len(self.hosts)))]
+
+    async def _kill(self, broker: int) -> None:
+        if broker in self.kafkas:
+            self.kafka.signal(broker, signal.SIGKILL)
+        else:
+            await self.ours.kill(broker)
+
+    async def _start_again(self, broker: int) -> None:
+        if broker in self.kafkas:
+            self.kafka.start(broker)
+        else:
+            await self.ours.start(broker)
+        await self.until(f"{self.named(broker)} is back, and in all its ISRs", self.in_sync)
+
+    async def _until_another_leads(self, partition: TopicPartition, leader: int) -> None:
+        await self.until(f"{partition} has another leader", lambda: self.leader(partition) not in (leader, znodes.NOBODY))
+
+    def _is_deleted(self, broker: int, partition: TopicPartition) -> bool:
+        return not (self.kafka.data(broker) / str(partition)).exists()

@@ -75,18 +75,20 @@ class KafkaProcesses:
         appenders = "".join(APPENDER.format(name=name) for name in LOGS)
         (folder / "log4j.properties").write_text(LOGGING.format(appenders=appenders), encoding="utf-8")
 
-    def start(self, broker: int, advertised: int | None = None) -> None:
-        """Start a broker, or start it again; `advertised` is the port to name in its registration, if not its own."""
+    def start(self, broker: int, settings: Mapping[str, Any] | None = None) -> None:
+        """Start a broker, or start it again; `settings` are this broker's alone."""
         port = self.ports.setdefault(broker, free_port())
         own = {
             "broker.id": broker,
             "listeners": f"PLAINTEXT://{HOST}:{port}",
-            "advertised.listeners": f"PLAINTEXT://{HOST}:{advertised or port}",
+            "advertised.listeners": f"PLAINTEXT://{HOST}:{port}",
             "log.dirs": self.data(broker),
             "zookeeper.connect": self._hosts,
         }
         file = self.folder / f"broker-{broker}.properties"
-        file.write_text("".join(f"{name}={value}\n" for name, value in {**self._settings, **own}.items()), encoding="utf-8")
+        file.write_text(
+            "".join(f"{name}={value}\n" for name, value in {**self._settings, **own, **(settings or {})}.items()), encoding="utf-8"
+        )
         logs = self.logs(broker)
         logs.mkdir(exist_ok=True)
         options = (f"-Dkafka.logs.dir={logs}", f"-Dlog4j.configuration=file:{self.folder / 'log4j.properties'}")
@@ -133,6 +135,21 @@ class KafkaProcesses:
         """Return the lines of a broker's log that contain a text."""
         path = self.logs(broker) / f"{log}.log"
         return [line for line in path.read_text(encoding="utf-8").splitlines() if text in line]
+
+    def tool(self, main: str, arguments: Sequence[str], text: str = "", seconds: float = 90) -> str:
+        """Run one of Kafka's tools with some input; return its output.
+
+        Raises:
+            NotSeen: it fails, or does not end in time.
+        """
+        command = (*JAVA, f"-Dkafka.logs.dir={self.folder}", "-cp", os.pathsep.join(map(str, self._jars)), main, *arguments)
+        try:
+            done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise NotSeen(f"{main} does not end within {seconds:.0f} s") from None
+        if done.returncode:
+            raise NotSeen(f"{main} fails: {done.stderr.strip()[-300:]}")
+        return done.stdout
 
     def end(self) -> None:
         """Kill all brokers, and wait for their end."""

@@ -17,7 +17,7 @@ from random import Random
 from typing import Any, TextIO
 
 from kafka_spec.impl.broker.broker_process import BrokerProcess
-from kafka_spec.impl.coordination.zookeeper import Servers
+from kafka_spec.impl.coordination.interface import Service
 from kafka_spec.impl.kafka_wire.connection import KafkaConnection
 from kafka_spec.impl.kafka_wire.listener import KafkaListener
 from kafka_spec.impl.protocol.registration import Endpoint
@@ -25,7 +25,6 @@ from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
 from kafka_spec.impl.run.loopback_process import HOST, ClusterThread, LoopbackProcess
 from kafka_spec.impl.run.running_broker import RunningBroker
-from kafka_spec.spec.control.state import ControllerState
 from kafka_spec.spec.table import Spec
 
 PATIENCE = 30.0
@@ -53,27 +52,38 @@ class OurBroker:
 class OurBrokers:
     """Brokers of ours by number; `running` holds those that run. Use it on the event loop."""
 
-    def __init__(self, folder: Path, servers: Servers, era: Spec, ports: dict[int, int], peers: list[int]) -> None:
+    def __init__(self, folder: Path, service: Service, era: Spec, ports: dict[int, int], peers: list[int]) -> None:
         """`ports` are those of all brokers, `peers` all numbers that a broker of the cluster may have."""
         self.running: dict[int, OurBroker] = {}
         self.thread = ClusterThread()
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Receives the first unexpected error."""
+        self._stands = True
         self._folder = folder
-        self._servers = servers
+        self._service = service
         self._era = era
         self._ports = ports
         self._peers = peers
 
+    def abstain(self) -> None:
+        """Let brokers that are started from now on not stand for election as controller."""
+        self._stands = False
+
+    async def stand(self) -> None:
+        """Let all brokers stand for election as controller."""
+        self._stands = True
+        for one in self.running.values():
+            await self.thread.do(one.broker.controller.start)
+
     async def start(self, number: int) -> None:
-        """Start a broker: it registers, and stands for election as controller."""
+        """Start a broker: it registers, and stands for election as controller unless it abstains."""
         listening = socket.create_server((HOST, self._ports.get(number, 0)))
         self._ports[number] = listening.getsockname()[1]
         logs = self._folder / f"logs-{number}"
         logs.mkdir(exist_ok=True)
         log = (logs / "state-change.log").open("a", encoding="utf-8", buffering=1)
         broker = await self.thread.do(partial(self._process, number, log.write))
-        node = RunningBroker(broker, self._peers, self._servers.connect, BURST, PATIENCE)
+        node = RunningBroker(broker, self._peers, self._service.connect, BURST, PATIENCE)
         process = LoopbackProcess(self._ports, self.thread, self._fail, KafkaConnection)
         listener = KafkaListener(partial(self._serve, number, node), self.thread.on_loop)
         self.running[number] = OurBroker(node, process, listener, log)
@@ -85,16 +95,20 @@ class OurBrokers:
         """End a broker where it is; its session expires."""
         ended = await self._stop(number)
         await self.thread.do(ended.broker.crash)
-        await self.thread.do(partial(self._servers.expire, ended.broker.session))
+        ended.log.close()
+        await self.thread.do(partial(self._service.expire, ended.broker.session))
 
     async def close(self, number: int) -> None:
         """End a broker in order: it closes its logs and its session."""
         ended = await self._stop(number)
         await self.thread.do(ended.broker.close)
+        ended.log.close()
 
-    async def controller(self) -> int | None:
-        """Return the broker of ours that is the active controller, None if none is."""
-        return await self.thread.do(self._controller)
+    async def ask_for_shutdown(self, number: int) -> None:
+        """Let a broker ask the controller for its controlled shutdown, until it leads nothing or has no retries left."""
+        stopping, answered = self.running[number], asyncio.Event()
+        stopping.process.spawn(stopping.node.shut_down(), lambda: self.thread.on_loop(answered.set))
+        await answered.wait()
 
     async def end(self) -> None:
         """Kill all brokers."""
@@ -105,21 +119,20 @@ class OurBrokers:
 
     def _process(self, number: int, write: Callable[[str], object]) -> BrokerProcess:
         state_changes = StateChangeLog(write, time.time, LogLevel.TRACE)
-        session, folder = self._servers.connect(), self._folder / f"data-{number}"
+        session, folder = self._service.connect(), self._folder / f"data-{number}"
         endpoint = Endpoint(HOST, self._ports[number])
         broker = BrokerProcess(
             number, self._era, session, folder, state_changes, time.time, Random(number), SETTINGS, endpoint=endpoint
         )
-        broker.register()
+        broker.register(self._stands)
         return broker
 
     async def _stop(self, number: int) -> OurBroker:
-        """Stop a broker's tasks and break its connections."""
+        """Stop a broker's tasks and break its connections; a step that had begun may still write its log."""
         ended = self.running.pop(number)
         ended.process.end()
         await ended.listener.end()
         await asyncio.gather(*ended.process.stop(), return_exceptions=True)
-        ended.log.close()
         return ended
 
     async def _serve(self, number: int, node: RunningBroker, message: Any, reply: Callable[[object], object]) -> bool:
@@ -131,10 +144,6 @@ class OurBrokers:
             return True
 
         return await self.thread.do(serve)
-
-    def _controller(self) -> int | None:
-        active = (n for n, one in self.running.items() if one.broker.controller.life == ControllerState.ACTIVE)
-        return next(active, None)
 
     def _fail(self, error: BaseException) -> None:
         if not self.failure.done():

@@ -15,8 +15,17 @@ from kafka_spec.conformance.classes.jars import checked_jars
 from kafka_spec.conformance.real.clients import read_all
 from kafka_spec.conformance.real.course import FIRST_OF_OURS, Course
 from kafka_spec.conformance.real.kafka_processes import KafkaProcesses, NotSeen
+from kafka_spec.conformance.real.led_course import LedCourse
+from kafka_spec.conformance.real.mixed_course import MixedCourse
 from kafka_spec.conformance.real.our_brokers import OurBrokers
-from kafka_spec.conformance.real.verdict import LogsChecked, broken_for_clients, broken_in_logs, broken_in_zookeeper, merged
+from kafka_spec.conformance.real.verdict import (
+    LogsChecked,
+    broken_for_clients,
+    broken_in_logs,
+    broken_in_zookeeper,
+    broken_on_disk,
+    merged,
+)
 from kafka_spec.impl.coordination.admin import Admin
 from kafka_spec.impl.coordination.server import NoServer, ZooKeeperServer
 from kafka_spec.impl.coordination.zookeeper import Servers
@@ -41,6 +50,8 @@ class RealOptions:
     partitions: int
     era: Spec
     seed: int
+    mixed: bool = False
+    """Whether a broker of ours hosts replicas too."""
 
 
 @dataclass
@@ -96,7 +107,8 @@ async def _run(
     numbers = [*range(options.brokers), FIRST_OF_OURS, FIRST_OF_OURS + 1]
     ours = OurBrokers(folder, servers, options.era, kafka.ports, numbers)
     admin = Admin(session, Random(options.seed), lambda _: None, TOPIC_VERSION)
-    course = Course(options.brokers, options.partitions, kafka, ours, session, admin, say)
+    kind = MixedCourse if options.mixed else LedCourse
+    course = kind(options.brokers, options.partitions, kafka, ours, session, admin, say)
     stopped, broken, logs = "", list[Broken](), LogsChecked()
     try:
         await course.conduct()
@@ -106,7 +118,9 @@ async def _run(
     finally:
         await course.end()
         await ours.end()
+    kafka.end()
     if not stopped:
+        broken += broken_on_disk(course.assigned, kafka.data)
         logs = broken_in_logs(folder)
     sent = course.history.sent.values()
     return RealOutcome(
@@ -116,10 +130,10 @@ async def _run(
         len(sent),
         sum(one.acknowledged for one in sent),
         sum(len(values) for values in course.history.read.values()),
-        course.watch.elections,
-        course.watch.controllers,
+        course.seen.elections,
+        course.seen.controllers,
         logs,
-        [*broken, *course.watch.broken, *logs.broken],
+        [*broken, *course.seen.broken, *logs.broken],
         stopped,
     )
 
@@ -127,10 +141,11 @@ async def _run(
 async def _judged(course: Course, kafka: KafkaProcesses) -> list[Broken]:
     """Let the cluster become quiet, read everything, and return the broken promises."""
     broken = [Broken("Recovers", found) for found in await course.rest()]
-    partitions = sorted(course.zookeeper.assignments())
+    course.assigned = course.zookeeper.assignments()
+    partitions = sorted(course.assigned)
     earlier = deepcopy(course.history.read)
     course.history.read.clear()
-    left = await read_all(kafka.addresses(), partitions, course.history, READING)
+    left = await read_all(kafka.addresses(*course.hosts), partitions, course.history, READING)
     merged(course.history, earlier)
     course.tell("a consumer has read all partitions from their beginning")
     return broken + broken_for_clients(course.history, left, partitions) + broken_in_zookeeper(course.zookeeper)

@@ -6,7 +6,7 @@ The names of the promises are those of the model's properties, as in other runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -66,6 +66,27 @@ def broken_for_clients(history: History, left: Iterable[TopicPartition], judged:
             told = f"{value} was acknowledged with acks=all at offset {sent.offset} of {sent.partition}, where {found} is now"
             broken.append(Broken("Committed", told))
     return broken
+
+
+def broken_on_disk(assigned: Mapping[TopicPartition, Iterable[int]], data: Callable[[int], Path]) -> list[Broken]:
+    """Compare the replicas of each partition byte for byte, once their brokers have ended; `data` is a broker's folder.
+
+    One may have less than another, but all were in the ISR when nothing was written any more.
+    """
+    broken = []
+    for partition, replicas in sorted(assigned.items()):
+        logs = {broker: log_of(data(broker) / str(partition)) for broker in replicas}
+        longest = max(logs, key=lambda broker: len(logs[broker]))
+        for broker, log in logs.items():
+            if not logs[longest].startswith(log):
+                told = f"the logs of {partition} on brokers {broker} and {longest} differ below their common length of {len(log)}"
+                broken.append(Broken("LogMatch", told))
+    return broken
+
+
+def log_of(folder: Path) -> bytes:
+    """Return the record batches of a replica: its segments, in the order of their base offsets; none without a folder."""
+    return b"".join(segment.read_bytes() for segment in sorted(folder.glob("*.log")))
 
 
 def broken_in_logs(folder: Path) -> LogsChecked:

@@ -110,8 +110,8 @@ class BrokerProcess:
 
     # The session
 
-    def register(self) -> None:
-        """Register in /brokers/ids, learn the broker epoch, and stand for election as controller.
+    def register(self, stands: bool = True) -> None:
+        """Register in /brokers/ids, learn the broker epoch, and stand for election as controller, unless `stands` is false.
 
         Raises:
             NodeExists: the registration of an earlier session still exists.
@@ -119,7 +119,8 @@ class BrokerProcess:
             SessionExpired: the session is over.
         """
         self._register()
-        self.controller.start()
+        if stands:
+            self.controller.start()
 
     def _register(self) -> None:
         for path in znodes.PERSISTENT:
