@@ -141,7 +141,7 @@ READS_BEFORE_KIP_207 = invariant(
     "NewestHighWatermarkNeverGoesBack",
     newest_high_watermark_does_not_go_back,
     "the high watermark of the newest leader is at least what any leader had before, from its first moment on",
-    "a claim that no Kafka version keeps, and that a reader before 2.2 (KIP-207) relies on",
+    "a claim that no Kafka up to 3.9 keeps, and that a reader before 2.2 (KIP-207) relies on",
     when=a_record_is_committed,
 )
 """Stricter than Kafka; not a property of `fixed`."""
@@ -150,7 +150,7 @@ ADDED_ARE_UP = step_invariant(
     "AddedToIsrIsUp",
     who_is_added_is_up,
     "a leader adds a broker to the ISR only while that broker is registered and not shutting down",
-    "a claim that no Kafka version keeps while leaders write the ISR to ZooKeeper: KAFKA-14140",
+    "a claim that no Kafka up to 3.9 keeps while leaders write the ISR to ZooKeeper: KAFKA-14140",
     when=a_leader_adds_to_the_isr,
 )
 """Stricter than Kafka; not a property of `fixed`."""

@@ -493,7 +493,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "leaving-replica-not-counted",
-        "a leader commits without a replica that is being removed and still in the ISR, which may be elected; up to 3.9",
+        "a leader commits without a replica that is being removed and still in the ISR, which may be elected; 0.10.2 to 3.9",
         None,
         "reassigned_records",
         {"counted_members": CountedMembers.ASSIGNED},
@@ -644,7 +644,7 @@ ISR_COMMITTED = claiming(
 
 READERS_GO_BACK = claiming(
     "control/reads-before-KIP-207",
-    "a claim that no Kafka version keeps: the high watermark of a new leader is at once at least that of the leader before",
+    "a claim that no Kafka up to 3.9 keeps: the high watermark of a new leader is at once at least that of the leader before",
     READS_BEFORE_KIP_207,
     "two_records",
 )
@@ -652,7 +652,7 @@ READERS_GO_BACK = claiming(
 
 ADDED_WHILE_GONE = claiming(
     "control/KAFKA-14140-in-zookeeper",
-    "a claim that no Kafka version keeps while leaders write the ISR: who is added to the ISR is registered and not shutting down",
+    "a claim that no Kafka up to 3.9 keeps while leaders write the ISR: who is added to it is registered and not shutting down",
     ADDED_ARE_UP,
     "expired_leader",
 )
@@ -661,7 +661,7 @@ controller, which refuses such an ISR; it is not asked where the leader writes t
 
 OLD_LEADER_WITHOUT_SUCCESSOR = FIXED.replacing(
     "control/old-leader-without-successor",
-    "a claim that no Kafka version keeps: a former leader stops leading although the partition has no leader",
+    "a claim that no Kafka up to 3.9 keeps: a former leader stops leading although the partition has no leader",
     properties=(OLD_LEADERS_STOP,),
     bound_sets=beginning_with("crash_and_expiry", FIXED.bound_sets),
 )

@@ -409,7 +409,7 @@ OLD_LEADERS_STOP = invariant(
     "OldLeadersStop",
     nobody_leads_at_an_older_epoch,
     "in quiet states no replica leads under an older leader epoch, not even while the partition has no leader",
-    "a claim that no Kafka version keeps: a LeaderAndIsr without a leader changes nothing on a broker",
+    "a claim that no Kafka up to 3.9 keeps: a LeaderAndIsr without a leader changes nothing on a broker",
     when=is_quiet,
 )
 """Stricter than Kafka; not a property of `fixed`."""
