@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from kafka_spec.model_check.exploration import Budget, Distribution, EngineError, Exploration, Progress, Verdict, quiet
 from kafka_spec.model_check.fingerprint import VERIFY_SEED
@@ -18,6 +18,9 @@ from kafka_spec.spec.extras import needing
 from kafka_spec.spec.listing import refuse_unlisted
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 from kafka_spec.spec.trace import Trace
+
+if TYPE_CHECKING:
+    from kafka_spec.model_check.random_walks import Walked, Walks
 
 Engine = Literal["embedded", "oracle", "both", "spark"]
 ENGINES: tuple[Engine, ...] = ("embedded", "oracle", "both", "spark")
@@ -143,8 +146,7 @@ def check(
     refuse_unlisted(spec)
     values = spec.bound_values(bounds or {})
     claims = [spec.property(name) for name in judged_by_spec(properties)] if properties is not None else None
-    if deadlock is None:
-        deadlock = spec.checks_deadlock if properties is None else DEADLOCK in properties
+    deadlock = checks_deadlock(spec, properties, deadlock)
     if engine not in ENGINES:
         raise SpecError(f"engine {engine!r} is unknown; there is {', '.join(ENGINES)}")
     budget = budget or Budget()
@@ -205,9 +207,59 @@ def check(
     return result
 
 
+def checks_deadlock(spec: Spec, properties: Sequence[str] | None, deadlock: bool | None) -> bool:
+    """Return whether to check for deadlocks: as asked, or if the properties say so, or by default unless the spec may rest."""
+    if deadlock is None:
+        deadlock = spec.checks_deadlock if properties is None else DEADLOCK in properties
+    return deadlock
+
+
 def judged_by_spec(names: Iterable[str]) -> list[str]:
     """Return the names of properties that a spec states, each once: all but the built-in ones."""
     return [name for name in dict.fromkeys(names) if name not in (TYPE_INVARIANT, DEADLOCK)]
+
+
+def simulate(
+    spec: Spec,
+    bounds: Mapping[str, int] | None = None,
+    walks: Walks | None = None,
+    *,
+    properties: Sequence[str] | None = None,
+    threads: int = 1,
+    everything: bool = False,
+    deadlock: bool | None = None,
+    budget: Budget | None = None,
+    progress: Callable[[Walked], None] = lambda walked: None,
+    master: str = "",
+) -> Walked:
+    """Walk through a spec at random; shorten what the walks find.
+
+    Args:
+        spec: the spec.
+        bounds: values of bounds by name; the other bounds have the values of the spec's first bound set.
+        walks: policy, seed, length and number of the walks; by default of all policies, as many as the budget allows.
+        properties: names of the properties to judge; by default all. Those about all ways on from a state are not judged.
+        threads: threads of this process; the walks are the same for any number.
+        everything: continue after a violation; each property is told once.
+        deadlock: whether a state that is not final and has no step is a violation; None: as `check` decides.
+        budget: the limit of time.
+        progress: called after each batch of walks.
+        master: the Spark master of a cluster that walks instead of this process.
+
+    Raises:
+        SpecError: the request or the spec is wrong, or a declared rule belongs to no spec.
+    """
+    with needing("check"):
+        from kafka_spec.model_check import random_walks, shorten
+    refuse_unlisted(spec)
+    claims = [spec.property(name) for name in judged_by_spec(properties)] if properties is not None else spec.properties
+    deadlock = checks_deadlock(spec, properties, deadlock)
+    asked = walks or random_walks.Walks()
+    simulation = random_walks.Simulation(spec, spec.bound_values(bounds or {}), claims, asked, deadlock, everything)
+    run = need("walks_on_spark").OnSpark(master) if master else None
+    walked = random_walks.walk(simulation, threads=threads, budget=budget, progress=progress, run=run)
+    shorten.shorten(simulation, walked)
+    return walked
 
 
 def need(module: str) -> Any:

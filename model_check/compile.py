@@ -6,10 +6,11 @@ time. Does not depend on any engine.
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import ctypes
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,10 +90,9 @@ class Code:
         self.expand = self._entry("expand", integer, [pointer, pointer, integer, integer, pointer, integer, *[pointer] * 6])
         self.form = self._entry("form", integer, [pointer, integer, pointer, integer, pointer, pointer])
         self.judge = self._entry("judge", integer, [pointer, integer, pointer, pointer, pointer])
-        for function, shapes in kernel.signatures(shape.action_bits, self.leads).items():
+        for function, shapes in self.functions(shape.action_bits).items():
             arguments = [integer if kind == "int" else pointer for kind in shapes]
-            result = integer if function in kernel.RETURNING else None
-            setattr(self, function.__name__, self._entry(function.__name__, result, arguments))
+            setattr(self, function.__name__, self._entry(function.__name__, integer, arguments))
 
     insert: Callable[..., int]
     fill: Callable[..., int]
@@ -102,6 +102,10 @@ class Code:
     """Whether a leads-to claim is checked; code sent to workers checks none."""
     on_graph: Sequence[Property] = ()
     """The claims whose predicates the judge evaluates in every state, in its order; empty for code without a spec."""
+
+    def functions(self, action_bits: int) -> Mapping[Callable[..., Any], tuple[int | str, ...]]:
+        """Return the engine's own functions that the module contains, with the kinds of their arguments."""
+        return kernel.signatures(action_bits, self.leads)
 
     def _entry(self, name: str, result: Any, arguments: list[Any]) -> Callable[..., Any]:
         return ctypes.CFUNCTYPE(result, *arguments)(self._library.get_function_address(name))
@@ -162,8 +166,9 @@ class Program(Code):
     ) -> tuple[Compiler, str]:
         """Return a compiler with its faults, and the text of its code; reuse those of an earlier compilation of equal inputs."""
         literals = {"RECORD_BYTES": layout.size, "AHEAD": kernel.AHEAD, "SLACK": kernel.SLACK, "SIGN": -1 << 63}
-        functions = kernel.signatures(actions.bits, self.leads)
+        functions = self.functions(actions.bits)
         engine = (
+            type(self).__name__,
             sorted(leave_out),
             int(covering),
             literals,
@@ -172,11 +177,17 @@ class Program(Code):
         key = text_of(spec, layout, actions, claims, constants, engine)
         if anew or key not in _compiled:
             compiler = Compiler(layout.root, constants, literals, spec.machines, "checks" not in leave_out, covering)
+            compiler.rows = self.told_rows()
             former = Former(compiler, spec, layout.root)
             fingerprint = _Fingerprint(compiler, layout).code
+            ir.Function(compiler.module, ir.FunctionType(I64, [I64]), "bound.of.fault")
+            if self.steps:
+                _Steps(self, compiler, layout)
             _Successors(self, compiler, layout, actions, former, fingerprint)
             _Judge(self, compiler, layout)
             _Forms(compiler, layout, former, fingerprint)
+            self.emit_more(compiler, layout, actions)
+            _name_bounds(self, compiler)
             for function, shapes in functions.items():
                 _Export(compiler, function.__name__, compiler.function(function, shapes, trusted=True).code)
             if covering:
@@ -195,6 +206,13 @@ class Program(Code):
         counts = (ctypes.c_int64 * max(1, len(names)))()
         self.tallied(counts)
         return dict(zip(names, counts, strict=False))
+
+    def told_rows(self) -> dict[tuple[str, int], int] | None:
+        """Return where the code tells which rows of machines were taken (`lowering.unit.Unit.rows`); here it does not tell."""
+        return None
+
+    def emit_more(self, compiler: Compiler, layout: Layout, actions: Actions) -> None:
+        """Add what a kind of program has besides; here nothing."""
 
     def fault_of(self, code: int) -> Fault:
         """Return the fault with this number."""
@@ -232,85 +250,39 @@ class _Tallied(Emitter):
         self.b.ret_void()
 
 
-class _Successors(Hashing):
-    """The successor function: for each state of a slice of the frontier, fires every rule with every binding.
+class Firings(Hashing):
+    """What the functions that fire rules share: the bindings of each rule, what admits a step, and the step itself.
 
-    expand(states, fingerprints, count, base, k, seed, out_states, out_fingerprints, out_parents, out_actions, cuts, counters)
-    returns the number of successors it wrote, or -1 after a fault that ends the search. `base` is the number of the slice's first
-    state. Where a claim is checked on the graph, the byte of a state in `cuts` becomes 1 if a bound forbade a protocol step there.
     Nested loops bind a rule's parameters. Each guard is evaluated as soon as its parameters are bound: most guards are false, and
     a false guard ends that iteration of its loop.
     """
 
-    def __init__(
-        self, program: Program, compiler: Compiler, layout: Layout, actions: Actions, former: Former, fingerprint: ir.Function
-    ) -> None:
-        arguments = [POINTER, WORD, I64, I64, WORD, I64, POINTER, WORD, I32.as_pointer(), I32.as_pointer(), POINTER, WORD]
-        code = ir.Function(compiler.module, ir.FunctionType(I64, arguments), "expand")
-        super().__init__(compiler, code, None)
-        self.program, self.layout, self.actions, self.former = program, layout, actions, former
-        self.fingerprint = fingerprint
-        self.judging = _Steps(program, compiler, layout).code if program.steps else None
-        (self.states, self.fingerprints, count, self.base, k, self.seed, *out, self.cuts, self.counters) = code.args
-        self.out_states, self.out_fingerprints, self.out_parents, self.out_actions = out
-        for argument in (self.states, self.out_states, self.fingerprints, k, *out[1:], self.cuts, self.counters):
-            argument.add_attribute("noalias")
-        self.k = K(k)
-        self.fault = self.fault_cell(k)
-        self.written = self.slot(I64, ZERO)
-        self.digest = self.slot(I64, self.b.load(self.counter(DIGEST)))
-        self.moves = self.slot(I64, ZERO)
-        self.stop = code.append_basic_block("stop")
-        self.bound_of_fault = ir.Function(compiler.module, ir.FunctionType(I64, [I64]), "bound.of.fault")
-        self.loop(ZERO, count, self.state)
-        self.b.store(self.b.load(self.digest), self.counter(DIGEST))
-        self.b.ret(self.b.load(self.written))
-        self.name_bounds()
-        self.b.position_at_end(self.stop)
-        self.b.ret(I64(-1))
+    source: Ref
+    """The state before the step, and its number."""
+    number: ir.Value
+    now: ir.Value
+    k: K
+    counters: ir.Value
+    cuts: ir.Value
+    moves: ir.Value
+    """The cell that becomes 1 where the guards of some rule hold."""
+    stop: ir.Block
+    """Where a fault that ends the search leads."""
 
-    def name_bounds(self) -> None:
-        """Emit the function that says which bound a fault is about, as the place of its name in `cut_names`."""
-        function = self.bound_of_fault
-        function.linkage = "internal"
-        b = ir.IRBuilder(function.append_basic_block("entry"))
-        unknown = function.append_basic_block("none")
-        switch = b.switch(b.lshr(function.args[0], I64(2)), unknown)
-        for number, fault in enumerate(self.unit.faults, 1):
-            if fault.kind == "bound":
-                block = function.append_basic_block("bound")
-                switch.add_case(I64(number), block)
-                b.position_at_end(block)
-                b.ret(I64(self.program.cut_names.index(fault.message)))
-        b.position_at_end(unknown)
-        b.ret(ZERO)
+    def __init__(self, program: Program, compiler: Compiler, layout: Layout, actions: Actions, code: ir.Function) -> None:
+        super().__init__(compiler, code, None)
+        self.program, self.layout, self.actions = program, layout, actions
+        self.judging = compiler.module.globals.get("judge_steps")
+        self.bound_of_fault = compiler.module.get_global("bound.of.fault")
 
     def counter(self, index: int | ir.Value) -> ir.Value:
+        """Return the address of a counter."""
         return self.b.gep(self.counters, [I64(index) if isinstance(index, int) else index])
 
     def add(self, index: int) -> None:
         """Add 1 to a counter."""
         cell = self.counter(index)
         self.b.store(self.b.add(self.b.load(cell), ONE), cell)
-
-    def state(self, now: ir.Value) -> None:
-        """Emit the firing of all rules in one state."""
-        s = self.at(self.states, self.b.mul(now, I64(self.layout.size)))
-        self.source = Ref(self.layout.root, s)
-        self.mark = self.b.load(self.b.gep(self.fingerprints, [now]))
-        self.now, self.number = now, self.b.add(self.base, now)
-        self.b.store(ZERO, self.moves)
-        for index, rule in enumerate(self.program.rules):
-            self.rule(index, rule)
-        idle = self.b.icmp_signed("==", self.b.load(self.moves), ZERO)
-        first = self.b.icmp_signed("<", self.b.load(self.counter(STUCK)), ZERO)
-        with self.b.if_then(idle, likely=False):
-            if self.program.spec.final_states is not None:
-                final = self.predicate(self.program.spec.final_states, {"s": self.source, "k": self.k})
-                self.end_on_fault(ZERO)
-                first = self.b.and_(first, self.b.not_(final))
-            with self.b.if_then(first):
-                self.b.store(self.number, self.counter(STUCK))
 
     def rule(self, index: int, rule: Rule) -> None:
         """Emit the firing of one rule with every binding."""
@@ -422,40 +394,51 @@ class _Successors(Hashing):
         self.b.position_at_end(on)
 
     def fire(self, index: int, rule: Rule, scope: dict[str, Value], action: ir.Value) -> None:
-        """Emit the firing of a rule whose guards hold: build the successor, or count why there is none."""
+        """Emit what happens to a rule whose guards hold: the step is taken, or counted as one that a bound forbids."""
         self.b.store(ONE, self.moves)
         out = self.code.append_basic_block("fired")
-        counts = [self.spent(limit) for limit in rule.limits]
-        for bound, (packed, offset) in zip(rule.limits, counts, strict=True):
+        for bound, (packed, offset) in zip(rule.limits, self.spent_by(rule), strict=True):
             assert isinstance(packed.type, Scalar)
             count = self.load(packed, self.at(self.source.pointer, offset))
             self.within(self.b.icmp_signed("<", count, self.highest(packed.type)), index, bound.name, out)
         for limit in rule.within:
             self.within(self.predicate(limit, scope), index, cut_name(limit, self.program.spec), out)
-        slot = self.b.load(self.written)
-        target = self.at(self.out_states, self.b.mul(slot, I64(self.layout.size)))
+        self.admitted(index, rule, scope, action, out)
+        self.b.branch(out)
+        self.b.position_at_end(out)
+
+    @abc.abstractmethod
+    def admitted(self, index: int, rule: Rule, scope: dict[str, Value], action: ir.Value, out: ir.Block) -> None:
+        """Emit what is done with a step that can be taken."""
+
+    def take(self, target: ir.Value, index: int, rule: Rule, scope: dict[str, Value], action: ir.Value, out: ir.Block) -> Ref:
+        """Emit a step: write the state after it to `target`, and judge it; branch to `out` if it leaves a bound or a domain."""
         self.copy(target, self.source.pointer, self.layout.size)
         after = Ref(self.layout.root, target)
         for effect in rule.effects:
             self.effect(effect, {**scope, "s": after})
-        for packed, offset in counts:
+        for packed, offset in self.spent_by(rule):
             cell = self.at(target, offset)
             self.store(packed, cell, self.b.add(self.load(packed, cell), ONE), f"rule {rule.name}", "a counter")
         self.after_faults(index, action, out)
         self.judge_steps(after, action)
-        if self.former.parts:
-            self.former.emit(self, after, self.k)
-            self.end_on_fault(action)
-        mark = self.b.call(self.fingerprint, [target, self.seed])
-        if self.program.digests:
-            self.b.store(self.b.add(self.b.load(self.digest), self.edge_hash(self.mark, action, mark)), self.digest)
-        self.b.store(mark, self.b.gep(self.out_fingerprints, [slot]))
-        self.b.store(self.b.trunc(self.number, I32), self.b.gep(self.out_parents, [slot]))
-        self.b.store(self.b.trunc(action, I32), self.b.gep(self.out_actions, [slot]))
-        self.b.store(self.b.add(slot, ONE), self.written)
-        self.add(self.program.fired + index)
-        self.b.branch(out)
-        self.b.position_at_end(out)
+        return after
+
+    def note_deadlock(self) -> None:
+        """Emit that the state is noted as the first one in which the guards of no rule hold."""
+        idle = self.b.icmp_signed("==", self.b.load(self.moves), ZERO)
+        first = self.b.icmp_signed("<", self.b.load(self.counter(STUCK)), ZERO)
+        with self.b.if_then(idle, likely=False):
+            if self.program.spec.final_states is not None:
+                final = self.predicate(self.program.spec.final_states, {"s": self.source, "k": self.k})
+                self.end_on_fault(ZERO)
+                first = self.b.and_(first, self.b.not_(final))
+            with self.b.if_then(first):
+                self.b.store(self.number, self.counter(STUCK))
+
+    def spent_by(self, rule: Rule) -> list[tuple[Packed, int]]:
+        """Return the counters of a rule's bounds, as `spent` does."""
+        return [self.spent(limit) for limit in rule.limits]
 
     def spent(self, limit: Bound) -> tuple[Packed, int]:
         """Return the packed counter of a bound, and its offset in a state."""
@@ -510,10 +493,89 @@ class _Successors(Hashing):
 
     def judge_steps(self, after: Ref, action: ir.Value) -> None:
         """Check the step invariants on this step."""
-        if self.program.steps:
+        if self.judging is not None:
             self.b.call(
                 self.judging, [self.source.pointer, after.pointer, self.k.pointer, self.number, action, self.counters, self.fault]
             )
+
+
+class _Successors(Firings):
+    """The successor function: for each state of a slice of the frontier, fires every rule with every binding.
+
+    expand(states, fingerprints, count, base, k, seed, out_states, out_fingerprints, out_parents, out_actions, cuts, counters)
+    returns the number of successors it wrote, or -1 after a fault that ends the search. `base` is the number of the slice's first
+    state. Where a claim is checked on the graph, the byte of a state in `cuts` becomes 1 if a bound forbade a protocol step there.
+    """
+
+    def __init__(
+        self, program: Program, compiler: Compiler, layout: Layout, actions: Actions, former: Former, fingerprint: ir.Function
+    ) -> None:
+        arguments = [POINTER, WORD, I64, I64, WORD, I64, POINTER, WORD, I32.as_pointer(), I32.as_pointer(), POINTER, WORD]
+        super().__init__(
+            program, compiler, layout, actions, ir.Function(compiler.module, ir.FunctionType(I64, arguments), "expand")
+        )
+        code = self.code
+        self.former, self.fingerprint = former, fingerprint
+        (self.states, self.fingerprints, count, self.base, k, self.seed, *out, self.cuts, self.counters) = code.args
+        self.out_states, self.out_fingerprints, self.out_parents, self.out_actions = out
+        for argument in (self.states, self.out_states, self.fingerprints, k, *out[1:], self.cuts, self.counters):
+            argument.add_attribute("noalias")
+        self.k = K(k)
+        self.fault = self.fault_cell(k)
+        self.written = self.slot(I64, ZERO)
+        self.digest = self.slot(I64, self.b.load(self.counter(DIGEST)))
+        self.moves = self.slot(I64, ZERO)
+        self.stop = code.append_basic_block("stop")
+        self.loop(ZERO, count, self.state)
+        self.b.store(self.b.load(self.digest), self.counter(DIGEST))
+        self.b.ret(self.b.load(self.written))
+        self.b.position_at_end(self.stop)
+        self.b.ret(I64(-1))
+
+    def state(self, now: ir.Value) -> None:
+        """Emit the firing of all rules in one state."""
+        s = self.at(self.states, self.b.mul(now, I64(self.layout.size)))
+        self.source = Ref(self.layout.root, s)
+        self.mark = self.b.load(self.b.gep(self.fingerprints, [now]))
+        self.now, self.number = now, self.b.add(self.base, now)
+        self.b.store(ZERO, self.moves)
+        for index, rule in enumerate(self.program.rules):
+            self.rule(index, rule)
+        self.note_deadlock()
+
+    def admitted(self, index: int, rule: Rule, scope: dict[str, Value], action: ir.Value, out: ir.Block) -> None:
+        """Emit the step to a successor, and add it to the candidates."""
+        slot = self.b.load(self.written)
+        target = self.at(self.out_states, self.b.mul(slot, I64(self.layout.size)))
+        after = self.take(target, index, rule, scope, action, out)
+        if self.former.parts:
+            self.former.emit(self, after, self.k)
+            self.end_on_fault(action)
+        mark = self.b.call(self.fingerprint, [target, self.seed])
+        if self.program.digests:
+            self.b.store(self.b.add(self.b.load(self.digest), self.edge_hash(self.mark, action, mark)), self.digest)
+        self.b.store(mark, self.b.gep(self.out_fingerprints, [slot]))
+        self.b.store(self.b.trunc(self.number, I32), self.b.gep(self.out_parents, [slot]))
+        self.b.store(self.b.trunc(action, I32), self.b.gep(self.out_actions, [slot]))
+        self.b.store(self.b.add(slot, ONE), self.written)
+        self.add(self.program.fired + index)
+
+
+def _name_bounds(program: Program, compiler: Compiler) -> None:
+    """Emit the function that says which bound a fault is about, as the place of its name in `cut_names`."""
+    function = compiler.module.get_global("bound.of.fault")
+    function.linkage = "internal"
+    b = ir.IRBuilder(function.append_basic_block("entry"))
+    unknown = function.append_basic_block("none")
+    switch = b.switch(b.lshr(function.args[0], I64(2)), unknown)
+    for number, fault in enumerate(compiler.faults, 1):
+        if fault.kind == "bound":
+            block = function.append_basic_block("bound")
+            switch.add_case(I64(number), block)
+            b.position_at_end(block)
+            b.ret(I64(program.cut_names.index(fault.message)))
+    b.position_at_end(unknown)
+    b.ret(ZERO)
 
 
 class _Steps(Emitter):

@@ -67,7 +67,7 @@ class Replay:
             stated = next((p for p in self.result.properties if p.name == claim), None)
             real = in_real_states(self.world, claim, stated, finding)
         trace, before, state = self.way(claim, real)
-        trace = dataclasses.replace(trace, shortest=len(real.actions) == len(finding.actions))
+        trace = dataclasses.replace(trace, shortest=finding.shortest and len(real.actions) == len(finding.actions))
         if finding.back >= 0:
             self.confirm_lasso(claim, finding)
             return dataclasses.replace(trace, lasso=Lasso(real.met, real.back))

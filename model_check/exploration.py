@@ -39,6 +39,8 @@ class Finding:
     back: int = -1
     untold: int = 0
     """The number of actions, where a search does not keep them; `start` is -1 then, and there is no trace."""
+    shortest: bool = True
+    """Whether there is no shorter one; the end of a random walk has shorter ways."""
 
     def going_on(self, lead: tuple[int, ...], circle: tuple[int, ...]) -> Finding:
         """Return the finding of a leads-to property whose antecedent is met at the end of this path."""

@@ -164,10 +164,6 @@ def components(starts, targets, count, parts, order, low, path, at, open_states)
     return found
 
 
-RETURNING = (insert, fill, widen, components)
-"""The functions that return a number."""
-
-
 def signatures(action_bits: int, graph: bool = False) -> dict[Callable[..., Any], tuple[int | str, ...]]:
     """Return the kinds of each function's arguments: bits of an array's items, or "int"; `graph`: include `components`."""
     sets: dict[Callable[..., Any], tuple[int | str, ...]] = {

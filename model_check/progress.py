@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TextIO
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
 from kafka_spec.model_check.exploration import Exploration, resident_bytes
+
+if TYPE_CHECKING:
+    from kafka_spec.model_check.random_walks import Walked
 
 PLAIN_INTERVAL = 2.0
 """Seconds between two lines if stderr is not a terminal."""
@@ -23,6 +27,15 @@ def line(result: Exploration, seconds: float) -> str:
     return (
         f"{result.spec.name}  level {result.depth:>3}  frontier {result.levels[-1]:>11,}  distinct {result.distinct:>13,}  "
         f"{rate:>11,.0f} states/s  {resident_bytes() / 2**20:>7,.0f} MiB{shuffled}"
+    )
+
+
+def walks_line(walked: Walked) -> str:
+    """Return how far random walks are, in one line."""
+    rate = walked.steps / walked.seconds if walked.seconds else 0.0
+    return (
+        f"{walked.found.spec.name}  walks {walked.count:>11,}  steps {walked.steps:>13,}  different {walked.different:>13,}  "
+        f"{rate:>11,.0f} steps/s  {resident_bytes() / 2**20:>7,.0f} MiB"
     )
 
 
@@ -47,11 +60,18 @@ class Display:
 
     def show(self, result: Exploration, seconds: float) -> None:
         """Show the state of a search, unless the last line is recent."""
+        self._show(lambda: line(result, seconds))
+
+    def show_walks(self, walked: Walked) -> None:
+        """Show how far random walks are, unless the last line is recent."""
+        self._show(lambda: walks_line(walked))
+
+    def _show(self, text: Callable[[], str]) -> None:
         now = time.perf_counter()
         if not self.enabled or now - self.last < (0.1 if self.live else PLAIN_INTERVAL):
             return
         self.last = now
         if self.live is not None:
-            self.live.update(Text(line(result, seconds), overflow="ellipsis", no_wrap=True), refresh=True)
+            self.live.update(Text(text(), overflow="ellipsis", no_wrap=True), refresh=True)
         else:
-            print(line(result, seconds), file=self.stream, flush=True)
+            print(text(), file=self.stream, flush=True)

@@ -479,6 +479,15 @@ def forget(plain: Mapping[str, Any], batches: Iterator[Any]) -> Iterator[Any]:
     yield from ()
 
 
+def walk(plain: Mapping[str, Any], batches: Iterator[Any]) -> Iterator[Any]:
+    """Walk at random, as walk_task.py says; the rows are the numbers of the tasks."""
+    from kafka_spec.model_check.walk_task import run_task  # a search does not need it
+
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            yield _report(run_task(plain, number))
+
+
 def named(plan: Mapping[str, Any], batches: Iterator[Any]) -> Iterator[Any]:
     """Unpack states into named columns; `plan` contains the columns, the rules and the number of each rule's first action."""
     for batch in batches:

@@ -31,6 +31,7 @@ from kafka_spec.model_check.command.options import (
     write,
 )
 from kafka_spec.model_check.command.side_by_side import results
+from kafka_spec.model_check.command.simulate import add_simulate_options, refuse_without_simulate, run_simulate
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress
 from kafka_spec.model_check.manifest import NamedCheck, judged_without, read_manifest
 from kafka_spec.model_check.report.ci import Draw, github_text, junit_text, markdown_text
@@ -54,6 +55,7 @@ def add_check(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], ch
     jobs = "checks that run side by side (default: as many as threads)"
     parser.add_argument("--jobs", type=threads, metavar="N", help=jobs)
     _add_check_options(parser, nargs="?", const=VERIFIED[0], metavar="|".join(VERIFIED))
+    add_simulate_options(parser)
     add_output_options(parser, CHECK_FORMATS)
     parser.set_defaults(run=lambda options: run_check(options, models, charts))
 
@@ -129,11 +131,20 @@ def _add_check_options(parser: argparse.ArgumentParser, **verify: Any) -> None:
 def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, Draw]) -> int:
     """Check models or the manifest, write the results, and return the exit code."""
     _read_verify(options)
-    if options.grow:
+    if options.grow and not options.simulate:
         if len(options.models) != 1:
             raise SpecError("--grow is of one model; name it")
         return run_grow(options, models.find(options.models[0]))
     named = _named_checks(options, models)
+    if options.simulate:
+        if len(options.models) != 1:
+            raise SpecError("--simulate is of one model or one named check; name it")
+        (name,) = options.models
+        chosen = named[name] if name in named else _unnamed(options, models.find(name))
+        budget = Budget(options.seconds if options.seconds is not None else chosen.seconds)
+        with interruptible(budget):
+            return run_simulate(options, chosen, budget)
+    refuse_without_simulate(options)
     wanted = outputs(options)
     if options.models:
         checks = [named[name] if name in named else _unnamed(options, models.find(name)) for name in options.models]

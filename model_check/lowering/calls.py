@@ -30,6 +30,8 @@ class Calls(Generators):
         if self.trusted and name in self.engine:
             self.engine[name](*node.args)
             return []
+        if self.trusted and name in self.unit.emitted:
+            return self.invoke(self.unit.emitted[name], [self.value(argument) for argument in node.args])
         callee = lint.resolve(self.source.function, name)
         if callee in lint.WRITERS:
             self.writers[callee](node)

@@ -41,10 +41,17 @@ class Emitter:
             self.b.store(initial, variable)
         return variable
 
-    def fault_cell(self, k: ir.Value) -> ir.Value:
-        """Return a cell for faults without one; behind it stands `k`, so that code with access to the cell can read bounds."""
+    def fault_cell(self, k: ir.Value, rows: ir.Value | None = None) -> ir.Value:
+        """Return a cell for faults without one; behind it stands `k`, so that code with access to the cell can read bounds.
+
+        Behind that stands the address of the bytes that tell which rows were taken, if the unit has them; without `rows` they
+        are forgotten.
+        """
         count = len(self.unit.constants)
-        cell = self.b.bitcast(self.slot(ir.ArrayType(I64, 1 + count)), I64.as_pointer())
+        cell = self.b.bitcast(self.slot(ir.ArrayType(I64, 2 + count)), I64.as_pointer())
+        if self.unit.rows is not None:
+            rows = rows or self.b.bitcast(self.slot(ir.ArrayType(I8, 1 + len(self.unit.rows))), POINTER)
+            self.b.store(self.b.ptrtoint(rows, I64), self.b.gep(cell, [I64(1 + count)]))
         self.b.store(ZERO, cell)
         self.copy(self.b.bitcast(self.b.gep(cell, [ONE]), POINTER), self.b.bitcast(k, POINTER), 8 * count)
         return cell

@@ -9,7 +9,7 @@ from llvmlite import ir
 
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.unit import Unit
-from kafka_spec.model_check.lowering.values import I1, I64, ZERO, Buffer, Compiled, K, Ref, Shape, Value, reshaped
+from kafka_spec.model_check.lowering.values import I1, I8, I64, POINTER, ZERO, Buffer, Compiled, K, Ref, Shape, Value, reshaped
 from kafka_spec.spec.domain import Record, machine_paths
 from kafka_spec.spec.table import Machine, Row
 
@@ -95,7 +95,15 @@ class FiringCompiler(Emitter):
             with self.check(I1(0), "error", self.where, f"row {row.label!r} waits for {row.waits_for}"):
                 pass
             return
+        self.tell(row)
         for effect in row.effects:
             assert not isinstance(effect, str)
             self.effect(effect, self.scope)
         self.store(cell.packed, cell.pointer, I64(int(row.target)), self.where, f"the state of {self.machine.name}")
+
+    def tell(self, row: Row) -> None:
+        """Note that a row is taken, if someone wants to know."""
+        place = self.unit.rows.get((self.machine.name, self.machine.rows.index(row))) if self.unit.rows is not None else None
+        if place is not None:
+            address = self.b.load(self.b.gep(self.fault, [I64(1 + len(self.unit.constants))]))
+            self.b.store(I8(1), self.at(self.b.inttoptr(address, POINTER), place))

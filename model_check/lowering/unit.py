@@ -48,6 +48,11 @@ class Unit(abc.ABC):
         """The names that trusted functions read as numbers, such as the size of a record."""
         self.faults: dict[Fault, int] = {}
         self.functions: dict[tuple[Any, ...], Compiled] = {}
+        self.emitted: dict[str, Compiled] = {}
+        """The functions of the module that are emitted and not compiled, by the names under which trusted functions call them."""
+        self.rows: dict[tuple[str, int], int] | None = None
+        """For each row of the machines, by machine and place in its table: its place among the bytes that tell which rows were
+        taken; None: that is not told."""
         self._templates: dict[int, ir.GlobalVariable] = {}
 
     def fault_code(self, kind: str, place: str, message: str) -> int:

@@ -83,7 +83,7 @@ COMPARISONS = (
     ),
     mutant(
         "unlisted-rules", "a rule that stands in no spec is left out in silence", CHECK,
-        "    refuse_unlisted(spec)\n", "", "tests/test_listing.py::test_an_unlisted_rule_is_named",
+        "    refuse_unlisted(spec)\n    values", "    values", "tests/test_listing.py::test_an_unlisted_rule_is_named",
     ),
     mutant(
         "sums-not-checked", "counts that do not add up give a verdict", EXPLORATION,

@@ -1,0 +1,73 @@
+"""Random walks on a Spark cluster: each task walks some batches, and returns their counts.
+
+The walks are those of one process with the same seed: a batch has the same walks wherever it runs, and batches are added in order.
+The workers get the text of the code, as in a search (distributed.py); nothing is kept on storage.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from typing import Any
+
+from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.random_walks import Progress, Simulation
+from kafka_spec.model_check.spark_cluster import JobFailed, SparkCluster, Stopped, guarded
+from kafka_spec.model_check.walk_task import of_plain
+from kafka_spec.model_check.worker import DDL
+from kafka_spec.spec.table import SpecError
+
+FIRST_JOB = 4
+"""Batches of a task in the first job; each job has twice as many as the one before, up to the last."""
+LAST_JOB = 256
+
+
+class OnSpark:
+    """Runs batches of random walks as Spark jobs; `given` is a session that exists."""
+
+    def __init__(self, master: str, given: Any = None) -> None:
+        self.master, self.given = master, given
+
+    def __call__(self, simulation: Simulation, budget: Budget, progress: Progress) -> None:
+        """Run the batches, and add them in order.
+
+        Raises:
+            SpecError: Java, the master or a worker is unfit, or the jobs fail.
+        """
+        cluster = SparkCluster(self.master, self.given)
+        try:
+            cluster.wait(budget.exhausted)
+            self.jobs(cluster, simulation, budget, progress)
+        except Stopped:
+            pass
+        except JobFailed as error:
+            raise SpecError(f"--engine spark: {error}") from None
+        finally:
+            cluster.close()
+
+    def jobs(self, cluster: SparkCluster, simulation: Simulation, budget: Budget, progress: Progress) -> None:
+        """Run job after job."""
+        ranges, size = simulation.walks.ranges(), FIRST_JOB
+        plain = {
+            "text": simulation.program.text,
+            "shape": dataclasses.asdict(simulation.program.shape),
+            "names": {**dataclasses.asdict(simulation.names), "goals": sorted(simulation.names.goals)},
+            "walks": dataclasses.asdict(simulation.walks),
+            "initial": [record.hex() for record in simulation.initial],
+            "kinds": simulation.kinds,
+        }
+        while not simulation.over and not budget.exhausted():
+            parts = list(itertools.islice(ranges, size * cluster.cores))
+            if not parts:
+                return
+            tasks = [parts[n :: cluster.cores] for n in range(cluster.cores)]
+            arguments = ({**plain, "tasks": tasks, "bits": simulation.sample.bits},)
+            frame = cluster.spark.range(0, cluster.cores, 1, cluster.cores)
+            frame = frame.mapInArrow(guarded(cluster.expected, "walk", arguments), DDL).select("report")
+            batches = [of_plain(batch) for report in cluster.collect(frame, budget.exhausted) for batch in report["batches"]]
+            for batch in sorted(batches, key=lambda batch: batch.begin):
+                if simulation.over:
+                    break
+                simulation.add(batch)
+            progress(simulation.result)
+            size = min(LAST_JOB, 2 * size)
