@@ -85,6 +85,8 @@ class Search:
         """The indices of both kinds of claims among those that are checked on the graph."""
         self.recovery = Recovery(len(self.recoverable)) if self.recoverable else None
         self.liveness = Liveness(len(self.leading), rules, self.components) if self.leading else None
+        self.steps_kept: dict[str, int] = {}
+        """How many pieces of the steps of each graph the folder of the search has."""
         self.protocol = np.array([rule.kind == "protocol" for rule in rules], np.bool_)
         """For each number of an action whether its rule is a protocol rule; empty if no claim needs it."""
         self.pool = ThreadPoolExecutor(result.threads) if result.threads > 1 else None
@@ -285,6 +287,11 @@ class Search:
                     self.found(name, *self.place(violation.state))
                     self.result.findings[name] = self.result.findings[name].going_on(violation.lead, violation.circle)
         return ""
+
+    def graphs(self) -> list[tuple[str, Recovery | Liveness]]:
+        """Return the recordings of steps, each with the name of its files."""
+        both: list[tuple[str, Recovery | Liveness | None]] = [("recovery", self.recovery), ("liveness", self.liveness)]
+        return [(name, graph) for name, graph in both if graph is not None]
 
     def place(self, number: int) -> tuple[int, int]:
         """Return level and index of a state by its number."""

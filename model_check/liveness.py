@@ -10,7 +10,7 @@ states are found and extended backwards over open states. The first state in the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_spec.model_check.lasso import Step, lasso
-from kafka_spec.model_check.recovery import Exhausted, Flags, Numbers, Words, spread
+from kafka_spec.model_check.recovery import NO_STEPS, Exhausted, Flags, Numbers, Words, spread
 from kafka_spec.spec.table import Rule
 
 Places: TypeAlias = npt.NDArray[np.int64]
@@ -79,6 +79,28 @@ class Liveness:
         kept = matters[parents - np.uint32(begin)] & (targets != self.marks[-1][parents])
         if kept.any():
             self.steps.append((parents[kept] + np.uint32(self.first), targets[kept], actions[kept]))
+
+    def newest(self, kept: int, ended: bool) -> dict[str, npt.NDArray[Any]]:
+        """Return the recording of the last level and of the steps that lead to it; `Recovery.newest` says more."""
+        empty = (*NO_STEPS, np.empty(0, np.uint32))
+        sources, targets, actions = (
+            np.concatenate([none, *(step[n] for step in self.steps[kept:])]) for n, none in enumerate(empty)
+        )
+        steps = {"sources": sources, "targets": targets, "actions": actions}
+        if ended:
+            return {"cuts": self.cuts[-1], "meets": self.meets[-1][:0], "owes": self.owes[-1][:0], **steps}
+        cuts = self.cuts[-2] if len(self.cuts) > 1 else self.cuts[-1][:0]
+        return {"cuts": cuts, "meets": self.meets[-1], "owes": self.owes[-1], **steps}
+
+    def restore(self, marks: Words, told: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Add the recording of the next level, as `newest` returned it."""
+        if self.cuts:
+            self.cuts[-1] = told["cuts"].view(np.bool_).copy()
+            kinds = {"sources": np.uint32, "targets": np.uint64, "actions": np.uint32}
+            sources, targets, actions = (told[name].view(kind) for name, kind in kinds.items())
+            self.steps.append((sources, targets, actions))
+        flags = [told[name].view(np.bool_).reshape(-1, self.claims).copy() for name in ("meets", "owes")]
+        self.add_level(marks, *flags)
 
     def judge(self, exhausted: Exhausted) -> tuple[str, list[LeadsToViolation | None]]:
         """Return "" and for each claim its violation, or None; the text is the reason if the budget does not allow it.

@@ -9,8 +9,8 @@ remaining states that owes a path is a violation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ Words: TypeAlias = npt.NDArray[np.uint64]
 Numbers: TypeAlias = npt.NDArray[np.uint32]
 Places: TypeAlias = npt.NDArray[np.intp]
 Flags: TypeAlias = npt.NDArray[np.bool_]
+NO_STEPS = (np.empty(0, np.uint32), np.empty(0, np.uint64))
 Exhausted: TypeAlias = Callable[[int], str]
 """Returns "", or why the budget forbids the allocation of this many bytes."""
 
@@ -68,6 +69,26 @@ class Recovery:
         kept = leads & matters[parents - np.uint32(begin)]
         if kept.any():
             self.steps.append((parents[kept] + np.uint32(self.first), targets[kept]))
+
+    def newest(self, kept: int, ended: bool) -> dict[str, npt.NDArray[Any]]:
+        """Return the recording of the last level, and of all but the first `kept` pieces of steps, which lead to it.
+
+        With `ended` the last level has been expanded and led to no other, so what is new are its steps.
+        """
+        sources, targets = (np.concatenate([none, *(step[n] for step in self.steps[kept:])]) for n, none in enumerate(NO_STEPS))
+        steps = {"sources": sources, "targets": targets}
+        if ended:
+            return {"decided": self.safe[-1], "safe": self.safe[-1][:0], "owes": self.owes[-1][:0], **steps}
+        decided = self.safe[-2] if len(self.safe) > 1 else self.safe[-1][:0]
+        return {"decided": decided, "safe": self.safe[-1], "owes": self.owes[-1], **steps}
+
+    def restore(self, marks: Words, told: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Add the recording of the next level, as `newest` returned it."""
+        if self.safe:
+            self.safe[-1] = told["decided"].view(np.bool_).reshape(-1, self.claims).copy()
+            self.steps.append((told["sources"].view(np.uint32), told["targets"].view(np.uint64)))
+        flags = [told[name].view(np.bool_).reshape(-1, self.claims).copy() for name in ("safe", "owes")]
+        self.add_level(marks, *flags)
 
     def lost(self, exhausted: Exhausted) -> tuple[str, list[int]]:
         """Return "" and for each claim the number of the first state that owes a path and has none, or -1.

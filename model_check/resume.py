@@ -1,7 +1,7 @@
 """What a checkpoint of the embedded engine holds besides states, and how a search continues from it in another process.
 
 Depends on the search and its folder (checkpoints.py). The table of seen states is filled again from the fingerprints of all levels;
-counts and findings come from the last summary.
+counts and findings come from the last summary. The steps that claims on the graph need are kept with the level that they lead to.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from kafka_spec.model_check.exploration import Exploration, Finding
 from kafka_spec.model_check.fingerprint import DEFAULT_SEED
 from kafka_spec.model_check.frontier import InMemory, Level, OnDisk
 from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.liveness import Liveness
 from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.recovery import Recovery
 from kafka_spec.model_check.shards import Shard, Slice
-from kafka_spec.spec.table import SpecError
 
 COUNTERS = ("fired", "new", "bounded", "tested")
 """The counts by name that are stored with each level."""
@@ -43,6 +44,9 @@ class Searching(Protocol):
     traced: bool
     anew: bool
     tested_at_start: Counter[str]
+    steps_kept: dict[str, int]
+
+    def graphs(self) -> list[tuple[str, Recovery | Liveness]]: ...  # noqa: D102
 
 
 def on_disk(search: Searching, place: str, resume: bool) -> Checkpoints:
@@ -52,8 +56,6 @@ def on_disk(search: Searching, place: str, resume: bool) -> Checkpoints:
         SpecError: the folder is not fit for this search.
         Damaged: a file is not as it was written.
     """
-    if strange := [f"{claim.name} ({claim.kind})" for claim in search.program.on_graph]:
-        raise SpecError(f"--state-dir keeps states and no steps, which {strange[0]} needs; leave it out with --without")
     codec = Codec(search.layout, search.program.seed, search.anew)
     folder = Checkpoints(place, about(search, codec), resume)
     bits = search.world.actions.bits
@@ -90,6 +92,10 @@ def about(search: Searching, codec: Codec) -> dict[str, Any]:
 def commit(search: Searching, folder: Checkpoints, level: int) -> None:
     """Make a level of a search a checkpoint."""
     result = search.result
+    for kind, graph in search.graphs():
+        for name, array in graph.newest(search.steps_kept.get(kind, 0), not search.width).items():
+            folder.write(level, f"{kind}-{name}", [array])
+        search.steps_kept[kind] = len(graph.steps)
     told = [[name, found.start, list(found.actions), found.untold] for name, found in result.findings.items()]
     content = {name: dict(getattr(result, name)) for name in COUNTERS}
     folder.commit(
@@ -111,8 +117,9 @@ def recall(search: Searching, folder: Checkpoints, frontier: OnDisk, finished: l
     """Restore a search from the finished levels of a folder."""
     last, result = finished[-1], search.result
     for content in finished:
+        fill_graphs(search, folder, content)
         if content["states"]:
-            fill(search, folder, content, content["level"] == len(last["levels"]) - 1 and last["states"] > 0)
+            fill(search, folder, content, content is last)
     for name in COUNTERS:
         getattr(result, name).update(last[name])
     result.cut_by.update({(rule, bound): count for rule, bound, count in last["cut_by"]})
@@ -124,13 +131,21 @@ def recall(search: Searching, folder: Checkpoints, frontier: OnDisk, finished: l
     frontier.level = last["level"]
 
 
+def fill_graphs(search: Searching, folder: Checkpoints, content: Mapping[str, Any]) -> None:
+    """Verify and restore the steps that were recorded up to a finished level."""
+    for kind, graph in search.graphs():
+        names = {name: name.removeprefix(f"{kind}-") for name in content["files"] if name.startswith((kind, "marks"))}
+        told = {short: np.frombuffer(b"".join(folder.verified(content, name)), np.uint8) for name, short in names.items()}
+        graph.restore(told.get("marks", np.empty(0, np.uint8)).view(np.uint64), told)
+        search.steps_kept[kind] = len(graph.steps)
+
+
 def fill(search: Searching, folder: Checkpoints, content: Mapping[str, Any], is_frontier: bool) -> None:
     """Verify the files of a finished level, and take its fingerprints as seen; only the frontier still has its states."""
     for name in content["files"]:
-        if name == "marks" or (name == "states" and not is_frontier):
-            continue
-        for _ in folder.verified(content, name):
-            pass
+        if name in ("parents", "actions") or (name == "states" and is_frontier):
+            for _ in folder.verified(content, name):
+                pass
     for piece in folder.verified(content, "marks"):
         marks = np.frombuffer(piece, np.uint64)
         whose = marks >> np.uint64(63 - search.shards[0].bits) >> np.uint64(1)

@@ -170,6 +170,18 @@ def test_a_search_on_disk_is_the_same(spec: Spec, tmp_path: Path) -> None:
     assert [facts(result) for result in told] == [facts(plain)] * 2
 
 
+@pytest.mark.parametrize("spec", [*toys.RECOVERABLE[:4], *toys.FAIR[:4], toys.WEAK_LOCK], ids=lambda spec: spec.name)
+def test_steps_on_disk(spec: Spec, tmp_path: Path) -> None:
+    """Properties about paths are judged on the same steps, wherever a search is stopped, and also when it had ended."""
+    plain = explore(spec, spec.bound_values({}), everything=True)
+    assert any(claim.kind not in STATES for claim in plain.properties)
+    for most in range(1, plain.distinct + 1, max(1, plain.distinct // 5)):
+        place = str(tmp_path / str(most))
+        explore(spec, spec.bound_values({}), everything=True, state_dir=place, budget=Budget(max_states=most))
+        for _ in range(2):
+            assert facts(explore(spec, spec.bound_values({}), everything=True, state_dir=place, resume=True)) == facts(plain)
+
+
 def test_a_violation_on_disk(tmp_path: Path) -> None:
     """A search that ended with a violation is not continued, unless --all is asked for; its counterexample is in the folder."""
     spec, place = MODELS["replication/kip_279"], str(tmp_path / "states")
@@ -284,8 +296,6 @@ def test_a_foreign_folder_is_refused(tmp_path: Path, kafka_spec: Command) -> Non
     for options in ({"engine": "oracle"}, {"verify": True}, {"engine": "both"}):
         with pytest.raises(SpecError, match="state-dir"):
             check(KIP_320, SMALL, distribution=Distribution(str(place), resume=True), **options)  # type: ignore[arg-type]
-    with pytest.raises(SpecError, match="needs; leave it out with --without"):
-        explore(toys.WEAK_LOCK, toys.WEAK_LOCK.bound_values({}), state_dir=str(tmp_path / "steps"))
     told = kafka_spec("check", KIP_320.name, "--bounds", "tiny", "--resume")
     assert told.returncode == 2 and "name its folder with --state-dir" in told.stderr
 
