@@ -8,7 +8,7 @@
 # make docs    builds the book (docs/) as a site in build/site
 # make long    the tests of which `make test` runs a sample, some twenty minutes on two cores
 # make fuzz    random specs on which all readings must agree: make fuzz SECONDS=600, and SEED=N to repeat one
-# make kafka   compares with Kafka's own classes of 2.8 and 3.9, fetched by Maven (which it installs, or says how), and leads real brokers
+# make kafka   compares with Kafka's own classes of 2.8 to 4.4, fetched by Maven (which it installs, or says how), and leads real brokers
 # make soak    kills drivers, executors and workers of the Spark engine, and lets runs race, some twenty minutes on two cores
 # make mutants breaks the checker in many ways and shows which test notices each; some ten minutes
 # make spec-mutants  breaks the model in every small way and shows which property notices; half an hour or more, and goes on where it was
@@ -78,9 +78,9 @@ DEPENDENCY_PLUGIN := org.apache.maven.plugins:maven-dependency-plugin:3.6.1
 CASES := 2000
 kafka: PROGRAMS := java mvn
 kafka: PACKAGES := default-jre-headless maven
-kafka: $(VENV)/.kafka system $(JARS)/2.8.2 $(JARS)/3.9.1
-	$(BIN)/kafka-spec conformance --kafka 2.8.2 --jars $(JARS) --cases $(CASES)
-	$(BIN)/kafka-spec conformance --kafka 3.9.1 --jars $(JARS) --cases $(CASES)
+KAFKAS := 2.8.2 3.9.1 4.1.2 4.3.1 4.4.0
+kafka: $(VENV)/.kafka system $(addprefix $(JARS)/,$(KAFKAS))
+	set -e; for version in $(KAFKAS); do $(BIN)/kafka-spec conformance --kafka $$version --jars $(JARS) --cases $(CASES); done
 	$(BIN)/kafka-spec run --kafka 2.8.2 --jars $(JARS)
 
 $(JARS)/%: conformance/classes/kafka-%.xml | system

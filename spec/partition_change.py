@@ -182,14 +182,20 @@ def target_elr(
     return (old_elr | old_isr) & ~isr & ~unclean_replicas
 
 
-def last_known_after(rule: int, last_known: int, old_leader: int, leader: int, old_isr: BrokerSet, isr: BrokerSet) -> int:
-    """Return the last known leader after a change, NONE if there is none.
+def last_known_after(
+    rule: int, last_known: int, old_leader: int, leader: int, leader_written: int, old_isr: BrokerSet, isr: BrokerSet
+) -> int:
+    """Return the last known leader after a change, NONE if there is none; `leader_written` is 1 if the leader epoch grows.
 
     Kafka 3.9 and 4.2: PartitionChangeBuilder.maybeUpdateLastKnownLeader.
     """
-    if leader == NONE and rule == LastKnownLeader.WHEN_NO_LEADER:
+    if rule == LastKnownLeader.WHEN_NO_LEADER:
+        if leader_written == 0:
+            return last_known
+        if leader != NONE:
+            return NONE
         return old_leader if last_known == NONE else last_known
-    if rule == LastKnownLeader.WHEN_ISR_EMPTIES and isr == 0 and old_isr != 0:
+    if isr == 0 and old_isr != 0 and last_known != old_leader:
         return old_leader
     return NONE if leader != NONE else last_known
 
@@ -220,9 +226,14 @@ def elr_after(choice: int, leader: int, elected: int, elr: BrokerSet) -> BrokerS
     return elr
 
 
-def recovery_after(choice: int, leader: int, elected: int, recovery: int) -> int:
-    """Return the recovery state after an election (KIP-704, 3.2)."""
-    return RecoveryState.RECOVERING if elected != leader and is_unclean(choice) else recovery
+def recovery_after(choice: int, leader: int, elected: int, old_recovery: int, recovery: int) -> int:
+    """Return the recovery state after a change and its election (KIP-704, 3.2): a leader's request to change it comes last.
+
+    Kafka 3.9: PartitionChangeBuilder.tryElection, build.
+    """
+    if recovery == old_recovery and elected != leader and is_unclean(choice):
+        return RecoveryState.RECOVERING
+    return recovery
 
 
 def leader_epoch_grows(old_leader: int, leader: int, old_isr: BrokerSet, isr: BrokerSet, bump_on_shrink: int) -> bool:

@@ -13,8 +13,8 @@ from pathlib import Path
 from kafka_spec.spec.table import SpecError
 
 HERE = Path(__file__).parent
-VERSIONS = ("2.8.2", "3.9.1")
-"""The versions of Kafka: the last of 2.8, and the last with ZooKeeper."""
+VERSIONS = ("2.8.2", "3.9.1", "4.1.2", "4.3.1", "4.4.0")
+"""The versions of Kafka: the last of 2.8, the last with ZooKeeper, and of 4.x the classes of KRaft's controller."""
 VARIABLE = "KAFKA_SPEC_JARS"
 FOLDER = Path(".kafka")
 """The folder with one folder of jars for each version, unless the variable or an option names another."""

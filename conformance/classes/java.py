@@ -26,10 +26,18 @@ class Kafka:
         if not jpype.isJVMStarted():
             options = (HEAP, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.admin.enableServer=false")
             jpype.startJVM(*options, "-Dzookeeper.forceSync=no", classpath=[str(jar) for jar in jars], convertStrings=False)
-            level = jpype.JClass("org.apache.log4j.Level").OFF
-            jpype.JClass("org.apache.log4j.LogManager").getRootLogger().setLevel(level)
-        self._converters = self.named("scala.jdk.javaapi.CollectionConverters")
-        self.none = self.singleton("scala.None")
+            if any("log4j" in jar.name or "reload4j" in jar.name for jar in jars):
+                level = jpype.JClass("org.apache.log4j.Level").OFF
+                jpype.JClass("org.apache.log4j.LogManager").getRootLogger().setLevel(level)
+
+    @functools.cached_property
+    def _converters(self) -> Any:
+        return self.named("scala.jdk.javaapi.CollectionConverters")
+
+    @functools.cached_property
+    def none(self) -> Any:
+        """The empty Option."""
+        return self.singleton("scala.None")
 
     # Classes
 
@@ -46,6 +54,50 @@ class Kafka:
     def partition(self, topic: str, partition: int) -> Any:
         """Return a TopicPartition."""
         return self.named("org.apache.kafka.common.TopicPartition")(topic, partition)
+
+    def first_of(self, *names: str) -> Any:
+        """Return the first of these classes that there is."""
+        for name in names[:-1]:
+            try:
+                return self.named(name)
+            except TypeError:
+                continue
+        return self.named(names[-1])
+
+    @functools.cache  # noqa: B019
+    def _method(self, kind: Any, name: str, count: int) -> Any:
+        (found,) = (m for m in kind.getDeclaredMethods() if str(m.getName()) == name and m.getParameterCount() == count)
+        found.setAccessible(True)
+        return found
+
+    def call(self, target: Any, method: str, *arguments: Any) -> Any:
+        """Call a method of the target's class that need not be public; numbers are passed boxed."""
+        return self._method(target.getClass(), method, len(arguments)).invoke(target, list(arguments))
+
+    def made(self, name: str) -> Any:
+        """Return a new object of a class whose constructor without arguments need not be public."""
+        found = self._load(name).getDeclaredConstructor([])
+        found.setAccessible(True)
+        return found.newInstance([])
+
+    @functools.cache  # noqa: B019
+    def _load(self, name: str) -> Any:
+        return jpype.JClass("java.lang.Class").forName(name)
+
+    def implementing_hidden(self, interface: str, methods: Mapping[str, Callable[..., Any]]) -> Any:
+        """Return an object of an interface that need not be public; the methods return nothing."""
+
+        def invoke(_: Any, method: Any, arguments: Any) -> None:
+            methods[str(method.getName())](*arguments)
+
+        kind = self._load(interface)
+        handler = jpype.JProxy("java.lang.reflect.InvocationHandler", dict={"invoke": invoke})
+        return jpype.JClass("java.lang.reflect.Proxy").newProxyInstance(kind.getClassLoader(), [kind], handler)
+
+    def cause(self, error: Exception) -> Any:
+        """Return what a method that was called by reflection has thrown."""
+        wrapped = isinstance(error, jpype.JClass("java.lang.reflect.InvocationTargetException"))
+        return error.getCause() if wrapped else error  # type: ignore[attr-defined]
 
     def call_hidden(self, target: Any, method: str) -> None:
         """Call a private method without arguments."""
@@ -70,6 +122,18 @@ class Kafka:
         for value in values:
             found.add(self.boxed(value))
         return found
+
+    def array(self, kind: str, values: Sequence[Any]) -> Any:
+        """Return an array of objects of a class."""
+        return jpype.JArray(self.named(kind))(values)
+
+    def integers(self, values: Sequence[int]) -> Any:
+        """Return an array of int."""
+        return jpype.JArray(jpype.JInt)(values)
+
+    def implementing(self, interface: str, methods: Mapping[str, Callable[..., Any]]) -> Any:
+        """Return an object of a Java interface with these methods."""
+        return jpype.JProxy(interface, dict=dict(methods))
 
     def sequence(self, values: Iterable[Any]) -> Any:
         """Return an immutable List, which is a Seq too."""

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from kafka_spec.conformance.classes import assignments, checkpoints, elections, epochs, logs, predecessors, state_machines, znodes
+from kafka_spec.conformance.classes import (
+    assignments,
+    checkpoints,
+    elections,
+    epochs,
+    kraft_changes,
+    logs,
+    predecessors,
+    state_machines,
+    znodes,
+)
 from kafka_spec.conformance.classes.comparison import Subject
 
 SUBJECTS: dict[str, Subject] = {
@@ -16,5 +26,6 @@ SUBJECTS: dict[str, Subject] = {
         checkpoints.SUBJECT,
         logs.SUBJECT,
         state_machines.SUBJECT,
+        kraft_changes.SUBJECT,
     )
 }

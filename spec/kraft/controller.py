@@ -122,12 +122,12 @@ def change_partition(
     )
     new_isr = isr_after(choice, old.leader, leader, old.isr, isr, elr, k.elr)
     new_elr = elr_after(choice, old.leader, leader, elr)
-    new_recovery = recovery_after(choice, old.leader, leader, recovery)
-    last_known = old.last_known_leader
-    if k.elr == Checked.YES:
-        last_known = last_known_after(k.last_known_leader, old.last_known_leader, old.leader, leader, old.isr, new_isr)
+    new_recovery = recovery_after(choice, old.leader, leader, old.recovery, recovery)
     elected_uncleanly = 1 if is_unclean(choice) and leader != old.leader else 0
     epochs = 1 if leader_epoch_grows(old.leader, leader, old.isr, new_isr, k.bump_on_shrink) else 0
+    last_known = old.last_known_leader
+    if k.elr == Checked.YES:
+        last_known = last_known_after(k.last_known_leader, old.last_known_leader, old.leader, leader, epochs, old.isr, new_isr)
     written = epochs
     if new_isr != old.isr or new_elr != old.elr or new_recovery != old.recovery or last_known != old.last_known_leader:
         written = 1

@@ -1,0 +1,317 @@
+"""KRaft's controller of Kafka in this process: its managers of brokers, partitions and settings, without a quorum.
+
+A request goes in, the records that come out are replayed at once, as the active controller does. There is one topic with one
+partition. Most methods are not public; they are called by reflection.
+
+Source: Kafka 3.9 to 4.4 QuorumController.java, which calls the managers in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kafka_spec.conformance.classes.java import EXCEPTION, Kafka
+from kafka_spec.conformance.classes.kraft_ours import KRaftPartition, KRaftView
+from kafka_spec.spec.domain import NONE
+from kafka_spec.spec.kraft.machines import BrokerState
+
+CONTROLLER = "org.apache.kafka.controller"
+MESSAGE = "org.apache.kafka.common.message"
+TOPIC = "t"
+TIMEOUT = 9_000_000_000
+"""A session's end in nanoseconds."""
+
+
+def read(kafka: Kafka, held: Any) -> KRaftPartition:
+    """Return a PartitionRegistration as ours; a broker that is listed twice stays twice."""
+    last = [int(broker) for broker in held.lastKnownElr]
+    return KRaftPartition(
+        tuple(int(broker) for broker in held.replicas),
+        int(held.leader),
+        tuple(sorted(int(broker) for broker in held.isr)),
+        tuple(sorted(int(broker) for broker in held.elr)),
+        last[0] if last else NONE,
+        int(held.leaderRecoveryState.value()),
+        int(held.leaderEpoch),
+        int(held.partitionEpoch),
+    )
+
+
+class ControllerClasses:
+    """What all controllers of a process share: requests, settings, and the differences between versions."""
+
+    def __init__(self, kafka: Kafka) -> None:
+        self.kafka = kafka
+        self.is_3 = kafka.version.startswith("3.")
+        self.time = kafka.implementing(
+            "org.apache.kafka.common.utils.Time",
+            {"milliseconds": lambda: self.now // 1_000_000, "nanoseconds": lambda: self.now, "hiResClockMs": lambda: 0},
+        )
+        self.now = 1_000_000_000
+        self.schema = self._schema()
+        header = kafka.named(f"{MESSAGE}.RequestHeaderData")().setRequestApiVersion(3)
+        principal = kafka.named("org.apache.kafka.common.security.auth.KafkaPrincipal").ANONYMOUS
+        self.context = kafka.named(f"{CONTROLLER}.ControllerRequestContext")(
+            header, principal, kafka.named("java.util.OptionalLong").empty()
+        )
+        self.errors = kafka.named("org.apache.kafka.common.protocol.Errors")
+
+    def _schema(self) -> Any:
+        """Return the settings that the controller asks for: min.insync.replicas and unclean.leader.election.enable."""
+        kafka = self.kafka
+        definition = kafka.named("org.apache.kafka.common.config.ConfigDef")
+        kinds = kafka.named("org.apache.kafka.common.config.ConfigDef$Type")
+        importance = kafka.named("org.apache.kafka.common.config.ConfigDef$Importance").HIGH
+        resources = kafka.named("org.apache.kafka.common.config.ConfigResource$Type")
+        synonym = kafka.named("org.apache.kafka.server.config.ConfigSynonym")
+        settings = definition()
+        settings.define("min.insync.replicas", kinds.INT, kafka.boxed(1), importance, "")
+        settings.define("unclean.leader.election.enable", kinds.BOOLEAN, kafka.named("java.lang.Boolean")(False), importance, "")
+        definitions, synonyms = kafka.named("java.util.HashMap")(), kafka.named("java.util.HashMap")()
+        for name in ("min.insync.replicas", "unclean.leader.election.enable"):
+            synonyms.put(name, kafka.java_list([synonym(name)]))
+        for resource in (resources.TOPIC, resources.BROKER):
+            definitions.put(resource, settings)
+        return kafka.named("org.apache.kafka.metadata.KafkaConfigSchema")(definitions, synonyms)
+
+    def message(self, name: str) -> Any:
+        """Return a new request or record."""
+        kind = "org.apache.kafka.common.metadata" if name.endswith("Record") else MESSAGE
+        return self.kafka.named(f"{kind}.{name}")()
+
+    def error_of(self, code: int) -> str:
+        """Return the name of an error code."""
+        return str(self.errors.forCode(code).name())
+
+
+class KafkasKRaft:
+    """One controller with `brokers` active brokers, and a partition on all of them, led by the first."""
+
+    def __init__(self, classes: ControllerClasses, brokers: int, min_isr: int, unclean: bool, elr: bool) -> None:
+        self.classes = classes
+        self.kafka = classes.kafka
+        self.brokers = brokers
+        self.offset = 0
+        self._incarnations = [0] * brokers
+        self._epochs: list[list[int]] = [[] for _ in range(brokers)]
+        """The broker epochs that each broker has had."""
+        self._registered_at = [0] * brokers
+        self._build(elr)
+        for broker in range(brokers):
+            self.register(broker, NONE)
+            self.heartbeat(broker, self.offset, stopping=False)
+        for name, value in (("min.insync.replicas", min_isr), ("unclean.leader.election.enable", str(unclean).lower())):
+            record = classes.message("ConfigRecord").setResourceType(2).setResourceName(TOPIC).setName(name)
+            self._replay([record.setValue(str(value))])
+        self._create(range(brokers))
+
+    # How it is made
+
+    def _built(self, name: str, **settings: Any) -> Any:
+        builder = self.kafka.made(f"{CONTROLLER}.{name}$Builder")
+        for setting, value in settings.items():
+            self.kafka.call(builder, f"set{setting}", value)
+        return self.kafka.call(builder, "build")
+
+    def _build(self, elr: bool) -> None:
+        kafka, is_3 = self.kafka, self.classes.is_3
+        registry = kafka.named("org.apache.kafka.timeline.SnapshotRegistry")
+        log = kafka.first_of("org.apache.kafka.common.utils.LogContext", "org.apache.kafka.common.utils.internals.LogContext")()
+        snapshots = registry(log)
+        versions = kafka.named("org.apache.kafka.server.common.MetadataVersion")
+        version = versions.IBP_4_0_IV1 if elr or not is_3 else versions.IBP_3_9_IV0
+        quorum = kafka.named(f"{CONTROLLER}.QuorumFeatures")
+        supported = quorum.defaultFeatureMap(True) if is_3 else quorum.defaultSupportedFeatureMap(True)
+        features = quorum(0, supported, kafka.java_list([0]))
+        older = {"MetadataVersion": version} if is_3 else {}
+        self._features = self._built("FeatureControlManager", SnapshotRegistry=snapshots, QuorumFeatures=features, **older)
+        known = {} if is_3 else {"FeatureControl": self._features}
+        self._settings = self._built(
+            "ConfigurationControlManager", SnapshotRegistry=snapshots, KafkaConfigSchema=self.classes.schema, **known
+        )
+        handler, method = ("BrokerUncleanShutdownHandler" if is_3 else "BrokerShutdownHandler"), "addRecordsForShutdown"
+        answer = kafka.implementing_hidden(f"{CONTROLLER}.ClusterControlManager${handler}", {method: self._shut_down})
+        self._cluster = self._built(
+            "ClusterControlManager",
+            LogContext=log,
+            SnapshotRegistry=snapshots,
+            Time=self.classes.time,
+            SessionTimeoutNs=kafka.long(TIMEOUT),
+            ReplicaPlacer=kafka.named("org.apache.kafka.metadata.placement.StripedReplicaPlacer")(
+                kafka.named("java.util.Random")(1)
+            ),
+            FeatureControlManager=self._features,
+            ClusterId="c",
+            **{handler: answer},
+        )
+        self._partitions = self._built(
+            "ReplicationControlManager",
+            SnapshotRegistry=snapshots,
+            LogContext=log,
+            ConfigurationControl=self._settings,
+            ClusterControl=self._cluster,
+            FeatureControl=self._features,
+            **({"EligibleLeaderReplicasEnabled": elr} if is_3 else {}),
+        )
+        if not is_3:
+            levels = {"metadata.version": int(version.featureLevel()), "eligible.leader.replicas.version": int(elr)}
+            for name, level in levels.items():
+                self._replay([self.classes.message("FeatureLevelRecord").setName(name).setFeatureLevel(level)])
+        self._cluster.activate()
+
+    def _shut_down(self, *arguments: Any) -> None:
+        name = "handleBrokerUncleanShutdown" if self.classes.is_3 else "handleBrokerShutdown"
+        self.kafka.call(self._partitions, name, *arguments)
+
+    def _create(self, replicas: Sequence[int]) -> None:
+        self.topic_id = self.kafka.named("org.apache.kafka.common.Uuid")(1, 2)
+        record = self.classes.message("PartitionRecord").setTopicId(self.topic_id).setPartitionId(0)
+        members = self.kafka.java_list(replicas)
+        directories = self.kafka.java_list([self._directory(broker) for broker in replicas])
+        record.setReplicas(members).setIsr(members).setLeader(replicas[0]).setLeaderEpoch(0).setPartitionEpoch(0)
+        record.setDirectories(directories)
+        self._replay([self.classes.message("TopicRecord").setName(TOPIC).setTopicId(self.topic_id), record])
+
+    def _directory(self, broker: int) -> Any:
+        return self.kafka.named("org.apache.kafka.common.Uuid")(100, broker)
+
+    # Records
+
+    def _replay(self, messages: Sequence[Any]) -> None:
+        for message in messages:
+            self.offset += 1
+            kind = str(message.getClass().getSimpleName())
+            if kind == "RegisterBrokerRecord":
+                self._registered_at[int(message.brokerId())] = self.offset
+                self._cluster.replay(message, self.offset)
+            elif kind.startswith("Broker") or kind == "UnregisterBrokerRecord":
+                self._cluster.replay(message)
+            elif kind == "ConfigRecord":
+                self._settings.replay(message)
+            elif kind == "FeatureLevelRecord":
+                self._features.replay(message)
+            else:
+                self._partitions.replay(message)
+
+    def _take(self, result: Any) -> Any:
+        """Replay the records of a result, and return its response."""
+        self._replay([record.message() for record in result.records()])
+        return result.response()
+
+    # Requests of brokers
+
+    def register(self, broker: int, previous: int, again: bool = False) -> None:
+        """Register a broker: a new process, or the same `again`. `previous` is the epoch that an orderly stop left, or NONE."""
+        kafka, message = self.kafka, self.classes.message
+        self.classes.now += 2 * TIMEOUT
+        if not again:
+            self._incarnations[broker] += 1
+        listener = kafka.named(f"{MESSAGE}.BrokerRegistrationRequestData$Listener")().setName("PLAINTEXT")
+        listener.setHost("localhost").setPort(9092 + broker).setSecurityProtocol(0)
+        request = message("BrokerRegistrationRequestData").setBrokerId(broker).setClusterId("c")
+        request.setIncarnationId(kafka.named("org.apache.kafka.common.Uuid")(50 + broker, self._incarnations[broker]))
+        request.setLogDirs(kafka.java_list([self._directory(broker)]))
+        request.setPreviousBrokerEpoch(self._epochs[broker][previous] if previous >= 0 else -1)
+        request.listeners().add(listener)
+        for name, low, high in (("metadata.version", 1, 99), ("eligible.leader.replicas.version", 0, 1)):
+            feature = kafka.named(f"{MESSAGE}.BrokerRegistrationRequestData$Feature")().setName(name)
+            request.features().add(feature.setMinSupportedVersion(low).setMaxSupportedVersion(high))
+        finalized = kafka.call(self._features, "finalizedFeatures", kafka.long(0x7FFFFFFFFFFFFFFF))
+        newer = () if self.classes.is_3 else (True,)
+        self._take(self._cluster.registerBroker(request, self.offset + 1, finalized, *newer))
+        epoch = int(self._registration(broker).epoch())
+        if epoch not in self._epochs[broker]:
+            self._epochs[broker].append(epoch)
+
+    def heartbeat(self, broker: int, offset: int, stopping: bool, fenced: bool = False) -> None:
+        """Receive a heartbeat: where the broker's metadata log ends, whether it wants to stop, and to stay fenced."""
+        request = self.classes.message("BrokerHeartbeatRequestData").setBrokerId(broker).setWantFence(fenced)
+        request.setBrokerEpoch(self._epochs[broker][-1]).setCurrentMetadataOffset(offset).setWantShutDown(stopping)
+        at = self.kafka.long(self._registered_at[broker])
+        reply = self._take(self.kafka.call(self._partitions, "processBrokerHeartbeat", request, at))
+        if reply.inControlledShutdown():
+            heartbeats = self.kafka.call(self._cluster, "heartbeatManager")
+            self.kafka.call(
+                heartbeats, "maybeUpdateControlledShutdownOffset", self.kafka.boxed(broker), self.kafka.long(self.offset)
+            )
+
+    def fence(self, broker: int) -> None:
+        """Fence a broker whose session has ended."""
+        records = self.kafka.java_list(())
+        self.kafka.call(self._partitions, "handleBrokerFenced", self.kafka.boxed(broker), records)
+        self._replay([record.message() for record in records])
+
+    def alter_partition(
+        self,
+        sender: int,
+        epoch: int,
+        leader_epoch: int,
+        partition_epoch: int,
+        members: Sequence[tuple[int, int]],
+        recovery: int = 0,
+    ) -> tuple[Any, ...]:
+        """Receive AlterPartition; members are (broker, broker epoch), an epoch as its place among those the broker has had.
+
+        Returns the error's name; with NONE also leader epoch, partition epoch and ISR.
+        """
+        kafka = self.kafka
+        data = kafka.named(f"{MESSAGE}.AlterPartitionRequestData$PartitionData")().setPartitionIndex(0)
+        data.setLeaderEpoch(leader_epoch).setPartitionEpoch(partition_epoch).setLeaderRecoveryState(recovery)
+        for broker, known in members:
+            state = kafka.named(f"{MESSAGE}.AlterPartitionRequestData$BrokerState")().setBrokerId(broker)
+            data.newIsrWithEpochs().add(state.setBrokerEpoch(self._epoch(broker, known)))
+        topic = kafka.named(f"{MESSAGE}.AlterPartitionRequestData$TopicData")().setTopicId(self.topic_id)
+        topic.partitions().add(data)
+        request = self.classes.message("AlterPartitionRequestData").setBrokerId(sender).setBrokerEpoch(self._epoch(sender, epoch))
+        request.topics().add(topic)
+        try:
+            reply = self._take(kafka.call(self._partitions, "alterPartition", self.classes.context, request))
+        except EXCEPTION as error:
+            return (str(self.classes.errors.forException(kafka.cause(error)).name()),)
+        (answer,) = reply.topics().get(0).partitions()
+        found = self.classes.error_of(answer.errorCode())
+        if found != "NONE":
+            return (found,)
+        return (found, int(answer.leaderEpoch()), int(answer.partitionEpoch()), tuple(sorted(int(b) for b in answer.isr())))
+
+    def _epoch(self, broker: int, place: int) -> int:
+        if place < 0:
+            return -1
+        known = self._epochs[broker]
+        return known[place] if place < len(known) else 1_000_000 + place
+
+    # Requests of operators, and the controller's timers
+
+    def elect(self, unclean: bool) -> None:
+        """Elect the preferred replica, or uncleanly, on request."""
+        kafka = self.kafka
+        wanted = kafka.named(f"{MESSAGE}.ElectLeadersRequestData$TopicPartitions")().setTopic(TOPIC)
+        wanted.setPartitions(kafka.java_list([0]))
+        request = self.classes.message("ElectLeadersRequestData").setElectionType(int(unclean))
+        request.topicPartitions().add(wanted)
+        self._take(kafka.call(self._partitions, "electLeaders", request))
+
+    def balance(self) -> None:
+        """Elect preferred replicas, as the controller does every five minutes."""
+        self._take(self.kafka.call(self._partitions, "maybeBalancePartitionLeaders"))
+
+    def sweep(self) -> None:
+        """Elect leaders for partitions without one, uncleanly where the topic allows, as the controller does every five minutes."""
+        self._take(self.kafka.call(self._partitions, "maybeElectUncleanLeaders"))
+
+    # What it knows
+
+    def _registration(self, broker: int) -> Any:
+        return self.kafka.call(self._cluster, "brokerRegistrations").get(self.kafka.boxed(broker))
+
+    def view(self) -> KRaftView:
+        """Return registrations and partition."""
+        registrations = []
+        for broker in range(self.brokers):
+            held = self._registration(broker)
+            fenced, stopping = bool(held.fenced()), bool(held.inControlledShutdown())
+            state = BrokerState.FENCED if fenced else BrokerState.CONTROLLED_SHUTDOWN if stopping else BrokerState.UNFENCED
+            registrations.append((state, self._epochs[broker].index(int(held.epoch()))))
+        partition = self.kafka.call(self._partitions, "getPartition", self.topic_id, self.kafka.boxed(0))
+        return KRaftView(tuple(registrations), read(self.kafka, partition))
