@@ -173,6 +173,7 @@ MUTATIONS = {
     "elections": "from kafka_spec.spec import election\nelection.elect_preferred = election.elect_reassigned",
     "assignments": "from kafka_spec.spec import assignment\nassignment._follower_index = lambda f, s, p, n: (f + 1 + p) % n",
     "kraft-changes": "from kafka_spec.spec.kraft import controller\ncontroller.elr_after = lambda *_: 0",
+    "kraft-requests": "from kafka_spec.spec.kraft import proposals\nproposals.is_eligible = lambda *_: True",
 }
 """For some subjects a mistake of ours, in Python."""
 

@@ -305,13 +305,28 @@ class KafkasKRaft:
     def _registration(self, broker: int) -> Any:
         return self.kafka.call(self._cluster, "brokerRegistrations").get(self.kafka.boxed(broker))
 
+    def state(self, broker: int) -> BrokerState:
+        """Return the state of a broker's registration."""
+        held = self._registration(broker)
+        if held.fenced():
+            return BrokerState.FENCED
+        return BrokerState.CONTROLLED_SHUTDOWN if held.inControlledShutdown() else BrokerState.UNFENCED
+
     def view(self) -> KRaftView:
         """Return registrations and partition."""
-        registrations = []
-        for broker in range(self.brokers):
-            held = self._registration(broker)
-            fenced, stopping = bool(held.fenced()), bool(held.inControlledShutdown())
-            state = BrokerState.FENCED if fenced else BrokerState.CONTROLLED_SHUTDOWN if stopping else BrokerState.UNFENCED
-            registrations.append((state, self._epochs[broker].index(int(held.epoch()))))
-        partition = self.kafka.call(self._partitions, "getPartition", self.topic_id, self.kafka.boxed(0))
-        return KRaftView(tuple(registrations), read(self.kafka, partition))
+        registrations = tuple(
+            (self.state(broker), self._epochs[broker].index(int(self._registration(broker).epoch())))
+            for broker in range(self.brokers)
+        )
+        return KRaftView(registrations, read(self.kafka, self._partition()))
+
+    def _partition(self) -> Any:
+        return self.kafka.call(self._partitions, "getPartition", self.topic_id, self.kafka.boxed(0))
+
+    def isr(self) -> tuple[int, ...]:
+        """Return the ISR in its order, in which leaders propose it again: another order is another ISR to Kafka."""
+        return tuple(int(broker) for broker in self._partition().isr)
+
+    def has_applied_its_registration(self, broker: int, offset: int) -> bool:
+        """Whether a metadata log that ends at the offset has the newest registration of the broker."""
+        return offset >= self._registered_at[broker]

@@ -6,15 +6,18 @@ The decisions are those of `kraft/fixed`, but for what the compared version of K
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.decisions import Checked, LastKnownLeader, NewIncarnation
-from kafka_spec.spec.domain import NONE, BrokerSet, append
+from kafka_spec.spec.domain import NONE, BrokerSet, OutOfBound, OutOfDomain, append, truncate
+from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.kraft.eras import FIXED
 from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, OUTSIDE, BrokerState
+from kafka_spec.spec.kraft.replica import forget_request
+from kafka_spec.spec.table import arguments
 
 VERSIONS = ("3.9.1", "4.1.2", "4.3.1", "4.4.0")
 """The versions of Kafka whose controller is compared."""
@@ -28,6 +31,16 @@ DECISIONS: Mapping[str, Mapping[str, Any]] = {
     },
 }
 """What a version decides otherwise than `kraft/fixed`, as the classes that are compared ask it."""
+
+COMMITTING = frozenset(
+    (
+        *("FenceDead", "FenceAlive", "Unfence", "BeginControlledShutdown", "GrantShutdown", "StartBroker"),
+        *("ElectPreferred", "ElectUnclean"),
+    )
+)
+"""The rules that commit one batch whenever they fire."""
+COMMITTING_CHANGES = ("AlterPartition", "Exit")
+"""The rules that commit one batch if the partition changes."""
 
 
 @dataclass(frozen=True)
@@ -100,3 +113,71 @@ def partition_of(s: Any) -> KRaftPartition:
         held.leader_epoch,
         held.partition_epoch,
     )
+
+
+class OurKRaft:
+    """The controller of spec/kraft with `brokers` active brokers, all in the ISR; rules fire in place, whatever their bounds."""
+
+    AT_BOUND = (OutOfBound, OutOfDomain)
+    """What is raised where the model's numbers end."""
+
+    def __init__(self, version: str, brokers: int, min_isr: int, unclean: bool, elr: bool) -> None:
+        settings = {"brokers": brokers, "isr_size": brokers, "min_isr": min_isr, "unclean": int(unclean), "elr": int(elr)}
+        self.rules = executable(version, tuple(settings.items()))
+        self.s = self.rules.space.root.copy(_initial(self.rules))
+        self.commits = 0
+        """The number of batches that were committed."""
+
+    def fire(self, name: str, **binding: int) -> bool:
+        """Fire a rule if its guards hold; whether they do."""
+        rule = self.rules.spec.rule(name)
+        bound = tuple(binding[parameter] for parameter in rule.params)
+        if not self.rules.holds(rule.guards, rule, self.s, bound):
+            return False
+        epoch = self.s.controller.partition.partition_epoch
+        scope = {"s": self.s, "k": self.rules.k, **arguments(rule.params, bound, self.s)}
+        self.rules.attempts.clear()
+        for effect in rule.effects:
+            self.rules.call(effect, scope, rule.name, bound)
+        changed = self.s.controller.partition.partition_epoch != epoch
+        self.commits += name in COMMITTING or (changed and name in COMMITTING_CHANGES)
+        return True
+
+    def alter_partition(
+        self, sender: int, epoch: int, leader_epoch: int, partition_epoch: int, members: Sequence[tuple[int, int]]
+    ) -> tuple[Any, ...]:
+        """Answer a proposal as the controller does; the arguments and the result are those of KafkasKRaft.alter_partition."""
+        node = self.s.brokers[sender]
+        isr = BrokerSet.of(broker for broker, _ in members)
+        append(node.requests, broker_epoch=epoch, leader_epoch=leader_epoch, partition_epoch=partition_epoch, isr=isr)
+        for broker in range(self.rules.k.brokers):
+            node.requests[0].epochs[broker] = dict(members).get(broker, NONE)
+        self.fire("AlterPartition", broker=sender)
+        answer = node.answers[0]
+        error, epochs, isr = ErrorCode(answer.error), (answer.leader_epoch, answer.partition_epoch), answer.isr
+        truncate(node.answers, 0)
+        forget_request(self.s, sender)
+        return (error.name,) if error != ErrorCode.NONE else (error.name, *epochs, tuple(BrokerSet(isr)))
+
+    def node(self, broker: int) -> Any:
+        """Return a broker's process."""
+        return self.s.brokers[broker]
+
+    def images(self) -> int:
+        """Return the number of images that are not forgotten."""
+        return len(self.s.metadata)
+
+    def states(self) -> list[BrokerState]:
+        """Return the state of each broker's registration."""
+        return [BrokerState(one.state) for one in self.s.controller.registrations]
+
+    def view(self) -> KRaftView:
+        """Return registrations and partition."""
+        registrations = tuple((BrokerState(one.state), one.epoch) for one in self.s.controller.registrations)
+        return KRaftView(registrations, partition_of(self.s))
+
+
+@functools.cache
+def _initial(rules: ExecutableSpec) -> Any:
+    (state,) = rules.initial()
+    return state

@@ -8,6 +8,7 @@ from kafka_spec.conformance.classes import (
     elections,
     epochs,
     kraft_changes,
+    kraft_requests,
     logs,
     predecessors,
     state_machines,
@@ -27,5 +28,6 @@ SUBJECTS: dict[str, Subject] = {
         logs.SUBJECT,
         state_machines.SUBJECT,
         kraft_changes.SUBJECT,
+        kraft_requests.SUBJECT,
     )
 }

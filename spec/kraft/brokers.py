@@ -6,7 +6,7 @@ Source: Kafka 3.9 BrokerLifecycleManager.scala, BrokerHeartbeatManager.java, Bro
 from __future__ import annotations
 
 from kafka_spec.spec.decisions import Checked
-from kafka_spec.spec.domain import NO_BROKERS, NONE, Range, append, contains, truncate
+from kafka_spec.spec.domain import NO_BROKERS, NONE, Range, append, truncate
 from kafka_spec.spec.kraft.controller import (
     active_brokers,
     begin_controlled_shutdown,
@@ -14,6 +14,7 @@ from kafka_spec.spec.kraft.controller import (
     commit,
     fence,
     forget_passed_images,
+    remove_from_partition,
     replace_registration,
     unfence,
 )
@@ -40,7 +41,7 @@ from kafka_spec.spec.kraft.state import (
     KRaft,
     ProcessLife,
 )
-from kafka_spec.spec.partition_change import ElectionKind
+from kafka_spec.spec.partition_change import ElectionKind, elect_by_choice
 from kafka_spec.spec.table import Constants, Rule, fire
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -272,8 +273,15 @@ GRANT_SHUTDOWN = Rule(
 
 
 def exit_in_order(s: KRaft, k: Constants, broker: int) -> None:
-    """End the process in order: the log is flushed, and a file tells the broker epoch under which it was complete."""
+    """End the process in order: the log is flushed, and a file tells the broker epoch under which it was complete.
+
+    With the answer that lets it go, the controller fences it once more: up to 3.9 a fenced broker may still be in the ISR.
+    """
     epoch = s.brokers[broker].epoch
+    before = s.controller.partition.partition_epoch
+    remove_from_partition(s, k, broker)
+    if s.controller.partition.partition_epoch != before:
+        commit(s, k)
     end_process(s, k, broker)
     s.brokers[broker].clean_epoch = epoch
 
@@ -285,7 +293,7 @@ EXIT = Rule(
     guards=(broker_is_stopping, is_fenced),
     effects=(exit_in_order,),
     says="{broker} may go, and its process ends in order",
-    cites="Kafka 3.9 BrokerServer.shutdown, LogManager.shutdown (KIP-966: CleanShutdownFileHandler)",
+    cites="Kafka 3.9 BrokerHeartbeatManager, BrokerServer.shutdown, LogManager.shutdown (KIP-966: CleanShutdownFileHandler)",
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -311,11 +319,23 @@ WRITE = Rule(
 )
 
 
-def preferred_can_lead(s: KRaft, k: Constants) -> bool:
-    """The first assigned replica does not lead, is in the ISR, and is active."""
+def preferred_election_changes_leader(s: KRaft, k: Constants) -> bool:
+    """The first assigned replica does not lead, and a preferred election elects another leader than now, or nobody."""
     partition = s.controller.partition
-    first = partition.replicas[0]
-    return partition.leader != first and contains(partition.isr & active_brokers(s, k), first) == 1
+    if partition.leader == partition.replicas[0]:
+        return False
+    elected, _ = elect_by_choice(
+        ElectionKind.PREFERRED,
+        partition.replicas,
+        partition.leader,
+        partition.isr,
+        partition.elr,
+        partition.last_known_leader,
+        active_brokers(s, k),
+        k.elr,
+        k.last_known_acceptable,
+    )
+    return elected != partition.leader
 
 
 def elect_preferred(s: KRaft, k: Constants) -> None:
@@ -329,7 +349,7 @@ ELECT_PREFERRED = Rule(
     "ElectPreferred",
     actor="controller",
     kind="operator",
-    guards=(preferred_can_lead,),
+    guards=(preferred_election_changes_leader,),
     at_most=PREFERRED_ELECTIONS,
     effects=(elect_preferred,),
     says="the controller elects the preferred replica",
