@@ -37,7 +37,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Step:
+class RequestStep:
     """One step: its kind, the broker that it is about, and further numbers, which each kind takes as it can.
 
     The same step can be taken in any state, so that a sequence from which steps are taken away is a sequence.
@@ -65,10 +65,10 @@ KINDS = (
 )
 
 
-def steps_at_random(random: Random, setting: Setting) -> list[Step]:
+def steps_at_random(random: Random, setting: Setting) -> list[RequestStep]:
     """Return the steps of a sequence."""
     return [
-        Step(random.choice(KINDS), random.randrange(setting.brokers), tuple(random.randrange(64) for _ in range(6)))
+        RequestStep(random.choice(KINDS), random.randrange(setting.brokers), tuple(random.randrange(64) for _ in range(6)))
         for _ in range(LENGTH)
     ]
 
@@ -109,7 +109,7 @@ class Pair:
         """Fire the first of the rules that is enabled; whether one was."""
         return any(self.ours.fire(rule, **binding) for rule in rules)
 
-    def take(self, step: Step) -> tuple[Any, Any]:
+    def take(self, step: RequestStep) -> tuple[Any, Any]:
         """Take a step on both sides, and return their answers, or None."""
         before = self.ours.commits
         answers: tuple[Any, Any] = getattr(self, f"_{step.kind}")(step) or (None, None)
@@ -122,16 +122,16 @@ class Pair:
 
     # Steps of processes, which the controller does not see
 
-    def _apply(self, step: Step) -> None:
+    def _apply(self, step: RequestStep) -> None:
         node = self.ours.node(step.broker)
         newer = self.ours.images() - 1 - node.image
         if node.life != ProcessLife.DOWN and newer > 0:
             self.fire("TakeImage", broker=step.broker, image=node.image + 1 + step.numbers[0] % newer)
 
-    def _stop(self, step: Step) -> None:
+    def _stop(self, step: RequestStep) -> None:
         self.fire("ShutDown", broker=step.broker)
 
-    def _exit(self, step: Step) -> None:
+    def _exit(self, step: RequestStep) -> None:
         """The end of a process whose heartbeat is answered by that it may go: it is fenced once more."""
         node = self.ours.node(step.broker)
         if node.life == ProcessLife.STOPPING and self.ours.states()[step.broker] == BrokerState.FENCED:
@@ -139,13 +139,13 @@ class Pair:
             self.fire("Exit", broker=step.broker)
             self.kafkas.heartbeat(step.broker, offset, stopping=True)
 
-    def _crash(self, step: Step) -> None:
+    def _crash(self, step: RequestStep) -> None:
         if step.numbers[0] % 2:
             self.fire("Crash", broker=step.broker)
 
     # Requests of brokers
 
-    def _heartbeat(self, step: Step) -> None:
+    def _heartbeat(self, step: RequestStep) -> None:
         """A heartbeat. Before, active brokers tell how far they are: the model knows that without a heartbeat."""
         node = self.ours.node(step.broker)
         if node.life == ProcessLife.DOWN:
@@ -172,7 +172,7 @@ class Pair:
         if fired and not stopping and not registered:
             raise KafkaWaits(REGISTERED_AGAIN)
 
-    def _want_fence(self, step: Step) -> None:
+    def _want_fence(self, step: RequestStep) -> None:
         """A heartbeat that asks to be fenced: of a broker that is active."""
         up = self.ours.node(step.broker).life == ProcessLife.UP
         if up and self.ours.states()[step.broker] == BrokerState.UNFENCED:
@@ -180,21 +180,21 @@ class Pair:
             self.fire("FenceAlive", broker=step.broker)
             self.kafkas.heartbeat(step.broker, offset, stopping=False, fenced=True)
 
-    def _fence(self, step: Step) -> None:
+    def _fence(self, step: RequestStep) -> None:
         if self.fire("FenceDead", "FenceAlive", broker=step.broker):
             self.kafkas.fence(step.broker)
 
-    def _start(self, step: Step) -> None:
+    def _start(self, step: RequestStep) -> None:
         if self.ours.node(step.broker).life == ProcessLife.DOWN:
             previous = self.ours.node(step.broker).clean_epoch
             self.fire("StartBroker", broker=step.broker)
             self.kafkas.register(step.broker, previous)
 
-    def _register_again(self, step: Step) -> None:
+    def _register_again(self, step: RequestStep) -> None:
         if self.fire("RegisterAgain", broker=step.broker):
             self.kafkas.register(step.broker, NONE, again=True)
 
-    def _alter(self, step: Step) -> tuple[Any, Any] | None:
+    def _alter(self, step: RequestStep) -> tuple[Any, Any] | None:
         """A proposal: mostly of the leader, with current epochs, of the ISR with or without one member; sometimes of anything."""
         view = self.ours.view()
         held = view.partition
@@ -217,19 +217,19 @@ class Pair:
 
     # Operators and timers
 
-    def _elect_preferred(self, _: Step) -> None:
+    def _elect_preferred(self, _: RequestStep) -> None:
         self.fire("ElectPreferred")
         self.kafkas.elect(unclean=False)
 
-    def _elect_unclean(self, _: Step) -> None:
+    def _elect_unclean(self, _: RequestStep) -> None:
         self.fire("ElectUnclean")
         self.kafkas.elect(unclean=True)
 
-    def _balance(self, _: Step) -> None:
+    def _balance(self, _: RequestStep) -> None:
         self.fire("ElectPreferred")
         self.kafkas.balance()
 
-    def _sweep(self, _: Step) -> None:
+    def _sweep(self, _: RequestStep) -> None:
         if self.setting.unclean:
             self.fire("ElectUnclean")
         self.kafkas.sweep()
@@ -271,7 +271,7 @@ KNOWN_BUGS = {"3.9.1": {"LeaderIsActive", "IsrIsActive"}}
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SequenceOutcome:
     """How a sequence went: the number of compared steps, and the first difference: the step, and both sides."""
 
     steps: int
@@ -281,7 +281,7 @@ class Outcome:
     chosen: str | None = None
 
 
-def run(classes: ControllerClasses, setting: Setting, steps: Sequence[Step], seen: Any) -> Outcome:
+def run(classes: ControllerClasses, setting: Setting, steps: Sequence[RequestStep], seen: Any) -> SequenceOutcome:
     """Run a sequence on both sides up to the first difference; `seen` counts what happened."""
     ours = OurKRaft(classes.kafka.version, setting.brokers, setting.min_isr, setting.unclean, setting.elr)
     pair = Pair(setting, ours, KafkasKRaft(classes, setting.brokers, setting.min_isr, setting.unclean, setting.elr))
@@ -290,23 +290,23 @@ def run(classes: ControllerClasses, setting: Setting, steps: Sequence[Step], see
         try:
             answers = pair.take(step)
         except KafkaWaits as waits:
-            return Outcome(number, number, "done", "waits", str(waits))
+            return SequenceOutcome(number, number, "done", "waits", str(waits))
         except ours.AT_BOUND:
             seen["ended by a bound of the model"] += 1
-            return Outcome(number)
+            return SequenceOutcome(number)
         mine, theirs = ours.view(), pair.kafkas.view()
         if mine != theirs or answers[0] != answers[1]:
-            return Outcome(number + 1, number, f"{mine} {answers[0]}", f"{theirs} {answers[1]}")
+            return SequenceOutcome(number + 1, number, f"{mine} {answers[0]}", f"{theirs} {answers[1]}")
         if found := [one for one in broken(setting, before, theirs) if one not in known]:
-            return Outcome(number + 1, number, "keeps its promises", f"breaks {', '.join(found)}: {theirs}")
+            return SequenceOutcome(number + 1, number, "keeps its promises", f"breaks {', '.join(found)}: {theirs}")
         seen[f"{step.kind}: {'changes' if mine != before else 'nothing'}"] += 1
         if answers[0] is not None:
             seen[f"answer {answers[0][0]}"] += 1
         before = mine
-    return Outcome(len(steps))
+    return SequenceOutcome(len(steps))
 
 
-def shrunk(classes: ControllerClasses, setting: Setting, steps: Sequence[Step]) -> list[Step]:
+def shrunk(classes: ControllerClasses, setting: Setting, steps: Sequence[RequestStep]) -> list[RequestStep]:
     """Return a shorter sequence that still shows a difference: no step of it can be left out."""
     left = list(steps[: run(classes, setting, steps, _Ignored()).at + 1])
     for place in reversed(range(len(left) - 1)):
@@ -322,15 +322,19 @@ class _Ignored(dict[str, int]):
         return 0
 
 
-def odd() -> Iterator[tuple[Setting, list[Step]]]:
+def odd() -> Iterator[tuple[Setting, list[RequestStep]]]:
     """Yield a sequence for each chosen difference."""
     setting = Setting(3, 1, unclean=False, elr=False)
-    shutdown = [Step("stop", 0), Step("heartbeat", 0), Step("apply", 2, (0,)), Step("crash", 1, (1,)), Step("heartbeat", 0)]
-    yield setting, shutdown
-    yield setting, [Step("fence", 1), Step("register_again", 1), Step("heartbeat", 1)]
+    yield setting, steps_of(("stop", 0), ("heartbeat", 0), ("apply", 2), ("crash", 1, 1), ("heartbeat", 0))
+    yield setting, steps_of(("fence", 1), ("register_again", 1), ("heartbeat", 1))
 
 
-def sequences(random: Random, cases: int) -> Iterator[tuple[Setting, list[Step]]]:
+def steps_of(*steps: tuple[Any, ...]) -> list[RequestStep]:
+    """Return steps given as (kind, broker, numbers...)."""
+    return [RequestStep(kind, broker, (*numbers, 0)) for kind, broker, *numbers in steps]
+
+
+def sequences(random: Random, cases: int) -> Iterator[tuple[Setting, list[RequestStep]]]:
     """Yield the sequences of a comparison: the odd ones, and random ones."""
     yield from odd()
     for _ in range(max(1, cases // 2)):

@@ -90,13 +90,13 @@ DECISIONS: tuple[Decision, ...] = (
     Decision("fetch_epochs_compared", Checked.YES, "a leader compares the broker epochs of fetches (3.5, KIP-903)"),
     Decision("high_watermark_needs_min_isr", Checked.YES, "the high watermark stops below min.insync.replicas (3.7, KAFKA-15583)"),
     Decision("high_watermark_after_alter", Checked.YES, "the high watermark is tried after an answer (3.1, KAFKA-13091)"),
-    Decision("high_watermark_after_rollback", Checked.YES, "and after a proposal is rolled back (no version up to 4.1)"),
+    Decision("high_watermark_after_rollback", Checked.YES, "and after a proposal is rolled back (no version up to 4.4)"),
     Decision("cleared_before_retry", Checked.YES, "a proposal that is retried replaces the former request (3.2.1, KAFKA-14010)"),
     Decision("equal_partition_epoch_applied", Checked.YES, "an image with a known partition epoch is applied (3.3, KAFKA-13790)"),
     Decision(
         "proposal_survives_known_epoch",
         Checked.YES,
-        "an image with a known partition epoch keeps the pending proposal (no version up to 4.1)",
+        "an image with a known partition epoch keeps the pending proposal (no version up to 4.4)",
     ),
     Decision("follower_ends", FollowerEnds.FORGOTTEN, "what a leader that is elected again knows of its followers' logs"),
     Decision("join_needs_epoch_start", Checked.YES, "joining the ISR needs the start of the epoch (2.0.1, KAFKA-7128)"),
@@ -220,13 +220,13 @@ SWITCHES: tuple[Switch, ...] = (
     Switch(
         "proposal-dropped-at-known-epoch",
         "a leader applies an image whose partition epoch an answer told before, and drops the proposal that it made since; the "
-        "controller has accepted that, and the leader commits without the new ISR member (read before 4.0)",
+        "controller has accepted that, and the leader commits without the new ISR member (3.3 to 4.4)",
         "proposal_dropped",
         {"proposal_survives_known_epoch": Checked.NO},
     ),
     Switch(
         "high-watermark-waits-after-rollback",
-        "the high watermark is not tried after a proposal is rolled back: it waits for who may not join (read before 4.0)",
+        "the high watermark is not tried after a proposal is rolled back: it waits for who may not join (3.3 to 4.4)",
         "fence_and_crash",
         {"high_watermark_after_rollback": Checked.NO},
     ),
@@ -283,7 +283,7 @@ SWITCH = {switch.name: switch for switch in SWITCHES}
 # Eras
 
 FOUND = ("proposal-dropped-at-known-epoch", "high-watermark-waits-after-rollback", "re-elected-leader-remembers")
-"""What the checker found; read in one commit before 4.0, and taken for all eras."""
+"""What the checker found. The first two: sources of 3.3.2, 3.5.2, 3.7.1 and 3.9.0-rc3, classes of 3.9.1, 4.1.2 and 4.4.0."""
 IN_3_3 = (
     "KAFKA-14617",
     "last-replica-standing",
