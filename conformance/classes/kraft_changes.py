@@ -123,8 +123,8 @@ def ours(version: str, change: WantedChange) -> KRaftPartition:
     settings = {"brokers": BROKERS, "min_isr": change.min_isr, "elr": int(change.elr), "bump_on_shrink": int(change.bumps)}
     rules = executable(version, tuple(settings.items()))
     s = with_partition(rules, change.before)
-    sets = (BrokerSet.of(members) for members in (change.isr, change.acceptable, change.unclean))
-    change_partition(s, rules.k, *sets, change.election, change.recovery)
+    isr, acceptable, unclean = (BrokerSet.of(members) for members in (change.isr, change.acceptable, change.unclean))
+    change_partition(s, rules.k, isr, acceptable, unclean, change.election, change.recovery)
     rules.attempts.clear()
     return partition_of(s)
 

@@ -118,7 +118,7 @@ class Pair:
         return answers
 
     def _offset(self, broker: int) -> int:
-        return self.offsets[self.ours.node(broker).image]
+        return self.offsets[int(self.ours.node(broker).image)]
 
     # Steps of processes, which the controller does not see
 
