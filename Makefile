@@ -82,6 +82,7 @@ KAFKAS := 2.8.2 3.9.1 4.1.2 4.3.1 4.4.0
 kafka: $(VENV)/.kafka system $(addprefix $(JARS)/,$(KAFKAS))
 	set -e; for version in $(KAFKAS); do $(BIN)/kafka-spec conformance --kafka $$version --jars $(JARS) --cases $(CASES); done
 	$(BIN)/kafka-spec run --kafka 2.8.2 --jars $(JARS)
+	$(BIN)/kafka-spec run --kafka 2.8.2 --jars $(JARS) --brokers 2 --mixed
 
 $(JARS)/%: conformance/classes/kafka-%.xml | system
 	@rm -rf $@

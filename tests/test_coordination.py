@@ -416,3 +416,22 @@ def test_no_server_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("PATH", "")
     with pytest.raises(NoServer, match="needs java"):
         ZooKeeperServer(tmp_path)
+
+
+def test_only_an_owner_may_write(server: ZooKeeperServer) -> None:
+    """A node that only its owner may write: others read it, and their transactions with a write of it are refused as a whole."""
+    with Servers(server.hosts, owner="ours:secret") as ours, Servers(server.hosts) as others:
+        owner, other = ours.connect(), others.connect()
+        owner.create("/epoch", b"1")
+        owner.let_write("/epoch", everyone=False)
+        assert other.get("/epoch")[0] == b"1"
+        with pytest.raises(CoordinationError):
+            other.set("/epoch", b"2")
+        with pytest.raises(MultiRefused):
+            other.multi([Create("/elected", b"", ephemeral=True, sequential=False), Set("/epoch", b"2", 0)])
+        assert (other.exists("/elected"), owner.get("/epoch")[0]) == (None, b"1")
+        owner.multi([Create("/elected", b"", ephemeral=True, sequential=False), Set("/epoch", b"2", 0)])
+        owner.let_write("/epoch", everyone=True)
+        other.set("/epoch", b"3")
+        owner.delete("/elected")
+        owner.delete("/epoch")

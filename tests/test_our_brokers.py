@@ -16,11 +16,17 @@ from kafka_spec.conformance.real.kafka_processes import KafkaProcesses
 from kafka_spec.conformance.real.our_brokers import OurBrokers
 from kafka_spec.conformance.real.verdict import broken_for_clients, broken_in_logs, broken_in_zookeeper, broken_on_disk
 from kafka_spec.conformance.real.zookeeper_state import ZooKeeperState
+from kafka_spec.impl.broker.broker_process import BrokerProcess
+from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.admin import Admin
 from kafka_spec.impl.coordination.memory import Ensemble
+from kafka_spec.impl.coordination.server import ZooKeeperServer
+from kafka_spec.impl.coordination.zookeeper import Servers
+from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.history import History
 from kafka_spec.spec.control.eras import ERA_2_8
+from kafka_spec.spec.control.state import ControllerState
 
 VERSION = "2.8.2"
 HAS_JARS = (ROOT / FOLDER / VERSION).is_dir()
@@ -106,6 +112,48 @@ def test_clients_of_kafka_lose_nothing(tmp_path: Path) -> None:
     checked = broken_in_logs(tmp_path)
     assert checked.broken == []
     assert checked.transitions > 20
+
+
+def test_who_abstains_is_not_elected(tmp_path: Path) -> None:
+    """Brokers that abstain register, and leave /controller alone until they are told to stand for election."""
+
+    async def run() -> tuple[set[int], int | None, int | None]:
+        cluster = OurCluster(tmp_path)
+        try:
+            cluster.brokers.abstain()
+            for number in NUMBERS:
+                await cluster.brokers.start(number)
+            await asyncio.sleep(0.2)
+            registered, before = cluster.state.registered(), cluster.state.controller()
+            await cluster.brokers.stand()
+            await cluster.until(lambda: cluster.state.controller() is not None)
+            return registered, before, cluster.state.controller()
+        finally:
+            await cluster.brokers.end()
+
+    registered, before, after = asyncio.run(run())
+    assert (registered, before) == (set(NUMBERS), None)
+    assert after in NUMBERS
+
+
+def test_who_may_not_write_the_epoch_is_not_elected(tmp_path: Path, server: ZooKeeperServer) -> None:
+    """On a real ZooKeeper a broker that may not write /controller_epoch stays on standby, and says why; it tries no second time."""
+    lines: list[str] = []
+    with Servers(server.hosts, owner="ours:secret") as ours, Servers(server.hosts) as others:
+        owner = ours.connect()
+        owner.create(znodes.CONTROLLER_EPOCH, znodes.encode_controller_epoch(0))
+        owner.let_write(znodes.CONTROLLER_EPOCH, everyone=False)
+        log = StateChangeLog(lines.append, lambda: 0.0)
+        broker = BrokerProcess(7, ERA_2_8, others.connect(), tmp_path, log, lambda: 0.0, Random(1))
+        broker.register()
+        assert [broker.step() for _ in range(2)] == [True, False]
+        assert broker.controller.life == ControllerState.STANDBY
+        assert owner.exists(znodes.CONTROLLER) is None
+        assert "NoAuth" in lines[0]
+        broker.close()
+        owner.delete(znodes.CONTROLLER_EPOCH)
+        for path in reversed(znodes.PERSISTENT):
+            owner.delete(path)
 
 
 def test_logs_that_differ(tmp_path: Path) -> None:

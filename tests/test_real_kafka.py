@@ -53,6 +53,20 @@ def test_our_controller_leads_real_brokers() -> None:
     assert outcome["transitions"] > 200
 
 
+@pytest.mark.long
+@pytest.mark.skipif(not HAS_JARS, reason="`make kafka` fetches Kafka's jars")
+def test_a_mixed_cluster() -> None:
+    """A broker of ours leads and follows beside two of Kafka's, under Kafka's controllers and its own; no promise is broken."""
+    done = kafka_spec("run", "--kafka", VERSION, "--brokers", "2", "--mixed", "--format", "json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    outcome = json.loads(done.stdout)
+    assert outcome["kept"] and not outcome["stopped"]
+    *earlier, last = outcome["controllers"].values()
+    assert last == 100
+    assert set(earlier) <= {0, 1}
+    assert outcome["read"] >= outcome["acknowledged"] > 1_000
+
+
 @pytest.mark.parametrize(
     "options",
     [

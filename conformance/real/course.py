@@ -194,9 +194,9 @@ class Course(ABC):
         else:
             await self.ours.ask_for_shutdown(leader)
             if left := [str(one) for one in self.zookeeper.assignments() if self.leader(one) == leader]:
-                raise NotSeen(f"after its controlled shutdown {self.named(leader)}, still leads {', '.join(left)}")
+                raise NotSeen(f"after its controlled shutdown {self.named(leader)} still leads {', '.join(left)}")
             await self.ours.close(leader)
-            self.tell(f"{self.named(leader)}, has ended, and led nothing by then")
+            self.tell(f"{self.named(leader)} has ended, and led nothing by then")
         await self._start_again(leader)
 
     async def elect_preferred(self) -> None:
@@ -250,7 +250,7 @@ class Course(ABC):
         self.session.let_write(znodes.CONTROLLER_EPOCH, everyone=False)
         self.session.delete(znodes.CONTROLLER)
         self.tell("only ours may be elected, and /controller is deleted")
-        await self.until(f"broker {ours}, ours, is the controller", lambda: self.zookeeper.controller() == ours)
+        await self.until(f"{self.named(ours)} is the controller", lambda: self.zookeeper.controller() == ours)
         if (now := self.zookeeper.controller_epoch()) <= epoch:
             raise NotSeen(f"the controller epoch is {now} after {epoch}")
 
@@ -258,7 +258,7 @@ class Course(ABC):
 
     def named(self, broker: int) -> str:
         """Return a broker's number, and whose it is."""
-        return f"broker {broker}, {'of Kafka' if broker in self.kafkas else 'ours'}"
+        return f"Kafka's broker {broker}" if broker in self.kafkas else f"our broker {broker}"
 
     def leader(self, partition: TopicPartition) -> int:
         """Return the leader in ZooKeeper, NOBODY if there is none."""

@@ -38,17 +38,17 @@ class LedCourse(Course):
         self.session.create(znodes.CONTROLLER_EPOCH, znodes.encode_controller_epoch(0))
         self.session.let_write(znodes.CONTROLLER_EPOCH, everyone=False)
         await self.ours.start(first)
-        await self.until(f"broker {first}, ours, is the controller", lambda: self.zookeeper.controller() == first)
+        await self.until(f"{self.named(first)} is the controller", lambda: self.zookeeper.controller() == first)
         await self.ours.start(second)
-        self.tell(f"broker {second}, ours, is on standby")
+        self.tell(f"{self.named(second)} is on standby")
         await self.watch_epochs()
 
     async def _fail_over(self, first: int, second: int) -> None:
         """Kill our controller; our other one takes over. The killed broker is started again, on standby."""
         epoch = self.zookeeper.controller_epoch()
         await self.ours.kill(first)
-        self.tell(f"broker {first}, ours and the controller, is killed")
-        await self.until(f"broker {second}, ours, is the controller", lambda: self.zookeeper.controller() == second)
+        self.tell(f"{self.named(first)}, the controller, is killed")
+        await self.until(f"{self.named(second)} is the controller", lambda: self.zookeeper.controller() == second)
         self.expect_epoch(epoch + 1)
         await self.ours.start(first)
 
@@ -61,10 +61,10 @@ class LedCourse(Course):
         self.tell("both of our controllers are killed, and everybody may be elected")
         await self.until("a broker of Kafka is the controller", lambda: self.zookeeper.controller() in self.kafkas)
         self.expect_epoch(epoch + 1)
-        self.tell(f"broker {self.zookeeper.controller()}, of Kafka, is the controller under epoch {epoch + 1}")
+        self.tell(f"Kafka's broker {self.zookeeper.controller()} is the controller under epoch {epoch + 1}")
 
     async def _take_over(self, ours: int) -> None:
         """Start ours under Kafka's controller; then it takes over."""
         await self.ours.start(ours)
-        await self.until(f"broker {ours}, ours, is registered", lambda: ours in self.zookeeper.registered())
+        await self.until(f"{self.named(ours)} is registered", lambda: ours in self.zookeeper.registered())
         await self.take_over_from_kafka(ours)

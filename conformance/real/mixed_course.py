@@ -51,7 +51,7 @@ class MixedCourse(Course):
         await self.watch_epochs()
         self.ours.abstain()
         await self.ours.start(FIRST_OF_OURS)
-        await self.until(f"{self.named(FIRST_OF_OURS)}, is registered", lambda: FIRST_OF_OURS in self.zookeeper.registered())
+        await self.until(f"{self.named(FIRST_OF_OURS)} is registered", lambda: FIRST_OF_OURS in self.zookeeper.registered())
 
     async def _use_tools(self) -> None:
         """Write with kafka-console-producer and read with kafka-console-consumer, which know our broker's address only."""

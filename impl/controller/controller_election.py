@@ -137,7 +137,9 @@ def _elect(core: ControllerCore, already: bool) -> Sequence[ControllerTask] | No
                 Set(znodes.CONTROLLER_EPOCH, znodes.encode_controller_epoch(epoch + 1), stat.version),
             ]
         )
-    except MultiRefused:
+    except MultiRefused as refused:
+        if not isinstance(refused.reason, (NodeExists, BadVersion)):  # as in Kafka: such as that it may not write the epoch
+            raise refused.reason from None
         return None
     assert isinstance(set_stat, Stat)
     return _take_over(core, epoch + 1, set_stat.version)

@@ -52,6 +52,7 @@ ERRORS: dict[type[Exception], type[CoordinationError]] = {
     exceptions.SessionExpiredError: SessionExpired,
     exceptions.ConnectionClosedError: SessionExpired,
     exceptions.ConnectionLoss: ConnectionLost,
+    exceptions.NoAuthError: CoordinationError,
 }
 KINDS = {
     EventType.CREATED: SessionEventType.CREATED,
@@ -326,4 +327,5 @@ def _stat(stat: ZnodeStat) -> Stat:
 
 def _error(error: Exception) -> CoordinationError:
     """Return the interface's error for an error of kazoo."""
-    return next((ours(str(error)) for theirs, ours in ERRORS.items() if isinstance(error, theirs)), CoordinationError(repr(error)))
+    said = str(error) or type(error).__name__
+    return next((ours(said) for theirs, ours in ERRORS.items() if isinstance(error, theirs)), CoordinationError(repr(error)))
