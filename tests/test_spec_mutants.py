@@ -62,4 +62,6 @@ def test_the_committed_table_is_that_of_the_fates() -> None:
     """tests/mutants/SPEC.md is written from spec_mutants.json; a mutant that lives has a reason."""
     kept = json.loads(mutants.KEPT.read_text(encoding="utf-8"))
     assert mutants.PAGE.read_text(encoding="utf-8") == mutants.page(kept["fates"], kept["done"])
-    assert [name for name, one in kept["fates"].items() if mutants.word_of(one) == "alive" and not mutants.reason_for(name)] == []
+    assert [
+        name for name, one in kept["fates"].items() if mutants.word_of(one) == "alive" and not mutants.reason_for(name, one)
+    ] == []
