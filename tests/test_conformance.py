@@ -168,12 +168,25 @@ def test_stopping_leader_not_told_on_real_brokers() -> None:
     assert "lost 3 of 3" in done.stdout
 
 
+@pytest.mark.skipif(not HAS_JARS, reason="`make kafka` fetches Kafka's jars")
+@pytest.mark.parametrize(("version", "replaced"), [("4.1.2", "not shown"), ("4.4.0", "shown")])
+def test_elr_outside_replicas_on_kafkas_controller(version: str, replaced: str) -> None:
+    """Kafka's controller elects a broker that was removed in between, cleanly; since 4.3 also without fewer replicas."""
+    environment = {**os.environ, jars.VARIABLE: str(ROOT / jars.FOLDER)}
+    script = [sys.executable, "-m", "kafka_spec.conformance.findings.elr_outside_replicas", "--kafka", version]
+    done = subprocess.run(script, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{version} fewer_replicas: shown" in done.stdout
+    assert f"{version} replaced_replica: {replaced}" in done.stdout
+
+
+OURS = "from kafka_spec.conformance.classes import kraft_ours as ours\nfrom kafka_spec.spec.decisions import Checked\n"
 MUTATIONS = {
     "predecessors": "from kafka_spec.spec.table import Machine\nMachine.legal_pairs = frozenset()",
     "elections": "from kafka_spec.spec import election\nelection.elect_preferred = election.elect_reassigned",
     "assignments": "from kafka_spec.spec import assignment\nassignment._follower_index = lambda f, s, p, n: (f + 1 + p) % n",
-    "kraft-changes": "from kafka_spec.spec.kraft import controller\ncontroller.elr_after = lambda *_: 0",
-    "kraft-requests": "from kafka_spec.spec.kraft import proposals\nproposals.is_eligible = lambda *_: True",
+    "kraft-changes": f"{OURS}ours.DECISIONS = {{'4.4.0': {{'last_known_acceptable': Checked.NO}}}}",
+    "kraft-requests": f"{OURS}ours.DECISIONS = {{'4.4.0': {{'bar_ineligible': Checked.NO}}}}",
 }
 """For some subjects a mistake of ours, in Python."""
 

@@ -86,9 +86,11 @@ class ControllerClasses:
 
 
 class KafkasKRaft:
-    """One controller with `brokers` active brokers, and a partition on all of them, led by the first."""
+    """One controller with `brokers` active brokers, and a partition on the first `replicas` or on all, led by the first."""
 
-    def __init__(self, classes: ControllerClasses, brokers: int, min_isr: int, unclean: bool, elr: bool) -> None:
+    def __init__(
+        self, classes: ControllerClasses, brokers: int, min_isr: int, unclean: bool, elr: bool, replicas: int | None = None
+    ) -> None:
         self.classes = classes
         self.kafka = classes.kafka
         self.brokers = brokers
@@ -104,7 +106,7 @@ class KafkasKRaft:
         for name, value in (("min.insync.replicas", min_isr), ("unclean.leader.election.enable", str(unclean).lower())):
             record = classes.message("ConfigRecord").setResourceType(2).setResourceName(TOPIC).setName(name)
             self._replay([record.setValue(str(value))])
-        self._create(range(brokers))
+        self._create(range(brokers if replicas is None else replicas))
 
     # How it is made
 
@@ -291,6 +293,18 @@ class KafkasKRaft:
         request = self.classes.message("ElectLeadersRequestData").setElectionType(int(unclean))
         request.topicPartitions().add(wanted)
         self._take(kafka.call(self._partitions, "electLeaders", request))
+
+    def reassign(self, replicas: Sequence[int] | None) -> str:
+        """Reassign the partition to these replicas, or cancel its reassignment; return the error's name."""
+        kafka = self.kafka
+        wanted = kafka.named(f"{MESSAGE}.AlterPartitionReassignmentsRequestData$ReassignablePartition")()
+        wanted.setPartitionIndex(0).setReplicas(None if replicas is None else kafka.java_list(replicas))
+        topic = kafka.named(f"{MESSAGE}.AlterPartitionReassignmentsRequestData$ReassignableTopic")().setName(TOPIC)
+        topic.partitions().add(wanted)
+        request = self.classes.message("AlterPartitionReassignmentsRequestData")
+        request.topics().add(topic)
+        reply = self._take(kafka.call(self._partitions, "alterPartitionReassignments", request))
+        return self.classes.error_of(reply.responses().get(0).partitions().get(0).errorCode())
 
     def balance(self) -> None:
         """Elect preferred replicas, as the controller does every five minutes."""
