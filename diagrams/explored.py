@@ -77,7 +77,7 @@ def _explore(world: ExecutableSpec) -> tuple[list[Key], list[tuple[int, str, int
     waiting: deque[tuple[int, Any]] = deque()
 
     def number_of(state: Any) -> int:
-        key = world.key(state)
+        key = world.key(world.viewed(state))
         if key not in numbers:
             if len(numbers) == STATES:
                 raise SpecError(f"{world.spec.name} has more than {STATES:,} states within these bounds; take smaller ones")
@@ -91,7 +91,7 @@ def _explore(world: ExecutableSpec) -> tuple[list[Key], list[tuple[int, str, int
         number_of(state)
     while waiting:
         number, state = waiting.popleft()
-        if not any(True for rule in world.spec.rules for _ in world.enabled(rule, state)):
+        if world.spec.checks_deadlock and world.is_stuck(state):
             wrong[number].append(DEADLOCK)
         for rule in world.spec.rules:
             for binding in world.enabled(rule, state):

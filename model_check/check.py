@@ -282,7 +282,10 @@ def compare(result: Exploration, other: Exploration, who: str, exact: bool) -> N
     for kind in kinds:
         mine, theirs = getattr(result, kind), getattr(other, kind)
         if mine != theirs:
-            raise EngineError(f"{result.spec.name}: {kind} not the same for the {result.engine} engine and {who}: {mine}, {theirs}")
+            raise EngineError(
+                f"{result.spec.name}: {kind} not the same for the {result.engine} engine and {who}: {mine}, {theirs}"
+                + ("; its view takes states for one that differ in what can follow" if result.spec.view and not exact else "")
+            )
     if not exact and result.generated and result.digest == other.digest:
         raise EngineError(f"{result.spec.name}: {who} gives the same fingerprints, so nothing was verified")
     result.compared.append(who)

@@ -134,8 +134,8 @@ class Program(Code):
         self.on_graph = [claim for claim in claims if claim.kind in ("recoverable", "leads-to")]
         self.leads = any(claim.kind == "leads-to" for claim in claims)
         self.steps = [claim for claim in claims if claim.kind == "step invariant"]
-        """The claims that the successor function decides: step invariants, and those on states if normal forms are taken."""
-        if spec.reduced:
+        """The claims that the successor function decides: step invariants, and those on states if not all states are kept."""
+        if spec.judges_steps:
             self.steps += self.states
         self.ways = [claim.predicate for claim in self.on_graph] + antecedents(self.on_graph)
         """The predicates and antecedents of the claims on the graph; the judge returns the value of each in every state."""
@@ -178,12 +178,13 @@ class Program(Code):
         if anew or key not in _compiled:
             compiler = Compiler(layout.root, constants, literals, spec.machines, "checks" not in leave_out, covering)
             compiler.rows = self.told_rows()
-            former = Former(compiler, spec, layout.root)
+            former = Former(compiler, "bring into form", spec.normal_form if spec.reduced else (), layout.root)
+            viewer = Former(compiler, "view", spec.view, layout.root)
             fingerprint = _Fingerprint(compiler, layout).code
             ir.Function(compiler.module, ir.FunctionType(I64, [I64]), "bound.of.fault")
             if self.steps:
                 _Steps(self, compiler, layout)
-            _Successors(self, compiler, layout, actions, former, fingerprint)
+            _Successors(self, compiler, layout, actions, former, viewer, fingerprint)
             _Judge(self, compiler, layout)
             _Forms(compiler, layout, former, fingerprint)
             self.emit_more(compiler, layout, actions)
@@ -422,6 +423,10 @@ class Firings(Hashing):
             self.store(packed, cell, self.b.add(self.load(packed, cell), ONE), f"rule {rule.name}", "a counter")
         self.after_faults(index, action, out)
         self.judge_steps(after, action)
+        if (constraint := self.program.spec.constraint) is not None:
+            inside = self.predicate(constraint, {"s": after, "k": self.k})
+            self.end_on_fault(action)
+            self.within(inside, index, constraint.__name__, out)
         return after
 
     def note_deadlock(self) -> None:
@@ -508,14 +513,21 @@ class _Successors(Firings):
     """
 
     def __init__(
-        self, program: Program, compiler: Compiler, layout: Layout, actions: Actions, former: Former, fingerprint: ir.Function
+        self,
+        program: Program,
+        compiler: Compiler,
+        layout: Layout,
+        actions: Actions,
+        former: Former,
+        viewer: Former,
+        fingerprint: ir.Function,
     ) -> None:
         arguments = [POINTER, WORD, I64, I64, WORD, I64, POINTER, WORD, I32.as_pointer(), I32.as_pointer(), POINTER, WORD]
         super().__init__(
             program, compiler, layout, actions, ir.Function(compiler.module, ir.FunctionType(I64, arguments), "expand")
         )
         code = self.code
-        self.former, self.fingerprint = former, fingerprint
+        self.former, self.viewer, self.fingerprint = former, viewer, fingerprint
         (self.states, self.fingerprints, count, self.base, k, self.seed, *out, self.cuts, self.counters) = code.args
         self.out_states, self.out_fingerprints, self.out_parents, self.out_actions = out
         for argument in (self.states, self.out_states, self.fingerprints, k, *out[1:], self.cuts, self.counters):
@@ -551,7 +563,7 @@ class _Successors(Firings):
         if self.former.parts:
             self.former.emit(self, after, self.k)
             self.end_on_fault(action)
-        mark = self.b.call(self.fingerprint, [target, self.seed])
+        mark = self.b.call(self.fingerprint, [self.viewed(target, action), self.seed])
         if self.program.digests:
             self.b.store(self.b.add(self.b.load(self.digest), self.edge_hash(self.mark, action, mark)), self.digest)
         self.b.store(mark, self.b.gep(self.out_fingerprints, [slot]))
@@ -559,6 +571,16 @@ class _Successors(Firings):
         self.b.store(self.b.trunc(action, I32), self.b.gep(self.out_actions, [slot]))
         self.b.store(self.b.add(slot, ONE), self.written)
         self.add(self.program.fired + index)
+
+    def viewed(self, state: ir.Value, action: ir.Value) -> ir.Value:
+        """Return the address of what identifies a state: its copy as the view changes it, or the state itself."""
+        if not self.viewer.parts:
+            return state
+        copy = self.b.bitcast(self.slot(ir.ArrayType(I64, -(-self.layout.size // 8))), POINTER)
+        self.copy(copy, state, self.layout.size)
+        self.viewer.emit(self, Ref(self.layout.root, copy), self.k)
+        self.end_on_fault(action)
+        return copy
 
 
 def _name_bounds(program: Program, compiler: Compiler) -> None:

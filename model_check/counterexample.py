@@ -97,7 +97,7 @@ class Replay:
         if not self.world.allows(rule, before, binding):
             raise EngineError(f"{what} does not replay: the oracle says that its guards do not hold; an engine is wrong")
         try:
-            after = self.world.apply(rule, before, binding)
+            after = self.world.apply(rule, before, binding, beyond=last)
         except OutOfDomain as error:
             if claim != TYPE_INVARIANT or not last:
                 raise EngineError(f"{what} does not replay: {error}; an engine is wrong") from error

@@ -12,6 +12,7 @@ from kafka_spec.spec.table import Spec, first_line
 def cut_names(spec: Spec) -> tuple[str, ...]:
     """Return all names under which steps of a spec may be counted as forbidden, in a fixed order."""
     limits = [cut_name(limit, spec) for rule in spec.rules for limit in rule.within]
+    limits += [spec.constraint.__name__] if spec.constraint is not None else []
     return tuple(dict.fromkeys([*spec.bounds, *limits])) or ("",)
 
 

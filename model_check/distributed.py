@@ -85,6 +85,8 @@ def explore(
     Raises:
         SpecError: the request, the state-dir, Java or a worker is unfit, or the spec cannot be executed in some state.
     """
+    if spec.view:
+        raise SpecError(f"{spec.name}: the Spark engine keeps no particular state of those with one view; use --engine embedded")
     claims = tuple(spec.properties if properties is None else properties)
     result = Exploration(spec, dict(bounds), "spark", threads, claims, deadlock)
     if strange := [f"{claim.name} ({claim.kind})" for claim in claims if claim.kind not in KINDS]:
@@ -449,7 +451,7 @@ class Run:
                 hits = [int(r["firsts"][number], 16) for r in reports if r["firsts"][number]]
                 if hits and claim.name not in result.findings:
                     self.found(claim.name, level, min(hits))
-            if not self.world.spec.reduced:
+            if not self.world.spec.judges_steps:
                 self.count_tests(self.program.states, self.program.state_tests, reports)
         self.commit(level, files, "spark", [r["cost"] for r in reports])
 

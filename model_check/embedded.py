@@ -110,13 +110,15 @@ class Search:
 
     def begin(self) -> None:
         """Make the initial states the frontier."""
-        records = [self.layout.pack(self.world.formed(state)) for state in self.world.initial()]
+        states = [self.world.formed(state) for state in self.world.initial()]
+        records = [self.layout.pack(state) for state in states]
+        marks = [self.layout.fingerprint(self.layout.pack(self.world.viewed(state))) for state in states]
         part = self.slices[0]
         for begin in range(0, len(records), len(part.marks)):
             some = records[begin : begin + len(part.marks)]
             part.count = len(some)
             part.states[: len(some)] = np.frombuffer(b"".join(some), np.uint8).reshape(len(some), -1)
-            part.marks[: len(some)] = [self.layout.fingerprint(record) for record in some]
+            part.marks[: len(some)] = marks[begin : begin + len(some)]
             part.parents[: len(some)] = np.arange(begin, begin + len(some))
             part.actions[: len(some)] = 0
             for shard in self.shards:
@@ -244,7 +246,7 @@ class Search:
             if index >= 0 and claim.name not in self.result.findings:
                 self.found(claim.name, len(self.history) - 1, int(index))
         tests = dict(zip(self.program.state_tests, firsts[:, len(claims) + 1 :].sum(axis=0).tolist(), strict=True))
-        judged_before = self.world.spec.reduced and len(self.history) > 1
+        judged_before = self.world.spec.judges_steps and len(self.history) > 1
         for claim in claims:
             if claim.when is not None and not judged_before:
                 self.result.tested[claim.name] += tests[claim.when]
@@ -325,7 +327,7 @@ class Search:
         tests = dict(zip(program.step_tests, counters[:, program.met :].sum(axis=0).tolist(), strict=True))
         for claim in program.steps:
             if claim.when is not None:
-                # on states that are judged before their normal form is taken: those at the start were judged by themselves
+                # on states that are judged where steps lead: those at the start were judged by themselves
                 result.tested[claim.name] = tests[claim.when] + self.tested_at_start[claim.name]
         places = [(DEADLOCK, compiled.STUCK)] if result.deadlock else []
         places += [(TYPE_INVARIANT, compiled.UNTYPED)]
@@ -413,13 +415,14 @@ def _retry(world: ExecutableSpec, program: Program, rule: Rule, state: Any, bind
     if not world.within(rule, state, binding):
         return
     with contextlib.suppress(OutOfBound, OutOfDomain):
-        after = world.apply(rule, state, binding)
+        after = world.apply(rule, state, binding, beyond=True)
         for claim in program.steps:
             if claim.kind == "step invariant":
                 world.judge_step(claim, state, after)
             else:
                 world.judge(claim, after)
-        world.formed(after)
+        if not world.beyond(after):
+            world.viewed(world.formed(after))
 
 
 def explore(

@@ -97,7 +97,7 @@ def last_states(trace: Trace, world: ExecutableSpec) -> tuple[Any, Any]:
     before, state = None, found[0]
     for action in trace.actions:
         try:
-            after = world.apply(world.spec.rule(action.rule), state, tuple(value for _, value in action.binding))
+            after = world.apply(world.spec.rule(action.rule), state, tuple(value for _, value in action.binding), beyond=True)
         except OutOfDomain as error:
             raise EngineError(f"{action} does not replay: {error}") from error
         before, state = state, after

@@ -194,6 +194,12 @@ class Exploration:
         return [rule.name for rule in self.spec.rules if rule.kind == "protocol" and self.bounded[rule.name]]
 
     @property
+    def left_constraint(self) -> bool:
+        """Whether a step led to a state that does not meet the constraint; on Spark, which counts by rule, whether it may have."""
+        name = self.spec.constraint.__name__ if self.spec.constraint is not None else ""
+        return bool(name) and (any(cut == name for _, cut in self.cut_by) or (not self.cut_by and bool(self.bounded)))
+
+    @property
     def violated(self) -> list[str]:
         """The names of the violated properties."""
         return [name for name, _ in self.claims if self.verdict_of(name) == "violated"]

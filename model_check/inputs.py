@@ -43,7 +43,7 @@ def text_of(
     told = _Telling(frozenset(constants))
     machines: tuple[Machine, ...] = spec.machines
     form = (spec.reduced, *(spec.normal_form if spec.reduced else ()))
-    said = (spec.rules, machines, tuple(claims), spec.final_states)
+    said = (spec.rules, machines, tuple(claims), spec.final_states, spec.constraint, spec.view)
     parts = (tuple(constants), engine, layout.size, layout.root, form, actions.ranges, *said)
     return told.all(parts)
 

@@ -62,11 +62,28 @@ class ExecutableSpec:
         Raises:
             SpecError: the normal form cannot be applied to this state.
         """
-        if not self.spec.reduced:
-            return s
+        return self._changed_by(self.spec.normal_form, s, "normal form") if self.spec.reduced else s
+
+    def viewed(self, s: Any) -> Any:
+        """Return what identifies a state in a search: its view if the spec has one, else the state itself.
+
+        Raises:
+            SpecError: the view cannot be applied to this state.
+        """
+        return self._changed_by(self.spec.view, s, "view") if self.spec.view else s
+
+    def _changed_by(self, parts: tuple[Any, ...], s: Any, what: str) -> Any:
+        """Return a copy of a state, changed by the parts of a normal form or a view."""
         form = self.space.root.copy(s)
-        table.bring_into_form(self.spec.normal_form, self.space.root, form, self.k)
+        table.bring_into_form(parts, self.space.root, form, self.k, what)
         return form
+
+    def beyond(self, s: Any) -> str:
+        """Return the name of the constraint that a state does not meet, or ""."""
+        constraint = self.spec.constraint
+        if constraint is None or self.call(constraint, {"s": s, "k": self.k}, "constraint"):
+            return ""
+        return constraint.__name__
 
     def values(self, rule: Rule, name: str, s: Any, binding: Binding) -> Iterable[int]:
         """Return the values that a parameter of a rule can take in this state, after those of `binding`."""
@@ -123,11 +140,13 @@ class ExecutableSpec:
         """Whether the rule can fire with this binding, and no bound forbids it."""
         return self.holds(rule.guards, rule, s, binding) and self.within(rule, s, binding)
 
-    def apply(self, rule: Rule, s: Any, binding: Binding) -> Any:
+    def apply(self, rule: Rule, s: Any, binding: Binding, beyond: bool = False) -> Any:
         """Return the state after the rule's effects, with the counters of its bounds increased.
 
+        With `beyond` the state need not meet the constraint.
+
         Raises:
-            OutOfBound: a bound of the exploration forbids the step.
+            OutOfBound: a bound of the exploration forbids the step, or the constraint does.
             OutOfDomain: the type invariant is violated.
             SpecError: an effect cannot be executed.
         """
@@ -138,6 +157,8 @@ class ExecutableSpec:
             self.call(effect, scope, rule.name, binding)
         for limit in rule.limits:
             count_firing(after, limit)
+        if not beyond and (constraint := self.beyond(after)):
+            raise OutOfBound(constraint)
         return after
 
     def call(self, function: Any, scope: Mapping[str, Any], what: str, binding: Binding = ()) -> Any:
@@ -157,9 +178,14 @@ class ExecutableSpec:
         for binding in self.enabled(start, fresh):
             if self.within(start, fresh, binding):
                 try:
-                    state = self.apply(start, fresh, binding)
+                    state = self.apply(start, fresh, binding, beyond=True)
                 except (OutOfBound, OutOfDomain) as error:
                     raise SpecError(f"{self.spec.name}: {start.name}{binding} is not an initial state: {error}") from None
+                if constraint := self.beyond(state):
+                    raise SpecError(
+                        f"{self.spec.name}: the initial state {start.name}{binding} does not meet the constraint {constraint}; "
+                        "correct the constraint, or leave the state out with within= of the rule that starts"
+                    )
                 found.setdefault(self.key(state), state)
         if not found:
             needs = "; ".join(first_line(guard) for guard in start.guards)
@@ -276,15 +302,19 @@ class _Search:
         self.graph = Graph(result.properties, world.actions)
 
     def mark(self, state: Any) -> int:
-        return self.layout.fingerprint(self.layout.pack(state))
+        return self.layout.fingerprint(self.layout.pack(self.world.viewed(state)))
+
+    def known_by(self, state: Any) -> Key:
+        """Return the values by which the search knows a state."""
+        return self.world.key(self.world.viewed(state))
 
     def begin(self) -> None:
         states = [self.world.formed(state) for state in self.world.initial()]
-        first = {self.world.key(state): index for index, state in reversed(list(enumerate(states)))}
+        first = {self.known_by(state): index for index, state in reversed(list(enumerate(states)))}
         order = sorted(first.values(), key=lambda index: self.mark(states[index]))
         self.frontier = [(self.mark(states[index]), states[index]) for index in order]
         self.history.append([(index, -1) for index in order])
-        self.seen.update(self.world.key(state) for state in states)
+        self.seen.update(self.known_by(state) for state in states)
         self.result.levels.append(len(order))
         self.judge_level()
 
@@ -300,8 +330,8 @@ class _Search:
 
     @property
     def judged_before(self) -> bool:
-        """Whether the states of the frontier were judged before they were brought into their normal forms."""
-        return self.world.spec.reduced and len(self.history) > 1
+        """Whether the states of the frontier were judged where steps led to them."""
+        return self.world.spec.judges_steps and len(self.history) > 1
 
     def judge_level(self) -> None:
         for claim in self.result.properties:
@@ -330,10 +360,10 @@ class _Search:
         return ""
 
     def judge_successor(self, claim: Property, before: Any, after: Any, place: tuple[int, int, int]) -> None:
-        """Judge a claim on a step, or if a normal form is taken next on the state to which it leads."""
+        """Judge a claim on a step, or if not every state is kept on the state to which it leads."""
         if claim.kind == "step invariant":
             tested, hit = self.world.tests(claim, before=before, after=after), not self.world.judge_step(claim, before, after)
-        elif self.world.spec.reduced and claim.kind in ("invariant", "reachable"):
+        elif self.world.spec.judges_steps and claim.kind in ("invariant", "reachable"):
             tested, hit = self.world.tests(claim, s=after), self.world.judge(claim, after) == (claim.kind == "reachable")
         else:
             return
@@ -348,7 +378,7 @@ class _Search:
             if reason := budget.exhausted():
                 return reason
             for action, mark, after in self.successors(index, state):
-                key = self.world.key(after)
+                key = self.known_by(after)
                 if key not in self.seen:
                     self.seen.add(key)
                     fresh[key] = (mark, after, (index, action))
@@ -366,6 +396,13 @@ class _Search:
         """Yield action, fingerprint and state of each step out of a state, and check the step."""
         world, result, level = self.world, self.result, len(self.history) - 1
         stuck = True
+
+        def cut(rule: Rule, action: int, name: str) -> None:
+            result.bounded[rule.name] += 1
+            result.cut_by[rule.name, name] += 1
+            if self.graph.claims:
+                self.graph.forbid(world.key(state), action)
+
         for number, rule in enumerate(world.spec.rules):
             for binding in world.enabled(rule, state):
                 stuck = False
@@ -373,18 +410,18 @@ class _Search:
                 try:
                     if reason := world.forbidden_by(rule, state, binding):
                         raise OutOfBound(reason)
-                    after = world.apply(rule, state, binding)
-                except OutOfBound as cut:
-                    result.bounded[rule.name] += 1
-                    result.cut_by[rule.name, cut.args[0]] += 1
-                    if self.graph.claims:
-                        self.graph.forbid(world.key(state), action)
+                    after = world.apply(rule, state, binding, beyond=True)
+                except OutOfBound as bound:
+                    cut(rule, action, bound.args[0])
                     continue
                 except OutOfDomain:
                     self.found(table.TYPE_INVARIANT, level, index, action)
                     continue
                 for claim in result.properties:
                     self.judge_successor(claim, state, after, (level, index, action))
+                if constraint := world.beyond(after):
+                    cut(rule, action, constraint)
+                    continue
                 after = world.formed(after)
                 if self.graph.claims:
                     self.graph.add_step(world.key(state), action, world.key(after))

@@ -129,7 +129,7 @@ class Walk:
         if not self.world.within(stated, self.state, binding):
             raise SpecError(f"{_action(stated, binding)} cannot happen here: a bound of the exploration forbids it")
         try:
-            after = self.world.apply(stated, self.state, binding)
+            after = self.world.apply(stated, self.state, binding, beyond=True)
         except OutOfBound as error:
             raise SpecError(f"{_action(stated, binding)} cannot happen here: {error}") from None
         except OutOfDomain as error:

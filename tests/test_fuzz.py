@@ -36,6 +36,7 @@ WRITTEN = (
     "at_most=", "at_most=(LIMIT, EXTRA", "holds(Counters())", "s.spent.", "after.spent.",
     "SetOf(Plain, ", "BagOf(", "ElementOf(", "add(", "remove(", "has(", "count(", "for q", "Among(", "or_none=True", "Member(",
     "any(", "all(", "sum(", "set_of(", "members_of(", " in (", " not in ", "size(",
+    "final=", "constraint=", "view=",
     "k.mode", "Mode.FAST", "contains(", " if ", "and", "<<",
 )  # fmt: skip
 """Constructs that random specs must contain."""

@@ -29,7 +29,7 @@ from kafka_spec.diagrams.tla.terms import (
 )
 from kafka_spec.diagrams.tla.text import comment
 from kafka_spec.spec.domain import Subset
-from kafka_spec.spec.table import Among, ElementOf, ItemOf, Property, Rule, Spec, SpecError
+from kafka_spec.spec.table import Among, ElementOf, ItemOf, Property, Ranks, Rule, Spec, SpecError, first_line
 
 HEAD = """\
 {says}
@@ -49,6 +49,10 @@ taken here, and is none there. Two rows of a table that fit at once, and whateve
 errors of the spec there; here the first row is taken, nothing is removed, or TLC stops. TLC judges an action property on every
 step that changes something.
 """
+
+
+CONSTRAINT, VIEW = "StateConstraint", "StateView"
+"""The names of a constraint and of a view in a module."""
 
 
 class Module:
@@ -77,6 +81,7 @@ class Module:
         self.text.define("TypeInvariant", (), Infix("\\in", Atom("state"), Atom(f"{root}Type"), COMPARE), says)
         for claim in self.spec.properties:
             self.claim(claim)
+        self.explored()
         return "\n".join([*self.head(), *("\n" + part for part in [*self.text.top(), *self.text.definitions]), "", "=" * 110, ""])
 
     def head(self) -> list[str]:
@@ -218,6 +223,24 @@ class Module:
         body = both(*guards, Infix("=", Atom("state"), after, COMPARE))
         self.text.define("Init", (), self.chosen(rule, parameters, body), rule.says)
 
+    # what is explored
+
+    def explored(self) -> None:
+        """Write the constraint and the view, which the configuration names.
+
+        Raises:
+            SpecError: the view has a part without a translation.
+        """
+        if self.spec.constraint is not None:
+            says = f"The states to be explored: {first_line(self.spec.constraint)}."
+            self.text.define(CONSTRAINT, (), self.operators.predicate(self.spec.constraint, self.state, {}), says)
+        if self.spec.view:
+            functions = tuple(part for part in self.spec.view if not isinstance(part, Ranks))
+            if len(functions) < len(self.spec.view):
+                raise SpecError(f"{self.spec.name}: a view with ranks has no form in TLA+; write a function of the state instead")
+            says = "What identifies a state: of several with one view TLC explores the first that it finds."
+            self.text.define(VIEW, (), self.operators.after(functions, Atom("state"), {}), says)
+
     # properties
 
     def claim(self, claim: Property) -> None:
@@ -273,6 +296,8 @@ def configuration(spec: Spec, bounds: Mapping[str, int], says: str = "", goals: 
         lines += ["CONSTANTS", *(f"  {constant_name(name)} = {bounds[name]}" for name in spec.bounds)]
     lines += ["INVARIANTS", *(f"  {name}" for name in (*invariants, *(f"Never{goal}" for goal in goals)))]
     lines += ["PROPERTIES", *(f"  {name}" for name in steps)] if steps else []
+    lines += ["CONSTRAINT", f"  {CONSTRAINT}"] if spec.constraint is not None else []
+    lines += ["VIEW", f"  {VIEW}"] if spec.view else []
     if left := [name for name in names if name not in goals]:
         lines += comment("Goals, each reached where TLC finds it violated: INVARIANTS " + " ".join(f"Never{name}" for name in left))
     return "\n".join([*lines, ""])

@@ -15,7 +15,7 @@ from kafka_spec.diagrams.tla.terms import WIDTH, Atom, Term, hung, number
 RESERVED = {
     "Any", "Append", "Assert", "BOOLEAN", "Cardinality", "FALSE", "Head", "Init", "Int", "IsFiniteSet", "JavaTime", "Len", "Nat",
     "Next", "Permutations", "Print", "PrintT", "RandomElement", "STRING", "SelectSeq", "Seq", "SortSeq", "Spec", "Step", "SubSeq",
-    "TLCEval", "TLCGet", "TLCSet", "TRUE", "Tail", "ToString", "TypeInvariant", "it", "state",
+    "StateConstraint", "StateView", "TLCEval", "TLCGet", "TLCSet", "TRUE", "Tail", "ToString", "TypeInvariant", "it", "state",
 }  # fmt: skip
 
 HELPERS = {

@@ -14,19 +14,19 @@ from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.unit import Unit
 from kafka_spec.model_check.lowering.values import I64, ONE, ZERO, Compiled, K, Ref
 from kafka_spec.spec.domain import Array, Path, Scalar, path_of
-from kafka_spec.spec.table import Ranks, Spec
-from kafka_spec.spec.table.normal_forms import holds_numbers
+from kafka_spec.spec.table import Ranks
+from kafka_spec.spec.table.normal_forms import Part, holds_numbers
 
 Cell = Callable[[Packed, ir.Value, ir.Value], None]
 """Emits what happens to a field, given its packed form, its address and its order."""
 
 
 class Former:
-    """Emits the change of a state into its normal form, with an emitter that has a fault cell."""
+    """Emits the change of a state into its normal form or its view, with an emitter that has a fault cell."""
 
-    def __init__(self, unit: Unit, spec: Spec, root: Packed) -> None:
-        self.parts = spec.normal_form if spec.reduced else ()
-        self.compiled = unit.declare("bring into form", (root, "k"), results=0, inline=False)
+    def __init__(self, unit: Unit, name: str, parts: tuple[Part, ...], root: Packed) -> None:
+        self.parts = parts
+        self.compiled = unit.declare(name, (root, "k"), results=0, inline=False)
         inner = Emitter(unit, self.compiled.code, self.compiled.code.args[-1])
         s, k = Ref(root, self.compiled.code.args[0]), K(self.compiled.code.args[1])
         for part in self.parts:

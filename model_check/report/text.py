@@ -10,7 +10,7 @@ from typing import Any
 
 from kafka_spec.model_check.check import Expectation
 from kafka_spec.model_check.exploration import Exploration, peak_bytes
-from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Machine, Property, Spec, first_line
+from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Machine, Property, Ranks, Spec, first_line
 from kafka_spec.spec.trace import MessageItem, Step, Trace
 
 
@@ -28,6 +28,12 @@ def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = F
     if result.bounded:
         cut = ", ".join(f"{rule} {count:,}{_by(result, rule)}" for rule, count in sorted(result.bounded.items()))
         lines.append(f"  bounded     steps that only a bound forbade: {cut}")
+    if result.left_constraint and result.spec.constraint is not None:
+        says = first_line(result.spec.constraint)
+        lines.append(f"  constraint  {says}: where a step leads elsewhere, that state was judged, and what follows it not explored")
+    if result.spec.view:
+        view = _view_of(result)
+        lines.append(f"  view        of states that are the same to {view} one was explored; what only another can do was not")
     if result.undecided_by:
         lines.append(
             f"  undecided   where a bound forbade {' or '.join(result.undecided_by)}, a way {_ways(result)} is taken to exist"
@@ -78,10 +84,26 @@ def verdict_text(result: Exploration) -> str:
             rest = f"; not complete: {result.stopped}"
         return f"VIOLATED: {', '.join(result.violated)}{rest}"
     if result.verdict == "holds":
-        if result.undecided_by:
-            return f"holds up to the steps of {', '.join(result.undecided_by)} that a bound forbade; complete within these bounds"
-        return "holds, complete within these bounds"
+        so_far = "; ".join(reservations(result))
+        return f"holds {so_far}; complete within these bounds" if so_far else "holds, complete within these bounds"
     return f"INCONCLUSIVE: {result.stopped}"
+
+
+def reservations(result: Exploration) -> list[str]:
+    """Return what a *holds* does not cover for a reason that the search found or the spec states, each as part of a sentence."""
+    left = []
+    if result.undecided_by:
+        left.append(f"up to the steps of {', '.join(result.undecided_by)} that a bound forbade")
+    if result.spec.constraint is not None and result.left_constraint:
+        left.append(f"up to the constraint {result.spec.constraint.__name__}")
+    if result.spec.view:
+        left.append(f"up to the view {_view_of(result)}, which takes states for one")
+    return left
+
+
+def _view_of(result: Exploration) -> str:
+    """Return the names of the parts of a view."""
+    return ", ".join(f"ranks of {part.of}" if isinstance(part, Ranks) else part.__name__ for part in result.spec.view)
 
 
 def properties_lines(result: Exploration) -> list[str]:
@@ -250,6 +272,8 @@ def check_line(name: str, result: Exploration, expected: Expectation) -> str:
     counts = f"{result.distinct:>10,} states {result.depth:>3} levels {result.search_seconds:>7.2f} s"
     if result.spec.reduced and expected.unreduced is not None:
         found = f"{found} (normal forms of {expected.unreduced:,} states)"
+    if result.verdict == "holds" and (result.spec.constraint is not None or result.spec.view):
+        found = "; ".join([found, *reservations(result)])
     line = f"{'FAIL' if unmet else 'ok':<5} {name:<34} {counts}  {found}"
     return "\n".join([line, *(f"      {problem}" for problem in unmet)])
 

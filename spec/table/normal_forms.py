@@ -28,7 +28,7 @@ from kafka_spec.spec.domain import (
     type_at,
     value_at,
 )
-from kafka_spec.spec.lint import Function, source_of
+from kafka_spec.spec.lint import Function, is_function, source_of
 from kafka_spec.spec.table.functions import Name, call, check_function
 
 MOST_NUMBERS = 62
@@ -60,8 +60,8 @@ Part: TypeAlias = Function | Ranks
 """A part of a normal form."""
 
 
-def bring_into_form(parts: tuple[Part, ...], root: Record, s: Any, k: Any) -> None:
-    """Bring a state into its normal form.
+def bring_into_form(parts: tuple[Part, ...], root: Record, s: Any, k: Any, what: str = "normal form") -> None:
+    """Bring a state into its normal form, or into its view, which `what` says.
 
     Raises:
         SpecError: a part cannot be applied to this state.
@@ -73,7 +73,7 @@ def bring_into_form(parts: tuple[Part, ...], root: Record, s: Any, k: Any) -> No
         try:
             call(part, {"s": s, "k": k})
         except (OutOfBound, OutOfDomain) as error:
-            raise SpecError(f"normal form: {part.__name__} leaves a domain: {error}") from None
+            raise SpecError(f"{what}: {part.__name__} leaves a domain: {error}") from None
 
 
 def holds_numbers(type_: Type, name: Name) -> bool:
@@ -146,11 +146,14 @@ def _replace(holder: Any, key: Any, number: int) -> None:
 
 def check_normal_form(parts: tuple[Part, ...], space: Space, where: str) -> None:
     """Refuse a function that fires or takes what there is not, and ranks of numbers that the state does not have."""
-    where = f"{where}, normal form"
+    if not isinstance(parts, tuple):
+        raise SpecError(f"{where}: it is not a tuple of parts; write (one,)")
     for part in parts:
         if isinstance(part, Ranks):
             _check_ranks(part, space.root, where)
             continue
+        if not is_function(part):
+            raise SpecError(f"{where}: {part!r} is neither a function of s and k that changes a state, nor Ranks")
         check_function(part, {"s", "k"}, where)
         if source_of(part).fires:
             raise SpecError(f"{source_of(part).place}: {where}: {part.__name__} fires a machine, which only a step may do")

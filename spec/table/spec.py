@@ -23,11 +23,12 @@ from kafka_spec.spec.table.rules import Rule
 from kafka_spec.spec.table.spec_checks import (
     check_bound_sets,
     check_fairness,
-    check_final,
     check_fired,
     check_machine,
     check_names,
     check_parameters,
+    check_predicate,
+    check_view,
 )
 
 Part = TypeVar("Part", Rule, Property, Machine)
@@ -53,6 +54,10 @@ class Spec:
 
     A state in which no rule can fire is a deadlock, unless `final`, a predicate of `s` and `k`, holds there. Where only a bound
     forbids a step there is none. `final=anywhere` checks no deadlock.
+
+    A step to a state in which `constraint`, a predicate of `s` and `k`, does not hold is judged and counted, and not followed. A
+    `view` says what identifies a state: its parts change a copy of the state, as those of a normal form do, and of states with
+    equal copies only the first is explored. A check with either covers less, and says so.
     """
 
     name: Name
@@ -71,6 +76,8 @@ class Spec:
     normal_form_without: tuple[Bound, ...] = ()
     reduced: bool = False
     final: Function | None = None
+    constraint: Function | None = None
+    view: tuple[NormalFormPart, ...] = ()
     cites: str = ""
     base: Spec | None = field(default=None, compare=False, repr=False)
     """The spec of which this is a version."""
@@ -86,6 +93,11 @@ class Spec:
     def checks_deadlock(self) -> bool:
         """Whether a check judges deadlocks unless it says otherwise."""
         return self.final is not anywhere
+
+    @property
+    def judges_steps(self) -> bool:
+        """Whether claims about states are judged where each step leads, since a search does not keep every state that it meets."""
+        return self.reduced or self.constraint is not None or bool(self.view)
 
     @property
     def final_states(self) -> Function | None:
@@ -154,6 +166,8 @@ class Spec:
         """
         if not self.normal_form:
             raise SpecError(f"{self.name}: it has no normal form; search all its states")
+        if self.view:
+            raise SpecError(f"{self.name}: its view says what identifies a state; take it or the normal form")
         reduced = dataclasses.replace(self, reduced=True)
         object.__setattr__(reduced, "declared_in", self.declared_in)
         return reduced
@@ -220,7 +234,8 @@ def _check_spec(spec: Spec) -> None:
         spec, where, {"decisions": Decision, "abstractions": Abstraction, "bound_sets": BoundSet, "unreachable_rules": str}
     )
     check_names(spec.rules, spec.properties, spec.machines, where)
-    check_final(spec.final, where)
+    check_predicate(spec.final, f"{where}: final", "that holds where the protocol may rest, or anywhere")
+    check_predicate(spec.constraint, f"{where}: constraint", "that holds in the states to be explored")
     if spec.start.limits:
         raise SpecError(f"{where}: {spec.start.name} says at_most, and it makes the initial states; use within")
     space = spec.space({bound.name: bound.low for bound in spec.bounds.values()})
@@ -231,6 +246,8 @@ def _check_spec(spec: Spec) -> None:
     for machine in spec.machines:
         check_machine(machine, space, where)
     check_bound_sets(spec.bound_sets, spec.bounds, where)
-    check_normal_form(spec.normal_form, space, where)
+    check_normal_form(spec.normal_form, space, f"{where}, normal form")
+    check_normal_form(spec.view, space, f"{where}, view")
+    check_view(spec.view, spec.properties, where)
     for name in spec.unreachable_rules:
         spec.rule(name)

@@ -21,6 +21,7 @@ from kafka_spec.spec.lint import Function, is_function, source_of
 from kafka_spec.spec.table.assumptions import BoundSet
 from kafka_spec.spec.table.functions import Name, check_function, check_pure
 from kafka_spec.spec.table.machines import Machine
+from kafka_spec.spec.table.normal_forms import Part
 from kafka_spec.spec.table.parameters import Among, ElementOf, ItemOf, Parameter
 from kafka_spec.spec.table.properties import DEADLOCK, TYPE_INVARIANT, Property
 from kafka_spec.spec.table.rules import Rule
@@ -39,16 +40,22 @@ def check_names(rules: tuple[Rule, ...], properties: tuple[Property, ...], machi
         raise SpecError(f"{where}: it has no rules; state at least one")
 
 
-def check_final(final: Function | None, where: str) -> None:
-    """Refuse final states that no predicate of the state says."""
-    if final is None:
+def check_predicate(predicate: Function | None, where: str, that: str) -> None:
+    """Refuse what is no predicate of the state; None is none."""
+    if predicate is None:
         return
-    if not is_function(final):
+    if not is_function(predicate):
+        raise SpecError(f"{where} is {predicate!r}; name a predicate of s and k {that}")
+    check_function(predicate, {"s", "k"}, where)
+    check_pure(predicate, where)
+
+
+def check_view(view: tuple[Part, ...], properties: tuple[Property, ...], where: str) -> None:
+    """Refuse a view beside claims about ways: states that it takes for one may go on differently."""
+    if view and (ways := [claim.name for claim in properties if claim.kind in ("recoverable", "leads-to")]):
         raise SpecError(
-            f"{where}: final is {final!r}; name a predicate of s and k that holds where the protocol may rest, or anywhere"
+            f"{where}: {ways[0]} is about ways, and the view takes states for one that may go on differently; leave one of them out"
         )
-    check_function(final, {"s", "k"}, f"{where}: final")
-    check_pure(final, f"{where}: final")
 
 
 def check_parameters(rule: Rule, space: Space, where: str) -> None:

@@ -81,7 +81,9 @@ class Independent:
             if isinstance(after, type):
                 self.faults[spec.start.name] = 0
             else:
-                self.nodes.setdefault(whole(after), Node(after, (("Start", (len(self.nodes),)),)))
+                self.nodes.setdefault(self.known_by(after), Node(after, (("Start", (len(self.nodes),)),)))
+                if not self.inside(after):
+                    self.faults["constraint"] = 0
         frontier = self.judged(list(self.nodes.values()))
         goals = {claim.name for claim in self.claims if claim.kind == "reachable"}
         while frontier and sum(self.levels) < most and (everything or self.ways.keys() <= goals):
@@ -99,6 +101,34 @@ class Independent:
         except (SpecError, ArithmeticError, ValueError):
             self.faults.setdefault(name, len(self.levels))
             return False
+
+    def viewed(self, s: Any) -> Any:
+        """Return what a state is known by: a copy as the view changes it."""
+        s = twin(s) if self.spec.view else s
+        for part in self.spec.view:
+            assert not isinstance(part, table.Ranks)
+            try:
+                self.call("view", part, s=s, k=self.k)
+            except (OutOfBound, OutOfDomain):
+                self.faults.setdefault("view", len(self.levels))
+        return s
+
+    def known_by(self, s: Any) -> Any:
+        """Return the values by which a state is known."""
+        return whole(self.viewed(s))
+
+    def inside(self, s: Any) -> bool:
+        """Whether a state meets the constraint."""
+        return self.spec.constraint is None or bool(self.call("constraint", self.spec.constraint, s=s, k=self.k))
+
+    def rests(self, s: Any) -> bool:
+        """Whether the protocol may rest in a state."""
+        return self.spec.final is not None and bool(self.call("final", self.spec.final, s=s, k=self.k))
+
+    @property
+    def partial(self) -> bool:
+        """Whether not every state that is met is kept, so that it is judged where it is met."""
+        return self.spec.constraint is not None or bool(self.spec.view)
 
     def applies(self, claim: table.Property, **scope: Any) -> bool:
         """Whether a claim is made of a state or step."""
@@ -178,21 +208,29 @@ class Independent:
                         self.tested[claim.name] += claim.when is not None
                         if not self.call(claim.name, claim.predicate, **scope):
                             self.ways.setdefault(claim.name, way)
+                    if claim.kind in ("invariant", "reachable") and self.partial and self.applies(claim, s=after, k=self.k):
+                        self.tested[claim.name] += claim.when is not None
+                        if bool(self.call(claim.name, claim.predicate, s=after, k=self.k)) == (claim.kind == "reachable"):
+                            self.ways.setdefault(claim.name, way)
+                if not self.inside(after):
+                    self.bounded[rule.name] += 1
+                    node.cut = node.cut or rule.kind == "protocol"
+                    continue
                 self.fired[rule.name] += 1
-                if (key := whole(after)) not in self.nodes:
+                if (key := self.known_by(after)) not in self.nodes:
                     self.new[rule.name] += 1
                     self.nodes[key] = Node(after, way)
                     fresh.append(self.nodes[key])
                 if rule.kind == "protocol":
                     node.protocol.append(key)
-        if stuck and self.deadlock:
+        if stuck and not self.rests(node.state) and self.deadlock:
             self.ways.setdefault(table.DEADLOCK, node.way)
         return fresh
 
     def judged(self, level: list[Node]) -> list[Node]:
         """Count and judge the states of a level, and return them in order."""
         self.levels += [len(level)] if level else []
-        level = sorted(level, key=lambda node: self.rank(node.state))
+        level = sorted(level, key=lambda node: self.rank(self.viewed(node.state)))
         for claim in self.claims:
             for node in level if claim.kind != "step invariant" else ():
                 applies = self.applies(claim, s=node.state, k=self.k)
@@ -204,7 +242,7 @@ class Independent:
                     node.owes |= {claim.name} if applies else set()
                     self.tested[claim.name] += applies and not true
                 else:
-                    self.tested[claim.name] += claim.when is not None
+                    self.tested[claim.name] += claim.when is not None and not (self.partial and len(self.levels) > 1)
                     if true == (claim.kind == "reachable"):
                         self.ways.setdefault(claim.name, node.way)
         return level

@@ -267,9 +267,23 @@ class Module(States):
             "    (", *indented(indented([f"{claim}," for claim in claims])), "    ),", start,
             '    more_bounds=(NODES, LIMIT, EXTRA), decisions=(Decision("mode", Mode.SLOW, ""),),',
             f"    machines=({''.join(f'{name}, ' for name in self.machines)}),", "    bound_sets=(",
-            *indented(indented([f"{one}," for one in sets])), "    ),", ")",
+            *indented(indented([f"{one}," for one in sets])), "    ),", *indented(self.what_is_kept(claims)), ")",
         ]  # fmt: skip
         self.text.append("\n".join(line for line in lines if line))
+
+    def what_is_kept(self, claims: list[str]) -> list[str]:
+        """Return final states, a constraint and a view of the spec, now and then, their functions being added."""
+        found = []
+        for name, chance in (("final", 0.5), ("constraint", 0.25)):
+            if self.other.random() < chance:
+                found.append(f"{name}={self.function(name, self.write.predicate(self.scope({})), ['s', 'k'])},")
+        if self.other.random() < 0.3 and not any(claim.startswith("recoverable") for claim in claims):
+            before = self.write.careful, self.write.machines
+            self.write.strict, self.write.careful, self.write.machines = True, True, []
+            body = self.write.statements(self.scope({}), 1, 2)
+            self.write.strict, (self.write.careful, self.write.machines) = False, before
+            found.append(f"view=({self.function('view', body, ['s', 'k'])},),")
+        return found
 
 
 def text_of(seed: int) -> str:

@@ -11,6 +11,7 @@ EXPLORATION, FINGERPRINT, KERNEL = "model_check/exploration.py", "model_check/fi
 LAYOUT, ORACLE, RECOVERY = "model_check/layout.py", "model_check/oracle.py", "model_check/recovery.py"
 COUNTEREXAMPLE, LOWERING = "model_check/counterexample.py", "model_check/lowering/"
 CODE_CACHE, INPUTS, ENTRANCE = "model_check/code_cache.py", "model_check/inputs.py", "model_check/entrance.py"
+VIEW, NORMAL, ELEMENTS = "tests/test_constraint_and_view.py::", "tests/test_normal_form.py::", "tests/test_elements.py::"
 LEADS = "tests/test_leads_to.py::"
 TOYS, WIDE, COMPARED = "tests/test_toys.py::", "tests/test_wide_levels.py::", "tests/test_check.py::"
 SHARDS, SEEN, KEPT = "model_check/shards.py", "tests/test_seen_set.py::", "tests/test_state_dir.py::"
@@ -99,7 +100,7 @@ CACHES = (
     ),
     mutant(
         "key-without-final-states", "the key ignores the final states", INPUTS,
-        ", spec.final_states)", ")", "tests/test_final_states.py::test_final_states_are_judged_one_by_one",
+        ", spec.final_states,", ",", "tests/test_final_states.py::test_final_states_are_judged_one_by_one",
     ),
     mutant(
         "key-without-plus", "the key ignores what is added to a bound", INPUTS,
@@ -280,6 +281,40 @@ LEVELS = (
         "deadlock-unasked", "a check judges deadlocks only if asked to", CHECK,
         "deadlock = spec.checks_deadlock if properties is None else DEADLOCK in properties", "deadlock = False",
         "tests/test_final_states.py::test_a_check_looks_for_deadlocks_unless_the_spec_may_rest_anywhere",
+    ),
+    mutant(
+        "constraint-not-judged", "states beyond a constraint are not judged", COMPILE,
+        "if spec.judges_steps:", "if spec.reduced:", VIEW + "test_what_a_constraint_leaves_out_is_judged_one_step_far",
+    ),
+    mutant(
+        "constraint-ignored", "a constraint ends nothing", COMPILE,
+        "self.within(inside, index, constraint.__name__, out)", "self.within(I1(1), index, constraint.__name__, out)",
+        VIEW + "test_a_constraint_ends_the_exploration_where_it_does_not_hold",
+    ),
+    mutant(
+        "view-ignored", "a view hides nothing", COMPILE,
+        "if not self.viewer.parts:", "if self.layout.size:", VIEW + "test_a_view_says_what_identifies_a_state",
+    ),
+    mutant(
+        "view-changes-the-state", "the state is changed as its view is", COMPILE,
+        "        copy = self.b.bitcast(self.slot(ir.ArrayType(I64, -(-self.layout.size // 8))), POINTER)\n        self.copy(copy, state, self.layout.size)\n",
+        "        copy = state\n", VIEW + "test_what_a_view_hides_stays_in_the_state",
+    ),
+    mutant(
+        "view-without-a-word", "a verdict does not say that it holds up to a view", "model_check/report/text.py",
+        "        left.append(f\"up to the view", "        str(f\"up to the view", VIEW + "test_a_verdict_says_up_to_what_it_holds",
+    ),
+    mutant(
+        "constraint-without-a-word", "a verdict does not say that it holds up to a constraint", "model_check/report/text.py",
+        "        left.append(f\"up to the constraint", "        str(f\"up to the constraint", VIEW + "test_a_verdict_says_up_to_what_it_holds",
+    ),
+    mutant(
+        "normal-form-ignored", "the normal form of a state is not taken", COMPILE,
+        "if self.former.parts:", "if self.former.parts and not self.layout.size:", NORMAL + "test_the_toy_is_reduced_and_equal",
+    ),
+    mutant(
+        "ranks-with-gaps", "numbers keep their gaps", LOWERING + "normal_form.py",
+        "with self.b.if_then(gaps):", "with self.b.if_then(ir.IntType(1)(0)):", NORMAL + "test_the_toy_is_reduced_and_equal",
     ),
     mutant(
         "first-4096-states", "of many initial states 4,096 are taken", EMBEDDED,
@@ -537,6 +572,25 @@ LANGUAGE = (
     mutant(
         "meaningless-fields", "a field that means nothing in a message may be set", LOWERING + "writers.py",
         "if type_.tags is not None:", "if False:", TOYS + "test_meaningless_field_violates_the_type_invariant",
+    ),
+    mutant(
+        "sets-unsorted", "an element is put at the front of a set", LOWERING + "elements.py",
+        "return Found(elements, element, self.b.load(place), self.b.load(copies))", "return Found(elements, element, ZERO, self.b.load(copies))",
+        ELEMENTS + "test_engines_find_what_is_counted_by_hand",
+    ),
+    mutant(
+        "sets-are-bags", "a set holds an element twice", LOWERING + "elements.py",
+        "fresh = I1(1) if type_.repeats else", "fresh = I1(1) if type_.capacity else", ELEMENTS + "test_engines_find_what_is_counted_by_hand",
+    ),
+    mutant(
+        "remove-leaves-bytes", "the place of the last element is not cleared when one is removed", LOWERING + "elements.py",
+        "            self.clear(self.item(found.elements, left).pointer, I64(found.element.packed.size))\n", "",
+        ELEMENTS + "test_engines_find_what_is_counted_by_hand",
+    ),
+    mutant(
+        "equal-elements-are-two-choices", "equal elements of a bag are chosen one by one", COMPILE,
+        "if not elements.packed.type.repeats:", "if elements.packed.type.capacity:",
+        ELEMENTS + "test_equal_elements_of_a_bag_are_one_choice",
     ),
     mutant(
         "division-towards-zero", "division is rounded towards zero", LOWERING + "arithmetic.py",
