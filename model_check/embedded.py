@@ -182,7 +182,7 @@ class Search:
         for shard in self.shards:
             shard.forget_new()
         self.width = total
-        if self.frontier.codec is None and total * self.layout.size > frontier.PACK_FROM:
+        if self.frontier.codec is None and total * self.layout.size > frontier.PACK_FROM and not self.world.spec.view:
             self.pack(self.frontier)
         if total:
             self.judge()

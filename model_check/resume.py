@@ -24,6 +24,7 @@ from kafka_spec.model_check.liveness import Liveness
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.recovery import Recovery
 from kafka_spec.model_check.shards import Shard, Slice
+from kafka_spec.spec.table import SpecError
 
 COUNTERS = ("fired", "new", "bounded", "tested")
 """The counts by name that are stored with each level."""
@@ -56,6 +57,8 @@ def on_disk(search: Searching, place: str, resume: bool) -> Checkpoints:
         SpecError: the folder is not fit for this search.
         Damaged: a file is not as it was written.
     """
+    if search.world.spec.view:  # packed states are known by their own fingerprints
+        raise SpecError(f"{search.world.spec.name}: a search by a view is not kept on disk; leave --state-dir out")
     codec = Codec(search.layout, search.program.seed, search.anew)
     folder = Checkpoints(place, about(search, codec), resume)
     bits = search.world.actions.bits

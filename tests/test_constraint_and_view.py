@@ -10,6 +10,7 @@ import pytest
 from test_tla import agree
 
 from kafka_spec.diagrams.tla.files import spec_files
+from kafka_spec.model_check import embedded, frontier
 from kafka_spec.model_check.check import Expectation, check
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.distributed import explore as on_spark
@@ -316,6 +317,15 @@ def test_spark_refuses_a_view_by_name(tmp_path: Path) -> None:
     """The Spark engine, which keeps any record of equal fingerprints, does not search by a view."""
     with pytest.raises(SpecError, match="pair/viewed: the Spark engine keeps no particular state of those with one view"):
         on_spark(VIEWED, {}, Distribution(str(tmp_path)))
+
+
+def test_levels_of_a_view_are_not_packed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Packed states are checked by their own fingerprints, so a search by a view keeps them as they are, and none on disk."""
+    monkeypatch.setattr(frontier, "PACK_FROM", 0)
+    assert check(SMALL, engine="both").distinct == 21
+    assert check(VIEWED, engine="both").distinct == 100
+    with pytest.raises(SpecError, match="pair/viewed: a search by a view is not kept on disk; leave --state-dir out"):
+        embedded.explore(VIEWED, {}, state_dir=str(tmp_path / "levels"))
 
 
 def test_tla_writes_both() -> None:
