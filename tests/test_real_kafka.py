@@ -85,6 +85,15 @@ def test_misuse(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) ->
     assert ("make kafka" if options[0] == "--jars" else options[0]) in capsys.readouterr().err
 
 
+def test_without_the_codecs() -> None:
+    """Without kio the message names the extra that brings it."""
+    code = "import sys; sys.modules['kio'] = None; from kafka_spec.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "run", "--kafka", VERSION]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert "kio is not installed; it comes with: pip install 'kafka-spec[kafka]'" in done.stderr
+
+
 # The verdict
 
 
