@@ -6,6 +6,7 @@ message is matched by its channel and content with the step that sent it.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -17,6 +18,10 @@ from kafka_spec.spec.trace import FieldChange, MessageItem, Step, Trace
 
 FIELDS = 7
 """Changed fields that a chart shows in one step; the page of a trace shows all."""
+LONG = 12
+"""Steps above which a chart is folded."""
+UNFOLDED = 8
+"""The last steps of a folded chart, which show everything; those before show who does what, messages and writes."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +44,18 @@ class ChartEvent:
     action: str
     sent: tuple[ChartMessage, ...]
     received: tuple[ChartMessage, ...]
+    asks: str
+    """The participant that the actor asks, and that answers within the step; "" if there is none."""
     written: tuple[tuple[str, str], ...]
     """(keeper, text of what was written to it)."""
     fired: tuple[str, ...]
     marks: tuple[str, ...]
     """Notes about the state before the step."""
     changed: tuple[str, ...]
-    """Changed fields, without those shown as writes to a keeper, as messages or as firings; at most FIELDS lines."""
+    """Columns that were asked for; then changed fields, without those shown as writes to a keeper, as messages or as firings; of
+    these at most FIELDS lines."""
+    shown: int
+    """How many of `changed` are columns."""
 
 
 @dataclass(frozen=True)
@@ -68,18 +78,42 @@ def chart_of(trace: Trace, claim: Property | None = None) -> Chart:
     ending = f"{trace.shows} is {'reached' if reached else 'violated'}{f': {claim.says}' if claim else ''}"
     if note := ending_note(trace, claim):
         ending += f". {note}"
-    actors = [step.actor for step in trace.steps]
+    actors = [name for step in trace.steps for name in ((step.actor, step.asks) if step.asks else (step.actor,))]
     keepers = [change.kept_by for step in trace.steps for change in step.written]
     post = _Post()
+    events = [_event(number, step, post, marks(trace, number - 2)) for number, step in enumerate(trace.steps, 2)]
     return Chart(
         title=f"{trace.spec}: {trace.shows}",
-        bounds=", ".join(f"{name} {value}" for name, value in trace.bounds),
+        bounds=_bounds(trace),
         participants=ordered(actors or [trace.start.actor], keepers),
-        events=tuple(_event(number, step, post, marks(trace, number - 2)) for number, step in enumerate(trace.steps, 2)),
+        events=folded(events),
         ending=ending,
         broken=not reached,
         circle=trace.circle,
     )
+
+
+def _bounds(trace: Trace) -> str:
+    """Return the bounds of a trace; where many are 0, these together."""
+    zero = [name for name, value in trace.bounds if value == 0]
+    several = len(zero) > 5
+    told = [f"{name} {value}" for name, value in trace.bounds if value or not several]
+    return ", ".join([*told, *(["all others 0"] if several else [])])
+
+
+def folded(events: Sequence[ChartEvent]) -> tuple[ChartEvent, ...]:
+    """Return the events of a chart; of a long one without the fields and the machines of the first, which a note says."""
+    if len(events) <= LONG:
+        return tuple(events)
+    early, late = events[:-UNFOLDED], events[-UNFOLDED:]
+    note = f"states 2 to {early[-1].number} are folded: without fields and machines, which `--html` shows"
+    short = [dataclasses.replace(e, sent=tuple(map(_named, e.sent)), fired=(), changed=e.changed[: e.shown]) for e in early]
+    return dataclasses.replace(short[0], marks=(note, *short[0].marks)), *short[1:], *late
+
+
+def _named(message: ChartMessage) -> ChartMessage:
+    """Return a message without its fields, which stand where it is received."""
+    return dataclasses.replace(message, shown=message.shown.partition("(")[0])
 
 
 def claim_of(trace: Trace, spec: Spec) -> Property | None:
@@ -96,7 +130,7 @@ def ordered(actors: Sequence[str], keepers: Sequence[str]) -> tuple[str, ...]:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 class _Post:
@@ -134,12 +168,14 @@ def _event(number: int, step: Step, post: _Post, before: Sequence[str]) -> Chart
         action=str(step.action),
         sent=sent,
         received=received,
+        asks=step.asks if step.asks != step.actor else "",
         written=tuple((change.kept_by, _assigned(change)) for change in written),
         fired=tuple(
             f"{f.machine}{list(f.entity) if f.entity else ''} {f.trigger}: {f.source} → {f.target or 'refused'}" for f in step.fired
         ),
         marks=tuple(before),
         changed=(*(f"{name} is {value}" for name, value in step.shows), *changed),
+        shown=len(step.shows),
     )
 
 

@@ -89,6 +89,14 @@ def add_export(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], m
     parser.set_defaults(run=lambda options: run_export(options, models, machines))
 
 
+def make_folder(folder: Path) -> None:
+    """Make the folder of --folder."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SpecError(f"--folder {folder}: {error.strerror}; name a folder that can be written") from None
+
+
 def find_machine(name: str, machines: Mapping[str, Machine]) -> Machine:
     """Return a machine of the catalogue, or one of a module; refuse an unknown name."""
     if name in machines:
@@ -238,7 +246,7 @@ def run_export(options: argparse.Namespace, models: Models, machines: Mapping[st
         refuse_unknown(name, machines)
     chosen = {name: find_machine(name, machines) for name in names}
     if options.folder:
-        options.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(options.folder)
         for name, machine in chosen.items():
             stem = file_stem(name)
             write(exported(machine, options.format, stem), options.folder / f"{stem}.{ENDINGS[options.format]}")
@@ -259,6 +267,7 @@ def export_models(options: argparse.Namespace, specs: list[Spec]) -> int:
     if options.format != "tla":
         raise SpecError(f"a model is not exported as {options.format}; take --format tla")
     if options.folder:
+        make_folder(options.folder)
         for spec in specs:
             asked = asked_bounds(options, spec) if options.bound or options.bounds else None
             print("\n".join(str(options.folder / name) for name in write_spec(spec, module_name(spec.name), options.folder, asked)))

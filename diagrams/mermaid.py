@@ -85,6 +85,8 @@ def _event(event: ChartEvent, names: dict[str, str]) -> list[str]:
     actor = names[event.actor]
     lines = [f"  {names[m.sender]}->>{actor}: ✉{m.number} {escaped(m.shown)}" for m in event.received if m.sender]
     notes = [f"{event.number}. {'✗ ' if event.kind == 'fault' else ''}{event.says}"]
+    if event.asks:
+        lines += [f"  {actor}->>{names[event.asks]}: asks", f"  {names[event.asks]}-->>{actor}: is answered"]
     notes += [f"received {m.shown}" for m in event.received if not m.sender]
     notes += [f"sends ✉{m.number} {m.shown}" for m in event.sent]
     notes += [*event.fired, *event.changed]

@@ -149,6 +149,8 @@ class _Drawing:
         here = self.x[event.actor]
         for message in event.received:
             self.arrow(self.x.get(message.sender, here - COLUMN / 2), here, f"✉{message.number} {message.shown}", "message")
+        if event.asks:
+            self.arrow(here, self.x[event.asks], "asks, and is answered", "message", back=True)
         self.box(event)
         for keeper, text in event.written:
             self.arrow(here, self.x[keeper], text, "write")
@@ -180,8 +182,8 @@ class _Drawing:
             self.parts.append(f'<text class="{style}" x="{x:g}" y="{self.y + number * LINE + 2:g}">{_escaped(text)}</text>')
         self.y += height + 4
 
-    def arrow(self, start: float, end: float, label: str, style: str) -> None:
-        """Draw an arrow with its label above it."""
+    def arrow(self, start: float, end: float, label: str, style: str, back: bool = False) -> None:
+        """Draw an arrow with its label above it; with `back`, one that leads there and back."""
         lines = wrapped(label, max(abs(end - start), COLUMN) - 26)
         middle = (start + end) / 2
         for number, text in enumerate(lines, 1):
@@ -191,9 +193,12 @@ class _Drawing:
             self.y += 4
             return
         tip = 8 if end > start else -8
-        self.parts.append(f'<line class="{style}" x1="{start:g}" y1="{self.y:g}" x2="{end - tip:g}" y2="{self.y:g}"/>')
-        corners = f"{end:g},{self.y:g} {end - tip:g},{self.y - 4.5:g} {end - tip:g},{self.y + 4.5:g}"
-        self.parts.append(f'<polygon class="{style}head" points="{corners}"/>')
+        ends = [(end, tip), (start, -tip)] if back else [(end, tip)]
+        begin = start + tip if back else start
+        self.parts.append(f'<line class="{style}" x1="{begin:g}" y1="{self.y:g}" x2="{end - tip:g}" y2="{self.y:g}"/>')
+        for x, length in ends:
+            corners = f"{x:g},{self.y:g} {x - length:g},{self.y - 4.5:g} {x - length:g},{self.y + 4.5:g}"
+            self.parts.append(f'<polygon class="{style}head" points="{corners}"/>')
         self.y += 10
 
     def ending(self) -> float:

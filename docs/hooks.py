@@ -28,7 +28,6 @@ def on_files(files: Files, config: Any) -> Files:
         files.append(File.generated(config, f"gallery/{picture.name}", content=picture.read_text(encoding="utf-8")))
     pages = {
         "kafka/bugs.md": bugs_page(),
-        "kafka/kraft.md": kraft_page(),
         "kafka/findings.md": findings_page(),
         "examples.md": examples_page(),
         **dict(chapters()),
@@ -130,8 +129,13 @@ GIVEN_UP = {
 """Why one of the two worlds does not state a promise, by the property of the other."""
 
 
-def kraft_page() -> str:
-    """Return what leads from one world to the other: each promise, and the verdicts on both sides."""
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Put the table of promises where a page asks for it."""
+    return markdown.replace("{promises}", promises_table()) if "{promises}" in markdown else markdown
+
+
+def promises_table() -> str:
+    """Return each promise in words, and the verdicts on it in both worlds."""
     every = checks()
     rows = []
     for promise, zookeeper, kraft in PROMISES:
@@ -140,8 +144,7 @@ def kraft_page() -> str:
             for model, name, other in (("control/", zookeeper, kraft), ("kraft/", kraft, zookeeper))
         ]
         rows.append(f"| {promise} | {cells[0]} | {cells[1]} |")
-    text = (ROOT / "docs" / "kraft.txt").read_text(encoding="utf-8")
-    return text.replace("{promises}", "\n".join(["| promise | with ZooKeeper | KRaft |", "|---|---|---|", *rows]))
+    return "\n".join(["| promise | with ZooKeeper | KRaft |", "|---|---|---|", *rows])
 
 
 def kept(every: list[NamedCheck], world: str, name: str) -> str:

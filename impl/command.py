@@ -176,7 +176,9 @@ def _script(path: Path | None) -> list[ScriptLine]:
     try:
         return read_script(path.read_text(encoding="utf-8"), str(path))
     except OSError as error:
-        raise SpecError(f"--script {path}: {error.strerror}") from None
+        raise SpecError(f"--script {path}: {error.strerror}; name a file with lines such as `2.5 delete orders`") from None
+    except UnicodeDecodeError:
+        raise SpecError(f"--script {path}: this is not UTF-8 text; write lines such as `2.5 delete orders`") from None
 
 
 def _outcome(options: argparse.Namespace, asked: Options, folder: Path, log: TextIO | None, display: RunDisplay) -> RunOutcome:

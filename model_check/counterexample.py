@@ -180,6 +180,7 @@ class Teller:
             state=tuple((show_path(c.path), show_value(c.type, c.after)) for c in self.world.space.fields(after)),
             fingerprint=f"{self.layout.fingerprint(self.layout.pack(after)):016x}",
             shows=tuple((asked.name, self.shown_of(asked, after)) for asked in self.shows),
+            asks=told.asks.format_map(shown),
         )
 
     def shown_of(self, asked: Expression, state: Any) -> str:

@@ -78,6 +78,8 @@ class Step:
     fingerprint: str
     shows: tuple[tuple[str, str], ...] = ()
     """(name, value as a person reads it) of the expressions about the state that were asked for."""
+    asks: str = ""
+    """Whom the actor asks, and who answers within the step; "" if nobody."""
 
 
 @dataclass(frozen=True)
@@ -132,8 +134,9 @@ class Trace:
         if self.lasso is None:
             del plain["lasso"]
         for step in (plain["start"], *plain["steps"]):
-            if not step["shows"]:
-                del step["shows"]
+            for optional in ("shows", "asks"):
+                if not step[optional]:
+                    del step[optional]
         if self.shortest:
             del plain["shortest"]
         return plain
@@ -184,6 +187,7 @@ def _step(plain: dict[str, Any]) -> Step:
         changed=tuple(_change(change) for change in plain["changed"]),
         state=tuple((path, shown) for path, shown in plain["state"]),
         shows=tuple((name, value) for name, value in plain.get("shows", ())),
+        asks=str(plain.get("asks", "")),
     )
 
 

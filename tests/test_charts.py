@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from lxml import etree
 from test_trace import TRACES
 
 from kafka_spec import MODELS, check, trace_of
-from kafka_spec.diagrams.chart import chart_of, claim_of, ordered
+from kafka_spec.diagrams.chart import LONG, UNFOLDED, chart_of, claim_of, ordered
 from kafka_spec.diagrams.gallery_files import Drawn, gallery, stale, write_gallery
 from kafka_spec.diagrams.mermaid import chart_mermaid
 from kafka_spec.diagrams.page import page_plain
@@ -67,6 +68,57 @@ def test_a_chart_has_colours_without_css_variables() -> None:
                for before, text in variables)  # fmt: skip
 
 
+def test_whom_a_step_asks_is_an_arrow() -> None:
+    """A fetch, whose request and answer are one step, is an arrow there and back, between the two that take part."""
+    trace, _ = kip_279()
+    (fetch, *_) = [step for step in trace.steps if step.asks]
+    chart = chart_of(trace)
+    event = next(event for event in chart.events if event.asks)
+    svg, mermaid = chart_svg(chart), chart_mermaid(chart)
+    asking = [e for e in chart.events if e.asks]
+
+    assert (fetch.actor, fetch.asks) == (event.actor, event.asks) and fetch.actor != fetch.asks
+    assert all(name.startswith("broker ") for name in (event.actor, event.asks))
+    assert svg.count("asks, and is answered") == len(asking)
+    heads = svg.count('class="messagehead"') - 2 * len(asking)
+    assert heads == sum(len([m for m in e.received if m.sender]) for e in chart.events)
+    assert mermaid.count(": asks") == mermaid.count(": is answered") == len(asking)
+
+
+def long_trace() -> Trace:
+    """Return a behaviour of the counter that is longer than what a chart shows in full."""
+    trace = trace_of(check(toys.COUNTER, {"limit": LONG + 5}), "Arrives")
+    assert trace is not None and len(trace.steps) == LONG + 5
+    return trace
+
+
+def test_a_long_chart_is_folded() -> None:
+    """The first steps of a long chart lose their fields and machines, not their sentences; the last show everything."""
+    trace = long_trace()
+    chart = chart_of(trace)
+    early, late = chart.events[:-UNFOLDED], chart.events[-UNFOLDED:]
+
+    assert [event.says for event in chart.events] == [step.says for step in trace.steps]
+    assert not any(event.changed or event.fired for event in early)
+    assert all(event.changed for event in late)
+    assert early[0].marks == (f"states 2 to {early[-1].number} are folded: without fields and machines, which `--html` shows",)
+    short = chart_of(dataclasses.replace(trace, steps=trace.steps[:LONG]))
+    assert all(event.changed for event in short.events) and not short.events[0].marks
+    shown = dataclasses.replace(trace, steps=tuple(dataclasses.replace(step, shows=(("a", "1"),)) for step in trace.steps))
+    assert chart_of(shown).events[0].changed == ("a is 1",)
+
+
+def test_the_messages_of_folded_steps_are_told_where_they_arrive() -> None:
+    """In a folded step a message has its name and its number; its fields stand at the step that receives it."""
+    trace, _ = kip_279()
+    padded = dataclasses.replace(trace, steps=(*trace.steps, *long_trace().steps))
+    sent = [message for event in chart_of(padded).events[:-UNFOLDED] for message in event.sent]
+    received = {m.number: m for event in chart_of(padded).events for m in event.received}
+
+    assert sent and all("(" not in message.shown for message in sent)
+    assert all(received[m.number].shown.startswith(f"{m.shown}(") for m in sent if m.number in received)
+
+
 @given(TRACES)
 @settings(max_examples=25, deadline=None, derandomize=True, database=None)
 def test_any_trace_is_drawn(trace: Trace) -> None:
@@ -100,6 +152,7 @@ def test_a_received_message_is_traced_back() -> None:
 def test_participants_stand_in_order() -> None:
     """Clients and operators, controllers, keepers, brokers by number."""
     actors = ["broker 10", "broker 9", "controller 1", "operator", "controller 0"]
+    assert ordered(["x ²", "x 10", "x 9"], []) == ("x 9", "x 10", "x ²")
 
     assert ordered(actors, ["ZooKeeper"]) == ("operator", "controller 0", "controller 1", "ZooKeeper", "broker 9", "broker 10")
 

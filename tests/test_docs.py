@@ -130,5 +130,7 @@ def test_the_book_builds(tmp_path: Path) -> None:
     for page in ("index.html", "kafka/bugs.html", "kafka/kraft.html", "kafka/bug-KAFKA-1188.html", "examples.html", "api.html"):
         assert (tmp_path / "site" / page).exists(), page
     chapter = (tmp_path / "site" / "kafka" / "bug-KAFKA-1188.html").read_text(encoding="utf-8")
+    promises = (tmp_path / "site" / "kafka" / "kraft.html").read_text(encoding="utf-8")
+    assert "{promises}" not in promises and promises.count("<tr>") > 12 and "LeaderIsElected" in promises
     assert "QuietReplicasKnowTheEpoch" in chapter and "bug-KAFKA-1188.svg" in chapter
     assert 'id="kafka_spec.model_check.walk.Walk.act"' in (tmp_path / "site" / "api.html").read_text(encoding="utf-8")

@@ -109,9 +109,9 @@ def read_trace(file: Path) -> Trace:
     try:
         plain = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise SpecError(f"--trace {file}: {error.strerror}") from None
+        raise SpecError(f"--trace {file}: {error.strerror}; name a trace that was saved as JSON") from None
     except ValueError as error:
-        raise SpecError(f"--trace {file}: this is not JSON: {error}") from None
+        raise SpecError(f"--trace {file}: this is not JSON: {error}; give what `trace --output json:FILE` wrote") from None
     return from_plain(plain[0] if isinstance(plain, list) and plain else plain)
 
 

@@ -91,7 +91,7 @@ def _handler(explorer: Explorer) -> type[BaseHTTPRequestHandler]:
             if (name := self.asked()) is None:
                 return
             length = self.headers.get("Content-Length", "")
-            if name != "do" or not length.isdigit() or int(length) > LARGEST:
+            if name != "do" or not length.isdecimal() or int(length) > LARGEST:
                 self.answer(400, "text/plain", "this is no order\n")
                 return
             self.answer(200, "application/json", self.performed(self.rfile.read(int(length))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import keyword
 from importlib.resources import files
 from pathlib import Path
@@ -33,14 +34,21 @@ def run_init(options: argparse.Namespace) -> int:
     if there := [file for file in wanted if file.exists()]:
         raise SpecError(f"{there[0]} is there already; take another name, or another --folder")
     manifest = folder / MANIFEST
+    beside = folder / f"{MANIFEST}.new"
     try:
         before = manifest.read_text(encoding="utf-8") if manifest.exists() else ""
-        for file, text in wanted.items():
+        for file, text in {**wanted, beside: f"{before}\n{_text('manifest', name)}".lstrip("\n")}.items():
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
-        manifest.write_text(f"{before}\n{_text('manifest', name)}".lstrip("\n"), encoding="utf-8")
+        # all at once, so that a full disk cannot take the manifest away
+        beside.replace(manifest)
+    except UnicodeDecodeError:
+        raise SpecError(f"{manifest} is not UTF-8 text; mend it first, or name another --folder") from None
     except OSError as error:
-        raise SpecError(f"{error.filename}: {error.strerror}; name a --folder that can be written") from None
+        for file in (*wanted, beside):
+            with contextlib.suppress(OSError):
+                file.unlink()
+        raise SpecError(f"{error.filename or folder}: {error.strerror}; name a --folder that can be written") from None
     print("\n".join([*map(str, wanted), f"{manifest}{': a check was added' if before else ''}"]))
     where = "" if folder == Path() else f"cd {folder} && "
     print(f"\nnext: {where}kafka-spec check, then kafka-spec explore {name}:SPEC, then python -m pytest")

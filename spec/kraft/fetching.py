@@ -78,6 +78,7 @@ def truncate_to_leader(s: KRaft, leader: int, follower: int) -> None:
 TRUNCATE = Rule(
     "Truncate",
     actor="{follower}",
+    asks="{leader}",
     params=LEADER_AND_FOLLOWER,
     guards=(leads, fetches_from, logs_diverge),
     effects=(truncate_to_leader,),
@@ -177,6 +178,7 @@ def fetch(s: KRaft, k: Constants, leader: int, follower: int) -> None:
 FETCH = Rule(
     "Fetch",
     actor="{follower}",
+    asks="{leader}",
     params=LEADER_AND_FOLLOWER,
     guards=(leads, fetches_from, logs_agree, a_fetch_changes_something),
     effects=(fetch,),

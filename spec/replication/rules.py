@@ -259,6 +259,7 @@ def fetch_next_entry(s: Partition, leader: int, follower: int) -> None:
 FOLLOWER_REPLICATE = Rule(
     "FollowerReplicate",
     actor="{follower}",
+    asks="{leader}",
     params={"leader": ANY_REPLICA, "follower": ANY_REPLICA},
     guards=(leader_presumes_leadership, follower_follows, leader_has_more),
     effects=(fetch_next_entry,),

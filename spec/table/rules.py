@@ -29,6 +29,7 @@ class Rule:
     values, so a guard that needs few of them is cheap. `says` is the step in Kafka's words, a template, in which
     `{request.leader}` is a field of the item that an `ItemOf` names; `cites` the source. `receives` names the sequence whose first
     message the rule reads, a path with parameters in braces: `channels[{broker}].requests`; traces show it as received.
+    `asks` is whom the actor asks, a template as `actor`, where request and answer are one step; charts show it as an arrow.
 
     `fairness` is the assumption of `leads_to` about each instance of a protocol rule. Weak, the default: an instance that stays
     enabled is eventually taken. Strong: an instance that is enabled infinitely often is eventually taken. None: it may never be
@@ -46,6 +47,7 @@ class Rule:
     kind: RuleKind = "protocol"
     fairness: Fairness | None = None
     receives: str = ""
+    asks: str = ""
     at_most: Bound | tuple[Bound, ...] = ()
     declared_in: Name = field(init=False, compare=False, repr=False)
     """The module that states it."""
@@ -59,7 +61,7 @@ class Rule:
         if not hasattr(self, "declared_in"):  # a check validates again what was declared long ago
             object.__setattr__(self, "declared_in", module_of_caller())
         where = f"rule {self.name}"
-        check_kinds(self, where, {**dict.fromkeys(("name", "actor", "says", "cites", "receives"), str), "params": Mapping})
+        check_kinds(self, where, {**dict.fromkeys(("name", "actor", "says", "cites", "receives", "asks"), str), "params": Mapping})
         check_choice(self.kind, get_args(RuleKind), f"{where}: kind")
         check_choice(self.fairness, (None, *get_args(Fairness)), f"{where}: fairness")
         if wrong := [limit for limit in self.limits if not isinstance(limit, Bound)]:
@@ -75,7 +77,7 @@ class Rule:
                 raise SpecError(f"{where}: {part} holds {wrong[0]!r}, which is not a plain function; name the function itself")
         if reserved := [name for name in self.params if name in ("s", "k")]:
             raise SpecError(f"{where}: a parameter cannot be named {reserved[0]}: that is the state, or the constants")
-        for template in (self.actor, self.says, self.receives):
+        for template in (self.actor, self.says, self.receives, self.asks):
             check_template(template, self.params, where)
         for function in (*self.guards, *self.within, *self.effects):
             check_function(function, {"s", "k", *self.params}, where)

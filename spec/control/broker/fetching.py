@@ -77,6 +77,7 @@ def truncate_to_leader(s: World, leader: int, follower: int) -> None:
 TRUNCATE_TO_LEADER = Rule(
     "TruncateToLeader",
     actor="{follower}",
+    asks="{leader}",
     params=LEADER_AND_FOLLOWER,
     guards=(leader_leads, follower_follows, log_does_not_match),
     effects=(truncate_to_leader,),
@@ -117,6 +118,7 @@ def fetch(s: World, leader: int, follower: int) -> None:
 FETCH = Rule(
     "Fetch",
     actor="{follower}",
+    asks="{leader}",
     params=LEADER_AND_FOLLOWER,
     guards=(leader_leads, leader_knows_follower, follower_follows, log_matches, fetch_is_in_range, there_is_something_to_fetch),
     effects=(fetch,),

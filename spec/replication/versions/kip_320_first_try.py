@@ -131,6 +131,7 @@ SPEC = HIGH_WATERMARK.replacing(
         Rule(
             "FollowerTruncate",
             actor="{follower}",
+            asks="{leader}",
             params={"leader": ANY_REPLICA, "follower": ANY_REPLICA},
             guards=(leader_presumes_leadership, follower_follows, last_fetched_epoch_differs),
             effects=(truncate_follower,),
