@@ -10,10 +10,12 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kafka_spec.conformance.replay.request_mapping import PARTITION
 from kafka_spec.impl.controller.broker_changes import FailBrokers, StartBrokers
 from kafka_spec.impl.controller.controlled_shutdown import AnswerShutdown
 from kafka_spec.impl.controller.controller_election import IncrementEpoch
 from kafka_spec.impl.controller.core import ControllerTask
+from kafka_spec.impl.controller.deletion import DeletePaths, ForgetTopic, ResumeDeletions, StartDeletions, delete_paths
 from kafka_spec.impl.controller.failover import FAIL_OVER, DeleteNotifications, EndFailover, StartPartitionMachine
 from kafka_spec.impl.controller.preferred_election import AnswerElection, EndPreferredElection
 from kafka_spec.impl.controller.reassignment import (
@@ -25,10 +27,11 @@ from kafka_spec.impl.controller.reassignment import (
     ResumeReassignments,
 )
 from kafka_spec.impl.controller.state_changes import ChangePartitions, ChangeReplicas, ElectAgain
+from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.order import Stage
-from kafka_spec.spec.control.state import ControllerState, ControllerStep
+from kafka_spec.spec.control.state import ControllerState, ControllerStep, Resuming
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet
 from kafka_spec.spec.election import Strategy
 from kafka_spec.spec.reassignment_steps import ReassignmentState
@@ -41,6 +44,7 @@ WITHOUT_MEANING = (
     AnswerElection,
     AnswerReassignments,
     EndPreferredElection,
+    ForgetTopic,
 )
 """Tasks without a counterpart in the model: they follow from the other tasks, or answer a caller."""
 WRITING = ("supplant", "record", "extend", "move_leader", "finish", "clear")
@@ -51,6 +55,15 @@ STEPS: Mapping[type, ControllerStep] = {
     Reassign: ControllerStep.REASSIGN,
 }
 """The step of the model that begins with a task of this class."""
+STATE, TOPIC = znodes.state(PARTITION), znodes.topic(PARTITION.topic)
+CONFIG, MARK = znodes.topic_config(PARTITION.topic), znodes.delete_topic(PARTITION.topic)
+ZNODES: Mapping[str, ControllerStep] = {
+    STATE: ControllerStep.DELETE_STATE,
+    TOPIC: ControllerStep.DELETE_TOPIC,
+    CONFIG: ControllerStep.DELETE_CONFIG,
+    MARK: ControllerStep.DELETE_MARK,
+}
+"""The step of the model that deletes a znode, in the order of the steps; the parents of the state znode belong to its step."""
 
 
 @dataclass
@@ -68,6 +81,8 @@ class RemainingWork:
     rejoining: BrokerSet = NO_BROKERS
     failed: BrokerSet = NO_BROKERS
     reassignment_resumes: int = 0
+    resuming: int = Resuming.NOTHING
+    deleting: BrokerSet = NO_BROKERS
     registrations: dict[int, tuple[BrokerRegistration, int]] = field(default_factory=dict)
 
 
@@ -77,6 +92,8 @@ def is_due(task: ControllerTask) -> bool:
         return task.trigger == "online_partition"
     if isinstance(task, Reassign):
         return task.trigger in WRITING
+    if isinstance(task, DeletePaths):
+        return task.todo[0] in ZNODES
     return isinstance(task, ChangeReplicas) and task.trigger == "offline_replica"
 
 
@@ -90,18 +107,20 @@ def written(
     leaves_alive: bool,
     reassignment: ReassignmentState,
     target: Sequence[int],
+    is_queued: bool,
 ) -> list[ControllerTask]:
     """Return the tasks of remaining work, for a controller in this state of its life, in the order of spec/control/order.py.
 
     `seeded` says, during fail-over, that the partition machine was started; `leaves_alive` that the leaving brokers are in a
-    controlled shutdown. `reassignment` is where the controller stands in the reassignment to `target`.
+    controlled shutdown. `reassignment` is where the controller stands in the reassignment to `target`; `is_queued` says that
+    the topic is queued for deletion.
     """
     if life == ControllerState.ELECTING:
         return [IncrementEpoch()]
     if rest.step == ControllerStep.READ:
         return list(FAIL_OVER)
     removes = reassignment in REMOVING
-    elects_again = life == ControllerState.ACTIVE and not leaves_alive and not removes
+    elects_again = life == ControllerState.ACTIVE and not leaves_alive and not removes and not is_queued
     left = {
         Stage.ELECT: _election(rest, partition, replicas),
         Stage.REMOVE: _removals(rest, partition, elects_again=elects_again),
@@ -114,6 +133,10 @@ def written(
     elif rest.reassignment_resumes:
         begins = BeginReassignment(partition, tuple(target), "reassign")
         left[Stage.REASSIGN] = [ResumeReassignments() if life == ControllerState.LOADING else begins]
+    if rest.deleting:
+        stopped = deque((partition, broker) for broker in BrokerSet(rest.deleting))
+        left[Stage.ASK_TO_DELETE] = [ChangeReplicas("replica_deletion_started", stopped)]
+    left[Stage.CONSIDER_DELETION] = _deletion(rest, is_queued=is_queued)
     if life == ControllerState.LOADING:
         left[Stage.START_PARTITION_MACHINE] = [] if seeded else [StartPartitionMachine()]
         left[Stage.BE_ACTIVE] = [EndFailover()]
@@ -131,6 +154,18 @@ def _removals(rest: RemainingWork, partition: TopicPartition, *, elects_again: b
         return []
     removals = ChangeReplicas("offline_replica", deque((partition, broker) for broker in BrokerSet(rest.leaving)))
     return [removals, ElectAgain()] if elects_again else [removals]
+
+
+def _deletion(rest: RemainingWork, *, is_queued: bool) -> list[ControllerTask]:
+    """Return the tasks of the topic's deletion; without a queued topic, only a request for it can be left to delete."""
+    if rest.resuming:
+        return [ResumeDeletions() if rest.resuming == Resuming.CONSIDER else StartDeletions((PARTITION.topic,))]
+    if rest.step < ControllerStep.DELETE_STATE:
+        return []
+    left = [path for path, step in ZNODES.items() if step >= rest.step]
+    if rest.step == ControllerStep.DELETE_STATE:
+        left[1:1] = reversed(znodes.partition_parents(PARTITION))
+    return [*delete_paths(left), *([ForgetTopic(PARTITION.topic)] if is_queued else [])]
 
 
 def _fail(brokers: BrokerSet) -> list[ControllerTask]:
@@ -157,12 +192,19 @@ def read(agenda: Iterable[ControllerTask]) -> RemainingWork:
         return rest
     if not is_due(tasks[0]):
         raise ValueError(f"the next task is {tasks[0]}, which is in the middle of a step of the model")
-    rest.step = STEPS[type(tasks[0])]
+    first = tasks[0]
+    rest.step = ZNODES[first.todo[0]] if isinstance(first, DeletePaths) else STEPS[type(first)]
     for place, task in enumerate(tasks):
         if isinstance(task, ChangePartitions):
             rest.strategy = task.strategy
         elif isinstance(task, ChangeReplicas) and task.trigger == "online_replica":
             rest.creating = 1
+        elif isinstance(task, ChangeReplicas) and task.trigger == "replica_deletion_started":
+            rest.deleting = BrokerSet.of(broker for _, broker in task.todo)
+        elif isinstance(task, ResumeDeletions):
+            rest.resuming = Resuming.CONSIDER
+        elif isinstance(task, StartDeletions):
+            rest.resuming = Resuming.START
         elif isinstance(task, ChangeReplicas):
             rest.leaving = BrokerSet.of(broker for _, broker in task.todo)
         elif isinstance(task, FailBrokers):
@@ -176,6 +218,6 @@ def read(agenda: Iterable[ControllerTask]) -> RemainingWork:
             rest.rejoining = BrokerSet.of(task.registrations) & ~rest.bounced
         elif isinstance(task, (BeginReassignment, ResumeReassignments)):
             rest.reassignment_resumes = 1
-        elif not isinstance(task, (Reassign, *WITHOUT_MEANING)):
+        elif not isinstance(task, (Reassign, DeletePaths, *WITHOUT_MEANING)):
             raise ValueError(f"{task} remains, which begins no step of the model")
     return rest

@@ -16,22 +16,28 @@ from collections.abc import Iterable
 
 from kafka_spec.conformance.replay import agenda
 from kafka_spec.conformance.replay.agenda import RemainingWork
-from kafka_spec.conformance.replay.field_mapping import FieldMapping, RecordMapping, attribute, of_deletion
+from kafka_spec.conformance.replay.field_mapping import FieldMapping, RecordMapping, attribute
 from kafka_spec.conformance.replay.modeled_cluster import ModeledCluster
 from kafka_spec.conformance.replay.request_mapping import (
     PARTITION,
     leadership,
+    marks_topic,
+    model_answer,
     model_leadership,
     model_request,
+    real_answer,
     real_request,
     registration,
 )
 from kafka_spec.impl.controller.context import ControllerContext
 from kafka_spec.impl.controller.controller import KafkaController
+from kafka_spec.impl.controller.deletion import ReplicasDeleted
 from kafka_spec.impl.protocol import controller_requests as requests
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from kafka_spec.spec.control import state
-from kafka_spec.spec.control.state import ControllerState
+from kafka_spec.spec.control.state import ControllerState, Resuming
+from kafka_spec.spec.decisions import DeletionThread
+from kafka_spec.spec.deletion import DeletionState
 from kafka_spec.spec.domain import BrokerSet, contains
 from kafka_spec.spec.partition import PartitionState
 from kafka_spec.spec.reassignment import PartitionAssignment
@@ -158,6 +164,8 @@ class ControllerView:
     def leadership(self, cached: state.LeaderIsrAndControllerEpoch) -> None:
         held = leadership(cached)
         self.context.leadership = {} if held is None else {PARTITION: held}
+        if held is not None:  # the replicas of a partition that is being deleted may be gone
+            self.context.assignments.setdefault(PARTITION, ())
 
     @property
     def target(self) -> list[int]:
@@ -191,6 +199,8 @@ class ControllerView:
             context.rejoining,
             context.failed,
             context.reassignment_resumes,
+            int(Resuming.NOTHING) if self.has_thread and context.resuming == Resuming.CONSIDER else context.resuming,
+            context.deleting,
             starting,
         )
         tasks = agenda.written(
@@ -198,13 +208,44 @@ class ControllerView:
             PARTITION,
             context.assignment.replicas,
             life=ControllerState(record.life),
-            seeded=record.partition != PartitionState.NON_EXISTENT,
+            seeded=is_seeded(record),
             leaves_alive=context.leaving & context.live != 0,
             reassignment=ReassignmentState(record.reassignment),
             target=context.target,
+            is_queued=record.deletion not in (DeletionState.NOT_QUEUED, DeletionState.NAME_KEPT),
         )
         self.controller.agenda.clear()
         self.controller.agenda.extend(tasks)
+
+    # The topic's deletion
+
+    @property
+    def deletion(self) -> int:
+        """Where the controller stands in the topic's deletion."""
+        return int(self.controller.deletions.state_of(PARTITION.topic))
+
+    @deletion.setter
+    def deletion(self, found: int) -> None:
+        self.controller.deletions.load((PARTITION.topic,), DeletionState(found))
+
+    @property
+    def has_thread(self) -> bool:
+        """Whether a thread deletes topics in this era."""
+        return bool(self.modeled.k.deletion_thread == DeletionThread.RUNS)
+
+    @property
+    def resuming(self) -> int:
+        """What the event, or the thread, still does about the deletion."""
+        return int(Resuming.CONSIDER if self.context.deletion_awake and not self.rest.resuming else self.rest.resuming)
+
+    def put_resuming(self, record: state.Context) -> None:
+        """Wake the thread; what the event does is put with the agenda."""
+        self.context.deletion_awake = self.has_thread and record.resuming == Resuming.CONSIDER
+
+    def answer(self, broker: int) -> int:
+        """Return the answer of a broker to a deletion that was not handled yet."""
+        found = [event for event in self.controller.events if isinstance(event, ReplicasDeleted) and event.broker == broker]
+        return int(model_answer(found[-1])) if found else int(state.Answer.NONE)
 
     # Channels
 
@@ -212,8 +253,7 @@ class ControllerView:
     def channels(self) -> list[state.Channel]:
         """The requests to each broker."""
         repeats, brokers = self.modeled.repeats, range(self.modeled.brokers)
-        nothing = state.Answer.NONE
-        return [state.Channel(self._requests(broker), int(repeats(self.number, broker)), nothing) for broker in brokers]
+        return [state.Channel(self._requests(broker), int(repeats(self.number, broker)), self.answer(broker)) for broker in brokers]
 
     def _requests(self, broker: int) -> list[state.Request]:
         queue = self.controller.channels.queues.get(broker)
@@ -231,7 +271,7 @@ class ControllerView:
         """Whether the model has a request; `announced` are the live brokers last sent over the channel."""
         if self.modeled.epoch_of(broker, request.broker_epoch) < self.broker_epochs[broker]:
             return False
-        return not isinstance(request, UpdateMetadataRequest) or live_in(request) != announced
+        return not isinstance(request, UpdateMetadataRequest) or marks_topic(request) or live_in(request) != announced
 
     def _gathered(self, broker: int) -> Iterable[requests.Request]:
         """Return the gathered requests to a broker, which will be sent with the rest of the batch."""
@@ -258,6 +298,16 @@ class ControllerView:
             self.modeled.repeated(self.number, broker)
             if record.channels[broker].repeats:
                 self.modeled.lose_next_answer(self.number, broker)
+        for broker, channel in enumerate(record.channels):
+            if channel.answer != state.Answer.NONE:
+                self.controller.events.append(real_answer(broker, state.Answer(channel.answer)))
+
+
+def is_seeded(record: state.Controller) -> bool:
+    """Whether a controller in its fail-over has started the partition machine, or has no partition to start it for."""
+    has_partition = record.partition != PartitionState.NON_EXISTENT
+    is_gone = record.deletion in (DeletionState.STARTED, DeletionState.HALTED)
+    return has_partition or is_gone or not record.context.assignment.replicas
 
 
 def live_in(request: UpdateMetadataRequest) -> int:
@@ -284,8 +334,8 @@ CONTEXT = RecordMapping(
     _of_rest("strategy"),
     _of_rest("creating"),
     _of_rest("leaving"),
-    of_deletion("resuming"),
-    of_deletion("deleting"),
+    FieldMapping("resuming", lambda view: view.resuming, ControllerView.put_resuming),
+    _of_rest("deleting"),
     _of_rest("bounced"),
     _of_rest("rejoining"),
     _of_rest("failed"),
@@ -299,7 +349,7 @@ CONTROLLER = RecordMapping(
     attribute("epoch"),
     FieldMapping("step", lambda view: view.rest.step, ControllerView.put_agenda),
     attribute("partition"),
-    of_deletion("deletion"),
+    attribute("deletion"),
     attribute("replicas"),
     attribute("reassignment"),
     FieldMapping("context", CONTEXT.read, lambda view, record: CONTEXT.put(view, record.context)),

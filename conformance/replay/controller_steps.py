@@ -12,6 +12,7 @@ from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
 from kafka_spec.impl.controller.controller import KafkaController
 from kafka_spec.impl.controller.controller_election import ControllerChange, ControllerEpochChange
 from kafka_spec.impl.controller.core import ControllerEvent
+from kafka_spec.impl.controller.deletion import ReplicasDeleted, RunDeletionThread, TopicDeletion
 from kafka_spec.impl.controller.preferred_election import PreferredElection
 from kafka_spec.impl.controller.reassignment import AlterPartitionReassignments, PartitionIsrChange, ReassignmentZnodeChange
 from kafka_spec.impl.controller.topic_changes import IsrChangeNotification, TopicChange
@@ -71,6 +72,9 @@ def take_over(projection: Projection, controller: int) -> None:
     "MoveLeader",
     "FinishReassignment",
     "ClearReassignment",
+    "DeleteState",
+    "DeleteConfig",
+    "DeleteMark",
     "ControllerMoved",
 )
 def change_state(projection: Projection, controller: int) -> None:
@@ -92,6 +96,35 @@ def notice_brokers(projection: Projection, controller: int) -> None:
 def notice_topics(projection: Projection, controller: int) -> None:
     """Read /brokers/topics."""
     handle(controller_on(projection, controller), TopicChange())
+
+
+@STEPS.of("NoticeDeletion", "RefuseDeletion")
+def notice_deletions(projection: Projection, controller: int) -> None:
+    """Read /admin/delete_topics."""
+    handle(controller_on(projection, controller), TopicDeletion())
+
+
+@STEPS.of("RunDeletionThread")
+def run_deletion_thread(projection: Projection, controller: int) -> None:
+    """Let the thread that deletes topics run."""
+    handle(controller_on(projection, controller), RunDeletionThread())
+
+
+@STEPS.of("HandleStopReplicaAnswer")
+def handle_answer(projection: Projection, controller: int, broker: int) -> None:
+    """Handle the answer of a broker that was asked to delete its replica."""
+    acting = controller_on(projection, controller)
+    waiting = [event for event in acting.events if isinstance(event, ReplicasDeleted) and event.broker == broker]
+    if not waiting:
+        raise NotEnabled(f"no answer of broker {broker} waits")
+    handle(acting, waiting[-1])
+
+
+@STEPS.of("DeleteTopicZnode")
+def delete_topic_znode(projection: Projection, controller: int) -> None:
+    """Delete the topic's znode; what is still on its way is for a former topic then."""
+    change_state(projection, controller)
+    projection.note_deleted_topic()
 
 
 @STEPS.of("NoticeIsrChange")

@@ -24,6 +24,20 @@ def create_topic(projection: Projection) -> None:
     admin.create_topic_with_assignment(PARTITION.topic, {PARTITION.partition: projection.assignment})
 
 
+@STEPS.of("DeleteTopic")
+def ask_for_deletion(projection: Projection) -> None:
+    """Ask for the deletion of the topic."""
+    Admin(projection.cluster.tools, Random(0), lambda _: None).delete_topic(PARTITION.topic)
+
+
+@STEPS.of("RecreateTopic")
+def create_topic_again(projection: Projection) -> None:
+    """Create the topic again, if the era permits it now."""
+    allowed = projection.k.creation_during_deletion
+    admin = Admin(projection.cluster.tools, Random(0), lambda _: None, creation_during_deletion=allowed)
+    admin.create_topic_with_assignment(PARTITION.topic, {PARTITION.partition: projection.assignment})
+
+
 @STEPS.of("WriteReassignment")
 def write_reassignment(projection: Projection, first: int, second: int) -> None:
     """Write /admin/reassign_partitions, as the tool does."""

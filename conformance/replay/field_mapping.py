@@ -43,16 +43,6 @@ def brokers(field: str, name: str, kind: Callable[[Iterable[int]], Any]) -> Fiel
     return FieldMapping(field, lambda actor: BrokerSet.of(getattr(actor, name)), put)
 
 
-def of_deletion(field: str) -> FieldMapping:
-    """Map a field that only the deletion of a topic changes; deletions are not replayed, so it is 0."""
-
-    def put(_: Any, record: Any) -> None:
-        if getattr(record, field) != 0:
-            raise ValueError(f"{field} is {getattr(record, field)}: deletions of topics are not replayed")
-
-    return FieldMapping(field, lambda _: 0, put)
-
-
 class RecordMapping:
     """The mappings of all fields of a record, each defined once, in the record's order."""
 

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kafka_spec.conformance.replay.disk import entry_in, stamped
 from kafka_spec.conformance.replay.ensemble import ModelEnsemble
-from kafka_spec.conformance.replay.request_mapping import PARTITION
+from kafka_spec.conformance.replay.request_mapping import PARTITION, kind_of
 from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.broker.fetcher import InFlight
 from kafka_spec.impl.broker.partition import FetchState
 from kafka_spec.impl.cluster import Cluster
-from kafka_spec.impl.protocol.controller_requests import Request
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.protocol.controller_requests import Request, StopReplicaRequest, StopReplicaState
 from kafka_spec.impl.protocol.data_requests import Fetched, FetchPosition, FetchRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.spec.control import state
@@ -31,6 +32,15 @@ class DelayedAnswer:
     follower: int
     asked: InFlight
     fetched: Fetched
+
+
+@dataclass(frozen=True)
+class LateStop:
+    """The first copy of a StopReplica that was sent twice; it waits at a broker."""
+
+    broker: int
+    request: StopReplicaRequest
+    is_of_former_topic: bool = False
 
 
 class ModeledCluster:
@@ -60,6 +70,8 @@ class ModeledCluster:
         """The delayed fetches on the network, each with the leader epoch in which it was sent."""
         self.answers: list[DelayedAnswer] = []
         """The delayed answers to fetches on the network."""
+        self.late_stops: list[LateStop] = []
+        """The first copies of StopReplicas that were sent twice."""
         self.stale = [0] * self.brokers
         """For each broker the first request of an old generation that took effect (spec.control.state.Stale)."""
         self._learned: dict[int, BrokerProcess] = {}
@@ -141,6 +153,27 @@ class ModeledCluster:
         """Return the model's record of a delayed fetch; `leader_epoch` is recorded apart, since a request may carry none."""
         broker_epoch = self.epoch_of(request.replica, request.broker_epoch)
         return state.LateFetch(request.replica, request.partitions[PARTITION].offset, leader_epoch, broker_epoch)
+
+    # StopReplicas that wait at a broker
+
+    def note_deleted_topic(self) -> None:
+        """Record that the late StopReplicas are for a topic that does not exist any more, if its znode is deleted."""
+        if self.ensemble.find(znodes.topic(PARTITION.topic)) is None:
+            self.late_stops = [replace(late, is_of_former_topic=True) for late in self.late_stops]
+
+    def late_stop(self, stop: state.LateStop) -> LateStop:
+        """Return a late StopReplica of the model."""
+        header = 0, stop.controller_epoch, self.creation_of(stop.follower, stop.broker_epoch)
+        states = {PARTITION: StopReplicaState(stop.leader_epoch, stop.kind == state.Kind.STOP_REPLICA_AND_DELETE)}
+        return LateStop(stop.follower, StopReplicaRequest(*header, states), bool(stop.is_of_former_topic))
+
+    def model_late_stop(self, late: LateStop) -> state.LateStop:
+        """Return the model's record of a late StopReplica."""
+        request = late.request
+        broker_epoch = self.epoch_of(late.broker, request.broker_epoch)
+        epoch = request.partitions[PARTITION].leader_epoch
+        kind = int(kind_of(request))
+        return state.LateStop(late.broker, kind, request.controller_epoch, broker_epoch, epoch, int(late.is_of_former_topic))
 
     # Answers on the network
 

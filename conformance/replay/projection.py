@@ -51,6 +51,7 @@ class Projection(ModeledCluster):
                 self._controllers[number] = wanted
         self.records = world.spent.records
         self.answers = [self.late_answer(answer) for answer in world.answers]
+        self.late_stops = [self.late_stop(stop) for stop in world.late_stops]
         self.fetches = [(self.late_fetch(fetch), fetch.leader_epoch) for fetch in world.fetches]
 
     def _load_process(self, number: int, wanted: state.BrokerNode) -> None:
@@ -77,7 +78,8 @@ class Projection(ModeledCluster):
         ]
         fetches = [self.model_fetch(request, epoch) for request, epoch in self.fetches]
         answers = [self.model_answer(delayed) for delayed in self.answers]
-        return World(zookeeper, controllers, processes, fetches, [], answers, spent, notes)
+        late_stops = [self.model_late_stop(late) for late in self.late_stops]
+        return World(zookeeper, controllers, processes, fetches, late_stops, answers, spent, notes)
 
     def forget(self, source: World, found: World) -> None:
         """Mark the parts as unknown that a step has changed from `source`, the loaded state, to `found`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from kafka_spec.impl.controller.deletion import ReplicasDeleted
 from kafka_spec.impl.protocol import controller_requests as requests
 from kafka_spec.impl.protocol.controller_requests import (
     LeaderAndIsrRequest,
@@ -13,14 +14,20 @@ from kafka_spec.impl.protocol.controller_requests import (
     StopReplicaRequest,
     StopReplicaState,
     UpdateMetadataRequest,
+    UpdateMetadataState,
 )
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.state import NO_EPOCH, Kind, LeaderIsrAndControllerEpoch, Request
+from kafka_spec.spec.control.state import NO_EPOCH, Answer, Kind, LeaderIsrAndControllerEpoch, Request
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet
+from kafka_spec.spec.gates import LEADER_DURING_DELETE
 
 PARTITION = TopicPartition("topic", 0)
 """The one partition of the model."""
+
+MARK = UpdateMetadataState(Leadership(LEADER_DURING_DELETE, 0, (), 0, 0), (), ())
+"""The partition in an UpdateMetadata that marks the topic as being deleted."""
 
 Header: TypeAlias = tuple[int, int, int]
 """The controller, its epoch, and the broker epoch of the receiver."""
@@ -69,11 +76,19 @@ def _leader_and_isr(header: Header, of_model: Request) -> LeaderAndIsrRequest:
 
 
 def _read_update_metadata(request: UpdateMetadataRequest) -> Mapping[str, Any]:
-    return {"live": BrokerSet.of(broker.number for broker in request.live_brokers)}
+    leader = LEADER_DURING_DELETE if marks_topic(request) else NONE
+    return {"leader": leader, "live": BrokerSet.of(broker.number for broker in request.live_brokers)}
+
+
+def marks_topic(request: UpdateMetadataRequest) -> bool:
+    """Whether an UpdateMetadata marks the topic as being deleted."""
+    told = request.partitions.get(PARTITION)
+    return told is not None and told.leadership.leader == LEADER_DURING_DELETE
 
 
 def _update_metadata(header: Header, of_model: Request) -> UpdateMetadataRequest:
-    return UpdateMetadataRequest(*header, {}, tuple(registration(broker) for broker in BrokerSet(of_model.live)))
+    told = {PARTITION: MARK} if of_model.leader == LEADER_DURING_DELETE else {}
+    return UpdateMetadataRequest(*header, told, tuple(registration(broker) for broker in BrokerSet(of_model.live)))
 
 
 def _read_stop_replica(request: StopReplicaRequest) -> Mapping[str, Any]:
@@ -112,3 +127,16 @@ def model_request(request: requests.Request, broker_epoch: int) -> Request:
 def real_request(of_model: Request, header: Header) -> requests.Request:
     """Return the implementation's form of a request of the model."""
     return FORMS[Kind(of_model.kind)][2](header, of_model)
+
+
+def model_answer(event: ReplicasDeleted) -> Answer:
+    """Return the model's form of an answer to a StopReplica of a topic that is being deleted."""
+    if event.error != ErrorCode.NONE:
+        return Answer.REFUSED
+    return Answer.FAILED if event.partitions[PARTITION] != ErrorCode.NONE else Answer.DELETED
+
+
+def real_answer(broker: int, answer: Answer) -> ReplicasDeleted:
+    """Return the implementation's form of such an answer."""
+    error = ErrorCode.STALE_CONTROLLER_EPOCH if answer == Answer.REFUSED else ErrorCode.NONE
+    return ReplicasDeleted(broker, error, {PARTITION: ErrorCode.KAFKA_STORAGE_ERROR if answer == Answer.FAILED else error})

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from kafka_spec.conformance.replay.controller_mapping import live_in
+from kafka_spec.conformance.replay.modeled_cluster import LateStop
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.request_mapping import PARTITION
 from kafka_spec.conformance.replay.steps import NotEnabled, Steps, running
 from kafka_spec.impl.broker.broker_process import BrokerProcess
+from kafka_spec.impl.broker.partition import HostedPartition
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, Request, StopReplicaRequest, UpdateMetadataRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.responses import ControllerResponse
 from kafka_spec.spec.control.state import NO_EPOCH, Role, Stale
+from kafka_spec.spec.gates import stop_replica_is_of_topic
 
 STEPS = Steps()
 
@@ -37,6 +41,47 @@ def deliver(projection: Projection, controller: int, broker: int) -> None:
     hand_over_uncounted(projection, sender, receiver)
 
 
+@STEPS.of("FailToDelete")
+def deliver_to_offline_log(projection: Projection, controller: int, broker: int) -> None:
+    """Deliver the request in flight while the log directory is offline for a moment, which only the model knows to end."""
+    sender, receiver = running(projection, controller), running(projection, broker)
+    hand_over_uncounted(projection, sender, receiver)
+    replicas = receiver.replicas
+    role, was_hosted = replicas.role_of(PARTITION), PARTITION in replicas.partitions
+    replicas.partitions.setdefault(PARTITION, HostedPartition())
+    replicas.roles.load((PARTITION,), Role.OFFLINE)
+    deliver(projection, controller, broker)
+    replicas.roles.load((PARTITION,), role)
+    if not was_hosted:
+        del replicas.partitions[PARTITION]
+
+
+@STEPS.of("DelayStopReplica")
+def delay_stop_replica(projection: Projection, controller: int, broker: int) -> None:
+    """Let a copy of the StopReplica in flight wait at its receiver; the sender will send it again."""
+    sender, receiver = running(projection, controller), running(projection, broker)
+    hand_over_uncounted(projection, sender, receiver)
+    request = sender.in_flight(broker)
+    if not isinstance(request, StopReplicaRequest):
+        raise NotEnabled(f"no StopReplica is in flight from {controller} to {broker}")
+    projection.late_stops.append(LateStop(broker, request))
+
+
+@STEPS.of("LateStopReplica", "LoseLateStop")
+def deliver_late_stop(projection: Projection, late: int) -> None:
+    """Let a broker that still runs handle the first copy of a StopReplica; nobody waits for the answer.
+
+    The requests carry no topic id, so the era that compares topics has the copy dropped here.
+    """
+    stop = projection.late_stops.pop(late)
+    is_of_topic = stop_replica_is_of_topic(int(stop.is_of_former_topic), projection.k.stop_replica_topic_checked)
+    if stop.broker in projection.cluster.brokers and is_of_topic:
+        receiver = projection.cluster.brokers[stop.broker]
+        is_first = projection.stale[stop.broker] == Stale.NOTHING
+        if apply(projection, receiver, stop.request)[1] and is_first and stop.is_of_former_topic:
+            projection.stale[stop.broker] = Stale.TOPIC
+
+
 @STEPS.of("UpdateMetadataAgain")
 def deliver_metadata_again(projection: Projection, controller: int, broker: int) -> None:
     """Send the live brokers again, as with the leader of another partition, and deliver the request."""
@@ -57,7 +102,16 @@ def hand_over_uncounted(projection: Projection, sender: BrokerProcess, receiver:
 
 
 def hand_over(projection: Projection, sender: BrokerProcess, receiver: BrokerProcess, request: Request, *, answered: bool) -> None:
-    """Let a broker handle a request; record whether it took effect though its generation is old."""
+    """Let a broker handle a request, and the sender its answer."""
+    answer, _ = apply(projection, receiver, request)
+    if answered:
+        if isinstance(request, UpdateMetadataRequest):
+            projection.note_announced(sender.number, receiver.number, live_in(request))
+        sender.answered(receiver.number, request, answer)
+
+
+def apply(projection: Projection, receiver: BrokerProcess, request: Request) -> tuple[ControllerResponse, bool]:
+    """Let a broker handle a request; return the answer, and whether it took effect; record if it did though its generation is old."""
     replicas = receiver.replicas
     before = (
         replicas.controller_epoch,
@@ -65,14 +119,12 @@ def hand_over(projection: Projection, sender: BrokerProcess, receiver: BrokerPro
     )
     answer = replicas.apply(request, 0, projection.clock)
     code = answer.partitions.get(PARTITION, ErrorCode.NONE)
-    if answer.error == ErrorCode.NONE and code == ErrorCode.NONE and took_effect(receiver, request):
+    has_effect = answer.error == ErrorCode.NONE and code == ErrorCode.NONE and took_effect(receiver, request)
+    if has_effect:
         note_if_stale(projection, receiver, request, *before)
         if isinstance(request, LeaderAndIsrRequest):
             projection.note_learned(receiver.number, True)
-    if answered:
-        if isinstance(request, UpdateMetadataRequest):
-            projection.note_announced(sender.number, receiver.number, live_in(request))
-        sender.answered(receiver.number, request, answer)
+    return answer, has_effect
 
 
 def took_effect(receiver: BrokerProcess, request: Request) -> bool:

@@ -103,14 +103,14 @@ def _replicas_gone(core: ControllerCore, replicas: Sequence[tuple[TopicPartition
     requests that follow, and in a request of its own, at the end, only if there was no partition to elect for.
     """
     context, rule = core.context, core.k.offline_leaders
-    led = [(p, held.leader) for p, held in context.leadership.items() if p.topic not in context.queued_for_deletion]
+    led = [(p, held.leader) for p, held in context.leadership.items() if not context.is_queued_for_deletion(p.topic)]
     lost = [p for p, leader in led if leader_is_lost(leader, context.online(p), context.stopping, rule)]
     unled = [p for p in lost if core.partitions.state_of(p) != PartitionState.NON_EXISTENT]
     core.send_metadata(core.context.live, [])
     return [
         *change_partitions("offline_partition", unled),
         ElectOfflinePartitions(),
-        *change_replicas("offline_replica", [one for one in replicas if one[0].topic not in context.queued_for_deletion]),
+        *change_replicas("offline_replica", [one for one in replicas if not context.is_queued_for_deletion(one[0].topic)]),
         ElectAgain(),
         *fail_deletions(core, replicas),
     ]

@@ -9,9 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.machine import Running
 from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.deletion import DeletionState
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet
 from kafka_spec.spec.election import members
 from kafka_spec.spec.reassignment import PartitionAssignment
@@ -24,9 +26,8 @@ class ControllerContext:
     `live` has the registered brokers, `broker_epochs` their epochs; brokers that shut down are in both, and in `stopping`.
     `epoch_version` is the data version of /controller_epoch, which fences writes. `assignments` has the replicas of each partition,
     `adding` and `removing` those of them that a reassignment adds and removes, `targets` what partitions are being reassigned to
-    (partitionsBeingReassigned). Of the topics `queued_for_deletion`, some have
-    their `deletion_started`, and some are `ineligible_for_deletion` at the moment; those `deleted_after_reassignment` are not
-    queued yet.
+    (partitionsBeingReassigned). `deletions` has the state of each topic's deletion; topics `deleted_after_reassignment` are not
+    queued yet. `deletion_awake` says that the thread that deletes topics has work to do, in eras that have one.
     """
 
     epoch: int = 0
@@ -40,15 +41,14 @@ class ControllerContext:
     removing: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
     leadership: dict[TopicPartition, Leadership] = field(default_factory=dict)
     targets: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
-    queued_for_deletion: set[str] = field(default_factory=set)
-    deletion_started: set[str] = field(default_factory=set)
-    ineligible_for_deletion: set[str] = field(default_factory=set)
+    deletions: Running[None] | None = None
+    deletion_awake: bool = False
     deleted_after_reassignment: set[str] = field(default_factory=set)
     offline_dirs: dict[int, set[TopicPartition]] = field(default_factory=dict)
 
     def reset(self) -> None:
         """Clear the memory when the broker stops being the controller (resetContext)."""
-        vars(self).update(vars(ControllerContext()))
+        vars(self).update(vars(ControllerContext(deletions=self.deletions)))
 
     def is_online(self, broker: int, partition: TopicPartition) -> bool:
         """Whether a replica can lead: its broker is live and not shutting down, and its log directory is not lost."""
@@ -85,12 +85,34 @@ class ControllerContext:
 
     def is_to_be_deleted(self, topic: str) -> bool:
         """Whether a topic is queued for deletion, or will be when its reassignment has ended."""
-        return topic in self.queued_for_deletion or topic in self.deleted_after_reassignment
+        return self.is_queued_for_deletion(topic) or topic in self.deleted_after_reassignment
+
+    def deletion_of(self, topic: str) -> DeletionState:
+        """Return where the controller stands in a topic's deletion."""
+        return DeletionState.NOT_QUEUED if self.deletions is None else DeletionState(self.deletions.state_of(topic))
+
+    def is_queued_for_deletion(self, topic: str) -> bool:
+        """Whether a topic is queued for deletion (topicsToBeDeleted)."""
+        return self.deletion_of(topic) not in (DeletionState.NOT_QUEUED, DeletionState.NAME_KEPT)
+
+    def deletion_has_begun(self, topic: str) -> bool:
+        """Whether a topic's deletion has begun (topicsWithDeletionStarted)."""
+        return self.deletion_of(topic) in (DeletionState.STARTED, DeletionState.HALTED)
+
+    def deletion_is_halted(self, topic: str) -> bool:
+        """Whether a queued topic is ineligible for deletion now (topicsIneligibleForDeletion)."""
+        return self.deletion_of(topic) in (DeletionState.INELIGIBLE, DeletionState.HALTED)
+
+    @property
+    def queued_for_deletion(self) -> list[str]:
+        """The topics that are queued for deletion, by name."""
+        known = () if self.deletions is None else self.deletions.entities()
+        return sorted(str(topic) for (topic,) in known if self.is_queued_for_deletion(str(topic)))
 
     def forget_topic(self, topic: str) -> None:
-        """Forget everything about a topic, so that another one of that name begins without it (removeTopic).
+        """Forget a topic's partitions, so that another one of that name begins without them (removeTopic).
 
-        Kafka up to 3.9 forgets neither that it was ineligible or reassigned, nor its lost log directories.
+        Kafka up to 3.9 forgets neither that it was reassigned, nor its lost log directories.
         """
         for partition in self.partitions_of([topic])[topic]:
             self.assignments.pop(partition, None)
@@ -99,13 +121,7 @@ class ControllerContext:
                 brokers.pop(partition, None)
             for lost in self.offline_dirs.values():
                 lost.discard(partition)
-        for named in (
-            self.topics,
-            self.queued_for_deletion,
-            self.deletion_started,
-            self.ineligible_for_deletion,
-            self.deleted_after_reassignment,
-        ):
+        for named in (self.topics, self.deleted_after_reassignment):
             named.discard(topic)
 
     def replicas_on(self, brokers: Iterable[int]) -> list[tuple[TopicPartition, int]]:

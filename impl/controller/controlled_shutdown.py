@@ -36,7 +36,7 @@ class ControlledShutdown(ControllerEvent):
             self.reply(ErrorCode.BROKER_NOT_AVAILABLE, ())
             return []
         context.stopping |= only(broker)
-        kept = [(p, replicas) for p, replicas in context.assignments.items() if p.topic not in context.queued_for_deletion]
+        kept = [(p, replicas) for p, replicas in context.assignments.items() if not context.is_queued_for_deletion(p.topic)]
         known = [(p, replicas) for p, replicas in kept if p in context.leadership]
         parts = {p: part_in_shutdown(replicas, context.leadership[p].leader, broker) for p, replicas in known}
         led = [p for p, part in parts.items() if part == ShutdownPart.LEADERSHIP_MOVES]
@@ -75,7 +75,7 @@ class AnswerShutdown(ControllerTask):
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         context, broker = core.context, self.event.broker
-        kept = [(p, held) for p, held in context.leadership.items() if p.topic not in context.queued_for_deletion]
+        kept = [(p, held) for p, held in context.leadership.items() if not context.is_queued_for_deletion(p.topic)]
         led = (p for p, held in kept if held.leader == broker and len(context.assignments[p]) > 1)
         self.event.reply(ErrorCode.NONE, tuple(led))
         return []

@@ -28,6 +28,7 @@ from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.state import ControllerState
+from kafka_spec.spec.deletion import TOPIC_DELETION
 from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.reassignment_steps import REASSIGNMENT
 from kafka_spec.spec.replica import REPLICA, REPLICA_0_10
@@ -39,6 +40,9 @@ AHEAD = tuple(dict.fromkeys(row.trigger for machine in (PARTITION, REPLICA) for 
 
 class ControllerEvent(ABC):
     """A request to the controller, or a possible change in ZooKeeper."""
+
+    ends_with_controller = False
+    """Whether it is dropped when the controller resigns: it answers a request of this controller."""
 
     @abstractmethod
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
@@ -116,6 +120,8 @@ class ControllerCore:
             inputs=StateZnode,
         )["Replica"]
 
+        self.deletions: Running[None] = build(object(), {TOPIC_DELETION: ("topic",)}, lines)["TopicDeletion"]
+        self.context.deletions = self.deletions
         rows = ReassignmentRows(self.context, self.zk, self.batch, self.k, self.partitions, self.replicas)
         self.reassignments: Running[ReassignmentInputs] = build(
             rows, {REASSIGNMENT: ("partition",)}, lines, inputs=ReassignmentInputs
@@ -185,6 +191,10 @@ class ControllerCore:
             self.replicas.fire("shutdown", *entity)
         for entity in self.reassignments.entities():
             self.reassignments.fire("resign", *entity)
+        for entity in self.deletions.entities():
+            self.deletions.fire("shutdown", *entity)
+        for event in [event for event in self.events if event.ends_with_controller]:
+            self.events.remove(event)
         self.channels.close_all()
         self.context.reset()
         if self.life != ControllerState.STANDBY:

@@ -20,7 +20,15 @@ from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import Delete, NoNode, NotEmpty
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.deletion import Resumption, answer_is_dropped, resumed, started_by_deletion
+from kafka_spec.spec.decisions import DeletionThread
+from kafka_spec.spec.deletion import (
+    Resumption,
+    answer_is_dropped,
+    failure_halts_deletion,
+    name_is_kept,
+    resumed,
+    started_by_deletion,
+)
 from kafka_spec.spec.domain import BrokerSet, first_brokers
 from kafka_spec.spec.replica import ReplicaState
 
@@ -49,19 +57,36 @@ class ReplicasDeleted(ControllerEvent):
     broker: int
     error: ErrorCode
     partitions: Mapping[TopicPartition, ErrorCode]
+    ends_with_controller = True
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class: replicas that were not deleted make their topics ineligible."""
-        answers = {p: code for p, code in self.partitions.items() if p.topic in core.context.deletion_started}
-        failed = [(p, self.broker) for p, code in answers.items() if (code if self.error == ErrorCode.NONE else self.error)]
-        deleted = [(p, self.broker) for p in answers if (p, self.broker) not in failed]
+        """See the class: replicas that were not deleted make their topics ineligible, in some eras."""
+        context, broker = core.context, self.broker
+        answers = {p: code for p, code in self.partitions.items() if context.is_queued_for_deletion(p.topic)}
+        failed = [p for p, code in answers.items() if (code if self.error == ErrorCode.NONE else self.error)]
         if not answers:
             return []
+        hindered = failed
+        if self.error == ErrorCode.NONE:
+            hindered = [p for p in failed if failure_halts_deletion(int(context.is_online(broker, p)), core.k.failed_deletions)]
+        mark_ineligible(core, {p.topic for p in hindered})
         return [
-            *fail_deletions(core, failed),
-            *change_replicas("replica_deletion_successful", deleted),
+            *change_replicas("replica_deletion_ineligible", [(p, broker) for p in failed]),
+            *change_replicas("replica_deletion_successful", [(p, broker) for p in answers if p not in failed]),
             ResumeDeletions(),
         ]
+
+
+@dataclass(frozen=True)
+class RunDeletionThread(ControllerEvent):
+    """The thread that deletes topics runs, in eras that have one (DeleteTopicsThread)."""
+
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class: it waits until it is woken."""
+        if not core.context.deletion_awake:
+            return []
+        core.context.deletion_awake = False
+        return consider_deletions(core)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -77,8 +102,11 @@ def queue_for_deletion(core: ControllerCore, topics: Iterable[str]) -> None:
     """
     context = core.context
     moving = {partition.topic for partition in context.targets}
-    context.queued_for_deletion.update(topic for topic in topics if topic not in moving)
-    context.deleted_after_reassignment.update(moving.intersection(topics))
+    for topic in topics:
+        if topic in moving:
+            context.deleted_after_reassignment.add(topic)
+        elif not context.is_queued_for_deletion(topic):
+            core.deletions.fire("queue_topic_deletion", topic)
 
 
 def reassignment_ended(core: ControllerCore, topic: str) -> None:
@@ -90,13 +118,14 @@ def reassignment_ended(core: ControllerCore, topic: str) -> None:
 
 def mark_ineligible(core: ControllerCore, topics: Iterable[str]) -> None:
     """Mark those of the topics that are queued as ineligible for deletion (markTopicIneligibleForDeletion)."""
-    context = core.context
-    context.ineligible_for_deletion.update(context.queued_for_deletion.intersection(topics))
+    for topic in sorted(topics):
+        if core.context.is_queued_for_deletion(topic):
+            core.deletions.fire("mark_topic_ineligible", topic)
 
 
 def fail_deletions(core: ControllerCore, replicas: Iterable[tuple[TopicPartition, int]]) -> list[ControllerTask]:
     """Return the tasks after replicas of queued topics could not be deleted (failReplicaDeletion); the topics are ineligible."""
-    failed = [(p, broker) for p, broker in replicas if p.topic in core.context.queued_for_deletion]
+    failed = [(p, broker) for p, broker in replicas if core.context.is_queued_for_deletion(p.topic)]
     mark_ineligible(core, {partition.topic for partition, _ in failed})
     return [*change_replicas("replica_deletion_ineligible", failed), ResumeDeletions()] if failed else []
 
@@ -111,9 +140,9 @@ def drop_late_answers(core: ControllerCore, brokers: Iterable[int]) -> None:
 
 def resume_deletions_of(core: ControllerCore, topics: Iterable[str]) -> list[ControllerTask]:
     """Return the task that tries again to delete those of the topics that are queued (resumeDeletionForTopics)."""
-    context = core.context
-    queued = context.queued_for_deletion.intersection(topics)
-    context.ineligible_for_deletion -= queued
+    queued = sorted(topic for topic in topics if core.context.is_queued_for_deletion(topic))
+    for topic in queued:
+        core.deletions.fire("resume_topic_deletion", topic)
     return [ResumeDeletions()] if queued else []
 
 
@@ -142,30 +171,39 @@ class Replicas:
 
 @dataclass(frozen=True)
 class ResumeDeletions(ControllerTask):
-    """Decide for each queued topic what comes next: complete its deletion, start it, or wait (resumeDeletions)."""
+    """Decide for each queued topic what comes next (resumeDeletions), or wake the thread that does, in eras that have one."""
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
-        context = core.context
-        completed: list[ControllerTask] = []
-        retried: list[tuple[TopicPartition, int]] = []
-        starting: list[str] = []
-        for topic, partitions in context.partitions_of(context.queued_for_deletion).items():
-            replicas = Replicas(core, partitions)
-            step, again = resumed(
-                replicas.places,
-                replicas.of(ReplicaState.DELETION_STARTED),
-                replicas.of(ReplicaState.DELETION_SUCCESSFUL),
-                replicas.of(ReplicaState.DELETION_INELIGIBLE),
-                int(topic in context.ineligible_for_deletion),
-            )
-            retried += replicas.named(again)
-            if step == Resumption.COMPLETE:
-                completed.append(CompleteDeletion(topic))
-            elif step == Resumption.START:
-                starting.append(topic)
-        start: list[ControllerTask] = [StartDeletions(tuple(starting))] if starting else []
-        return [*completed, *change_replicas("offline_replica", retried), *start]
+        if core.k.deletion_thread == DeletionThread.NONE:
+            return consider_deletions(core)
+        core.context.deletion_awake = True
+        core.events.append(RunDeletionThread())
+        return []
+
+
+def consider_deletions(core: ControllerCore) -> list[ControllerTask]:
+    """Return for each queued topic what comes next: its deletion is completed, starts, or waits."""
+    context = core.context
+    completed: list[ControllerTask] = []
+    retried: list[tuple[TopicPartition, int]] = []
+    starting: list[str] = []
+    for topic, partitions in context.partitions_of(context.queued_for_deletion).items():
+        replicas = Replicas(core, partitions)
+        step, again = resumed(
+            replicas.places,
+            replicas.of(ReplicaState.DELETION_STARTED),
+            replicas.of(ReplicaState.DELETION_SUCCESSFUL),
+            replicas.of(ReplicaState.DELETION_INELIGIBLE),
+            int(context.deletion_is_halted(topic)),
+        )
+        retried += replicas.named(again)
+        if step == Resumption.COMPLETE:
+            completed.append(CompleteDeletion(topic))
+        elif step == Resumption.START:
+            starting.append(topic)
+    start: list[ControllerTask] = [StartDeletions(tuple(starting))] if starting else []
+    return [*completed, *change_replicas("offline_replica", retried), *start]
 
 
 @dataclass(frozen=True)
@@ -178,8 +216,9 @@ class StartDeletions(ControllerTask):
         """See the class."""
         context = core.context
         partitions = context.partitions_of(self.topics)
-        ending = [p for topic in partitions if topic not in context.deletion_started for p in partitions[topic]]
-        context.deletion_started.update(self.topics)
+        ending = [p for topic in partitions if not context.deletion_has_begun(topic) for p in partitions[topic]]
+        for topic in self.topics:
+            core.deletions.fire("begin_topic_deletion", topic)
         return [
             *change_partitions("offline_partition", ending),
             *change_partitions("non_existent_partition", ending),
@@ -260,7 +299,15 @@ class ForgetTopic(ControllerTask):
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
-        for partition in core.context.partitions_of([self.topic])[self.topic]:
-            core.reassignments.fire("resign", partition)
-        core.context.forget_topic(self.topic)
+        forget_topic(core, self.topic)
         return []
+
+
+def forget_topic(core: ControllerCore, topic: str) -> None:
+    """Forget a topic that is gone; some eras keep its name among those that are ineligible for deletion (removeTopic)."""
+    for partition in core.context.partitions_of([topic])[topic]:
+        core.reassignments.fire("resign", partition)
+    if core.context.is_queued_for_deletion(topic):
+        is_kept = name_is_kept(int(core.context.deletion_is_halted(topic)), core.k.ineligible_names)
+        core.deletions.fire("keep_ineligible_name" if is_kept else "remove_topic", topic)
+    core.context.forget_topic(topic)

@@ -41,7 +41,7 @@ class PreferredElection(ControllerEvent):
         """Elect where it is needed; other partitions answer ELECTION_NOT_NEEDED."""
         context = core.context
         asked = list(context.assignments) if self.partitions is None else list(dict.fromkeys(self.partitions))
-        answers = {p: ErrorCode.INVALID_TOPIC_EXCEPTION for p in asked if p.topic in context.queued_for_deletion}
+        answers = {p: ErrorCode.INVALID_TOPIC_EXCEPTION for p in asked if context.is_queued_for_deletion(p.topic)}
         answers |= {p: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for p in asked if p not in context.assignments}
         needed = []
         for partition in [p for p in asked if p not in answers]:
@@ -89,7 +89,7 @@ class AutoRebalance(ControllerEvent):
         context = core.context
         preferring: dict[int, list[TopicPartition]] = {}
         for partition, replicas in context.assignments.items():
-            if replicas and partition in context.leadership and partition.topic not in context.queued_for_deletion:
+            if replicas and partition in context.leadership and not context.is_queued_for_deletion(partition.topic):
                 preferring.setdefault(replicas[0], []).append(partition)
         elected: list[TopicPartition] = []
         for broker, partitions in preferring.items():

@@ -72,7 +72,7 @@ class AlterPartitionReassignments(ControllerEvent):
             return ErrorCode.UNSUPPORTED_VERSION
         if target is not None and (not target or len(set(target)) < len(target) or min(target) < 0):
             return ErrorCode.INVALID_REPLICA_ASSIGNMENT
-        ends = partition.topic in context.queued_for_deletion or (target is not None and context.is_to_be_deleted(partition.topic))
+        ends = context.is_queued_for_deletion(partition.topic) or (target is not None and context.is_to_be_deleted(partition.topic))
         if partition not in context.leadership or ends:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if target is None:

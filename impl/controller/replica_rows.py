@@ -124,7 +124,7 @@ class ReplicaRows(LeadershipGuards):
     @effect
     def send_leader_and_isr_to_other_replicas(self, partition: TopicPartition, replica: int) -> None:
         """Send LeaderAndIsr to the recipients of a removal: all other assigned replicas, none of a topic to be deleted."""
-        if partition.topic in self._context.queued_for_deletion:
+        if self._context.is_queued_for_deletion(partition.topic):
             return
         assignment, leader = self._context.assignments[partition], self._context.leadership[partition].leader
         recipients = recipients_of_removal(assignment, leader, replica, self._k.shrink_recipients)

@@ -70,7 +70,7 @@ class RequestBatch:
         held = self._context.leadership.get(partition)
         told = self.stop_replica.setdefault(broker, {})
         deletes = delete or (partition in told and told[partition].delete)
-        queued = int(partition.topic in self._context.queued_for_deletion)
+        queued = int(self._context.is_queued_for_deletion(partition.topic))
         epoch = leader_epoch_in_stop_replica(NO_EPOCH if held is None else held.leader_epoch, queued)
         told[partition] = StopReplicaState(epoch, deletes)
 
@@ -85,7 +85,7 @@ class RequestBatch:
             if held is not None:
                 replicas = self._context.assignments[partition]
                 offline = tuple(broker for broker in replicas if not self._context.is_online(broker, partition))
-                if partition.topic in self._context.queued_for_deletion:
+                if self._context.is_queued_for_deletion(partition.topic):
                     held = replace(held, leader=LEADER_DURING_DELETE, leader_epoch=0, version=0)
                 self._metadata[partition] = UpdateMetadataState(held, replicas, offline)
 

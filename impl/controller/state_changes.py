@@ -147,7 +147,7 @@ class ElectOfflinePartitions(ControllerTask):
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         context = core.context
-        kept = [p for p in context.assignments if p.topic not in context.queued_for_deletion]
+        kept = [p for p in context.assignments if not context.is_queued_for_deletion(p.topic)]
         waiting = [p for p in kept if election_is_due(core.partitions.state_of(p), Strategy.OFFLINE)]
         return change_partitions("online_partition", waiting)
 
@@ -161,7 +161,7 @@ class ElectAgain(ControllerTask):
         waiting = [
             p
             for p, held in core.context.leadership.items()
-            if p.topic not in core.context.queued_for_deletion
+            if not core.context.is_queued_for_deletion(p.topic)
             and election_is_due_after_removal(
                 core.partitions.state_of(p), held.members, core.context.online(p), core.k.election_after_removal
             )

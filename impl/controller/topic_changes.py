@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
+from kafka_spec.impl.controller.deletion import forget_topic
 from kafka_spec.impl.controller.reassignment import PartitionIsrChange
 from kafka_spec.impl.controller.state_changes import change_partitions, change_replicas
 from kafka_spec.impl.coordination import znodes
@@ -31,9 +32,7 @@ class TopicChange(ControllerEvent):
         new = sorted(topics - context.topics)
         assignments = {p: one for topic in new for p, one in core.zk.read_topic(topic).items()}
         for topic in sorted(context.topics - topics):
-            for partition in context.partitions_of([topic])[topic]:
-                core.reassignments.fire("resign", partition)
-            context.forget_topic(topic)
+            forget_topic(core, topic)
         context.topics = topics
         return _create_partitions(core, assignments)
 
@@ -53,7 +52,7 @@ class PartitionModifications(ControllerEvent):
         if self.topic not in context.topics:
             return []
         added = {p: one for p, one in core.zk.read_topic(self.topic).items() if p not in context.assignments}
-        if self.topic not in context.queued_for_deletion:
+        if not context.is_queued_for_deletion(self.topic):
             return _create_partitions(core, added)
         return [RestoreAssignment(self.topic)] if added else []
 

@@ -24,7 +24,7 @@ class StopUnassigned(ControllerTask):
         core.batch.begin()
         for partition in core.context.leadership:
             assigned = BrokerSet.of(core.context.assignments.get(partition, ()))
-            if partition.topic not in core.context.queued_for_deletion:
+            if not core.context.is_queued_for_deletion(partition.topic):
                 for broker in brokers_to_clean(self.brokers, assigned, core.k.unassigned_brokers):
                     core.batch.add_stop_replica(broker, partition, delete=True)
         core.batch.send()

@@ -101,12 +101,24 @@ def assign(
 class Admin:
     """The admin tools on a session; `random` draws start positions of assignments and topic ids, `warn` receives warnings."""
 
-    def __init__(self, session: Session, random: Random, warn: Callable[[str], object], topic_version: int = 3) -> None:
-        """`topic_version` is the version of topic znodes: 3 since 2.8, 2 since 2.4, 1 before."""
+    def __init__(
+        self,
+        session: Session,
+        random: Random,
+        warn: Callable[[str], object],
+        topic_version: int = 3,
+        creation_during_deletion: int = CreationDuringDeletion.REFUSED,
+    ) -> None:
+        """`topic_version` is the version of topic znodes: 3 since 2.8, 2 since 2.4, 1 before.
+
+        `creation_during_deletion` is the decision of an era (spec/decisions.py): whether a topic that waits for its deletion
+        may be created.
+        """
         self._session = session
         self._random = random
         self._warn = warn
         self._version = topic_version
+        self._creation_during_deletion = creation_during_deletion
 
     def racks(self, mode: RackMode = RackMode.ENFORCED) -> dict[int, str | None]:
         """Return the registered brokers in order, each with its rack; the rack is None where the mode ignores racks.
@@ -291,7 +303,7 @@ class Admin:
         if name in topics:
             raise _exists(name)
         is_marked = int(self._session.exists(znodes.delete_topic(name)) is not None)
-        if not topic_may_be_created(1, is_marked, CreationDuringDeletion.REFUSED):
+        if not topic_may_be_created(1, is_marked, self._creation_during_deletion):
             raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' is being deleted; try again later.")
         if collides := [other for other in topics if other.replace(".", "_") == name.replace(".", "_")]:
             raise KafkaError(

@@ -69,7 +69,7 @@ def let_broker_0_join(s: World, k: Constants) -> None:
     notice_broker_change(s, k, 1)
     deliver_all(s, k, 1)
     expand_isr(s, 1, 0)
-    learn_isr(s, 1)
+    learn_isr(s, k, 1)
 
 
 def deliver_all(s: World, k: Constants, controller: int) -> None:

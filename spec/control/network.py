@@ -8,7 +8,7 @@ Source: Kafka 2.8 ControllerChannelManager.scala.
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.state import Answer, Kind, World
+from kafka_spec.spec.control.state import NO_EPOCH, Answer, Kind, World
 from kafka_spec.spec.deletion import DeletionState
 from kafka_spec.spec.domain import BrokerSet, append, contains, truncate
 from kafka_spec.spec.election import members
@@ -47,15 +47,6 @@ def send_leader_and_isr(s: World, controller: int, broker: int) -> None:
             state_epoch=context.leadership.controller_epoch,
             replicas=members(context.assignment.replicas),
         )
-        if is_being_deleted(s, controller):
-            append(
-                s.controllers[controller].channels[broker].requests,
-                kind=Kind.UPDATE_METADATA,
-                controller_epoch=s.controllers[controller].epoch,
-                broker_epoch=context.broker_epochs[broker],
-                leader=LEADER_DURING_DELETE,
-                live=context.live,
-            )
 
 
 def send_leader_and_isr_to_all(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
@@ -80,10 +71,10 @@ def send_update_metadata(s: World, k: Constants, controller: int, brokers: Broke
 
 
 def send_deletion_mark(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
-    """Send each broker of the set an UpdateMetadata that marks the partition as being deleted."""
+    """Send each broker of the set an UpdateMetadata that marks the partition as being deleted, if it has had a leader."""
     context = s.controllers[controller].context
     for broker in range(k.brokers):
-        if contains(brokers & connected(s, controller), broker) == 1:
+        if context.leadership.leader_epoch != NO_EPOCH and contains(brokers & connected(s, controller), broker) == 1:
             append(
                 s.controllers[controller].channels[broker].requests,
                 kind=Kind.UPDATE_METADATA,

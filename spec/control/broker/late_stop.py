@@ -54,6 +54,22 @@ DELAY_STOP_REPLICA = Rule(
 
 
 def late_stop_takes_effect(s: World, k: Constants, late: int) -> bool:
+    """The broker accepts the request, and hosts the replica at an epoch that the request may stop, or has to delete what is left."""
+    stop = s.late_stops[late]
+    node = s.brokers[stop.follower]
+    if not request_is_taken(s, k, late):
+        return False
+    if node.replica.role == Role.NONE:
+        return stop.kind == Kind.STOP_REPLICA_AND_DELETE
+    return answer_to_stop_replica(stop.leader_epoch, node.replica.leader_epoch, k.stop_replica_epoch) == ErrorCode.NONE
+
+
+def late_stop_has_no_effect(s: World, k: Constants, late: int) -> bool:
+    """The broker refuses the request, does not host the replica, or has ended, and the request with it."""
+    return not late_stop_takes_effect(s, k, late)
+
+
+def request_is_taken(s: World, k: Constants, late: int) -> bool:
     """The broker runs, and accepts the epochs of the request and, in `fixed`, its topic."""
     stop = s.late_stops[late]
     node = s.brokers[stop.follower]
@@ -67,14 +83,14 @@ def late_stop_takes_effect(s: World, k: Constants, late: int) -> bool:
         node.broker_epoch,
         k.broker_epoch_checked,
     )
-    if answer != ErrorCode.NONE or node.replica.role == Role.NONE:
-        return False
-    return answer_to_stop_replica(stop.leader_epoch, node.replica.leader_epoch, k.stop_replica_epoch) == ErrorCode.NONE
+    return answer == ErrorCode.NONE
 
 
-def late_stop_has_no_effect(s: World, k: Constants, late: int) -> bool:
-    """The broker refuses the request, does not host the replica, or has ended, and the request with it."""
-    return not late_stop_takes_effect(s, k, late)
+def see_controller_epoch(s: World, k: Constants, late: int) -> None:
+    """Remember the newest controller epoch, if the broker accepts the request, whether it stops anything or not."""
+    if request_is_taken(s, k, late):
+        node = s.brokers[s.late_stops[late].follower]
+        node.controller_epoch = max(node.controller_epoch, s.late_stops[late].controller_epoch)
 
 
 def note_if_late_stop_is_stale(s: World, late: int) -> None:
@@ -110,7 +126,7 @@ LATE_STOP_REPLICA = Rule(
     actor="{late.follower}",
     params=A_LATE_STOP,
     guards=(late_stop_takes_effect,),
-    effects=(note_if_late_stop_is_stale, stop_late, drop_late_stop),
+    effects=(note_if_late_stop_is_stale, see_controller_epoch, stop_late, drop_late_stop),
     says="{late.follower} processes the first copy of a StopReplica, and stops its replica",
     cites=f"{KAFKA} ReplicaManager.stopReplicas",
 )
@@ -120,7 +136,7 @@ LOSE_LATE_STOP = Rule(
     actor="{late.follower}",
     params=A_LATE_STOP,
     guards=(late_stop_has_no_effect,),
-    effects=(drop_late_stop,),
+    effects=(see_controller_epoch, drop_late_stop),
     says="the first copy of a StopReplica has no effect on {late.follower}: refused, no replica, or another process",
     cites=f"{KAFKA} ReplicaManager.stopReplicas",
 )

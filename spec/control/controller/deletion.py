@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.control.controller.knowledge import assigned_replicas, live_brokers, topic_is_queued_for_deletion
 from kafka_spec.spec.control.network import send_deletion_mark
-from kafka_spec.spec.control.state import ControllerStep, Resuming, World
+from kafka_spec.spec.control.state import NO_EPOCH, ControllerStep, Resuming, World
 from kafka_spec.spec.deletion import (
     TOPIC_DELETION,
     DeletionState,
@@ -143,4 +143,11 @@ def complete_deletion(s: World, k: Constants, controller: int) -> None:
     for replica in range(k.brokers):
         if s.controllers[controller].replicas[replica] == ReplicaState.DELETION_SUCCESSFUL:
             fire(s, k, REPLICA, (controller, replica), "non_existent_replica")
-    s.controllers[controller].step = ControllerStep.DELETE_STATE
+    s.controllers[controller].step = first_znode_left(s)
+
+
+def first_znode_left(s: World) -> int:
+    """Return the step that deletes the first of the topic's znodes that exist; a controller before may have deleted some."""
+    if s.zookeeper.partition.leader_epoch != NO_EPOCH:
+        return ControllerStep.DELETE_STATE
+    return ControllerStep.DELETE_TOPIC if len(s.zookeeper.assignment.replicas) > 0 else ControllerStep.DELETE_CONFIG

@@ -26,7 +26,7 @@ from kafka_spec.spec.control.controller.reassignment import (
     resume_if_target_starts,
     stop_unassigned_brokers,
 )
-from kafka_spec.spec.control.network import send_update_metadata
+from kafka_spec.spec.control.network import send_deletion_mark, send_update_metadata
 from kafka_spec.spec.control.order import Stage
 from kafka_spec.spec.control.state import CONTROLLER, LOADING, ControllerStep, Resuming, World
 from kafka_spec.spec.decisions import DeletionThread
@@ -131,17 +131,25 @@ def begin_next_stage(s: World, k: Constants, controller: int) -> None:
 
 
 def put_replicas_online(s: World, k: Constants, controller: int, replicas: BrokerSet) -> None:
-    """Fire the transition to online for each replica of the set."""
+    """Fire the transition to online for each replica of the set; a LeaderAndIsr of a topic to be deleted goes with the mark to all."""
+    told = 0
     for replica in range(k.brokers):
         if contains(replicas, replica) == 1:
-            fire(s, k, REPLICA, (controller, replica), "online_replica")
+            if fire(s, k, REPLICA, (controller, replica), "online_replica"):
+                told = 1
+    if told == 1 and topic_is_queued_for_deletion(s, controller):
+        send_deletion_mark(s, k, controller, s.controllers[controller].context.live)
 
 
 def start_brokers(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
     """Process brokers as started: send UpdateMetadata to all, put their replicas online, then try to elect (onBrokerStartup)."""
     context = s.controllers[controller].context
     context.live = context.live | brokers
-    send_update_metadata(s, k, controller, context.live)
+    if topic_is_queued_for_deletion(s, controller) and leadership_is_known(s, controller):
+        send_update_metadata(s, k, controller, context.live & ~brokers)
+        send_deletion_mark(s, k, controller, brokers)
+    else:
+        send_update_metadata(s, k, controller, context.live)
     put_replicas_online(s, k, controller, brokers & assigned_replicas(s, controller))
     stop_unassigned_brokers(s, k, controller, brokers)
     resume_if_target_starts(s, controller, brokers)

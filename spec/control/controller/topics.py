@@ -6,7 +6,14 @@ Source: Kafka 2.8 KafkaController.processTopicChange, processIsrChangeNotificati
 from __future__ import annotations
 
 from kafka_spec.spec.control.controller.broker_changes import zookeeper_can_be_read
-from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, assigned_replicas, is_handling_no_event
+from kafka_spec.spec.control.controller.knowledge import (
+    ANY_CONTROLLER,
+    KAFKA,
+    assigned_replicas,
+    is_handling_no_event,
+    topic_is_queued_for_deletion,
+)
+from kafka_spec.spec.control.network import send_deletion_mark
 from kafka_spec.spec.control.state import NO_EPOCH, ControllerStep, World
 from kafka_spec.spec.control.zookeeper import read_state
 from kafka_spec.spec.domain import assign, contains
@@ -48,9 +55,11 @@ def isr_has_changed(s: World, controller: int) -> bool:
     return cached.leader_epoch != NO_EPOCH and cached.version != s.zookeeper.partition.version
 
 
-def learn_isr(s: World, controller: int) -> None:
-    """Read the changed state into the cache."""
+def learn_isr(s: World, k: Constants, controller: int) -> None:
+    """Read the changed state into the cache, and send it to all brokers, which matters only if the topic is to be deleted."""
     read_state(s, controller)
+    if topic_is_queued_for_deletion(s, controller):
+        send_deletion_mark(s, k, controller, s.controllers[controller].context.live)
 
 
 NOTICE_ISR_CHANGE = Rule(
