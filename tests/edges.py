@@ -144,7 +144,12 @@ def fired(spec: Spec, bounds: Mapping[str, int]) -> Counter[str]:
 def stage(spec: Spec, bounds: Mapping[str, int]) -> Iterator[Projection]:
     """Yield a cluster that can be put into the states of a model; a fetch brings one record."""
     unclean, min_isr = bool(bounds["unclean"]), bounds["min_isr"]
-    settings = Settings(unclean_leader_election_enable=unclean, min_insync_replicas=min_isr, replica_fetch_max_bytes=1)
+    settings = Settings(
+        unclean_leader_election_enable=unclean,
+        min_insync_replicas=min_isr,
+        replica_fetch_max_bytes=1,
+        delete_topic_enable=bounds["no_deletion"] == 0,
+    )
     with (
         tempfile.TemporaryDirectory(dir=MEMORY) as name,
         Cluster(Path(name), ModelEnsemble(), spec, settings=settings) as cluster,

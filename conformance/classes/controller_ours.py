@@ -96,7 +96,7 @@ def _prepared(scenario: Scenario, topic: str) -> tuple[MemorySession, Controller
     context.stopping = BrokerSet.of(scenario.in_state("stopping"))
     context.topics = {topic}
     if scenario.queued_for_deletion:
-        context.queued_for_deletion = {topic}
+        core.deletions.fire("queue_topic_deletion", topic)
     for broker, number in scenario.failed_dirs:
         context.offline_dirs.setdefault(broker, set()).add(TopicPartition(topic, number))
     for number, setup in enumerate(scenario.partitions):

@@ -260,7 +260,7 @@ class ControllerView:
         if queue is None:
             return []
         announced, found = self.modeled.last_announced(self.number, broker), []
-        for request in (*queue, *self._gathered(broker)):
+        for request in (*queue, *self.gathered(broker)):
             if self.counts(broker, request, announced):
                 found.append(model_request(request, self.modeled.epoch_of(broker, request.broker_epoch)))
                 if isinstance(request, UpdateMetadataRequest):
@@ -273,7 +273,14 @@ class ControllerView:
             return False
         return not isinstance(request, UpdateMetadataRequest) or marks_topic(request) or live_in(request) != announced
 
-    def _gathered(self, broker: int) -> Iterable[requests.Request]:
+    def send_gathered(self, broker: int) -> None:
+        """Send the gathered requests to a broker, which the model has sent already, before the rest of the batch."""
+        for request in list(self.gathered(broker)):
+            self.controller.channels.send(broker, request)
+        for told in (self.controller.batch.leader_and_isr, self.controller.batch.stop_replica):
+            told.pop(broker, None)
+
+    def gathered(self, broker: int) -> Iterable[requests.Request]:
         """Return the gathered requests to a broker, which will be sent with the rest of the batch."""
         batch, context = self.controller.batch, self.context
         header = self.number, context.epoch, context.broker_epochs.get(broker, 0)

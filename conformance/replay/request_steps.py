@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_spec.conformance.replay.controller_mapping import live_in
+from kafka_spec.conformance.replay.controller_mapping import ControllerView, live_in
 from kafka_spec.conformance.replay.modeled_cluster import LateStop
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.request_mapping import PARTITION
@@ -33,6 +33,8 @@ def deliver(projection: Projection, controller: int, broker: int) -> None:
     """Deliver the request in flight, and before and after it the requests that the model does not have."""
     sender, receiver = running(projection, controller), running(projection, broker)
     hand_over_uncounted(projection, sender, receiver)
+    if sender.in_flight(broker) is None:
+        ControllerView(projection, controller, sender.controller).send_gathered(broker)
     request = sender.in_flight(broker)
     if request is None:
         raise NotEnabled(f"nothing waits in the channel from {controller} to {broker}")
@@ -67,19 +69,26 @@ def delay_stop_replica(projection: Projection, controller: int, broker: int) -> 
     projection.late_stops.append(LateStop(broker, request))
 
 
-@STEPS.of("LateStopReplica", "LoseLateStop")
+@STEPS.of("LateStopReplica")
 def deliver_late_stop(projection: Projection, late: int) -> None:
-    """Let a broker that still runs handle the first copy of a StopReplica; nobody waits for the answer.
+    """Let a broker handle the first copy of a StopReplica; nobody waits for the answer."""
+    stop = projection.late_stops.pop(late)
+    is_first = projection.stale[stop.broker] == Stale.NOTHING
+    _, has_effect = apply(projection, running(projection, stop.broker), stop.request)
+    if has_effect and is_first and stop.is_of_former_topic:
+        projection.stale[stop.broker] = Stale.TOPIC
 
-    The requests carry no topic id, so the era that compares topics has the copy dropped here.
+
+@STEPS.of("LoseLateStop")
+def deliver_useless_stop(projection: Projection, late: int) -> None:
+    """Let a broker that still runs handle the first copy, which changes nothing.
+
+    The requests carry no topic id, so in an era that compares topics the copy of a former one is dropped here.
     """
     stop = projection.late_stops.pop(late)
     is_of_topic = stop_replica_is_of_topic(int(stop.is_of_former_topic), projection.k.stop_replica_topic_checked)
     if stop.broker in projection.cluster.brokers and is_of_topic:
-        receiver = projection.cluster.brokers[stop.broker]
-        is_first = projection.stale[stop.broker] == Stale.NOTHING
-        if apply(projection, receiver, stop.request)[1] and is_first and stop.is_of_former_topic:
-            projection.stale[stop.broker] = Stale.TOPIC
+        projection.cluster.brokers[stop.broker].replicas.apply(stop.request, 0, projection.clock)
 
 
 @STEPS.of("UpdateMetadataAgain")
@@ -111,7 +120,7 @@ def hand_over(projection: Projection, sender: BrokerProcess, receiver: BrokerPro
 
 
 def apply(projection: Projection, receiver: BrokerProcess, request: Request) -> tuple[ControllerResponse, bool]:
-    """Let a broker handle a request; return the answer, and whether it took effect; record if it did though its generation is old."""
+    """Let a broker handle a request; return the answer, and whether it took effect, which is recorded of an old generation."""
     replicas = receiver.replicas
     before = (
         replicas.controller_epoch,

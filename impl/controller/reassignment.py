@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
 from kafka_spec.impl.controller.deletion import reassignment_ended
-from kafka_spec.impl.controller.reassignment_rows import ReassignmentInputs, replicas_outside_assignment
+from kafka_spec.impl.controller.reassignment_rows import ReassignmentInputs, existing_replicas, replicas_outside_assignment
 from kafka_spec.impl.controller.state_changes import change_replicas, ends_the_event
 from kafka_spec.impl.controller.zk_client import StateZnodeChanged
 from kafka_spec.impl.coordination import znodes
@@ -255,9 +255,16 @@ class Reassign(ControllerTask):
         if state == ReassignmentState.WAITING:
             core.events.append(PartitionIsrChange(partition))
             return []
-        outside = replicas_outside_assignment(partition, core.context, core.replicas) if state in REMOVING else []
-        removals = change_replicas("offline_replica", [(partition, broker) for broker in outside])
+        leaving = self._leaving(core) if state in REMOVING else []
+        removals = change_replicas("offline_replica", [(partition, broker) for broker in leaving])
         return [*removals, Reassign(partition, TRIGGERS[state])]
+
+    def _leaving(self, core: ControllerCore) -> list[int]:
+        """Return the brokers whose replicas go offline now: at the end those outside the target, before it the unassigned ones."""
+        if core.reassignments.state_of(self.partition) == ReassignmentState.DROPPING:
+            return replicas_outside_assignment(self.partition, core.context, core.replicas)
+        target = core.context.targets[self.partition]
+        return [broker for broker in existing_replicas(self.partition, core.replicas) if broker not in target]
 
     def _fire(self, core: ControllerCore) -> bool:
         """Read what the guards ask for, and fire; return whether a row fired. Repeat if the state znode was written in between."""

@@ -54,13 +54,13 @@ DELAY_STOP_REPLICA = Rule(
 
 
 def late_stop_takes_effect(s: World, k: Constants, late: int) -> bool:
-    """The broker accepts the request, and hosts the replica at an epoch that the request may stop, or has to delete what is left."""
+    """The broker accepts the request, and hosts a replica that it may stop, or has to delete what is left of one."""
     stop = s.late_stops[late]
     node = s.brokers[stop.follower]
     if not request_is_taken(s, k, late):
         return False
     if node.replica.role == Role.NONE:
-        return stop.kind == Kind.STOP_REPLICA_AND_DELETE
+        return stop.kind == Kind.STOP_REPLICA_AND_DELETE and len(node.replica.log) > 0
     return answer_to_stop_replica(stop.leader_epoch, node.replica.leader_epoch, k.stop_replica_epoch) == ErrorCode.NONE
 
 

@@ -131,7 +131,7 @@ def begin_next_stage(s: World, k: Constants, controller: int) -> None:
 
 
 def put_replicas_online(s: World, k: Constants, controller: int, replicas: BrokerSet) -> None:
-    """Fire the transition to online for each replica of the set; a LeaderAndIsr of a topic to be deleted goes with the mark to all."""
+    """Fire the transition to online for each replica; a LeaderAndIsr of a topic to be deleted goes with the mark to all brokers."""
     told = 0
     for replica in range(k.brokers):
         if contains(replicas, replica) == 1:
