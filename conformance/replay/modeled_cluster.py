@@ -35,7 +35,7 @@ class DelayedAnswer:
 
 
 @dataclass(frozen=True)
-class LateStop:
+class DelayedStop:
     """The first copy of a StopReplica that was sent twice; it waits at a broker."""
 
     broker: int
@@ -70,7 +70,7 @@ class ModeledCluster:
         """The delayed fetches on the network, each with the leader epoch in which it was sent."""
         self.answers: list[DelayedAnswer] = []
         """The delayed answers to fetches on the network."""
-        self.late_stops: list[LateStop] = []
+        self.late_stops: list[DelayedStop] = []
         """The first copies of StopReplicas that were sent twice."""
         self.stale = [0] * self.brokers
         """For each broker the first request of an old generation that took effect (spec.control.state.Stale)."""
@@ -161,13 +161,13 @@ class ModeledCluster:
         if self.ensemble.find(znodes.topic(PARTITION.topic)) is None:
             self.late_stops = [replace(late, is_of_former_topic=True) for late in self.late_stops]
 
-    def late_stop(self, stop: state.LateStop) -> LateStop:
+    def late_stop(self, stop: state.LateStop) -> DelayedStop:
         """Return a late StopReplica of the model."""
         header = 0, stop.controller_epoch, self.creation_of(stop.follower, stop.broker_epoch)
         states = {PARTITION: StopReplicaState(stop.leader_epoch, stop.kind == state.Kind.STOP_REPLICA_AND_DELETE)}
-        return LateStop(stop.follower, StopReplicaRequest(*header, states), bool(stop.is_of_former_topic))
+        return DelayedStop(stop.follower, StopReplicaRequest(*header, states), bool(stop.is_of_former_topic))
 
-    def model_late_stop(self, late: LateStop) -> state.LateStop:
+    def model_late_stop(self, late: DelayedStop) -> state.LateStop:
         """Return the model's record of a late StopReplica."""
         request = late.request
         broker_epoch = self.epoch_of(late.broker, request.broker_epoch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafka_spec.conformance.replay.controller_mapping import ControllerView, live_in
-from kafka_spec.conformance.replay.modeled_cluster import LateStop
+from kafka_spec.conformance.replay.modeled_cluster import DelayedStop
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.request_mapping import PARTITION
 from kafka_spec.conformance.replay.steps import NotEnabled, Steps, running
@@ -66,7 +66,7 @@ def delay_stop_replica(projection: Projection, controller: int, broker: int) -> 
     request = sender.in_flight(broker)
     if not isinstance(request, StopReplicaRequest):
         raise NotEnabled(f"no StopReplica is in flight from {controller} to {broker}")
-    projection.late_stops.append(LateStop(broker, request))
+    projection.late_stops.append(DelayedStop(broker, request))
 
 
 @STEPS.of("LateStopReplica")
