@@ -119,6 +119,9 @@ def commit(search: Searching, folder: Checkpoints, level: int) -> None:
 def recall(search: Searching, folder: Checkpoints, frontier: OnDisk, finished: list[dict[str, Any]]) -> None:
     """Restore a search from the finished levels of a folder."""
     last, result = finished[-1], search.result
+    for content in finished[:-1]:
+        # a run that was killed between two files may have left it
+        folder.file(content["level"], "states").unlink(missing_ok=True)
     for content in finished:
         fill_graphs(search, folder, content)
         if content["states"]:

@@ -203,6 +203,9 @@ def test_what_a_folder_keeps(tmp_path: Path) -> None:
     sizes = [sum(f.stat().st_size for f in place.iterdir() if f.suffix != ".json") for place in (bare, whole)]
 
     assert sizes == [8 * result.distinct, (8 + 4 + 1) * result.distinct]
+    (whole / "level-00002.states").write_bytes(b"left by a run that was killed after its next level")
+    searched(KIP_320, SMALL, state_dir=str(whole), resume=True)
+    assert not list(whole.glob("*.states"))
 
 
 def command(place: Path, *options: str) -> list[str]:
