@@ -80,7 +80,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"^(Exit|Restart|Crash|Bounce|LossyCrash|LoseConnection|NoticeExpiry|Write|ShrinkIsr|ShrinkIsrUnanswered|ControlledShutdown|"
-        r"PreferredElection|CancelReassignment|FailToDelete)\b|^environment\.(?!end_process)|^isr\.(follower_lags|drop_from_isr|shrink_)|"
+        r"PreferredElection|CancelReassignment|FailToDelete|GiveUp)\b|^environment\.(?!end_process)|^isr\.(follower_lags|drop_from_isr|shrink_)|"
         r"^reassigning\.|^requested\.|^deletion\.ask|session_is_over",
         "It changes what faults, clients and operators do, or when. No property claims anything of them; fewer of their steps "
         "break nothing, and the additional ones are survived.",
@@ -104,7 +104,7 @@ REASONS: tuple[tuple[str, str], ...] = (
         "later step of it comes to the same.",
     ),
     (
-        r"^fetching\.|^isr\.|^gates\.|ExpandIsr|Fetch|TruncateToLeader|^leader_and_isr\.|^requests\.|^network\.|^zookeeper\.",
+        r"^fetching\.|^isr\.|^gates\.|ExpandIsr|Fetch|TruncateToLeader|^leader_and_isr\.|^log\.|^requests\.|^network\.|^zookeeper\.",
         "At these bounds another guard of the same step, or of the one before, decides the same.",
     ),
 )
