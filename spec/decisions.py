@@ -314,6 +314,17 @@ class LastKnownLeader(enum.IntEnum):
     """When the ISR becomes empty, whoever leads then, even nobody (4.0.0 to 4.1.0)."""
 
 
+class ReassignmentCompletion(enum.IntEnum):
+    """When the controller of KRaft completes a reassignment."""
+
+    ALL_IN_ISR = 0
+    """When all replicas of the target are in the ISR (3.8 to 4.2, KAFKA-15665)."""
+    ADDED_IN_ISR = 1
+    """When the replicas that are added are (up to 3.7)."""
+    ADDED_IF_MANY = 2
+    """When those that are added are, if they are as many as those that are removed; otherwise all (4.3, KAFKA-19975)."""
+
+
 class NewIncarnation(enum.IntEnum):
     """What a registration of a restarted broker does to the ISR of its partitions."""
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import enum
 
-from kafka_spec.spec.decisions import Checked, LastKnownLeader
-from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, contains, excluding, only
-from kafka_spec.spec.election import Brokers, first_of
+from kafka_spec.spec.decisions import Checked, LastKnownLeader, ReassignmentCompletion
+from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, contains, excluding, only, size
+from kafka_spec.spec.election import Brokers, first_of, members
 from kafka_spec.spec.table import ChoiceTable
 
 
@@ -198,6 +198,31 @@ def last_known_after(
     if isr == 0 and old_isr != 0 and last_known != old_leader:
         return old_leader
     return NONE if leader != NONE else last_known
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Reassignment
+
+
+def reassignment_completes(rule: int, replicas: Brokers, adding: BrokerSet, removing: BrokerSet, isr: BrokerSet) -> bool:
+    """Whether a change that leads to this ISR completes the reassignment; `replicas` has those that are added and removed too.
+
+    Then ISR and replicas lose those that are removed. min.insync.replicas is not asked for (elr-outside-replicas).
+    Kafka 3.7, 3.9, 4.3: PartitionReassignmentReplicas.maybeCompleteReassignment.
+    """
+    if adding | removing == 0:
+        return False
+    left = isr & ~removing
+    target = members(replicas) & ~removing
+    if removing != 0 and (left == 0 or target == 0):
+        return False
+    all_in_sync = target & ~left == 0
+    if rule == ReassignmentCompletion.ALL_IN_ISR:
+        return all_in_sync
+    added_in_sync = adding & ~left == 0
+    if rule == ReassignmentCompletion.ADDED_IN_ISR:
+        return added_in_sync
+    return added_in_sync and (all_in_sync or size(adding) >= size(removing))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

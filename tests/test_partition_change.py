@@ -10,7 +10,7 @@ from itertools import product
 import pytest
 
 from kafka_spec.diagrams.choices import choices_dot, choices_markdown
-from kafka_spec.spec.decisions import Checked, LastKnownLeader
+from kafka_spec.spec.decisions import Checked, LastKnownLeader, ReassignmentCompletion
 from kafka_spec.spec.domain import NONE, BrokerSet, SpecError
 from kafka_spec.spec.partition_change import (
     ELECTIONS,
@@ -25,6 +25,7 @@ from kafka_spec.spec.partition_change import (
     isr_after,
     last_known_after,
     leader_epoch_grows,
+    reassignment_completes,
     recovery_after,
     target_elr,
 )
@@ -164,6 +165,26 @@ def test_the_last_known_leader() -> None:
     assert last_known_after(old, 1, NONE, NONE, 0, some, none) == NONE
     assert last_known_after(old, 1, NONE, NONE, 0, none, none) == 1
     assert last_known_after(old, 1, 1, 1, 0, some, none) == NONE
+
+
+def test_when_a_reassignment_completes() -> None:
+    """Up to 3.7 with the added replicas in the ISR, from 3.8 with all, from 4.3 with the added ones if they are enough of them."""
+    everything, added, many = (
+        ReassignmentCompletion.ALL_IN_ISR,
+        ReassignmentCompletion.ADDED_IN_ISR,
+        ReassignmentCompletion.ADDED_IF_MANY,
+    )
+
+    def completing(adding: set[int], removing: set[int], isr: set[int]) -> list[ReassignmentCompletion]:
+        sets = [BrokerSet.of(members) for members in (adding, removing, isr)]
+        return [rule for rule in ReassignmentCompletion if reassignment_completes(rule, (0, 1, 2, 3), *sets)]
+
+    assert completing(set(), set(), {0, 1, 2, 3}) == []
+    assert completing({3}, {2}, {0, 1, 3}) == [everything, added, many]
+    assert completing({3}, {2}, {0, 3}) == [added, many]
+    assert completing({3}, {1, 2}, {3}) == [added]
+    assert completing(set(), {2, 3}, {0, 2}) == [added]
+    assert completing({3}, {0, 1, 2}, {0, 1, 2}) == []
 
 
 def test_epochs_and_min_isr() -> None:

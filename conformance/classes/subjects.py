@@ -8,6 +8,7 @@ from kafka_spec.conformance.classes import (
     elections,
     epochs,
     kraft_changes,
+    kraft_reassignments,
     kraft_requests,
     logs,
     predecessors,
@@ -28,6 +29,7 @@ SUBJECTS: dict[str, Subject] = {
         logs.SUBJECT,
         state_machines.SUBJECT,
         kraft_changes.SUBJECT,
+        kraft_reassignments.SUBJECT,
         kraft_requests.SUBJECT,
     )
 }

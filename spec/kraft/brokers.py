@@ -1,4 +1,4 @@
-"""The life of brokers: registration, fencing, controlled shutdown, crashes; and what operators and clients do.
+"""The life of brokers: registration, fencing, controlled shutdown, crashes.
 
 Source: Kafka 3.9 BrokerLifecycleManager.scala, BrokerHeartbeatManager.java, BrokerServer.scala.
 """
@@ -6,11 +6,9 @@ Source: Kafka 3.9 BrokerLifecycleManager.scala, BrokerHeartbeatManager.java, Bro
 from __future__ import annotations
 
 from kafka_spec.spec.decisions import Checked
-from kafka_spec.spec.domain import NO_BROKERS, NONE, Range, append, truncate
+from kafka_spec.spec.domain import NO_BROKERS, NONE, Range, truncate
 from kafka_spec.spec.kraft.controller import (
-    active_brokers,
     begin_controlled_shutdown,
-    change_partition,
     commit,
     fence,
     forget_passed_images,
@@ -18,30 +16,26 @@ from kafka_spec.spec.kraft.controller import (
     replace_registration,
     unfence,
 )
-from kafka_spec.spec.kraft.fetching import A_LEADER, leads
-from kafka_spec.spec.kraft.machines import PROPOSAL, REGISTRATION, REPLICA_ROLE, BrokerState
+from kafka_spec.spec.kraft.machines import PROPOSAL, REPLICA_ROLE, BrokerState
+from kafka_spec.spec.kraft.operators import ELECT_PREFERRED, ELECT_UNCLEAN, REGISTER_AGAIN, WRITE
 from kafka_spec.spec.kraft.replica import (
     ANY_BROKER,
     apply_image,
+    broker_is_up,
     broker_runs,
     forget_followers,
     forget_request,
-    raise_high_watermark,
 )
 from kafka_spec.spec.kraft.state import (
     CONTROLLED_SHUTDOWNS,
     CRASHES,
     FENCES,
     LOSSY_CRASHES,
-    PREFERRED_ELECTIONS,
-    RE_REGISTRATIONS,
     RECORDS,
-    UNCLEAN_ELECTIONS,
     UNKNOWN,
     KRaft,
     ProcessLife,
 )
-from kafka_spec.spec.partition_change import ElectionKind, elect_by_choice
 from kafka_spec.spec.table import Constants, Rule, fire
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -179,11 +173,6 @@ FENCE_ALIVE = Rule(
 )
 
 
-def broker_is_up(s: KRaft, broker: int) -> bool:
-    """The broker runs, and does not ask to shut down."""
-    return s.brokers[broker].life == ProcessLife.UP
-
-
 def is_fenced(s: KRaft, broker: int) -> bool:
     """The controller has the broker as fenced."""
     return s.controller.registrations[broker].state == BrokerState.FENCED
@@ -294,112 +283,6 @@ EXIT = Rule(
     effects=(exit_in_order,),
     says="{broker} may go, and its process ends in order",
     cites="Kafka 3.9 BrokerHeartbeatManager, BrokerServer.shutdown, LogManager.shutdown (KIP-966: CleanShutdownFileHandler)",
-)
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Operators and clients
-
-
-def append_record(s: KRaft, k: Constants, leader: int) -> None:
-    """Append the next record in the leader's epoch."""
-    append(s.brokers[leader].replica.log, record=s.spent.records, epoch=s.brokers[leader].replica.leader_epoch)
-    raise_high_watermark(s, k, leader)
-
-
-WRITE = Rule(
-    "Write",
-    actor="client",
-    kind="operator",
-    params=A_LEADER,
-    guards=(leads,),
-    at_most=RECORDS,
-    effects=(append_record,),
-    says="a client writes a record to {leader}",
-    cites="Kafka 3.9 Partition.appendRecordsToLeader",
-)
-
-
-def preferred_election_changes_leader(s: KRaft, k: Constants) -> bool:
-    """The first assigned replica does not lead, and a preferred election elects another leader than now, or nobody."""
-    partition = s.controller.partition
-    if partition.leader == partition.replicas[0]:
-        return False
-    elected, _ = elect_by_choice(
-        ElectionKind.PREFERRED,
-        partition.replicas,
-        partition.leader,
-        partition.isr,
-        partition.elr,
-        partition.last_known_leader,
-        active_brokers(s, k),
-        k.elr,
-        k.last_known_acceptable,
-    )
-    return elected != partition.leader
-
-
-def elect_preferred(s: KRaft, k: Constants) -> None:
-    """Elect the first assigned replica."""
-    partition = s.controller.partition
-    change_partition(s, k, partition.isr, active_brokers(s, k), NO_BROKERS, ElectionKind.PREFERRED, partition.recovery)
-    commit(s, k)
-
-
-ELECT_PREFERRED = Rule(
-    "ElectPreferred",
-    actor="controller",
-    kind="operator",
-    guards=(preferred_election_changes_leader,),
-    at_most=PREFERRED_ELECTIONS,
-    effects=(elect_preferred,),
-    says="the controller elects the preferred replica",
-    cites="Kafka 3.9 ReplicationControlManager.electLeaders, maybeBalancePartitionLeaders",
-)
-
-
-def nobody_leads_and_somebody_is_up(s: KRaft, k: Constants) -> bool:
-    """The partition has no leader, and some broker is active."""
-    return s.controller.partition.leader == NONE and active_brokers(s, k) != 0
-
-
-def elect_unclean(s: KRaft, k: Constants) -> None:
-    """Elect whoever is up."""
-    partition = s.controller.partition
-    change_partition(s, k, partition.isr, active_brokers(s, k), NO_BROKERS, ElectionKind.UNCLEAN, partition.recovery)
-    commit(s, k)
-
-
-ELECT_UNCLEAN = Rule(
-    "ElectUnclean",
-    actor="operator",
-    kind="operator",
-    guards=(nobody_leads_and_somebody_is_up,),
-    at_most=UNCLEAN_ELECTIONS,
-    effects=(elect_unclean,),
-    says="an operator requests an unclean election",
-    cites="Kafka 3.9 ReplicationControlManager.electLeaders",
-)
-
-
-def register_again(s: KRaft, k: Constants, broker: int) -> None:
-    """Register the same process again: nothing changes; before 3.9 it is fenced under a new broker epoch (KAFKA-16952)."""
-    if k.same_incarnation_keeps_epoch == Checked.NO:
-        fire(s, k, REGISTRATION, (broker,), "register")
-        s.controller.registrations[broker].epoch += 1
-        s.brokers[broker].epoch = s.controller.registrations[broker].epoch
-        commit(s, k)
-
-
-REGISTER_AGAIN = Rule(
-    "RegisterAgain",
-    actor="{broker}",
-    kind="operator",
-    params=ANY_BROKER,
-    guards=(broker_is_up,),
-    at_most=RE_REGISTRATIONS,
-    effects=(register_again,),
-    says="the process of {broker} registers again, since the metadata version has changed",
-    cites="Kafka 3.7 BrokerRegistrationTracker (KIP-858)",
 )
 
 RULES = (

@@ -149,6 +149,11 @@ def broker_runs(s: KRaft, broker: int) -> bool:
     return s.brokers[broker].life != ProcessLife.DOWN
 
 
+def broker_is_up(s: KRaft, broker: int) -> bool:
+    """The broker runs, and does not ask to shut down."""
+    return s.brokers[broker].life == ProcessLife.UP
+
+
 def cache_is_not_ahead(s: KRaft, broker: int) -> bool:
     """The broker has finished applying its image."""
     return s.brokers[broker].applying == 0
