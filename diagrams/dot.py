@@ -33,12 +33,15 @@ WIDTH = 40
 """Maximum characters in a line of guards or effects."""
 
 
-def machine_dot(machine: Machine, several: Sequence[Arrow] | None = None, title: str = "") -> str:
-    """Return a machine as DOT; `several` replaces the arrows to draw, for example with those of two compared eras."""
+def machine_dot(machine: Machine, several: Sequence[Arrow] | None = None, title: str | None = None) -> str:
+    """Return a machine as DOT; `several` replaces the arrows to draw, for example with those of two compared eras.
+
+    Without a `title` it has its name and its era; "" is none.
+    """
     drawn = arrows(machine) if several is None else several
     comparing = several is not None
     places = places_of(machine)
-    lines = [f"digraph {_quoted(machine.name)} {{", *_frame(places, title)]
+    lines = [f"digraph {_quoted(machine.name)} {{", *_frame(places, titled(machine) if title is None else title)]
     lines += [_state(machine, state, places) for state in machine.states]
     lines.append(
         f'  start [shape=circle width=0.14 label="" style=filled fillcolor="{INK}" color="{INK}"{_start(machine, places)}]'
@@ -56,6 +59,11 @@ def machine_dot(machine: Machine, several: Sequence[Arrow] | None = None, title:
         lines += _arrow(machine.name, number, arrow, (point[0], point[1] + shift) if point else None, places, comparing)
     lines += _legend(places, comparing)
     return "\n".join([*lines, "}", ""])
+
+
+def titled(machine: Machine) -> str:
+    """Return the name of a machine, with the version of Kafka whose table it is."""
+    return machine.name + (f", Kafka {machine.era}" if machine.era else "")
 
 
 def render(dot: str, form: str) -> bytes:
@@ -108,6 +116,7 @@ def _legend(places: Places, comparing: bool) -> list[str]:
     else:
         entries = [(f"to {lane}" if lane != "path" else "the usual way", LANES[lane][1]) for lane in places.lanes]
         entries.append(("start-up and shutdown, bypassing the legal pairs", INITIALISATION))
+        entries.append(("1. 2.: the cases of one trigger, [if] / then", INK))
     cells = "".join(f'<td><font color="{color}">● {text}</font></td>' for text, color in entries)
     table = f'<<table border="0" cellborder="0" cellspacing="6"><tr>{cells}</tr></table>>'
     return [f"  legend [shape=plaintext fontsize=11 label={table}{_at(places.points['legend'])}]"]
@@ -155,8 +164,10 @@ def _look(arrow: Arrow, places: Places, comparing: bool) -> tuple[str, str]:
 def _label(arrow: Arrow, ink: str) -> str:
     sign = {"added": "+ ", "removed": "\N{MINUS SIGN} "}.get(arrow.status, "")
     rows = [f'<tr><td align="left"><b>{sign}{html.escape(arrow.trigger)}</b></td></tr>']
-    for choice in arrow.choices:
+    for number, choice in enumerate(arrow.choices, 1):
         lines = [html.escape(line, quote=False) for line in choice_lines(choice)]
+        if len(arrow.choices) > 1:
+            lines[:1] = [f"{number}. {lines[0] if lines else 'otherwise'}"]
         if lines:
             text = '<br align="left"/>'.join(lines) + '<br align="left"/>'
             rows.append(f'<tr><td align="left" balign="left"><font point-size="10.5">{text}</font></td></tr>')

@@ -298,3 +298,18 @@ def test_machines_are_what_a_large_model_is_grouped_by(monkeypatch: pytest.Monke
     golden("doors-explored.dot", explored_dot(graph))
     golden("doors-explored.mmd", explored_mermaid(graph))
     assert len(re.findall(rb'class="node"', render(explored_dot(graph), "svg"))) == graph.number_of_nodes()
+
+
+def test_cases_are_numbered_and_pictures_have_titles() -> None:
+    """The rows that share an arrow have numbers, in their order; a picture names its machine and its era, unless told not to."""
+    numbered = [arrow for arrow in arrows(REPLICA) if len(arrow.choices) > 1]
+    dot = machine_dot(REPLICA)
+
+    assert numbered
+    for arrow in numbered:
+        label = next(line for line in dot.splitlines() if f"<b>{arrow.trigger}</b>" in line and ">2. " in line)
+        assert [int(number) for number in re.findall(r'10.5">(\d)\. ', label)] == list(range(1, len(arrow.choices) + 1))
+    single = next(line for line in dot.splitlines() if "<b>replica_deletion_started</b>" in line)
+    assert ">1. " not in single
+    assert 'label="Replica, Kafka 2.8"' in dot
+    assert "Replica, Kafka" not in machine_dot(REPLICA, title="")

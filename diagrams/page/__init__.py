@@ -113,7 +113,7 @@ def _fired(firing: Firing, machine: Machine | None) -> dict[str, Any]:
 def machine_figure(machine: Machine) -> str:
     """Return a machine as an HTML figure with states and arrows that a page can light up; without Graphviz, only its caption."""
     try:
-        svg = render(machine_dot(machine), "svg").decode()
+        svg = render(machine_dot(machine, title=""), "svg").decode()
     except SpecError as error:
         warnings.warn(f"the page lists the states of machine {machine.name} and does not draw them: {error}", stacklevel=2)
         svg = ""
