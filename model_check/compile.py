@@ -9,10 +9,12 @@ from __future__ import annotations
 import abc
 import contextlib
 import ctypes
+import math
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from llvmlite import ir
 
@@ -251,6 +253,10 @@ class _Tallied(Emitter):
         self.b.ret_void()
 
 
+Ranges: TypeAlias = tuple[tuple[int, int], ...]
+"""The lowest and the highest value of each parameter."""
+
+
 class Firings(Hashing):
     """What the functions that fire rules share: the bindings of each rule, what admits a step, and the step itself.
 
@@ -275,6 +281,50 @@ class Firings(Hashing):
         self.program, self.layout, self.actions = program, layout, actions
         self.judging = compiler.module.globals.get("judge_steps")
         self.bound_of_fault = compiler.module.get_global("bound.of.fault")
+        self.shared: dict[tuple[Function, Ranges], int] = {}
+        """The place of the answers of each shared guard, by its function and the ranges of its parameters."""
+        self.room = 0
+
+    def share_guards(self) -> None:
+        """Make room for the answers of guards that several rules ask; `forget` is needed before the first state and each next.
+
+        A guard is asked once in a state for each value of its parameters, when the first rule comes to it.
+        """
+        asked = Counter(
+            (guard, self.ranges_of(guard, index)) for index, rule in enumerate(self.program.rules) for guard in rule.guards
+        )
+        for (guard, ranges), rules in asked.items():
+            if rules > 1 and ranges is not None and not self.unit.covering:  # coverage counts what each rule asks
+                self.shared[guard, ranges] = self.room
+                self.room += math.prod(high - low + 1 for low, high in ranges)
+        self.answers = self.b.bitcast(self.slot(ir.ArrayType(I8, max(1, self.room))), POINTER)
+
+    def forget(self) -> None:
+        """Emit that the answers of the state before are forgotten."""
+        self.clear(self.answers, I64(self.room))
+
+    def ranges_of(self, guard: Function, index: int) -> Ranges | None:
+        """Return the ranges of a guard's parameters in a rule, in the guard's order; None if one of them is no number."""
+        rule = self.program.rules[index]
+        ranges = dict(zip(rule.params, self.actions.ranges[index], strict=True))
+        names = [name for name in parameters_of(guard) if name not in ("s", "k")]
+        numbers = not any(isinstance(rule.params[name], ItemOf | ElementOf) for name in names)
+        return tuple(ranges[name] for name in names) if numbers else None
+
+    def guard(self, guard: Function, scope: dict[str, Value], index: int) -> ir.Value:
+        """Return whether a guard of a rule holds; ask it unless another rule has asked it in this state."""
+        ranges = self.ranges_of(guard, index)
+        if ranges is None or (guard, ranges) not in self.shared:
+            return self.predicate(guard, scope)
+        place: ir.Value = ZERO
+        for name, (low, high) in zip([n for n in parameters_of(guard) if n not in ("s", "k")], ranges, strict=True):
+            value = scope[name]
+            assert not isinstance(value, Ref | Buffer | K)
+            place = self.b.add(self.b.mul(place, I64(high - low + 1)), self.b.sub(value, I64(low)))
+        cell = self.at(self.answers, self.b.add(place, I64(self.shared[guard, ranges])))
+        with self.b.if_then(self.b.icmp_unsigned("==", self.b.load(cell), I8(0))):
+            self.b.store(self.b.select(self.predicate(guard, scope), I8(2), I8(1)), cell)
+        return self.b.icmp_unsigned("==", self.b.load(cell), I8(2))
 
     def counter(self, index: int | ir.Value) -> ir.Value:
         """Return the address of a counter."""
@@ -296,7 +346,9 @@ class Firings(Hashing):
             for guard in [g for g in left if set(parameters_of(g)) <= scope.keys()]:
                 left.remove(guard)
                 on = self.code.append_basic_block("on")
-                self.b.cbranch(self.judged(guard, scope, "rule", rule.name), on, out)
+                holds = self.guard(guard, scope, index)
+                self.tally_answer(holds, "rule", rule.name, guard.__name__)
+                self.b.cbranch(holds, on, out)
                 self.b.position_at_end(on)
             if depth == len(names):
                 self.fire(index, rule, scope, action)
@@ -537,6 +589,7 @@ class _Successors(Firings):
         self.written = self.slot(I64, ZERO)
         self.digest = self.slot(I64, self.b.load(self.counter(DIGEST)))
         self.moves = self.slot(I64, ZERO)
+        self.share_guards()
         self.stop = code.append_basic_block("stop")
         self.loop(ZERO, count, self.state)
         self.b.store(self.b.load(self.digest), self.counter(DIGEST))
@@ -551,6 +604,7 @@ class _Successors(Firings):
         self.mark = self.b.load(self.b.gep(self.fingerprints, [now]))
         self.now, self.number = now, self.b.add(self.base, now)
         self.b.store(ZERO, self.moves)
+        self.forget()
         for index, rule in enumerate(self.program.rules):
             self.rule(index, rule)
         self.note_deadlock()

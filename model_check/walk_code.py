@@ -71,6 +71,8 @@ class _Choices(Firings):
         self.fault = self.fault_cell(k)
         self.source = Ref(layout.root, self.at(states, self.b.mul(self.number, I64(layout.size))))
         self.moves, self.listed = self.slot(I64, ZERO), self.slot(I64, ZERO)
+        self.share_guards()
+        self.forget()
         self.stop = code.append_basic_block("stop")
         for index, rule in enumerate(program.rules):
             self.rule(index, rule)

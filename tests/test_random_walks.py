@@ -11,6 +11,7 @@ import toys
 from conftest import Command, sampled
 from toys import bounds_of
 
+from benchmarks.walks import bounds_for
 from kafka_spec import MODELS
 from kafka_spec.command import run as kafka_spec
 from kafka_spec.model_check import embedded
@@ -20,6 +21,7 @@ from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.random_walks import LENGTH, POLICIES, SAMPLE, Met, Sample, Simulation, Walked, Walks, walk
 from kafka_spec.model_check.shorten import Shortener
+from kafka_spec.spec.control.eras import BUGS
 from kafka_spec.spec.domain import OutOfBound, OutOfDomain
 from kafka_spec.spec.table import Spec, SpecError
 
@@ -271,3 +273,55 @@ def test_what_does_not_fit_is_refused(arguments: list[str], told: str, inside: C
     ran = inside("check", "replication/kip_320", *arguments)
     assert ran.returncode == 2
     assert told in ran.stderr
+
+
+@pytest.mark.slow
+def test_a_cluster_walks_as_one_process_does() -> None:
+    """With the same seed and number of walks, tasks of Spark come to the same counts, curve, coverage and findings."""
+    asked = Walks(seed=4, most=2 * Walks().batch + 5)
+    alone = simulate(KIP_279, SMALL, asked, everything=True)
+    spread = simulate(KIP_279, SMALL, asked, everything=True, master="local[2]")
+    assert essence(spread) == essence(alone)
+
+
+FOUND = (
+    "KAFKA-532",
+    "KAFKA-1096",
+    "KAFKA-6082-unfenced-writes",
+    "KAFKA-6082-two-step-election",
+    "KAFKA-6082-unconditional-delete",
+    "KAFKA-1188",
+    "KAFKA-7235-unseen-bounce",
+    "KAFKA-7235-former-incarnation",
+    "KAFKA-708",
+    "KAFKA-5083",
+    "KAFKA-1382",
+    "unanswered-expansion-forgotten",
+    "KAFKA-7482",
+    "last-replica-standing",
+    "tail-lost-in-isr",
+    "KAFKA-13972",
+    "KAFKA-1097",
+    "KAFKA-9212",
+    "last-copy-deleted",
+    "cancelled-replica-rejoins",
+    "stray-replica",
+    "KAFKA-9946",
+    "created-during-deletion",
+    "KAFKA-1738",
+)
+"""The bugs that walks of seed 1 find at `large` with the faults of their families, in at most 1,500 walks: benchmarks/README.md."""
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("name", FOUND)
+def test_walks_find_bugs_at_bounds_that_no_search_completes(name: str) -> None:
+    """A walk meets the bug; what is left of it after shortening is replayed by the oracle."""
+    (bug,) = [bug for bug in BUGS if bug.name == name]
+    spec = MODELS[f"control/{name}"]
+    walked = simulate(spec, bounds_for(bug.bounds), Walks(most=1500), deadlock=False)
+    assert walked.violated
+    for claim in walked.violated:
+        trace = trace_of(walked.found, claim)
+        assert trace is not None and trace.states <= len(walked.met[claim].actions) + 1

@@ -222,10 +222,14 @@ class Emitter:
     def judged(self, function: Callable[..., Any], scope: dict[str, Value], *whose: str | int) -> ir.Value:
         """Return the result of a predicate, and count for coverage how often it is asked and how often it holds."""
         result = self.predicate(function, scope)
-        self.tally("asked", *whose, function.__name__)
-        if self.unit.covering:
-            self.tally("held", *whose, function.__name__, by=self.b.zext(result, I64))
+        self.tally_answer(result, *whose, function.__name__)
         return result
+
+    def tally_answer(self, result: ir.Value, *whose: str | int) -> None:
+        """Count for coverage that a predicate is asked, and whether it holds."""
+        self.tally("asked", *whose)
+        if self.unit.covering:
+            self.tally("held", *whose, by=self.b.zext(result, I64))
 
     def tally(self, *counted: str | int, by: ir.Value = ONE) -> None:
         """Add to a counter, if coverage is measured."""
