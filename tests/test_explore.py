@@ -217,7 +217,7 @@ def test_a_walk_begins_at_any_state_of_a_search(capsys: pytest.CaptureFixture[st
 
     for wrong, cure in (
         (["toys:DOORS", "--to", "0" * 16], "no state of doors within these bounds"),
-        (["toys:DOORS", "--to", "Nobody"], "write a fingerprint as it is shown"),
+        (["toys:DOORS", "--to", "Nobody"], "no property of doors"),
         (["toys:COUNTER", "--to", "Within"], "no state within these bounds shows it (holds)"),
         (["control/fixed", "--to", "1", "--seconds", "0"], "was not met among"),
         (["toys:DOORS", "--state-dir", "nowhere"], "needs --to"),

@@ -95,7 +95,7 @@ def walk_to(options: argparse.Namespace, spec: Spec, bounds: Mapping[str, int]) 
         if any(claim.name == options.to for claim in spec.properties):
             finding = way_to_claim(spec, bounds, options.to, budget, cores())
         else:
-            mark = fingerprint_of(options.to, "--to")
+            mark = fingerprint_of(options.to, f"--to: no property of {spec.name} (`kafka-spec models` lists them) is")
             finding = way_to_state(spec, bounds, mark, budget, cores())
     return Walk.by(spec, bounds, finding.start, finding.actions)
 
