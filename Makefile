@@ -27,7 +27,8 @@ check: $(VENV)/.check
 	$(BIN)/kafka-spec check --traces
 
 test: lint system
-	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q $(PARALLEL) -m "not long"
+	@compiled=$$(mktemp -d); trap 'rm -rf "$$compiled"' EXIT; export KAFKA_SPEC_CACHE="$$compiled"; set -x; \
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q $(PARALLEL) -m "not long" && \
 	PYTHONHASHSEED=4242 $(BIN)/python -m pytest -q $(PARALLEL) -m "not slow and not long"
 	$(BIN)/kafka-spec draw --check
 

@@ -72,17 +72,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Keep compiled code in a folder of this run, which its processes share, so that no old code is loaded."""
+    """Keep compiled code in the folder of `make test`, which its two passes share, or else in one of this run."""
     of_run = tmp_path_factory.getbasetemp()
-    folder = (of_run.parent if "PYTEST_XDIST_WORKER" in os.environ else of_run) / "compiled"
-    folder.mkdir(exist_ok=True)
     before = os.environ.get("KAFKA_SPEC_CACHE")
+    folder = Path(before) if before else (of_run.parent if "PYTEST_XDIST_WORKER" in os.environ else of_run) / "compiled"
+    folder.mkdir(parents=True, mode=0o700, exist_ok=True)
     os.environ["KAFKA_SPEC_CACHE"] = str(folder)
     yield folder
     if before is None:
         del os.environ["KAFKA_SPEC_CACHE"]
-    else:
-        os.environ["KAFKA_SPEC_CACHE"] = before
 
 
 @pytest.fixture(scope="session")
