@@ -188,6 +188,7 @@ class ReassignmentRows(WriterGuards):
         held = self._context.assignment(partition)
         self._batch.add_leader_and_isr(held.origin, partition, is_new=False)
         self._batch.add_leader_and_isr(held.adding, partition, is_new=True)
+        self._batch.note_reassignment(partition)
         self._forget_bumped_epoch(partition)
 
     @effect
@@ -197,6 +198,7 @@ class ReassignmentRows(WriterGuards):
         if self._is_enlarged():
             recipients = tuple(existing_replicas(partition, self._replicas))
         self._batch.add_leader_and_isr(recipients, partition, is_new=False)
+        self._batch.note_reassignment(partition)
         self._forget_bumped_epoch(partition)
 
     def _forget_bumped_epoch(self, partition: TopicPartition) -> None:

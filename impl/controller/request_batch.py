@@ -45,6 +45,7 @@ class RequestBatch:
         self.stop_replica: dict[int, dict[TopicPartition, StopReplicaState]] = {}
         self._metadata_to: set[int] = set()
         self._metadata: dict[TopicPartition, UpdateMetadataState] = {}
+        self._reassigned: list[str] = []
 
     def begin(self) -> None:
         """Begin a batch.
@@ -64,6 +65,25 @@ class RequestBatch:
             adding, removing = self._context.adding.get(partition, ()), self._context.removing.get(partition, ())
             told[partition] = LeaderAndIsrState(held, replicas, is_new or was_new, adding, removing)
         self.add_update_metadata(self._context.live, [partition])
+
+    def note_reassignment(self, partition: TopicPartition) -> None:
+        """Say in the log, once the batch is sent, that a reassignment has told a partition's replicas of each other."""
+        held, context = self._context.leadership[partition], self._context
+        isr, replicas, adding, removing = (
+            ",".join(map(str, one))
+            for one in (
+                held.isr,
+                context.assignments[partition],
+                context.adding.get(partition, ()),
+                context.removing.get(partition, ()),
+            )
+        )
+        self._reassigned.append(
+            f"Sent LeaderAndIsr request (Leader:{held.leader},ISR:{isr},LeaderEpoch:{held.leader_epoch},ZkVersion:{held.version},"
+            f"ControllerEpoch:{held.controller_epoch}) with new replica assignment ReplicaAssignment(replicas={replicas}, "
+            f"addingReplicas={adding}, removingReplicas={removing}) to leader {held.leader} for partition being reassigned "
+            f"{partition}"
+        )
 
     def add_stop_replica(self, broker: int, partition: TopicPartition, delete: bool = False) -> None:
         """Add a StopReplica with the cached leader epoch, or with the mark of a topic that is queued for deletion."""
@@ -115,6 +135,8 @@ class RequestBatch:
                 self._trace_stop_replica(broker, stops)
                 self._note(f"Sending StopReplica request for {len(stops)} replicas to broker {broker}")
                 self._channels.send(broker, StopReplicaRequest(*self._header(broker), stops))
+        for message in self._reassigned:
+            self._note(message)
         self.clear()
 
     def _header(self, broker: int) -> tuple[int, int, int]:
