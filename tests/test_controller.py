@@ -286,12 +286,13 @@ def test_fail_over() -> None:
         ("know", (1, 2), 1),
     ]
     old = cluster.brokers[0].controller
-    assert (old.life, old.context, old.partitions.entities(), old.channels.queues) == (
+    assert (old.life, old.partitions.entities(), old.deletions.entities(), old.channels.queues) == (
         ControllerState.STANDBY,
-        ControllerContext(),
+        (),
         (),
         {},
     )
+    assert old.context == ControllerContext(deletions=old.deletions)
 
 
 @pytest.mark.parametrize(

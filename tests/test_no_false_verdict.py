@@ -739,8 +739,8 @@ def test_more_new_states_than_firings_are_an_internal_error(monkeypatch: pytest.
     """A rule with more new states than firings is an internal error, even if the sum over all rules is right."""
     counted = embedded.Search.count_new
 
-    def count_new(search: embedded.Search, actions: Any) -> None:
-        counted(search, actions)
+    def count_new(search: embedded.Search) -> None:
+        counted(search)
         search.result.new["Shut"] += 100
         search.result.new["Open"] -= 100
 
