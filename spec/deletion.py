@@ -11,7 +11,14 @@ from __future__ import annotations
 
 import enum
 
-from kafka_spec.spec.decisions import CreationDuringDeletion, FailedDeletions, IneligibleNames, LateAnswers, LeaderlessReplicas
+from kafka_spec.spec.decisions import (
+    AnswersCounted,
+    CreationDuringDeletion,
+    FailedDeletions,
+    IneligibleNames,
+    LateAnswers,
+    LeaderlessReplicas,
+)
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet
 from kafka_spec.spec.table import Machine, Row
 
@@ -131,3 +138,11 @@ def replica_goes_offline(leadership_is_known: int, leaderless_replicas: int) -> 
 def answer_is_dropped(is_removed: int, late_answers: int) -> bool:
     """Whether an answer to a deletion that was not handled yet is dropped; `is_removed` is 1 if its broker is removed now."""
     return is_removed == 1 and late_answers == LateAnswers.DROPPED
+
+
+def answer_is_counted(deletes: bool, answers_counted: int) -> bool:
+    """Whether the answer to a StopReplica of a topic that is being deleted counts; `deletes`: it has the delete flag.
+
+    Kafka 2.8: ControllerBrokerRequestBatch.sendStopReplicaRequests, partitionErrorsForDeletingTopics (KAFKA-9946).
+    """
+    return deletes or answers_counted == AnswersCounted.ALL

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kafka_spec.spec.decisions import EndOfReassignment, LostTarget, ReplacedReassignment, UnassignedBrokers
+from kafka_spec.spec.decisions import BumpedEpoch, EndOfReassignment, LostTarget, ReplacedReassignment, UnassignedBrokers
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, contains
 
 
@@ -96,6 +96,14 @@ def replicas_under_way(origin: BrokerSet, adding: BrokerSet, target: BrokerSet, 
     if replaced_reassignment == ReplacedReassignment.KEPT_TO_THE_END:
         return origin | adding | target
     return origin | target
+
+
+def remembered_after_bump(written: int, bumped_epoch: int) -> int:
+    """Return the leader epoch, or the data version, that a controller remembers after it has written the next one and nothing else.
+
+    Kafka 2.4.0: KafkaController.updateLeaderEpochAndSendRequest, which caches nothing (KAFKA-9212).
+    """
+    return written - 1 if bumped_epoch == BumpedEpoch.FORGOTTEN else written
 
 
 def reassignment_may_end(target: BrokerSet, isr: BrokerSet, live: BrokerSet, lost_target: int) -> bool:

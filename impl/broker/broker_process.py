@@ -59,7 +59,7 @@ from kafka_spec.impl.protocol.responses import (
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.decisions import AnswersCounted
+from kafka_spec.spec.deletion import answer_is_counted
 from kafka_spec.spec.gates import EPOCH_DURING_DELETE
 from kafka_spec.spec.reassignment import PartitionAssignment
 from kafka_spec.spec.table import Spec
@@ -189,11 +189,11 @@ class BrokerProcess:
         if isinstance(request, LeaderAndIsrRequest):
             self.controller.handle(LeaderAndIsrResponseReceived(receiver, answer.error, answer.partitions))
         elif isinstance(request, StopReplicaRequest):
-            counted = self.controller.k.answers_counted == AnswersCounted.ALL
+            k = self.controller.k
             deleting = {
                 p: answer.partitions.get(p, answer.error)
                 for p, state in request.partitions.items()
-                if state.leader_epoch == EPOCH_DURING_DELETE and (state.delete or counted)
+                if state.leader_epoch == EPOCH_DURING_DELETE and answer_is_counted(state.delete, k.answers_counted)
             }
             if deleting:
                 self.controller.handle(ReplicasDeleted(receiver, answer.error, deleting))

@@ -20,7 +20,7 @@ from kafka_spec.impl.machine import Running
 from kafka_spec.impl.protocol.controller_requests import NO_LEADER
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.row_functions import effect, guard
-from kafka_spec.spec.decisions import BumpedEpoch, Reassignment
+from kafka_spec.spec.decisions import Reassignment
 from kafka_spec.spec.domain import BrokerSet
 from kafka_spec.spec.election import Strategy
 from kafka_spec.spec.reassignment import (
@@ -28,6 +28,7 @@ from kafka_spec.spec.reassignment import (
     leader_has_to_move,
     reassignment_is_complete,
     reassignment_may_end,
+    remembered_after_bump,
     replicas_at_end,
 )
 from kafka_spec.spec.table import Constants
@@ -203,10 +204,12 @@ class ReassignmentRows(WriterGuards):
 
     def _forget_bumped_epoch(self, partition: TopicPartition) -> None:
         """Go back to the leader epoch and the version from before the write, in eras that do not cache what they wrote."""
-        if self._k.bumped_epoch == BumpedEpoch.FORGOTTEN:
-            held = self._context.leadership[partition]
-            before = replace(held, leader_epoch=held.leader_epoch - 1, version=held.version - 1)
-            self._context.leadership[partition] = before
+        held, bumped = self._context.leadership[partition], self._k.bumped_epoch
+        self._context.leadership[partition] = replace(
+            held,
+            leader_epoch=remembered_after_bump(held.leader_epoch, bumped),
+            version=remembered_after_bump(held.version, bumped),
+        )
 
     @effect
     def create_new_replicas(self, partition: TopicPartition) -> None:

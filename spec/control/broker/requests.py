@@ -21,7 +21,7 @@ from kafka_spec.spec.control.state import (
     Stale,
     World,
 )
-from kafka_spec.spec.decisions import AnswersCounted
+from kafka_spec.spec.deletion import answer_is_counted
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, contains, excluding, first_brokers, pop_first, truncate
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.gates import EPOCH_DURING_DELETE, LEADER_DURING_DELETE, answer_to_request, answer_to_stop_replica
@@ -84,7 +84,8 @@ def note_answer_without_delete(s: World, k: Constants, controller: int, broker: 
     """Answer a StopReplica without delete, which a controller counts in the version that has KAFKA-9946."""
     channel = s.controllers[controller].channels[broker]
     request = channel.requests[0]
-    if k.answers_counted == AnswersCounted.ALL and request.leader_epoch == EPOCH_DURING_DELETE and channel.repeats == 0:
+    deletes = request.kind == Kind.STOP_REPLICA_AND_DELETE
+    if answer_is_counted(deletes, k.answers_counted) and request.leader_epoch == EPOCH_DURING_DELETE and channel.repeats == 0:
         channel.answer = Answer.DELETED
 
 

@@ -15,7 +15,7 @@ from kafka_spec.spec.control.controller.partition_rows import no_newer_controlle
 from kafka_spec.spec.control.network import send_leader_and_isr_to_all, send_stop_replica_with_delete_to
 from kafka_spec.spec.control.state import LOADING, ControllerStep, World
 from kafka_spec.spec.control.zookeeper import write_state
-from kafka_spec.spec.decisions import BumpedEpoch, Reassignment
+from kafka_spec.spec.decisions import Reassignment
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, append, assign, contains, including, pop_first, truncate
 from kafka_spec.spec.election import Strategy, elect_reassigned, members
 from kafka_spec.spec.partition import PARTITION
@@ -24,6 +24,7 @@ from kafka_spec.spec.reassignment import (
     leader_has_to_move,
     reassignment_is_complete,
     reassignment_may_end,
+    remembered_after_bump,
     replicas_at_end,
     replicas_under_way,
 )
@@ -207,10 +208,9 @@ def write_next_leader_epoch(s: World, controller: int) -> None:
 
 def forget_bumped_epoch(s: World, k: Constants, controller: int) -> None:
     """Go back to the leader epoch and the version from before the write, in eras that do not cache what they wrote."""
-    if k.bumped_epoch == BumpedEpoch.FORGOTTEN:
-        cached = s.controllers[controller].context.leadership
-        cached.leader_epoch = cached.leader_epoch - 1
-        cached.version = cached.version - 1
+    cached = s.controllers[controller].context.leadership
+    cached.leader_epoch = remembered_after_bump(cached.leader_epoch, k.bumped_epoch)
+    cached.version = remembered_after_bump(cached.version, k.bumped_epoch)
 
 
 def send_leader_and_isr_to_assigned_replicas(s: World, k: Constants, controller: int) -> None:
