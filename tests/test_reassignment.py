@@ -20,6 +20,7 @@ from kafka_spec.impl.coordination.admin import Admin
 from kafka_spec.impl.coordination.memory import Ensemble, Loss, MemorySession
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.run.assignment_verdict import broken_assignments
 from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8, FIXED
 from kafka_spec.spec.control.state import Role
 from kafka_spec.spec.table import Spec
@@ -321,3 +322,47 @@ def test_a_topic_in_the_middle_of_a_reassignment_is_deleted_after_it() -> None:
     assert cluster.tools.children(znodes.TOPICS) == cluster.tools.children(znodes.DELETE_TOPICS) == []
     assert cluster.hosts(P) == cluster.hosts(Q) == {}
     assert cluster.active.context.targets == {}
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_replica_that_was_moved_away_is_deleted_with_its_topic(fails: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker that never got its StopReplica, and is back while the topic waits to be deleted, deletes what it keeps.
+
+    The deletion does not wait for it: it ends also if this broker cannot delete its replica.
+    """
+    cluster = Moving()
+    cluster.alter({P: (2,), Q: (2,)})
+    cluster.expire(1)
+    cluster.work()
+    assert cluster.topic().partitions == {0: (2,), 1: (2,)}
+    assert cluster.hosts(P).keys() == {1, 2}
+    cluster.crash(2)
+    cluster.work()
+    cluster.admin.delete_topic(P.topic)
+    cluster.work()
+    if fails:
+        monkeypatch.setattr(cluster.brokers[1].replicas, "_stop", lambda *_: ErrorCode.KAFKA_STORAGE_ERROR)
+    cluster.reopen(1)
+    cluster.work()
+    assert cluster.hosts(P).keys() == ({1} if fails else set())
+    cluster.start(2)
+    cluster.work()
+    assert cluster.tools.children(znodes.TOPICS) == cluster.tools.children(znodes.DELETE_TOPICS) == []
+    assert cluster.hosts(P).keys() == ({1} if fails else set())
+
+
+@pytest.mark.parametrize("era", [FIXED, ERA_2_8], ids=lambda era: era.name)
+def test_a_topic_that_is_deleted_while_a_former_replica_is_away(era: Spec) -> None:
+    """Nobody tells a broker that comes back after its former topic is gone (FINDINGS.md); a run reports what it still hosts."""
+    cluster = Moving(era=era)
+    cluster.alter({P: (2,), Q: (2,)})
+    cluster.expire(1)
+    cluster.work()
+    cluster.admin.delete_topic(P.topic)
+    cluster.work()
+    assert cluster.tools.children(znodes.TOPICS) == cluster.tools.children(znodes.DELETE_TOPICS) == []
+    cluster.reopen(1)
+    cluster.work()
+    assert cluster.hosts(P).keys() == cluster.hosts(Q).keys() == {1}
+    found = [("NoStrayReplica", f"broker 1 keeps {p}, which it is not assigned") for p in (P, Q)]
+    assert list(broken_assignments(cluster, {})) == found

@@ -94,6 +94,11 @@ class RequestBatch:
         epoch = leader_epoch_in_stop_replica(NO_EPOCH if held is None else held.leader_epoch, queued)
         told[partition] = StopReplicaState(epoch, deletes)
 
+    def add_stop_unassigned(self, broker: int, partition: TopicPartition) -> None:
+        """Add a StopReplica with delete and the cached leader epoch: without the mark, no deletion counts its answer."""
+        epoch = self._context.leadership[partition].leader_epoch
+        self.stop_replica.setdefault(broker, {})[partition] = StopReplicaState(epoch, True)
+
     def add_update_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
         """Add an UpdateMetadata: the live brokers, and the cached leadership of those partitions that have one.
 

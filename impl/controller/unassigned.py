@@ -15,7 +15,10 @@ from kafka_spec.spec.reassignment import brokers_to_clean
 
 @dataclass(frozen=True)
 class StopUnassigned(ControllerTask):
-    """Send those of the live brokers a StopReplica with delete for the led partitions that they are not assigned."""
+    """Send those of the live brokers a StopReplica with delete for the led partitions that they are not assigned.
+
+    So it is also for topics that are queued for deletion: a deletion asks only the brokers that are assigned.
+    """
 
     brokers: BrokerSet
 
@@ -24,8 +27,7 @@ class StopUnassigned(ControllerTask):
         core.batch.begin()
         for partition in core.context.leadership:
             assigned = BrokerSet.of(core.context.assignments.get(partition, ()))
-            if not core.context.is_queued_for_deletion(partition.topic):
-                for broker in brokers_to_clean(self.brokers, assigned, core.k.unassigned_brokers):
-                    core.batch.add_stop_replica(broker, partition, delete=True)
+            for broker in brokers_to_clean(self.brokers, assigned, core.k.unassigned_brokers):
+                core.batch.add_stop_unassigned(broker, partition)
         core.batch.send()
         return []

@@ -89,7 +89,9 @@ def _kept(cluster: Cluster, number: int, assigned: Mapping[TopicPartition, tuple
     """Yield the replicas that a broker keeps and is not assigned: those that it hosts, and logs of topics that exist.
 
     A log of a deleted topic that it does not host is no finding: the broker was down, and not assigned any more, when the topic was
-    deleted, so no controller knows of it. No version of Kafka with ZooKeeper removes such a log.
+    deleted, so no controller knows of it. No version of Kafka with ZooKeeper removes such a log. A broker that only had no session
+    then still hosts the replica: a finding, though neither Kafka nor `fixed` prevents it (FINDINGS.md), for a hosted replica of
+    a topic that is gone may as well be one that its deletion missed.
     """
     hosted = {str(partition) for partition in cluster.brokers[number].replicas.partitions}
     folder = cluster.folder / str(number)

@@ -87,18 +87,22 @@ def send_deletion_mark(s: World, k: Constants, controller: int, brokers: BrokerS
 
 def send_stop_replica_to(s: World, controller: int, broker: int) -> None:
     """Send a broker a StopReplica with the currently cached leader epoch."""
-    stop_replica_by(s, controller, broker, Kind.STOP_REPLICA)
+    stop_replica_by(s, controller, broker, Kind.STOP_REPLICA, 1 if is_being_deleted(s, controller) else 0)
 
 
 def send_stop_replica_with_delete_to(s: World, controller: int, broker: int) -> None:
     """Send a broker a StopReplica that deletes the replica, with the currently cached leader epoch."""
-    stop_replica_by(s, controller, broker, Kind.STOP_REPLICA_AND_DELETE)
+    stop_replica_by(s, controller, broker, Kind.STOP_REPLICA_AND_DELETE, 1 if is_being_deleted(s, controller) else 0)
 
 
-def stop_replica_by(s: World, controller: int, broker: int, kind: int) -> None:
-    """Send a broker a StopReplica of this kind; its leader epoch marks a topic that is being deleted."""
+def send_stop_replica_to_unassigned(s: World, controller: int, broker: int) -> None:
+    """Have a broker that is not assigned delete its replica; no deletion of the topic waits for the answer."""
+    stop_replica_by(s, controller, broker, Kind.STOP_REPLICA_AND_DELETE, 0)
+
+
+def stop_replica_by(s: World, controller: int, broker: int, kind: int, is_queued: int) -> None:
+    """Send a broker a StopReplica of this kind; its leader epoch marks a topic that is being deleted, if it is queued."""
     context = s.controllers[controller].context
-    is_queued = 1 if is_being_deleted(s, controller) else 0
     if contains(connected(s, controller), broker) == 1:
         append(
             s.controllers[controller].channels[broker].requests,

@@ -9,10 +9,9 @@ from kafka_spec.spec.control.controller.knowledge import (
     assigned_replicas,
     leadership_is_known,
     live_brokers,
-    topic_is_queued_for_deletion,
 )
 from kafka_spec.spec.control.controller.partition_rows import no_newer_controller_wrote
-from kafka_spec.spec.control.network import send_leader_and_isr_to_all, send_stop_replica_with_delete_to
+from kafka_spec.spec.control.network import send_leader_and_isr_to_all, send_stop_replica_to_unassigned
 from kafka_spec.spec.control.state import LOADING, ControllerStep, World
 from kafka_spec.spec.control.zookeeper import write_state
 from kafka_spec.spec.decisions import Reassignment
@@ -319,17 +318,15 @@ def read_reassignment(s: World, k: Constants, controller: int) -> None:
         context.reassignment_resumes = 1
 
 
-def replicas_are_wanted(s: World, controller: int) -> bool:
-    """The partition has a leader and ISR, and the topic is not to be deleted."""
-    return leadership_is_known(s, controller) and not topic_is_queued_for_deletion(s, controller)
-
-
 def stop_unassigned_brokers(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
-    """Have those of the brokers that are not assigned delete the replica, which a former controller may have left with them."""
+    """Have those of the brokers that are not assigned delete the replica, which a former controller may have left with them.
+
+    So it is also if the topic is queued for deletion: a deletion asks only the brokers that are assigned.
+    """
     strangers = brokers_to_clean(brokers, assigned_replicas(s, controller), k.unassigned_brokers)
     for broker in range(k.brokers):
-        if replicas_are_wanted(s, controller) and contains(strangers, broker) == 1:
-            send_stop_replica_with_delete_to(s, controller, broker)
+        if leadership_is_known(s, controller) and contains(strangers, broker) == 1:
+            send_stop_replica_to_unassigned(s, controller, broker)
 
 
 def resume_if_target_starts(s: World, controller: int, brokers: BrokerSet) -> None:
