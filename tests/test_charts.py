@@ -275,6 +275,7 @@ def test_a_stale_gallery_is_noticed(tmp_path: Path) -> None:
     assert stale(tmp_path, files) == []
 
 
+@pytest.mark.slow
 def test_the_gallery_shows_what_the_manifest_rejects(kafka_spec: Command, tmp_path: Path) -> None:
     """A check that expects a violation has a chart, one that holds has none; --check fails on a stale folder, with the cure."""
     manifest = tmp_path / "pyproject.toml"

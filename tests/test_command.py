@@ -56,6 +56,7 @@ def test_json(kafka_spec: Command) -> None:
     assert (strong["verdict"], len(strong["trace"]["steps"])) == ("violated", 11)
 
 
+@pytest.mark.slow
 def test_the_oracle_by_name(kafka_spec: Command) -> None:
     """--engine oracle and --engine both give the same digest as the embedded engine."""
     digests = {

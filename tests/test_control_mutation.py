@@ -162,15 +162,15 @@ def test_every_guard_is_judged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mutant", "notice"),
+    "mutant",
     [
-        pytest.param(*case, marks=[] if case[1][0] in ORACLE_BOUNDS else pytest.mark.slow, id="-".join(case[0]))
-        for case in NOTICED.items()
+        *[pytest.param(mutant, id="-".join(mutant)) for mutant, (bounds, _) in NOTICED.items() if bounds in ORACLE_BOUNDS],
+        *sampled([mutant for mutant, (bounds, _) in NOTICED.items() if bounds not in ORACLE_BOUNDS], 2, "-".join),
     ],
 )
-def test_a_property_notices(mutant: Guard, notice: tuple[str, str]) -> None:
+def test_a_property_notices(mutant: Guard) -> None:
     """Without the guard the named property is violated at the named bounds; with it it holds there."""
-    bounds, claim = notice
+    bounds, claim = NOTICED[mutant]
 
     assert explored(weakened(mutant), bounds, (claim,)).violated == [claim]
     assert explored(FIXED, bounds, (claim,)).verdict == "holds"
@@ -192,7 +192,7 @@ def test_the_table_is_refused(mutant: Guard) -> None:
         weakened(mutant)
 
 
-@pytest.mark.parametrize("mutant", sampled(sorted(UNNOTICED), 4, "-".join))
+@pytest.mark.parametrize("mutant", sampled(sorted(UNNOTICED), 1, "-".join))
 def test_nothing_notices(mutant: Guard) -> None:
     """Without the guard all properties still hold with a crash and an expired session: the reason is not contradicted."""
     assert explored(weakened(mutant), "crash_and_expiry", tuple(claim.name for claim in FIXED.properties)).verdict == "holds"

@@ -67,7 +67,9 @@ def traced(files: Collection[str]) -> Iterator[tuple[set[tuple[str, int]], Count
         sys.settrace(before)
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name == "kafka" else ()) for name in SPECS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=(pytest.mark.slow, pytest.mark.long) if name == "kafka" else ()) for name in SPECS]
+)
 def test_the_lines_that_run_are_those_that_python_runs(name: str) -> None:
     """A statement counts as run exactly if the oracle, which runs the same functions in plain Python, runs its line."""
     spec, bounds = SPECS[name]

@@ -42,6 +42,7 @@ def test_the_estimate_is_the_last_growth_of_that_bound() -> None:
     assert expected == pytest.approx(7 * 7 / 6)
 
 
+@pytest.mark.slow
 def test_a_violation_ends_it_with_the_line_that_shows_it(capsys: pytest.CaptureFixture[str]) -> None:
     """The smallest bounds at which a property breaks are found, and the printed command shows the trace."""
     assert kafka_spec(["check", "replication/kip_279", "--grow", "--seconds", "60"]) == 1

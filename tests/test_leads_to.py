@@ -340,6 +340,7 @@ def states_of(result: Exploration, finding: Finding) -> list[int]:
 
 @given(GRAPHS)
 @settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@pytest.mark.slow
 def test_random_graphs(bounds: dict[str, int]) -> None:
     """On any small graph both engines agree with the definition and find the same lasso, and its replay agrees."""
     one, other = oracle.explore(GRAPH, bounds), embedded.explore(GRAPH, bounds)
@@ -433,6 +434,7 @@ def test_json() -> None:
     assert Expectation("violated", traces={"Granted": trace.states}).unmet(result) == []
 
 
+@pytest.mark.slow
 def test_command_line(kafka_spec: Command, tmp_path: Path) -> None:
     """`check` compares both engines, `trace` shows the lasso, and Spark refuses the claim by its name."""
     checked = kafka_spec("check", "tests.toys:WEAK_LOCK", "--engine", "both", "--verify", "--all")

@@ -172,6 +172,7 @@ def reading(*parts: object, **changes: object) -> Spec:
 # Right ones
 
 
+@pytest.mark.slow
 def test_engines_find_the_same_normal_forms() -> None:
     """Both engines, any number of threads and another seed agree on the search of normal forms, edge by edge."""
     for spec, bounds in ((READING, {}), (FIXED, family("expiry")), (FIXED, family("lost_request"))):
@@ -202,6 +203,7 @@ SMALL = (
 )
 
 
+@pytest.mark.slow
 def test_small_families_are_equal() -> None:
     """In the small families of the control plane the search of normal forms misses nothing and adds nothing."""
     for name in SMALL:

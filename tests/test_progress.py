@@ -86,6 +86,7 @@ def test_a_check_may_leave_out_a_kind(tmp_path: Path) -> None:
         read_manifest(path, MODELS.__getitem__)
 
 
+@pytest.mark.slow
 def test_lassos(golden: Golden) -> None:
     """The stories of the short lassos read as they did."""
     told = []

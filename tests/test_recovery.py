@@ -362,6 +362,7 @@ GRAPHS = st.fixed_dictionaries(
 
 @given(GRAPHS)
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@pytest.mark.slow
 def test_random_graphs(bounds: dict[str, int]) -> None:
     """On any small graph both engines find the first state without a way back, for two claims at once, or that none exists."""
     one, other = oracle.explore(GRAPH, bounds), embedded.explore(GRAPH, bounds)

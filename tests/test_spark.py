@@ -404,6 +404,7 @@ def test_a_worker_without_a_library(spark: SparkSession) -> None:
         assert isinstance(clusters.told(met.value), SpecError)
 
 
+@pytest.mark.long
 def test_another_version_on_a_worker(tmp_path: Path) -> None:
     """If the Python workers import another version of the package, the run is refused instead of wrong."""
     elsewhere = tmp_path / "elsewhere"
@@ -503,6 +504,7 @@ def python_workers(root: int) -> list[int]:
     return [number for number in below(root, "pyspark.daemon") if "pyspark.daemon" in known.get(known[number][0], (0, ""))[1]]
 
 
+@pytest.mark.long
 def test_large_with_python_workers_killed(on_spark: Callable[..., Exploration], session_folder: Path, tmp_path: Path) -> None:
     """All 4,093,531 states, with Python workers killed in the middle of levels, until Spark has lost tasks: the result is exact."""
     log = session_folder / "spark.log"
@@ -742,6 +744,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     log.close()
 
 
+@pytest.mark.long
 def test_a_standalone_cluster_that_loses_an_executor(cluster: str, tmp_path: Path, medium: Exploration) -> None:
     """On a master and two workers, the result is exact if an executor is killed in the middle of a level.
 
