@@ -50,9 +50,9 @@ NOTICE_TOPIC = Rule(
 
 
 def isr_has_changed(s: World, controller: int) -> bool:
-    """A leader has changed the ISR since the controller read it."""
-    cached = s.controllers[controller].context.leadership
-    return cached.leader_epoch != NO_EPOCH and cached.version != s.zookeeper.partition.version
+    """A leader has changed the ISR since the controller read it, and the state znode has not been deleted."""
+    cached, written = s.controllers[controller].context.leadership, s.zookeeper.partition
+    return cached.leader_epoch != NO_EPOCH and written.leader_epoch != NO_EPOCH and cached.version != written.version
 
 
 def learn_isr(s: World, k: Constants, controller: int) -> None:
