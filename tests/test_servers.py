@@ -137,7 +137,7 @@ def test_a_silent_server_ends_the_run(tmp_path: Path) -> None:
     assert outcome.stopped == f"ZooKeeper was lost: no ZooKeeper at {server.hosts} has answered for 4 s"
     assert sum(outcome.acknowledged.values()) > 0
     assert 4.0 + 4.0 < seconds < 100.0
-    assert max(later - before for before, later in itertools.pairwise(turns)) < 1.5
+    assert max(later - before for before, later in itertools.pairwise(turns)) < 3.0
 
 
 def test_asking_never_blocks_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
