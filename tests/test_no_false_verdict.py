@@ -135,7 +135,8 @@ def test_what_a_parameter_runs_over_is_not_forgotten() -> None:
         [(spec, bounds.values) for spec in toys.EXPLORABLE for bounds in spec.bound_sets[:2]],
         [(counter(plus), {"n": n}) for plus in (0, 1) for n in (2, 3, 9)],
         pytest.param(
-            [(MODELS["control/fixed"], bounds.values) for bounds in MODELS["control/fixed"].bound_sets[::8]], marks=pytest.mark.slow
+            [(MODELS["control/fixed"], bounds.values) for bounds in MODELS["control/fixed"].bound_sets[::16]],
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             [(MODELS["control/fixed"], bounds.values) for bounds in MODELS["control/fixed"].bound_sets],

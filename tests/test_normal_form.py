@@ -225,7 +225,10 @@ def checks(low: int, high: int) -> list[NamedCheck]:
     return [one for one in named if low <= (one.expected.unreduced or one.expected.distinct or 0) < high]
 
 
-@pytest.mark.parametrize("named", sampled(checks(0, 3_000_000), 3, lambda one: one.name))
+@pytest.mark.parametrize(
+    "named",
+    [*sampled(checks(0, 200_000), 3, lambda one: one.name), *sampled(checks(200_000, 3_000_000), 0, lambda one: one.name)],
+)
 def test_checks_of_the_manifest_are_equal(named: NamedCheck) -> None:
     """Where the search of all states fits, it and the search of normal forms agree, for `fixed` and for every bug."""
     claims = [named.spec.property(name) for name in named.properties] if named.properties else None
