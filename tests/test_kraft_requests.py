@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from kafka_spec.conformance.classes.kraft_ours import KRaftPartition, KRaftView, OurKRaft
-from kafka_spec.conformance.classes.kraft_requests import Setting, broken
+from kafka_spec.conformance.classes.kraft_promises import Setting, broken
 from kafka_spec.spec.domain import NONE
 from kafka_spec.spec.kraft.machines import BrokerState
 
