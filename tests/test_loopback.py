@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import gc
 import json
+import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -186,6 +187,9 @@ def test_an_error_in_a_task_ends_the_run(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_connection_lives_until_its_reader_ends() -> None:
     """Two calls at once open a connection each; the one that no later call uses is closed with the process, and not lost before."""
+    with warnings.catch_warnings():  # of what other tests of this process have left
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
     complaints: list[str] = []
 
     def asks() -> Task:
