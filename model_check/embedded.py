@@ -24,8 +24,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from kafka_spec.model_check import compile as compiled
-from kafka_spec.model_check import frontier
+from kafka_spec.model_check import counted, frontier
 from kafka_spec.model_check.checkpoints import Checkpoints
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.compile import Program
@@ -315,7 +314,7 @@ class Search:
         """Add up the counts of the slices, and record their findings on the edges out of a level."""
         result, program = self.result, self.program
         counters = np.array([part.counters for part in self.slices])
-        result.digest = int(counters[:, compiled.DIGEST].astype(np.uint64).sum())
+        result.digest = int(counters[:, counted.DIGEST].astype(np.uint64).sum())
         for index, rule in enumerate(self.world.spec.rules):
             result.fired[rule.name] = int(counters[:, program.fired + index].sum())
         cuts = counters[:, program.bounded : program.met].sum(axis=0).reshape(len(program.rules), len(program.cut_names))
@@ -329,9 +328,9 @@ class Search:
             if claim.when is not None:
                 # on states that are judged where steps lead: those at the start were judged by themselves
                 result.tested[claim.name] = tests[claim.when] + self.tested_at_start[claim.name]
-        places = [(DEADLOCK, compiled.STUCK)] if result.deadlock else []
-        places += [(TYPE_INVARIANT, compiled.UNTYPED)]
-        places += [(claim.name, compiled.HEADER + 2 * number) for number, claim in enumerate(program.steps)]
+        places = [(DEADLOCK, counted.STUCK)] if result.deadlock else []
+        places += [(TYPE_INVARIANT, counted.UNTYPED)]
+        places += [(claim.name, counted.HEADER + 2 * number) for number, claim in enumerate(program.steps)]
         for name, place in places:
             hits = [(int(row[place]), int(row[place + 1])) for row in counters if row[place] >= 0]
             if hits and name not in result.findings:
@@ -368,9 +367,9 @@ class Search:
         """Raise SpecError if the successor function faulted in the slice."""
         if part.count >= 0:
             return
-        fault = self.program.fault_of(int(part.counters[compiled.FAULT]))
-        rule, _ = self.world.actions.decode(int(part.counters[compiled.FAULT_ACTION]))
-        index = int(part.counters[compiled.FAULT_STATE])
+        fault = self.program.fault_of(int(part.counters[counted.FAULT]))
+        rule, _ = self.world.actions.decode(int(part.counters[counted.FAULT_ACTION]))
+        index = int(part.counters[counted.FAULT_STATE])
         self.explain(fault.message, fault.place, f"rule {rule.name}", index)
 
     def explain(self, message: str, place: str, what: str, index: int) -> None:

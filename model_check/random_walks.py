@@ -20,8 +20,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kafka_spec.model_check import compile as compiled
-from kafka_spec.model_check import walk_kernel
+from kafka_spec.model_check import counted, walk_kernel
 from kafka_spec.model_check.embedded import explain
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding
 from kafka_spec.model_check.layout import Layout
@@ -158,16 +157,16 @@ class Walker:
                 now, end, walks.seed, walks.length, policy, len(POLICIES), address(self.initial), self.initials,
                 address(self.states), address(self.trail), address(self.choices), address(self.starts), address(self.kinds),
                 address(self.marks),
-                code.k, code.seed, address(counters), address(counters[code.fired :]), address(counters[compiled.STUCK :]),
-                address(counters[compiled.HEADER :]), len(names.steps), address(first), len(names.states), address(batch.rows),
+                code.k, code.seed, address(counters), address(counters[code.fired :]), address(counters[counted.STUCK :]),
+                address(counters[counted.HEADER :]), len(names.steps), address(first), len(names.states), address(batch.rows),
                 address(self.chance), address(self.told),
             )  # fmt: skip
             steps, start, marked, unfit = self.told.tolist()
             parts.append(self.marks[:marked].copy())
             trail = self.trail[:steps].tolist()
-            if counters[compiled.FAULT]:
-                at = int(counters[compiled.FAULT_STATE])
-                batch.fault = ("a rule", int(counters[compiled.FAULT]), start, tuple(trail[:at]))
+            if counters[counted.FAULT]:
+                at = int(counters[counted.FAULT_STATE])
+                batch.fault = ("a rule", int(counters[counted.FAULT]), start, tuple(trail[:at]))
             elif unfit >= 0:
                 batch.fault = ("a property", int(first[len(names.states)]), start, tuple(trail[:unfit]))
             else:
@@ -194,9 +193,9 @@ class WalkClaims:
     def cells(self, code: WalkCode) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the counters of the steps and those of the states, with nothing found."""
         counters = np.zeros(code.counters, np.int64)
-        counters[compiled.STUCK] = -1 if self.deadlock else walk_kernel.KNOWN
-        counters[compiled.UNTYPED] = -1
-        counters[compiled.HEADER : code.fired : 2] = -1
+        counters[counted.STUCK] = -1 if self.deadlock else walk_kernel.KNOWN
+        counters[counted.UNTYPED] = -1
+        counters[counted.HEADER : code.fired : 2] = -1
         first = np.zeros(len(self.states) + 1 + code.shape.state_tests, np.int64)
         first[: len(self.states)] = -1
         return counters, first
@@ -215,10 +214,10 @@ class WalkClaims:
         for number, claim in enumerate(self.states):
             look(first, number, claim, None)
         for number, claim in enumerate(self.steps):
-            place = compiled.HEADER + 2 * number
+            place = counted.HEADER + 2 * number
             look(counters, place, claim, int(counters[place + 1]))
-        look(counters, compiled.STUCK, DEADLOCK, None)
-        look(counters, compiled.UNTYPED, TYPE_INVARIANT, int(counters[compiled.UNTYPED_ACTION]))
+        look(counters, counted.STUCK, DEADLOCK, None)
+        look(counters, counted.UNTYPED, TYPE_INVARIANT, int(counters[counted.UNTYPED_ACTION]))
         least = min((len(path) for claim, path in found if claim not in self.goals), default=0)
         return [(claim, path) for claim, path in found if self.every or claim in self.goals or len(path) == least]
 

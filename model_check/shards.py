@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from kafka_spec.model_check import compile as compiled
+from kafka_spec.model_check import counted
+from kafka_spec.model_check.code import Code
 from kafka_spec.model_check.codec import Codec
-from kafka_spec.model_check.compile import Code
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.kernel import SLACK
 from kafka_spec.spec.table import SpecError
@@ -222,8 +222,8 @@ class Slice:
 
     def start_level(self) -> None:
         """Forget the findings of the level before."""
-        self.counters[compiled.STUCK] = self.counters[compiled.UNTYPED] = -1
-        self.counters[compiled.HEADER : self.program.fired : 2] = -1
+        self.counters[counted.STUCK] = self.counters[counted.UNTYPED] = -1
+        self.counters[counted.HEADER : self.program.fired : 2] = -1
 
     def expand(self, states: npt.NDArray[np.uint8], marks: Words, begin: int) -> None:
         """Fill the slice with the successors of some states, of which the first has the number `begin` in the frontier."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from kafka_spec.model_check import compile as compiled
+from kafka_spec.model_check import counted
 from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.random_walks import Simulation, WalkClaims, Walked
 from kafka_spec.model_check.shards import Slice, Words, address
@@ -184,11 +184,11 @@ class Shortener:
         for _ in self.slices(states, marks, counters):
             pass
         if self.claim == DEADLOCK:
-            place, action = compiled.STUCK, -1
+            place, action = counted.STUCK, -1
         elif self.claim == TYPE_INVARIANT:
-            place, action = compiled.UNTYPED, int(counters[compiled.UNTYPED_ACTION])
+            place, action = counted.UNTYPED, int(counters[counted.UNTYPED_ACTION])
         else:
-            place = compiled.HEADER + 2 * self.names.steps.index(self.claim)
+            place = counted.HEADER + 2 * self.names.steps.index(self.claim)
             action = int(counters[place + 1])
         at = int(counters[place])
         return None if at < 0 else (*ways.to(int(order[at])), *([] if action < 0 else [action]))

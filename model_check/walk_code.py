@@ -1,6 +1,6 @@
 """Compiles a spec for random walks: a program that lists the steps out of a state, takes one of them, and walks.
 
-The steps are those of the search: they are admitted, taken and judged by the same code (compile.Firings). Does not choose any
+The steps are those of the search: they are admitted, taken and judged by the same code (lowering/rules.py). Does not choose any
 step: walk_kernel.py does.
 """
 
@@ -12,11 +12,14 @@ from typing import Any
 from llvmlite import ir
 
 from kafka_spec.model_check import kernel, walk_kernel
-from kafka_spec.model_check.compile import WORD, Code, Firings, Program
+from kafka_spec.model_check.code import Code
+from kafka_spec.model_check.compile import Program
+from kafka_spec.model_check.counted import Plan
 from kafka_spec.model_check.layout import Actions, Layout
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.emit import Emitter
-from kafka_spec.model_check.lowering.values import I64, ONE, POINTER, ZERO, Compiled, K, Ref, Value
+from kafka_spec.model_check.lowering.rules import Firings
+from kafka_spec.model_check.lowering.values import I64, ONE, POINTER, WORD, ZERO, Compiled, K, Ref, Value
 from kafka_spec.spec.table import ElementOf, Rule, Spec
 
 RULE_BITS = 32
@@ -61,7 +64,7 @@ def rows_of(spec: Spec) -> dict[tuple[str, int], int]:
 class _Choices(Firings):
     """Lists the steps that can be taken: choices_in(states, at, k, choices, counters) returns how many, or -1 after a fault."""
 
-    def __init__(self, program: Program, compiler: Compiler, layout: Layout, actions: Actions) -> None:
+    def __init__(self, program: Plan, compiler: Compiler, layout: Layout, actions: Actions) -> None:
         arguments = [POINTER, I64, WORD, WORD, WORD, WORD]
         code = ir.Function(compiler.module, ir.FunctionType(I64, arguments), "choices_in")
         code.linkage = "internal"
@@ -94,7 +97,7 @@ class _Take(Firings):
     Returns 1; 0 if the step leaves a bound or a domain; or -1 after a fault. The bytes of the rows that it takes become 1.
     """
 
-    def __init__(self, program: Program, compiler: Compiler, layout: Layout, actions: Actions) -> None:
+    def __init__(self, program: Plan, compiler: Compiler, layout: Layout, actions: Actions) -> None:
         arguments = [POINTER, I64, I64, WORD, WORD, POINTER, WORD]
         code = ir.Function(compiler.module, ir.FunctionType(I64, arguments), "take")
         code.linkage = "internal"

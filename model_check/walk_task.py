@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kafka_spec.model_check.compile import Shape
+from kafka_spec.model_check.code import Shape
 from kafka_spec.model_check.random_walks import Met, WalkBatch, WalkClaims, Walker, Walks
 from kafka_spec.model_check.walk_code import WalkCode
 

@@ -33,9 +33,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_spec.model_check import compile as compiled
+from kafka_spec.model_check import counted
+from kafka_spec.model_check.code import Code, Shape
 from kafka_spec.model_check.columns import unpacked
-from kafka_spec.model_check.compile import Code, Shape
 from kafka_spec.model_check.kernel import SLACK
 from kafka_spec.model_check.shards import Records, Shard, Slice, Words, address, slack, slots_for
 from kafka_spec.model_check.state_dir import Rows, Storage, part_name, part_range, read_part, read_rows, told_of, write_part
@@ -188,19 +188,19 @@ class Worker:
         def place(cell: int) -> tuple[str, int] | None:
             return (f"{int(marks[counters[cell]]):016x}", int(counters[cell + 1])) if counters[cell] >= 0 else None
 
-        fault = int(counters[compiled.FAULT])
-        where = f"{int(marks[counters[compiled.FAULT_STATE]]):016x}" if fault else ""
+        fault = int(counters[counted.FAULT])
+        where = f"{int(marks[counters[counted.FAULT_STATE]]):016x}" if fault else ""
         return {
             "kind": "expanded",
             "level": level,
-            "digest": int(counters[compiled.DIGEST]) & ((1 << 64) - 1),
+            "digest": int(counters[counted.DIGEST]) & ((1 << 64) - 1),
             "fired": counters[code.fired : code.fired + shape.rules].tolist(),
             "bounded": counters[code.bounded : code.met].reshape(shape.rules, shape.cuts).sum(axis=1).tolist(),
             "met": counters[code.met :].tolist(),
-            "stuck": place(compiled.STUCK),
-            "untyped": place(compiled.UNTYPED),
-            "steps": [place(compiled.HEADER + 2 * number) for number in range(shape.steps)],
-            "fault": (where, fault, int(counters[compiled.FAULT_ACTION])) if fault else None,
+            "stuck": place(counted.STUCK),
+            "untyped": place(counted.UNTYPED),
+            "steps": [place(counted.HEADER + 2 * number) for number in range(shape.steps)],
+            "fault": (where, fault, int(counters[counted.FAULT_ACTION])) if fault else None,
             "sent": sent,
         }
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kafka_spec.model_check import compile as compiled
+from kafka_spec.model_check import code as compiled
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.check import Expectation, check, compare
 from kafka_spec.model_check.counterexample import trace_of

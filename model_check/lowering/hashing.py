@@ -6,9 +6,8 @@ from llvmlite import ir
 
 from kafka_spec.model_check.fingerprint import SECRET
 from kafka_spec.model_check.lowering.emit import Emitter
-from kafka_spec.model_check.lowering.values import I64, ONE, ZERO
+from kafka_spec.model_check.lowering.values import I32, I64, ONE, ZERO
 
-I32 = ir.IntType(32)
 I128 = ir.IntType(128)
 
 

@@ -15,10 +15,9 @@ from llvmlite import ir
 from kafka_spec.model_check.layout import Layout, Packed
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.hashing import Hashing
-from kafka_spec.model_check.lowering.values import I8, I64, POINTER, ZERO, Ref
+from kafka_spec.model_check.lowering.values import I8, I64, POINTER, WORD, ZERO, Ref
 from kafka_spec.spec.domain import Array, Scalar, Sequence
 
-WORD = I64.as_pointer()
 NUMBER = ir.IntType(32).as_pointer()
 REACH = 57
 """Bits that a word of 64 bits holds at any place of a byte."""

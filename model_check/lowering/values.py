@@ -12,8 +12,8 @@ from llvmlite import ir
 
 from kafka_spec.model_check.layout import Packed
 
-I1, I8, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(64)
-POINTER = I8.as_pointer()
+I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
+POINTER, WORD = I8.as_pointer(), I64.as_pointer()
 ZERO, ONE = I64(0), I64(1)
 FAULT_KINDS = {"bound": 0, "domain": 1, "error": 2}
 

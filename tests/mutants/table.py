@@ -6,10 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 HASHING = "model_check/lowering/hashing.py"
-CHECK, COMPILE, EMBEDDED = "model_check/check.py", "model_check/compile.py", "model_check/embedded.py"
+CHECK, COUNTED, EMBEDDED = "model_check/check.py", "model_check/counted.py", "model_check/embedded.py"
 EXPLORATION, FINGERPRINT, KERNEL = "model_check/exploration.py", "model_check/fingerprint.py", "model_check/kernel.py"
 LAYOUT, ORACLE, RECOVERY = "model_check/layout.py", "model_check/oracle.py", "model_check/recovery.py"
 COUNTEREXAMPLE, LOWERING = "model_check/counterexample.py", "model_check/lowering/"
+RULES, SUCCESSORS, JUDGES = LOWERING + "rules.py", LOWERING + "successors.py", LOWERING + "judges.py"
 CODE_CACHE, INPUTS, ENTRANCE = "model_check/code_cache.py", "model_check/inputs.py", "model_check/entrance.py"
 VIEW, NORMAL, ELEMENTS = "tests/test_constraint_and_view.py::", "tests/test_normal_form.py::", "tests/test_elements.py::"
 LEADS = "tests/test_leads_to.py::"
@@ -178,7 +179,7 @@ LEVELS = (
         WIDE + "test_the_one_state_of_a_wide_level",
     ),
     mutant(
-        "parents-of-16-bits", "the numbers of parents are cut to 16 bits", COMPILE,
+        "parents-of-16-bits", "the numbers of parents are cut to 16 bits", SUCCESSORS,
         "self.b.store(self.b.trunc(self.number, I32)", "self.b.store(self.b.and_(self.b.trunc(self.number, I32), I32(0xFFFF))",
         WIDE + "test_the_one_state_of_a_wide_level",
     ),
@@ -256,7 +257,7 @@ LEVELS = (
     ),
     mutant(
         "one-thread-digest", "the digest is the first thread's", EMBEDDED,
-        "counters[:, compiled.DIGEST].astype(np.uint64).sum()", "counters[:1, compiled.DIGEST].astype(np.uint64).sum()",
+        "counters[:, counted.DIGEST].astype(np.uint64).sum()", "counters[:1, counted.DIGEST].astype(np.uint64).sum()",
         TOYS + "test_wide_levels_are_shared_by_threads",
     ),
     mutant(
@@ -265,15 +266,15 @@ LEVELS = (
     ),
     mutant(
         "no-deadlock", "a deadlock is not told", EMBEDDED,
-        "places = [(DEADLOCK, compiled.STUCK)] if result.deadlock else []", "places = []", TOYS + "test_engines_find_the_same",
+        "places = [(DEADLOCK, counted.STUCK)] if result.deadlock else []", "places = []", TOYS + "test_engines_find_the_same",
     ),
     mutant(
-        "last-deadlock", "the last stuck state of a level is told", COMPILE,
+        "last-deadlock", "the last stuck state of a level is told", RULES,
         "with self.b.if_then(first):", "with self.b.if_then(I1(1)):",
         TOYS + "test_engines_find_the_same[assigns-to the first-deadlock]",
     ),
     mutant(
-        "final-states-are-stuck", "a final state is a deadlock", COMPILE,
+        "final-states-are-stuck", "a final state is a deadlock", RULES,
         "first = self.b.and_(first, self.b.not_(final))", "first = self.b.and_(first, I1(1))",
         "tests/test_final_states.py::test_final_states_are_judged_one_by_one",
     ),
@@ -283,20 +284,20 @@ LEVELS = (
         "tests/test_final_states.py::test_a_check_looks_for_deadlocks_unless_the_spec_may_rest_anywhere",
     ),
     mutant(
-        "constraint-not-judged", "states beyond a constraint are not judged", COMPILE,
+        "constraint-not-judged", "states beyond a constraint are not judged", COUNTED,
         "if spec.judges_steps:", "if spec.reduced:", VIEW + "test_what_a_constraint_leaves_out_is_judged_one_step_far",
     ),
     mutant(
-        "constraint-ignored", "a constraint ends nothing", COMPILE,
+        "constraint-ignored", "a constraint ends nothing", RULES,
         "self.within(inside, index, constraint.__name__, out)", "self.within(I1(1), index, constraint.__name__, out)",
         VIEW + "test_a_constraint_ends_the_exploration_where_it_does_not_hold",
     ),
     mutant(
-        "view-ignored", "a view hides nothing", COMPILE,
+        "view-ignored", "a view hides nothing", SUCCESSORS,
         "if not self.viewer.parts:", "if self.layout.size:", VIEW + "test_a_view_says_what_identifies_a_state",
     ),
     mutant(
-        "view-changes-the-state", "the state is changed as its view is", COMPILE,
+        "view-changes-the-state", "the state is changed as its view is", SUCCESSORS,
         "        copy = self.b.bitcast(self.slot(ir.ArrayType(I64, -(-self.layout.size // 8))), POINTER)\n        self.copy(copy, state, self.layout.size)\n",
         "        copy = state\n", VIEW + "test_what_a_view_hides_stays_in_the_state",
     ),
@@ -309,7 +310,7 @@ LEVELS = (
         "        left.append(f\"up to the constraint", "        str(f\"up to the constraint", VIEW + "test_a_verdict_says_up_to_what_it_holds",
     ),
     mutant(
-        "normal-form-ignored", "the normal form of a state is not taken", COMPILE,
+        "normal-form-ignored", "the normal form of a state is not taken", SUCCESSORS,
         "if self.former.parts:", "if self.former.parts and not self.layout.size:", NORMAL + "test_the_toy_is_reduced_and_equal",
     ),
     mutant(
@@ -325,30 +326,30 @@ LEVELS = (
 
 STEPS = (
     mutant(
-        "last-value", "the last value of a later parameter with four or more values is left out", COMPILE,
+        "last-value", "the last value of a later parameter with four or more values is left out", RULES,
         "start, stop = I64(low), I64(high + 1)", "start, stop = I64(low), I64(high + 1 - (depth > 0 and high - low >= 3))",
         TOYS + "test_all_values_of_all_parameters_are_tried",
     ),
     mutant(
-        "items-that-are-not-there", "a parameter runs over all places of a sequence, used or not", COMPILE,
+        "items-that-are-not-there", "a parameter runs over all places of a sequence, used or not", RULES,
         "stop = self.length(Ref(", "self.length(Ref(", TOYS + "test_channel_is_first_in_first_out",
     ),
     mutant(
-        "steps-of-the-protocol", "step invariants are judged on protocol rules only", COMPILE,
+        "steps-of-the-protocol", "step invariants are judged on protocol rules only", RULES,
         "self.judge_steps(after, action)", 'rule.kind == "protocol" and self.judge_steps(after, action)',
         TOYS + "test_step_invariant_binds_operators_and_faults",
     ),
     mutant(
-        "within-ignored", "what a bound forbids is done", COMPILE,
+        "within-ignored", "what a bound forbids is done", RULES,
         "for limit in rule.within:", "for limit in ():", TOYS + "test_within_is_counted_as_bound",
     ),
     mutant(
-        "one-firing-more", "a rule that says at_most fires once more", COMPILE,
+        "one-firing-more", "a rule that says at_most fires once more", RULES,
         'self.b.icmp_signed("<", count, self.highest(packed.type))', 'self.b.icmp_signed("<=", count, self.highest(packed.type))',
         AT_MOST + "test_a_limit_is_looked_at_before_the_step",
     ),
     mutant(
-        "firings-not-counted", "the firings of a rule that says at_most are not counted", COMPILE,
+        "firings-not-counted", "the firings of a rule that says at_most are not counted", RULES,
         'ONE), f"rule {rule.name}"', 'ZERO), f"rule {rule.name}"', AT_MOST + "test_it_is_what_one_would_write_by_hand",
     ),
     mutant(
@@ -360,15 +361,15 @@ STEPS = (
         "count_firing(after, limit)", "pass", AT_MOST + "test_it_is_what_one_would_write_by_hand", AT_MOST + "test_a_step_is_counted_after_its_effects",
     ),
     mutant(
-        "step-without-antecedent", "a step invariant is judged though its antecedent is not met", COMPILE,
+        "step-without-antecedent", "a step invariant is judged though its antecedent is not met", JUDGES,
         "self.b.if_then(met[claim.when]) if", "contextlib.nullcontext() if", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent", WHEN + "test_random_graphs",
     ),
     mutant(
-        "no-step-after-an-antecedent", "a step invariant with an antecedent is not judged", COMPILE,
+        "no-step-after-an-antecedent", "a step invariant with an antecedent is not judged", JUDGES,
         "self.b.if_then(met[claim.when]) if", "self.b.if_then(ir.Constant(ir.IntType(1), 0)) if", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent", WHEN + "test_random_graphs",
     ),
     mutant(
-        "state-without-antecedent", "an invariant is judged though its antecedent is not met", COMPILE,
+        "state-without-antecedent", "an invariant is judged though its antecedent is not met", JUDGES,
         "self.b.and_(open_, met[claim.when]) if", "open_ if", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent", WHEN + "test_random_graphs",
     ),
     mutant(
@@ -380,7 +381,7 @@ STEPS = (
         "return not self.tests(claim, s=s) or", "return", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent",
     ),
     mutant(
-        "last-step-out-of-domain", "the last step out of a domain is told, not the first", COMPILE,
+        "last-step-out-of-domain", "the last step out of a domain is told, not the first", RULES,
         'with self.b.if_then(self.b.icmp_signed("<", self.b.load(self.counter(UNTYPED)), ZERO)):',
         'with self.b.if_then(self.b.icmp_signed("<", ZERO, ONE)):', TOYS + "test_engines_find_the_same[assigns twice-to the first-]",
     ),
@@ -470,12 +471,12 @@ WAYS_BACK = (
         '[rule.kind == "protocol"', '[rule.kind != "fault"', BACK + "test_a_trap_is_found_at_its_first_state",
     ),
     mutant(
-        "operators-undecided", "a step of an operator that a bound forbids leaves a state undecided", COMPILE,
+        "operators-undecided", "a step of an operator that a bound forbids leaves a state undecided", RULES,
         ' and self.program.rules[index].kind == "protocol":', ":",
         BACK + "test_a_trap_is_found_at_its_first_state", BACK + "test_random_graphs",
     ),
     mutant(
-        "met-by-the-first", "which recoverable claims a state meets is noted for one of them", COMPILE,
+        "met-by-the-first", "which recoverable claims a state meets is noted for one of them", JUDGES,
         "I64(len(self.program.ways))), I64(index))", "I64(len(self.program.ways))), I64(0))",
         BACK + "test_a_trap_is_found_at_its_first_state", BACK + "test_random_graphs",
     ),
@@ -588,7 +589,7 @@ LANGUAGE = (
         ELEMENTS + "test_engines_find_what_is_counted_by_hand",
     ),
     mutant(
-        "equal-elements-are-two-choices", "equal elements of a bag are chosen one by one", COMPILE,
+        "equal-elements-are-two-choices", "equal elements of a bag are chosen one by one", RULES,
         "if not elements.packed.type.repeats:", "if elements.packed.type.capacity:",
         ELEMENTS + "test_equal_elements_of_a_bag_are_one_choice",
     ),

@@ -1,0 +1,80 @@
+"""The machine code of a program, and how it is called. It needs no spec, so it can be sent to workers.
+
+Does not compile: compile.py writes the text of the code.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kafka_spec.model_check import kernel
+from kafka_spec.model_check.counted import HEADER
+from kafka_spec.model_check.machine_code import load
+from kafka_spec.spec.integers import unusable
+from kafka_spec.spec.table import Property, SpecError
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The numbers that a caller of a program's code needs. They do not refer to the spec, so they can be sent to workers."""
+
+    record_bytes: int
+    actions: int
+    action_bits: int
+    rules: int
+    cuts: int
+    """The number of names under which forbidden steps are counted."""
+    states: int
+    """The number of claims that the judge decides."""
+    steps: int
+    """The number of step invariants that the successor function checks."""
+    state_tests: int
+    """The numbers of antecedents that the judge and the successor function count."""
+    step_tests: int
+    k: tuple[int, ...]
+    seed: int
+    """The initial value of the hash, derived from the seed of the fingerprints."""
+
+
+class Code:
+    """A program's machine code, and how to call it. The text of the code and its shape are enough to load it on any machine."""
+
+    def __init__(self, text: str, shape: Shape, anew: bool = False) -> None:
+        self.text, self.shape = text, shape
+        self.fired = HEADER + 2 * shape.steps
+        self.bounded = self.fired + shape.rules
+        self.met = self.bounded + shape.rules * shape.cuts
+        self.counters = self.met + shape.step_tests
+        """The number of counters of the successor function: the header, two for each step invariant, one for each rule and
+        one for each name under which its forbidden steps are counted, one for each antecedent of a step invariant."""
+        if strange := [value for value in shape.k if unusable(value)]:
+            raise SpecError(f"a bound or a decision of {strange[0]} {unusable(strange[0])}")
+        self.k = (ctypes.c_int64 * max(1, len(shape.k)))(*shape.k)
+        self.seed = ctypes.c_int64(shape.seed).value  # all 64 bits, read as a signed number
+        self._library, self.from_cache = load(text, anew)
+        integer, pointer = ctypes.c_int64, ctypes.c_void_p
+        self.expand = self._entry("expand", integer, [pointer, pointer, integer, integer, pointer, integer, *[pointer] * 6])
+        self.form = self._entry("form", integer, [pointer, integer, pointer, integer, pointer, pointer])
+        self.judge = self._entry("judge", integer, [pointer, integer, pointer, pointer, pointer])
+        for function, shapes in self.functions(shape.action_bits).items():
+            arguments = [integer if kind == "int" else pointer for kind in shapes]
+            setattr(self, function.__name__, self._entry(function.__name__, integer, arguments))
+
+    insert: Callable[..., int]
+    fill: Callable[..., int]
+    widen: Callable[..., int]
+    components: Callable[..., int]
+    leads = False
+    """Whether a leads-to claim is checked; code sent to workers checks none."""
+    on_graph: Sequence[Property] = ()
+    """The claims whose predicates the judge evaluates in every state, in its order; empty for code without a spec."""
+
+    def functions(self, action_bits: int) -> Mapping[Callable[..., Any], tuple[int | str, ...]]:
+        """Return the engine's own functions that the module contains, with the kinds of their arguments."""
+        return kernel.signatures(action_bits, self.leads)
+
+    def _entry(self, name: str, result: Any, arguments: list[Any]) -> Callable[..., Any]:
+        return ctypes.CFUNCTYPE(result, *arguments)(self._library.get_function_address(name))

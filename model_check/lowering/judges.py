@@ -1,0 +1,137 @@
+"""Compiles what looks at states and steps: the judge of states, the judge of steps, fingerprints and normal forms."""
+
+from __future__ import annotations
+
+import contextlib
+
+from llvmlite import ir
+
+from kafka_spec.model_check.counted import HEADER, Plan
+from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.lowering.compiler import Compiler
+from kafka_spec.model_check.lowering.emit import Emitter
+from kafka_spec.model_check.lowering.hashing import Hashing
+from kafka_spec.model_check.lowering.normal_form import Former
+from kafka_spec.model_check.lowering.values import I8, I64, POINTER, WORD, ZERO, K, Ref, Value
+from kafka_spec.spec.table import Property
+
+
+class StepJudge(Emitter):
+    """The judge of steps: checks each step invariant where its antecedent holds, and counts those steps.
+
+    judge_steps(before, after, k, number, action, counters, fault); a function, since its calls from each rule would repeat it.
+    """
+
+    def __init__(self, program: Plan, compiler: Compiler, layout: Layout) -> None:
+        code = ir.Function(
+            compiler.module, ir.FunctionType(ir.VoidType(), [POINTER, POINTER, WORD, I64, I64, WORD, WORD]), "judge_steps"
+        )
+        code.linkage = "internal"
+        before, after, k, self.number, self.action, self.counters, fault = code.args
+        super().__init__(compiler, code, fault)
+        root = layout.root
+        scope: dict[str, Value] = {"before": Ref(root, before), "after": Ref(root, after), "s": Ref(root, after), "k": K(k)}
+        met = {when: self.predicate(when, scope) for when in program.step_tests}
+        for number, when in enumerate(met):
+            cell = self.counter(program.met + number)
+            self.b.store(self.b.add(self.b.load(cell), self.b.zext(met[when], I64)), cell)
+        for number, claim in enumerate(program.steps):
+            with self.b.if_then(met[claim.when]) if claim.when is not None else contextlib.nullcontext():
+                self.judge_step(HEADER + 2 * number, claim, scope)
+        self.b.ret_void()
+
+    def counter(self, index: int) -> ir.Value:
+        """Return the address of a counter."""
+        return self.b.gep(self.counters, [I64(index)])
+
+    def judge_step(self, counter: int, claim: Property, scope: dict[str, Value]) -> None:
+        """Emit the check of one claim; its counter keeps the first step that breaks it, or that reaches a goal."""
+        true = self.predicate(claim.predicate, scope)
+        broken = true if claim.kind == "reachable" else self.b.not_(true)
+        first = self.b.icmp_signed("<", self.b.load(self.counter(counter)), ZERO)
+        with self.b.if_then(self.b.and_(broken, first), likely=False):
+            self.b.store(self.number, self.counter(counter))
+            self.b.store(self.action, self.counter(counter + 1))
+
+
+class Fingerprint(Hashing):
+    """The hash of a record: fingerprint(record, seed); a function, since its calls from each rule would repeat it."""
+
+    def __init__(self, compiler: Compiler, layout: Layout) -> None:
+        code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, I64]), "fingerprint")
+        code.linkage = "internal"
+        super().__init__(compiler, code, None)
+        record, self.seed = code.args
+        self.record_bytes = layout.size
+        self.b.ret(self.hash(record))
+
+
+class Forms(Emitter):
+    """The normal forms of states.
+
+    form(states, count, k, seed, marks, fault) brings each of the states into its normal form, in place, and stores its fingerprint.
+    Returns the index of a state that has none, with the code of the fault, or -1.
+    """
+
+    def __init__(self, compiler: Compiler, layout: Layout, former: Former, fingerprint: ir.Function) -> None:
+        code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, I64, WORD, I64, WORD, WORD]), "form")
+        super().__init__(compiler, code, None)
+        states, count, k, seed, marks, told = code.args
+        self.fault = self.fault_cell(k)
+
+        def state(now: ir.Value) -> None:
+            record = self.at(states, self.b.mul(now, I64(layout.size)))
+            former.emit(self, Ref(layout.root, record), K(k))
+            with self.b.if_then(self.b.icmp_signed("!=", self.b.load(self.fault), ZERO), likely=False):
+                self.b.store(self.b.load(self.fault), told)
+                self.b.ret(now)
+            self.b.store(self.b.call(fingerprint, [record, seed]), self.b.gep(marks, [now]))
+
+        self.loop(ZERO, count, state)
+        self.b.ret(I64(-1))
+
+
+class StateJudge(Emitter):
+    """The judge: finds the first state that violates each invariant, and the first that meets each goal.
+
+    judge(states, count, k, first, meets) fills the negative cells of `first`, one for each claim. One more cell gets the code of a
+    fault, and the cells after it count the states that meet each antecedent. `meets` has a row for each state and in it a byte for
+    each of the program's `ways`: 1 where it is true.
+    Returns the index of the state in which a claim faulted, or -1.
+    """
+
+    def __init__(self, program: Plan, compiler: Compiler, layout: Layout) -> None:
+        code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, I64, WORD, WORD, POINTER]), "judge")
+        super().__init__(compiler, code, None)
+        self.program, self.layout = program, layout
+        self.fault = self.slot(I64, ZERO)
+        self.states, count, k, self.first, self.meets = code.args
+        self.k = K(k)
+        self.loop(ZERO, count, self.state)
+        self.b.ret(I64(-1))
+
+    def state(self, now: ir.Value) -> None:
+        """Emit the check of one state."""
+        claims = self.program.states
+        scope: dict[str, Value] = {
+            "s": Ref(self.layout.root, self.at(self.states, self.b.mul(now, I64(self.layout.size)))),
+            "k": self.k,
+        }
+        met = {when: self.predicate(when, scope) for when in self.program.state_tests}
+        for index, when in enumerate(met, len(claims) + 1):
+            cell = self.b.gep(self.first, [I64(index)])
+            self.b.store(self.b.add(self.b.load(cell), self.b.zext(met[when], I64)), cell)
+        for index, claim in enumerate(claims):
+            cell = self.b.gep(self.first, [I64(index)])
+            open_ = self.b.icmp_signed("<", self.b.load(cell), ZERO)
+            with self.b.if_then(self.b.and_(open_, met[claim.when]) if claim.when is not None else open_):
+                true = self.predicate(claim.predicate, scope)
+                hit = true if claim.kind == "reachable" else self.b.not_(true)
+                with self.b.if_then(hit, likely=False):
+                    self.b.store(now, cell)
+        for index, way in enumerate(self.program.ways):
+            place = self.b.add(self.b.mul(now, I64(len(self.program.ways))), I64(index))
+            self.b.store(self.b.zext(self.predicate(way, scope), I8), self.at(self.meets, place))
+        with self.b.if_then(self.b.icmp_signed("!=", self.b.load(self.fault), ZERO), likely=False):
+            self.b.store(self.b.load(self.fault), self.b.gep(self.first, [I64(len(claims))]))
+            self.b.ret(now)

@@ -1,0 +1,326 @@
+"""Compiles the firing of rules: the bindings of each rule, what admits a step, and the step itself.
+
+Does not know what is done with a step: successors.py adds it to the candidates of a search, walk_code.py walks.
+"""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import math
+from collections import Counter
+from typing import TypeAlias
+
+from llvmlite import ir
+
+from kafka_spec.model_check.counted import FAULT, FAULT_ACTION, FAULT_STATE, STUCK, UNTYPED, UNTYPED_ACTION, UNTYPED_FAULT, Plan
+from kafka_spec.model_check.cuts import cut_name
+from kafka_spec.model_check.layout import Actions, Layout, Packed
+from kafka_spec.model_check.lowering.compiler import Compiler
+from kafka_spec.model_check.lowering.hashing import Hashing
+from kafka_spec.model_check.lowering.values import FAULT_KINDS, I1, I8, I64, ONE, POINTER, ZERO, Buffer, K, Ref, Value
+from kafka_spec.spec.domain import SPENT, Bound, Collection, Scalar
+from kafka_spec.spec.lint import Function, parameters_of
+from kafka_spec.spec.table import Among, ElementOf, ItemOf, Rule
+
+Ranges: TypeAlias = tuple[tuple[int, int], ...]
+"""The lowest and the highest value of each parameter."""
+
+
+class Firings(Hashing):
+    """What the functions that fire rules share: the bindings of each rule, what admits a step, and the step itself.
+
+    Nested loops bind a rule's parameters. Each guard is evaluated as soon as its parameters are bound: most guards are false, and
+    a false guard ends that iteration of its loop.
+    """
+
+    source: Ref
+    """The state before the step, and its number."""
+    number: ir.Value
+    now: ir.Value
+    k: K
+    counters: ir.Value
+    cuts: ir.Value
+    moves: ir.Value
+    """The cell that becomes 1 where the guards of some rule hold."""
+    stop: ir.Block
+    """Where a fault that ends the search leads."""
+
+    def __init__(self, program: Plan, compiler: Compiler, layout: Layout, actions: Actions, code: ir.Function) -> None:
+        super().__init__(compiler, code, None)
+        self.program, self.layout, self.actions = program, layout, actions
+        self.judging = compiler.module.globals.get("judge_steps")
+        self.bound_of_fault = compiler.module.get_global("bound.of.fault")
+        self.shared: dict[tuple[Function, Ranges], int] = {}
+        """The place of the answers of each shared guard, by its function and the ranges of its parameters."""
+        self.room = 0
+
+    def share_guards(self) -> None:
+        """Make room for the answers of guards that several rules ask; `forget` is needed before the first state and each next.
+
+        A guard is asked once in a state for each value of its parameters, when the first rule comes to it.
+        """
+        asked = Counter(
+            (guard, self.ranges_of(guard, index)) for index, rule in enumerate(self.program.rules) for guard in rule.guards
+        )
+        for (guard, ranges), rules in asked.items():
+            if rules > 1 and ranges is not None and not self.unit.covering:  # coverage counts what each rule asks
+                self.shared[guard, ranges] = self.room
+                self.room += math.prod(high - low + 1 for low, high in ranges)
+        self.answers = self.b.bitcast(self.slot(ir.ArrayType(I8, max(1, self.room))), POINTER)
+
+    def forget(self) -> None:
+        """Emit that the answers of the state before are forgotten."""
+        self.clear(self.answers, I64(self.room))
+
+    def ranges_of(self, guard: Function, index: int) -> Ranges | None:
+        """Return the ranges of a guard's parameters in a rule, in the guard's order; None if one of them is no number."""
+        rule = self.program.rules[index]
+        ranges = dict(zip(rule.params, self.actions.ranges[index], strict=True))
+        names = [name for name in parameters_of(guard) if name not in ("s", "k")]
+        numbers = not any(isinstance(rule.params[name], ItemOf | ElementOf) for name in names)
+        return tuple(ranges[name] for name in names) if numbers else None
+
+    def guard(self, guard: Function, scope: dict[str, Value], index: int) -> ir.Value:
+        """Return whether a guard of a rule holds; ask it unless another rule has asked it in this state."""
+        ranges = self.ranges_of(guard, index)
+        if ranges is None or (guard, ranges) not in self.shared:
+            return self.predicate(guard, scope)
+        place: ir.Value = ZERO
+        for name, (low, high) in zip([n for n in parameters_of(guard) if n not in ("s", "k")], ranges, strict=True):
+            value = scope[name]
+            assert not isinstance(value, Ref | Buffer | K)
+            place = self.b.add(self.b.mul(place, I64(high - low + 1)), self.b.sub(value, I64(low)))
+        cell = self.at(self.answers, self.b.add(place, I64(self.shared[guard, ranges])))
+        with self.b.if_then(self.b.icmp_unsigned("==", self.b.load(cell), I8(0))):
+            self.b.store(self.b.select(self.predicate(guard, scope), I8(2), I8(1)), cell)
+        return self.b.icmp_unsigned("==", self.b.load(cell), I8(2))
+
+    def counter(self, index: int | ir.Value) -> ir.Value:
+        """Return the address of a counter."""
+        return self.b.gep(self.counters, [I64(index) if isinstance(index, int) else index])
+
+    def add(self, index: int) -> None:
+        """Add 1 to a counter."""
+        cell = self.counter(index)
+        self.b.store(self.b.add(self.b.load(cell), ONE), cell)
+
+    def rule(self, index: int, rule: Rule) -> None:
+        """Emit the firing of one rule with every binding."""
+        scope: dict[str, Value] = {"s": self.source, "k": self.k}
+        names, action = list(rule.params), I64(self.actions.first[index])
+        left = list(rule.guards)
+
+        def bind(depth: int, action: ir.Value) -> None:
+            out = self.code.append_basic_block("next")
+            for guard in [g for g in left if set(parameters_of(g)) <= scope.keys()]:
+                left.remove(guard)
+                on = self.code.append_basic_block("on")
+                holds = self.guard(guard, scope, index)
+                self.tally_answer(holds, "rule", rule.name, guard.__name__)
+                self.b.cbranch(holds, on, out)
+                self.b.position_at_end(on)
+            if depth == len(names):
+                self.fire(index, rule, scope, action)
+            else:
+                low, high = self.actions.ranges[index][depth]
+                start, stop = I64(low), I64(high + 1)
+                parameter = rule.params[names[depth]]
+                elements = self.elements(parameter, scope) if isinstance(parameter, ElementOf) else None
+                if isinstance(parameter, ItemOf):
+                    assert self.source.packed.fields is not None
+                    offset, packed = self.source.packed.fields[parameter.field]
+                    stop = self.length(Ref(packed, self.at(self.source.pointer, offset)))
+                elif elements is not None:
+                    stop = self.length(elements)
+                weight = 1
+                for low_, high_ in self.actions.ranges[index][depth + 1 :]:
+                    weight *= high_ - low_ + 1
+
+                none = self.none_is_among(parameter, names[depth], scope, high) if isinstance(parameter, Among) else I1(0)
+
+                def inside(now: ir.Value) -> None:
+                    scope[names[depth]] = now if elements is None else self.item(elements, now)
+                    admitted = contextlib.nullcontext()
+                    if elements is not None:
+                        admitted = self.b.if_then(self.is_first(elements, now))
+                    elif isinstance(parameter, Among):
+                        admitted = self.b.if_then(self.is_among(parameter, now, scope, none))
+                    with admitted:
+                        bind(depth + 1, self.b.add(action, self.b.mul(self.b.sub(now, start), I64(weight))))
+
+                self.loop(start, stop, inside)
+            self.b.branch(out)
+            self.b.position_at_end(out)
+
+        bind(0, action)
+        self.end_on_fault(I64(self.actions.first[index]))
+
+    def elements(self, parameter: ElementOf, scope: dict[str, Value]) -> Ref:
+        """Return the set or bag that a parameter ranges over, in the state before the step."""
+        ref = Ref(self.source.packed, self.source.pointer, still=True)
+        for step in parameter.steps:
+            if isinstance(step, str) and not step.startswith("{"):
+                assert ref.packed.fields is not None
+                offset, packed = ref.packed.fields[step]
+                ref = Ref(packed, self.at(ref.pointer, offset), still=True)
+            else:
+                index = I64(step) if isinstance(step, int) else scope[step[1:-1]]
+                assert not isinstance(index, Ref | Buffer | K)
+                ref = self.checked_item(ref, index, parameter.path)
+        return ref
+
+    def none_is_among(self, parameter: Among, name: str, scope: dict[str, Value], high: int) -> ir.Value:
+        """Return whether a parameter is NONE here, because its predicate holds for no value."""
+        if not parameter.or_none:
+            return I1(0)
+        none = self.slot(I1)
+        self.b.store(I1(1), none)
+
+        def look(now: ir.Value) -> None:
+            holds = self.predicate(parameter.that, {**scope, name: now})
+            self.b.store(self.b.and_(self.b.load(none), self.b.not_(holds)), none)
+
+        self.loop(ZERO, I64(high + 1), look)
+        return self.b.load(none)
+
+    def is_among(self, parameter: Among, now: ir.Value, scope: dict[str, Value], none: ir.Value) -> ir.Value:
+        """Return whether a value is one that a parameter takes here."""
+        if not parameter.or_none:
+            return self.predicate(parameter.that, scope)
+        result = self.slot(I1)
+        self.b.store(none, result)
+        with self.b.if_then(self.b.icmp_signed("<=", ZERO, now)):
+            self.b.store(self.predicate(parameter.that, scope), result)
+        return self.b.load(result)
+
+    def is_first(self, elements: Ref, now: ir.Value) -> ir.Value:
+        """Return whether an element is the first of its equals, which stand side by side."""
+        assert isinstance(elements.packed.type, Collection)
+        if not elements.packed.type.repeats:
+            return I1(1)
+        first = self.b.icmp_signed("==", now, ZERO)
+        before = self.item(elements, self.b.select(first, ZERO, self.b.sub(now, ONE)))
+        order = self.order(before.packed, before.pointer, self.item(elements, now).pointer)
+        return self.b.or_(first, self.b.icmp_signed("!=", order, ZERO))
+
+    def end_on_fault(self, action: ir.Value) -> None:
+        """Emit the end of the search if a fault was recorded."""
+        code = self.b.load(self.fault)
+        on = self.code.append_basic_block("sound")
+        bad = self.code.append_basic_block("fault")
+        self.b.cbranch(self.b.icmp_signed("==", code, ZERO), on, bad).set_weights([2000, 1])
+        self.b.position_at_end(bad)
+        for counter, value in ((FAULT, code), (FAULT_STATE, self.number), (FAULT_ACTION, action)):
+            self.b.store(value, self.counter(counter))
+        self.b.branch(self.stop)
+        self.b.position_at_end(on)
+
+    def fire(self, index: int, rule: Rule, scope: dict[str, Value], action: ir.Value) -> None:
+        """Emit what happens to a rule whose guards hold: the step is taken, or counted as one that a bound forbids."""
+        self.b.store(ONE, self.moves)
+        out = self.code.append_basic_block("fired")
+        for bound, (packed, offset) in zip(rule.limits, self.spent_by(rule), strict=True):
+            assert isinstance(packed.type, Scalar)
+            count = self.load(packed, self.at(self.source.pointer, offset))
+            self.within(self.b.icmp_signed("<", count, self.highest(packed.type)), index, bound.name, out)
+        for limit in rule.within:
+            self.within(self.predicate(limit, scope), index, cut_name(limit, self.program.spec), out)
+        self.admitted(index, rule, scope, action, out)
+        self.b.branch(out)
+        self.b.position_at_end(out)
+
+    @abc.abstractmethod
+    def admitted(self, index: int, rule: Rule, scope: dict[str, Value], action: ir.Value, out: ir.Block) -> None:
+        """Emit what is done with a step that can be taken."""
+
+    def take(self, target: ir.Value, index: int, rule: Rule, scope: dict[str, Value], action: ir.Value, out: ir.Block) -> Ref:
+        """Emit a step: write the state after it to `target`, and judge it; branch to `out` if it leaves a bound or a domain."""
+        self.copy(target, self.source.pointer, self.layout.size)
+        after = Ref(self.layout.root, target)
+        for effect in rule.effects:
+            self.effect(effect, {**scope, "s": after})
+        for packed, offset in self.spent_by(rule):
+            cell = self.at(target, offset)
+            self.store(packed, cell, self.b.add(self.load(packed, cell), ONE), f"rule {rule.name}", "a counter")
+        self.after_faults(index, action, out)
+        self.judge_steps(after, action)
+        if (constraint := self.program.spec.constraint) is not None:
+            inside = self.predicate(constraint, {"s": after, "k": self.k})
+            self.end_on_fault(action)
+            self.within(inside, index, constraint.__name__, out)
+        return after
+
+    def note_deadlock(self) -> None:
+        """Emit that the state is noted as the first one in which the guards of no rule hold."""
+        idle = self.b.icmp_signed("==", self.b.load(self.moves), ZERO)
+        first = self.b.icmp_signed("<", self.b.load(self.counter(STUCK)), ZERO)
+        with self.b.if_then(idle, likely=False):
+            if self.program.spec.final_states is not None:
+                final = self.predicate(self.program.spec.final_states, {"s": self.source, "k": self.k})
+                self.end_on_fault(ZERO)
+                first = self.b.and_(first, self.b.not_(final))
+            with self.b.if_then(first):
+                self.b.store(self.number, self.counter(STUCK))
+
+    def spent_by(self, rule: Rule) -> list[tuple[Packed, int]]:
+        """Return the counters of a rule's bounds, as `spent` does."""
+        return [self.spent(limit) for limit in rule.limits]
+
+    def spent(self, limit: Bound) -> tuple[Packed, int]:
+        """Return the packed counter of a bound, and its offset in a state."""
+        assert self.layout.root.fields is not None
+        offset, spent = self.layout.root.fields[SPENT]
+        assert spent.fields is not None
+        inner, packed = spent.fields[limit.name]
+        return packed, offset + inner
+
+    def within(self, ok: ir.Value, index: int, name: str, out: ir.Block) -> None:
+        """Continue if a bound allows the step of this rule; otherwise count the step as cut off and branch to `out`."""
+        on, cut = self.code.append_basic_block("within"), self.code.append_basic_block("cut")
+        self.b.cbranch(ok, on, cut)
+        self.b.position_at_end(cut)
+        self.cut_off(index, I64(self.program.cut_names.index(name)))
+        self.b.branch(out)
+        self.b.position_at_end(on)
+
+    def after_faults(self, index: int, action: ir.Value, out: ir.Block) -> None:
+        """Drop a step that left a bound, record one that left a domain, and end the search on an error."""
+        code = self.b.load(self.fault)
+        on, faulty = self.code.append_basic_block("sound"), self.code.append_basic_block("faulty")
+        self.b.cbranch(self.b.icmp_signed("==", code, ZERO), on, faulty).set_weights([2000, 1])
+        self.b.position_at_end(faulty)
+        kind = self.b.and_(code, I64(3))
+        blocks = {name: self.code.append_basic_block(name) for name in FAULT_KINDS}
+        switch = self.b.switch(kind, blocks["error"])
+        for name, number in FAULT_KINDS.items():
+            switch.add_case(I64(number), blocks[name])
+        self.b.position_at_end(blocks["bound"])
+        self.b.store(ZERO, self.fault)
+        self.cut_off(index, self.b.call(self.bound_of_fault, [code]))
+        self.b.branch(out)
+        self.b.position_at_end(blocks["domain"])
+        self.b.store(ZERO, self.fault)
+        with self.b.if_then(self.b.icmp_signed("<", self.b.load(self.counter(UNTYPED)), ZERO)):
+            self.b.store(self.number, self.counter(UNTYPED))
+            self.b.store(action, self.counter(UNTYPED_ACTION))
+            self.b.store(code, self.counter(UNTYPED_FAULT))
+        self.b.branch(out)
+        self.b.position_at_end(blocks["error"])
+        self.end_on_fault(action)
+        self.b.unreachable()
+        self.b.position_at_end(on)
+
+    def cut_off(self, index: int, name: ir.Value) -> None:
+        """Count a step that a bound forbids under its name; set the state's byte in `cuts` if a claim on the graph needs it."""
+        cell = self.counter(self.b.add(name, I64(self.program.bounded + index * len(self.program.cut_names))))
+        self.b.store(self.b.add(self.b.load(cell), ONE), cell)
+        if self.program.on_graph and self.program.rules[index].kind == "protocol":
+            self.b.store(I8(1), self.at(self.cuts, self.now))
+
+    def judge_steps(self, after: Ref, action: ir.Value) -> None:
+        """Check the step invariants on this step."""
+        if self.judging is not None:
+            self.b.call(
+                self.judging, [self.source.pointer, after.pointer, self.k.pointer, self.number, action, self.counters, self.fault]
+            )
