@@ -124,20 +124,20 @@ def chunks(source: Source) -> Iterator[Chunk]:
                 data = rest + block
                 lines, rest = _cut(data, last=not block)
                 if lines:
-                    yield Chunk(number, first, lines, clean=_is_clean(data, len(lines), len(rest)))
+                    yield Chunk(number, first, lines, clean=_is_clean(data, lines, len(rest)))
                     first += len(lines)
                 if not block:
                     break
 
 
-def _is_clean(data: bytes, lines: int, rest: int) -> bool:
+def _is_clean(data: bytes, lines: Sequence[bytes], rest: int) -> bool:
     """Whether counting alone shows that each line has a time at its start and nowhere else, and the usual end."""
     begin, end = data[:6], len(data) - rest
     return (
         FRAMED.match(data) is not None
-        and data.count(begin, 0, end) == lines == data.count(b"\n" + begin, 0, end) + 1
-        and data.count(SUFFIX + b"\n", 0, end) == lines == data.count(b"\n", 0, end)
-        and data.find(b"\r") < 0
+        and lines[-1].endswith(SUFFIX)
+        and data.count(SUFFIX + b"\n" + begin, 0, end) == len(lines) - 1
+        and data.count(begin, 0, end) == len(lines)
     )
 
 

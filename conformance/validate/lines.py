@@ -37,6 +37,20 @@ class Origin(NamedTuple):
 
 NOBODY = Origin(None, {}, lambda line, start: None)
 """A controller's line without an epoch."""
+WORD = 10
+"""Number of bytes of a message by which its kind is known; the first letter's case varies."""
+
+
+class Reader(NamedTuple):
+    """What reads a line, if it is to be read; and the writer, and how far the message starts after the first closing bracket."""
+
+    handle: Callable[[bytes, int, Any], bool] | None
+    actor: Any = None
+    shift: int = 0
+
+
+BROKEN = Reader(lambda line, start, actor: False)
+"""The reader of lines that no writer of Kafka begins so."""
 
 
 @dataclass
@@ -64,7 +78,8 @@ class Parser:
         self.counts = LineCounts()
         self._actors = actors
         self._cursor = cursor
-        self._origins: dict[bytes, Origin | None] = {}
+        self._origins: dict[bytes, Origin] = {}
+        self._readers: dict[bytes, Reader] = {}
         self._controller_log = ControllerLogLines(actors)
         dumps = Dumps()
         self._of_controller = ControllerMessages(dumps)
@@ -72,7 +87,7 @@ class Parser:
 
     def read(self, chunk: Chunk) -> None:
         """Read some lines; their events go to the actors."""
-        cursor, origins, unknown, clean = self._cursor, self._origins, object(), chunk.clean
+        cursor, readers, clean = self._cursor, self._readers, chunk.clean
         place = place_of(chunk.file, chunk.first) - 1
         for line in chunk.lines:
             place += 1
@@ -83,29 +98,37 @@ class Parser:
                 if not line.endswith(SUFFIX):
                     self._other(line, place)
                     continue
-            end = line.find(b"] ", 26)
-            start = end + 2
-            cursor.line = line
-            cursor.place = place
-            origin = origins.get(line[26:end])
-            if origin is None:
-                found = self._origin(line, end)
-                if found is None:
-                    self._broken(place)
-                    continue
-                origin, start = found
-            actor, handlers, rarer = origin
-            handle = handlers.get(line[start + 1 : start + 10], unknown)
-            if handle is unknown:
-                handle = rarer(line, start)
+            start = line.find(b"] ", 26) + 2
+            reader = readers.get(line[26 : start + WORD])
+            if reader is None:
+                cursor.line = line
+                cursor.place = place
+                reader = self._reader(line, start)
+            handle, actor, shift = reader
             if handle is not None:
+                cursor.line = line
+                cursor.place = place
                 try:
-                    understood = handle(line, start, actor)
+                    understood = handle(line, start + shift, actor)
                 except ValueError:  # a number with more digits than Python converts
                     understood = False
                 if not understood:
                     self._broken(place)
         self._count(chunk)
+
+    def _reader(self, line: bytes, start: int) -> Reader:
+        """Return the reader of a line with a new beginning; lines of a known writer are recognised by it from now on."""
+        found = self._origin(line, start - 2)
+        if found is None:
+            return BROKEN
+        (actor, handlers, rarer), message = found
+        word = line[message + 1 : message + WORD]
+        if word not in handlers:
+            return Reader(rarer(line, message), actor, message - start)
+        reader = Reader(handlers[word], actor, message - start)
+        if message == start:
+            self._readers[line[26 : start + WORD]] = reader
+        return reader
 
     def _count(self, chunk: Chunk) -> None:
         counts = self.counts
@@ -149,6 +172,9 @@ class Parser:
         if not FRAME.match(line):
             return None
         prefix = line[26:end]
+        known = self._origins.get(prefix)
+        if known is not None:
+            return known, end + 2
         match = BRACKET.match(prefix) if end >= 0 else None
         if match is not None:
             self._origins[prefix] = origin = self._actor(match, plain=False)

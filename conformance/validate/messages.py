@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from kafka_spec.conformance.validate.actors import BrokerLog, ControllerLog
 from kafka_spec.conformance.validate.dumps import Dumps, brokers_in
@@ -20,7 +21,7 @@ REPLICA_CHANGED = re.compile(rb".hanged state of replica (\d+) for partition (\S
 PARTITION_CHANGED = re.compile(rb".hanged partition (\S+) state from (\w+) to (\w+)(?: with assigned replicas ([\d,]*))? \(")
 PARTITION_ONLINE = re.compile(rb".hanged partition (\S+) from (\w+) to (\w+) with (?:state (.*)|leader -?\d+) \(")
 REMOVED = re.compile(rb"Partition (\S+) state changed to (\(.*\)) after removing replica (\d+) from the ISR")
-TOLD = re.compile(rb".ending become-\w+ LeaderAndIsr request (.*) to broker (\d+) for partition (\S+) \(")
+TOLD = re.compile(rb" to broker (\d+) for partition (\S+) \(")
 STOPPED = re.compile(
     rb".ending StopReplica request \w+\(.*leaderEpoch=(-?\d+), deletePartition=(\w+)\) to broker (\d+) for partition "
     rb"(\S+) \("
@@ -35,14 +36,8 @@ REFUSED = re.compile(
     rb"(?:Controller \d+ epoch \d+ )?(?:failed to change state|initiated state change of replica (\d+)) for partition "
     rb"(\S+) from (\w+) to (\w+)"
 )
-RECEIVED = re.compile(
-    rb".eceived LeaderAndIsr request (.*) correlation id (\d+) from controller (\d+) epoch (\d+)(?: for partition (\S+))? "
-    rb"\("
-)
-CACHED = re.compile(
-    rb".ached leader info (.*) for partition (\S+) in response to UpdateMetadata request sent by controller (\d+) epoch "
-    rb"(\d+) with correlation id (\d+) \("
-)
+RECEIVED = re.compile(rb" correlation id (\d+) from controller (\d+) epoch (\d+)(?: for partition (\S+))? \(")
+CACHED = re.compile(rb" in response to UpdateMetadata request sent by controller (\d+) epoch (\d+) with correlation id (\d+) \(")
 UNCACHED = re.compile(
     rb".eleted partition (\S+) from metadata cache in response to UpdateMetadata request sent by controller (\d+) epoch "
     rb"(\d+) with correlation id (\d+)"
@@ -73,6 +68,32 @@ STOP_RECEIVED = re.compile(
     rb"controller (\d+) epoch (\d+) for partition (\S+) \("
 )
 
+MOST_ENDS = 20_000
+"""Number of cached ends of lines."""
+
+
+class Ends:
+    """Reads the ends of lines of one kind, and caches them: all lines of a request have the same one, or all of a partition."""
+
+    def __init__(self, pattern: re.Pattern[bytes], numbers: int) -> None:
+        self._pattern = pattern
+        self._numbers = numbers
+        self._known: dict[bytes, tuple[Any, ...] | None] = {}
+
+    def read(self, end: bytes) -> tuple[Any, ...] | None:
+        """Return the groups of the pattern, the first ones as numbers; None if the end does not match."""
+        known = self._known.get(end)
+        if known is None:
+            match = self._pattern.match(end)
+            if match is None:
+                return None
+            if len(self._known) >= MOST_ENDS:
+                self._known.clear()
+            groups = match.groups()
+            known = self._known[end] = (*map(int, groups[: self._numbers]), *groups[self._numbers :])
+        return known
+
+
 ControllerHandler = Callable[[bytes, int, ControllerLog], bool]
 BrokerHandler = Callable[[bytes, int, BrokerLog], bool]
 """Reads a line from an offset on; returns whether that succeeded."""
@@ -83,6 +104,7 @@ class ControllerMessages:
 
     def __init__(self, dumps: Dumps) -> None:
         self._dumps = dumps
+        self._told_to = Ends(TOLD, numbers=1)
         self.handlers: Mapping[bytes, ControllerHandler | None] = {
             b"hanged st": self._replica_changed,
             b"hanged pa": self._partition_changed,
@@ -132,14 +154,16 @@ class ControllerMessages:
         return True
 
     def _told(self, line: bytes, start: int, log: ControllerLog) -> bool:
-        match = TOLD.match(line, start)
-        if match is None:
+        dump = line.find(b" LeaderAndIsr request ", start + 14)
+        cut = line.rfind(b" to broker ")
+        end = self._told_to.read(line[cut:]) if 0 < dump < cut else None
+        if end is None:
             return False
-        dump, broker, name = match.groups()
-        now = self._dumps.read(dump)[0]
+        now = self._dumps.read(line[dump + 22 : cut])[0]
         if now is None:
             return False
-        log.sending(name).told(int(broker), now)
+        broker, name = end
+        log.sending(name).told(broker, now)
         return True
 
     def _stopped(self, line: bytes, start: int, log: ControllerLog) -> bool:
@@ -186,6 +210,8 @@ class BrokerMessages:
 
     def __init__(self, dumps: Dumps) -> None:
         self._dumps = dumps
+        self._received_from = Ends(RECEIVED, numbers=3)
+        self._cached_from = Ends(CACHED, numbers=3)
         self.handlers: Mapping[bytes, BrokerHandler | None] = {
             b"eceived L": self._received,
             b"ached lea": self._cached,
@@ -205,12 +231,13 @@ class BrokerMessages:
     def _received(self, line: bytes, start: int, log: BrokerLog) -> bool:
         if line.startswith(b"eceived LeaderAndIsrR", start + 1):
             return True  # a leader that is not available
-        match = RECEIVED.match(line, start)
-        if match is None:
+        cut = line.rfind(b" correlation id ")
+        end = self._received_from.read(line[cut:]) if line.startswith(b"eceived LeaderAndIsr request ", start + 1) else None
+        if end is None:
             return False
-        dump, correlation, controller, epoch, name = match.groups()
-        now, named = self._dumps.read(dump)
-        sender = log.arrives(int(controller), int(epoch), int(correlation))
+        correlation, controller, epoch, name = end
+        now, named = self._dumps.read(line[start + 30 : cut])
+        sender = log.arrives(controller, epoch, correlation)
         name = name or named
         if name is None:
             return False
@@ -219,12 +246,14 @@ class BrokerMessages:
         return True
 
     def _cached(self, line: bytes, start: int, log: BrokerLog) -> bool:
-        match = CACHED.match(line, start)
-        if match is None:
+        cut = line.rfind(b" in response to ")
+        named = line.rfind(b" for partition ", start, cut)
+        end = self._cached_from.read(line[cut:]) if named > 0 and line.startswith(b"ached leader info ", start + 1) else None
+        if end is None:
             return False
-        dump, name, controller, epoch, correlation = match.groups()
-        now = self._dumps.read(dump)[0]
-        sender = log.takes(int(controller), int(epoch), int(correlation))
+        name = line[named + 15 : cut]
+        now = self._dumps.read(line[start + 19 : named])[0]
+        sender = log.takes(*end)
         if now is not None:
             log.view(name).cached(sender, now)
         return True

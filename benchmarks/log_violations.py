@@ -1,0 +1,179 @@
+"""Violations of each kind, as lines of the logs of a synthetic cluster: each in a partition of its own, so that none hides another.
+
+A story is written between two events of the cluster (`benchmarks/validate.py`), and returns the log and the line where the
+violation is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from benchmarks.validate import Cluster, Partition
+
+Story = Callable[["Cluster", "Partition"], tuple[int, int]]
+"""Writes a violation in a partition without history, of leader 0 in leader epoch 5; returns log and line."""
+
+
+def _elected(c: Cluster, p: Partition) -> tuple[int, int]:
+    c.online(p, "OnlinePartition")
+    return 0, c.lines[0]
+
+
+def _replica(c: Cluster, p: Partition, source: str, target: str) -> tuple[int, int]:
+    c.control("TRACE", f"Changed state of replica 1 for partition {p.name} from {source} to {target}")
+    return 0, c.lines[0]
+
+
+def illegal_transition(c: Cluster, p: Partition) -> tuple[int, int]:
+    return _replica(c, p, "OnlineReplica", "ReplicaDeletionSuccessful")
+
+
+def discontinuity(c: Cluster, p: Partition) -> tuple[int, int]:
+    _replica(c, p, "OnlineReplica", "OfflineReplica")
+    return _replica(c, p, "OnlineReplica", "OfflineReplica")
+
+
+def impossible_seed(c: Cluster, p: Partition) -> tuple[int, int]:
+    return _replica(c, p, "ReplicaDeletionSuccessful", "NonExistentReplica")
+
+
+def leader_outside_isr(c: Cluster, p: Partition) -> tuple[int, int]:
+    return _elected(c, replace(p, leader=9))
+
+
+def empty_isr(c: Cluster, p: Partition) -> tuple[int, int]:
+    return _elected(c, replace(p, isr=[]))
+
+
+def wrong_creation(c: Cluster, p: Partition) -> tuple[int, int]:
+    c.new(p)
+    c.online(replace(p, leader=1, epoch=0, version=0), "NewPartition")
+    return 0, c.lines[0]
+
+
+def leader_epoch_back(c: Cluster, p: Partition) -> tuple[int, int]:
+    _elected(c, p)
+    return _elected(c, replace(p, epoch=4, version=6))
+
+
+def version_back(c: Cluster, p: Partition) -> tuple[int, int]:
+    _elected(c, p)
+    return _elected(c, replace(p, epoch=6))
+
+
+def wrong_removal(c: Cluster, p: Partition) -> tuple[int, int]:
+    c.without(p, 2)
+    return 0, c.lines[0]
+
+
+def two_leaders(c: Cluster, p: Partition) -> tuple[int, int]:
+    c.cached(1, p)
+    line = c.lines[1]
+    c.cached(2, replace(p, leader=1))
+    return 1, line
+
+
+def two_controllers(c: Cluster, p: Partition) -> tuple[int, int]:
+    c.line(1, "INFO", "[Controller id=1 epoch=1] Sending UpdateMetadata request to brokers HashSet() for 0 partitions")
+    return 1, c.lines[1]
+
+
+def missing_request(c: Cluster, p: Partition) -> tuple[int, int]:
+    found = _elected(c, p)
+    c.flush([p], [])
+    return found
+
+
+def request_without_row(c: Cluster, p: Partition) -> tuple[int, int]:
+    c.tell(2, p, False)
+    line = c.lines[0]
+    c.flush([p], [])
+    c.receive(2, [p], False)
+    return 0, line
+
+
+def request_lost(c: Cluster, p: Partition) -> tuple[int, int]:
+    line = 0
+    for epoch in (5, 6, 7):
+        now = replace(p, epoch=epoch, version=epoch)
+        c.online(now, "OnlinePartition")
+        for b in (0, 1, 2):
+            c.tell(b, now, False)
+            if (epoch, b) == (6, 1):
+                line = c.lines[0]
+        c.flush([now], [])
+        for b in (0, 1, 2):
+            if (epoch, b) != (6, 1):
+                c.receive(b, [now], False)
+    return 0, line
+
+
+def request_never_sent(c: Cluster, p: Partition) -> tuple[int, int]:
+    line = c.lines[1] + 2
+    c.receive(1, [p], False)
+    return 1, line
+
+
+def stale_controller_accepted(c: Cluster, p: Partition) -> tuple[int, int]:
+    c.cached(2, p, epoch=0)
+    return 2, c.lines[2]
+
+
+def stale_leader_epoch_accepted(c: Cluster, p: Partition) -> tuple[int, int]:
+    c.starts(1, p, previous=7)
+    return 1, c.lines[1]
+
+
+def stale_stop_accepted(c: Cluster, p: Partition) -> tuple[int, int]:
+    c.starts(1, p, previous=-1)
+    stop = f"StopReplicaPartitionState(partitionIndex={p.number}, leaderEpoch=4, deletePartition=false)"
+    whence = f"correlation id {c.correlations[1]} from controller 0 epoch 1"
+    c.line(1, "TRACE", f"[Broker id=1] Received StopReplica request {stop} {whence} for partition {p.name}")
+    return 1, c.lines[1]
+
+
+def wrong_refusal(c: Cluster, p: Partition) -> tuple[int, int]:
+    why = "since its associated leader epoch 7 is not higher than the current leader epoch 5"
+    request = f"LeaderAndIsr request from controller 0 with correlation id {c.correlations[1]} epoch 1"
+    c.line(1, "WARN", f"[Broker id=1] Ignoring {request} for partition {p.name} {why}")
+    return 1, c.lines[1]
+
+
+def metadata_back(c: Cluster, p: Partition) -> tuple[int, int]:
+    c.cached(1, p)
+    c.cached(1, replace(p, epoch=4))
+    return 1, c.lines[1]
+
+
+def snapshot_differs(c: Cluster, p: Partition) -> tuple[int, int]:
+    _elected(c, p)
+    return c.started_in(p, "NewPartition")
+
+
+STORIES: dict[str, Story] = {
+    "illegal-transition": illegal_transition,
+    "discontinuity": discontinuity,
+    "impossible-seed": impossible_seed,
+    "snapshot-differs": snapshot_differs,
+    "leader-outside-isr": leader_outside_isr,
+    "empty-isr": empty_isr,
+    "wrong-creation": wrong_creation,
+    "leader-epoch-back": leader_epoch_back,
+    "version-back": version_back,
+    "wrong-removal": wrong_removal,
+    "two-leaders": two_leaders,
+    "missing-request": missing_request,
+    "request-without-row": request_without_row,
+    "request-lost": request_lost,
+    "request-never-sent": request_never_sent,
+    "stale-controller-accepted": stale_controller_accepted,
+    "stale-leader-epoch-accepted": stale_leader_epoch_accepted,
+    "stale-stop-accepted": stale_stop_accepted,
+    "wrong-refusal": wrong_refusal,
+    "metadata-back": metadata_back,
+    "two-controllers": two_controllers,
+}
+"""The stories by the kind of violation; two controllers of one epoch are one violation, however often they act."""
