@@ -19,11 +19,12 @@ from lxml import etree
 from benchmarks.validate import generate
 from kafka_spec.command import run as kafka_spec
 from kafka_spec.conformance.validate.embedded import run
-from kafka_spec.conformance.validate.events import file_and_line
+from kafka_spec.conformance.validate.events import Cursor, file_and_line
 from kafka_spec.conformance.validate.files import CHUNK, chunks, find_sources
 from kafka_spec.conformance.validate.findings import KINDS
 from kafka_spec.conformance.validate.outcome import Outcome, put_together
 from kafka_spec.conformance.validate.page import page_of
+from kafka_spec.conformance.validate.partitions import MOST_CLAIMS, PartitionCheck
 from kafka_spec.conformance.validate.report import plain_of
 from kafka_spec.conformance.validate.rows import EFFECTS, GUARDS
 from kafka_spec.conformance.validate.states import TABLES, kafka_name
@@ -698,6 +699,19 @@ def test_violations_in_a_synthetic_log_are_all_found(tmp_path: Path) -> None:
     assert {kind for kind, _ in written} == set(KINDS)
     outcome = validated(tmp_path / "bad")
     assert sorted((one.kind, outcome.at(one.place)) for one in outcome.violations) == sorted(written)
+
+
+def test_two_leaders_are_found_however_far_apart_their_lines_are() -> None:
+    """Of old leader epochs only the leader is kept; another one is still a violation, and the same one is none."""
+    check = PartitionCheck("orders-0", Cursor(), None, False)
+    for leader_epoch in range(3 * MOST_CLAIMS):
+        check.leads(1, leader_epoch, leader_epoch % 3)
+    check.cursor.place = 77
+    check.leads(1, 4, 1)
+    check.leads(1, 5, 0)
+
+    (found,) = check.finish().violations
+    assert (found.kind, found.place, found.says) == ("two-leaders", 77, "brokers 0, 2 lead in leader epoch 5")
 
 
 def test_garbage_in_circles_is_collected_again_after_a_run(tmp_path: Path) -> None:

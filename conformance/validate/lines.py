@@ -41,7 +41,7 @@ WORD = 10
 """Number of bytes of a message by which its kind is known; the first letter's case varies."""
 
 
-class Reader(NamedTuple):
+class LineReader(NamedTuple):
     """What reads a line, if it is to be read; and the writer, and how far the message starts after the first closing bracket."""
 
     handle: Callable[[bytes, int, Any], bool] | None
@@ -49,7 +49,7 @@ class Reader(NamedTuple):
     shift: int = 0
 
 
-BROKEN = Reader(lambda line, start, actor: False)
+BROKEN = LineReader(lambda line, start, actor: False)
 """The reader of lines that no writer of Kafka begins so."""
 
 
@@ -79,7 +79,7 @@ class Parser:
         self._actors = actors
         self._cursor = cursor
         self._origins: dict[bytes, Origin] = {}
-        self._readers: dict[bytes, Reader] = {}
+        self._readers: dict[bytes, LineReader] = {}
         self._controller_log = ControllerLogLines(actors)
         dumps = Dumps()
         self._of_controller = ControllerMessages(dumps)
@@ -116,7 +116,7 @@ class Parser:
                     self._broken(place)
         self._count(chunk)
 
-    def _reader(self, line: bytes, start: int) -> Reader:
+    def _reader(self, line: bytes, start: int) -> LineReader:
         """Return the reader of a line with a new beginning; lines of a known writer are recognised by it from now on."""
         found = self._origin(line, start - 2)
         if found is None:
@@ -124,8 +124,8 @@ class Parser:
         (actor, handlers, rarer), message = found
         word = line[message + 1 : message + WORD]
         if word not in handlers:
-            return Reader(rarer(line, message), actor, message - start)
-        reader = Reader(handlers[word], actor, message - start)
+            return LineReader(rarer(line, message), actor, message - start)
+        reader = LineReader(handlers[word], actor, message - start)
         if message == start:
             self._readers[line[26 : start + WORD]] = reader
         return reader

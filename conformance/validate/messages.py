@@ -72,7 +72,7 @@ MOST_ENDS = 20_000
 """Number of cached ends of lines."""
 
 
-class Ends:
+class LineEnds:
     """Reads the ends of lines of one kind, and caches them: all lines of a request have the same one, or all of a partition."""
 
     def __init__(self, pattern: re.Pattern[bytes], numbers: int) -> None:
@@ -104,7 +104,7 @@ class ControllerMessages:
 
     def __init__(self, dumps: Dumps) -> None:
         self._dumps = dumps
-        self._told_to = Ends(TOLD, numbers=1)
+        self._told_to = LineEnds(TOLD, numbers=1)
         self.handlers: Mapping[bytes, ControllerHandler | None] = {
             b"hanged st": self._replica_changed,
             b"hanged pa": self._partition_changed,
@@ -210,8 +210,8 @@ class BrokerMessages:
 
     def __init__(self, dumps: Dumps) -> None:
         self._dumps = dumps
-        self._received_from = Ends(RECEIVED, numbers=3)
-        self._cached_from = Ends(CACHED, numbers=3)
+        self._received_from = LineEnds(RECEIVED, numbers=3)
+        self._cached_from = LineEnds(CACHED, numbers=3)
         self.handlers: Mapping[bytes, BrokerHandler | None] = {
             b"eceived L": self._received,
             b"ached lea": self._cached,

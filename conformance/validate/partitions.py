@@ -18,6 +18,12 @@ from kafka_spec.conformance.validate.partition_check import ControllerView
 from kafka_spec.conformance.validate.partition_record import RowCounts
 from kafka_spec.conformance.validate.states import TABLES, Tables
 
+MOST_CLAIMS = 64
+"""Maximum number of pairs of controller epoch and leader epoch of one partition for which it is known who names the leader."""
+EPOCH_BITS = 32
+OFTEN = 1 << 30
+"""How often a leader was named whose lines are not known any more: the other one is the odd one."""
+
 
 class Moment(NamedTuple):
     """A point on the timeline of a partition."""
@@ -75,6 +81,8 @@ class PartitionCheck:
         self._exchanges: dict[tuple[int, int], Exchange] = {}
         self._leaders: dict[tuple[int, int], dict[int, list[Any]]] = {}
         """By controller epoch and leader epoch: the reported leaders, how often, and where and when first."""
+        self._settled: dict[int, int] = {}
+        """The one leader of each older pair of them."""
 
     def of_controller(self, controller: int, epoch: int, plain: bool) -> ControllerView:
         """Return the view of a controller in an epoch."""
@@ -104,7 +112,12 @@ class PartitionCheck:
         """Record that a line reports, under a controller epoch, the leader of a leader epoch."""
         leaders = self._leaders.get((epoch, leader_epoch))
         if leaders is None:
-            leaders = self._leaders[epoch, leader_epoch] = {}
+            settled = self._settled.get((epoch << EPOCH_BITS) + leader_epoch)
+            if settled == leader:
+                return
+            leaders = self._leaders[epoch, leader_epoch] = {} if settled is None else {settled: [OFTEN, self.cursor.place, ""]}
+            if len(self._leaders) > MOST_CLAIMS:
+                self._settle()
         claim = leaders.get(leader)
         if claim is None:
             leaders[leader] = [1, self.cursor.place, self.cursor.when]
@@ -112,6 +125,15 @@ class PartitionCheck:
             claim[0] += 1
             if self.cursor.place < claim[1]:
                 claim[1:] = self.cursor.place, self.cursor.when
+
+    def _settle(self) -> None:
+        """Keep the leader alone of the oldest pair of epochs, so that a long log does not fill the memory; not if there are two."""
+        (epoch, leader_epoch), leaders = next(iter(self._leaders.items()))
+        del self._leaders[epoch, leader_epoch]
+        if len(leaders) == 1:
+            (self._settled[(epoch << EPOCH_BITS) + leader_epoch],) = leaders
+        else:
+            self._leaders[epoch, leader_epoch] = leaders
 
     def finish(self) -> PartitionResult:
         """Do the checks that need all lines, and return the results."""
