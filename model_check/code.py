@@ -12,7 +12,7 @@ from typing import Any
 
 from kafka_spec.model_check import kernel
 from kafka_spec.model_check.counted import HEADER
-from kafka_spec.model_check.machine_code import load
+from kafka_spec.model_check.machine_code import CodeText, load
 from kafka_spec.spec.integers import unusable
 from kafka_spec.spec.table import Property, SpecError
 
@@ -42,8 +42,8 @@ class Shape:
 class Code:
     """A program's machine code, and how to call it. The text of the code and its shape are enough to load it on any machine."""
 
-    def __init__(self, text: str, shape: Shape, anew: bool = False) -> None:
-        self.text, self.shape = text, shape
+    def __init__(self, module: CodeText, shape: Shape, anew: bool = False) -> None:
+        self.module, self.shape = module, shape
         self.fired = HEADER + 2 * shape.steps
         self.bounded = self.fired + shape.rules
         self.met = self.bounded + shape.rules * shape.cuts
@@ -54,7 +54,7 @@ class Code:
             raise SpecError(f"a bound or a decision of {strange[0]} {unusable(strange[0])}")
         self.k = (ctypes.c_int64 * max(1, len(shape.k)))(*shape.k)
         self.seed = ctypes.c_int64(shape.seed).value  # all 64 bits, read as a signed number
-        self._library, self.from_cache = load(text, anew)
+        self._library, self.from_cache = load(module, anew)
         integer, pointer = ctypes.c_int64, ctypes.c_void_p
         self.expand = self._entry("expand", integer, [pointer, pointer, integer, integer, pointer, integer, *[pointer] * 6])
         self.form = self._entry("form", integer, [pointer, integer, pointer, integer, pointer, pointer])
@@ -71,6 +71,11 @@ class Code:
     """Whether a leads-to claim is checked; code sent to workers checks none."""
     on_graph: Sequence[Property] = ()
     """The claims whose predicates the judge evaluates in every state, in its order; empty for code without a spec."""
+
+    @property
+    def text(self) -> str:
+        """The text of the code."""
+        return self.module.text
 
     def functions(self, action_bits: int) -> Mapping[Callable[..., Any], tuple[int | str, ...]]:
         """Return the engine's own functions that the module contains, with the kinds of their arguments."""

@@ -33,11 +33,13 @@ class CodeOrigin:
 
     text: bytes
     compiler: bytes
+    suffix: str = "o"
+    """The kind of the file: machine code, or what the compiler wrote for these inputs (known_code.py)."""
 
     @property
     def path(self) -> Path:
         """The file that holds the code."""
-        return folder() / f"{hashlib.sha256(self.text + self.compiler).hexdigest()[:32]}.o"
+        return folder() / f"{hashlib.sha256(self.text + self.compiler).hexdigest()[:32]}.{self.suffix}"
 
     @property
     def head(self) -> bytes:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.lowering.packing import codec_text, packed_bytes
-from kafka_spec.model_check.machine_code import load
+from kafka_spec.model_check.machine_code import load, text_known
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
@@ -27,7 +27,7 @@ class Codec:
     def __init__(self, layout: Layout, seed: int, anew: bool = False) -> None:
         self.size, self.record_bytes, self.seed = packed_bytes(layout), layout.size, seed
         self.text = codec_text(layout)
-        self._library, _ = load(self.text, anew)
+        self._library, _ = load(text_known(self.text), anew)
         pointer, integer = ctypes.c_void_p, ctypes.c_int64
         pack, unpack = (self._library.get_function_address(name) for name in ("pack", "unpack"))
         self._pack = ctypes.CFUNCTYPE(None, pointer, pointer, integer, pointer)(pack)

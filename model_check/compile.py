@@ -17,6 +17,7 @@ from kafka_spec.model_check.code import Code, Shape
 from kafka_spec.model_check.counted import Plan
 from kafka_spec.model_check.fingerprint import SECRET, mix
 from kafka_spec.model_check.inputs import text_of
+from kafka_spec.model_check.known_code import Written, written
 from kafka_spec.model_check.layout import Actions, Layout
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.exports import Export, Tallied
@@ -27,12 +28,6 @@ from kafka_spec.model_check.lowering.unit import Tally
 from kafka_spec.model_check.lowering.values import I64, Fault
 from kafka_spec.spec.source import definition_of
 from kafka_spec.spec.table import Constants, Property, Spec
-
-KEPT = 32
-"""The most compiled shapes that a process keeps; the oldest is dropped. In a manifest, checks of one shape often stand together."""
-
-_compiled: dict[str, tuple[Compiler, str]] = {}
-"""For each text of the compiler's inputs: the compiler with its faults, and the text of the code."""
 
 
 class Program(Plan, Code):
@@ -52,11 +47,11 @@ class Program(Plan, Code):
         """Compile, or use code that was compiled from equal inputs before; `anew`: always compile."""
         began = time.perf_counter()
         Plan.__init__(self, spec, claims, "digest" not in leave_out)
-        self._compiler, text = self._compile(spec, layout, actions, claims, tuple(vars(k)), leave_out, anew, covering)
+        self.written = self._compile(spec, layout, actions, claims, tuple(vars(k)), leave_out, anew, covering)
         seed = layout.seed ^ mix(layout.seed ^ SECRET[0], SECRET[1])
         counts = actions.count, actions.bits, len(spec.rules), len(self.cut_names), len(self.states), len(self.steps)
         tests = len(self.state_tests), len(self.step_tests)
-        Code.__init__(self, text, Shape(layout.size, *counts, *tests, tuple(vars(k).values()), seed), anew)
+        Code.__init__(self, self.written.code, Shape(layout.size, *counts, *tests, tuple(vars(k).values()), seed), anew)
         self.tallied = self._entry("tallied", None, [ctypes.c_void_p]) if covering else None
         self.seconds = time.perf_counter() - began
 
@@ -70,19 +65,21 @@ class Program(Plan, Code):
         leave_out: frozenset[str],
         anew: bool,
         covering: bool,
-    ) -> tuple[Compiler, str]:
-        """Return a compiler with its faults, and the text of its code; reuse those of an earlier compilation of equal inputs."""
+    ) -> Written:
+        """Return what the compiler writes, or wrote before for equal inputs."""
         literals = {"RECORD_BYTES": layout.size, "AHEAD": kernel.AHEAD, "SLACK": kernel.SLACK, "SIGN": -1 << 63}
         functions = self.functions(actions.bits)
         engine = (
-            type(self).__name__,
+            f"{type(self).__module__}.{type(self).__qualname__}",
             sorted(leave_out),
             int(covering),
             literals,
+            self.cut_names,
+            [claim.name for claim in self.steps],
             [(definition_of(function).text, shapes) for function, shapes in functions.items()],
         )
-        key = text_of(spec, layout, actions, claims, constants, engine)
-        if anew or key not in _compiled:
+
+        def write() -> tuple[str, tuple[Fault, ...], tuple[Tally, ...]]:
             compiler = Compiler(layout.root, constants, literals, spec.machines, "checks" not in leave_out, covering)
             compiler.rows = self.told_rows()
             former = Former(compiler, "bring into form", spec.normal_form if spec.reduced else (), layout.root)
@@ -100,17 +97,15 @@ class Program(Plan, Code):
                 Export(compiler, function.__name__, compiler.function(function, shapes, trusted=True).code)
             if covering:
                 Tallied(compiler)
-            _compiled.pop(key, None)
-            while len(_compiled) >= KEPT:
-                del _compiled[next(iter(_compiled))]
-            _compiled[key] = compiler, str(compiler.module)
-        return _compiled[key]
+            return str(compiler.module), tuple(compiler.faults), tuple(compiler.tallies)
+
+        return written(text_of(spec, layout, actions, claims, constants, engine), write, anew)
 
     def tallies(self) -> dict[Tally, int]:
         """Return the counts of coverage; empty if it is not measured."""
         if self.tallied is None:
             return {}
-        names = list(self._compiler.tallies)
+        names = self.written.tallies
         counts = (ctypes.c_int64 * max(1, len(names)))()
         self.tallied(counts)
         return dict(zip(names, counts, strict=False))
@@ -124,4 +119,4 @@ class Program(Plan, Code):
 
     def fault_of(self, code: int) -> Fault:
         """Return the fault with this number."""
-        return self._compiler.fault_of(code)
+        return self.written.faults[code // 4 - 1]

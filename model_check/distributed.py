@@ -240,7 +240,7 @@ class Run:
     @property
     def code_digest(self) -> str:
         """The digest of the code that the workers run."""
-        return hashlib.sha256(self.program.text.encode()).hexdigest()
+        return self.program.module.digest.hex()
 
     def about(self) -> dict[str, Any]:
         """Return the description of the run; two runs with equal descriptions are the same."""

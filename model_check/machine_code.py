@@ -8,12 +8,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+from collections.abc import Callable
 
 import llvmlite
 import llvmlite.binding as llvm
 
 from kafka_spec.model_check import code_cache
 from kafka_spec.model_check.code_cache import CodeOrigin
+from kafka_spec.model_check.exploration import EngineError
 
 
 @functools.cache
@@ -30,15 +32,45 @@ LARGE = 500_000
 rules it takes 7 s, while a few passes take 0.3 s and the search is as fast."""
 
 
-def load(code: str, anew: bool = False) -> tuple[llvm.ExecutionEngine, bool]:
+class CodeText:
+    """The text of a module of code. Its digest is known; the text is written when it is needed."""
+
+    def __init__(self, digest: bytes, write: Callable[[], str]) -> None:
+        self.digest = digest
+        self._write = write
+
+    @functools.cached_property
+    def text(self) -> str:
+        """The text.
+
+        Raises:
+            EngineError: the text has another digest, so what the compiler wrote before was of other inputs.
+        """
+        text = self._write()
+        if digest_of(text) != self.digest:
+            raise EngineError("the compiler has written other code for equal inputs; remove the folder of compiled code")
+        return text
+
+
+def text_known(text: str) -> CodeText:
+    """Return a text that is there."""
+    return CodeText(digest_of(text), lambda: text)
+
+
+def digest_of(text: str) -> bytes:
+    """Return the digest by which a text is known."""
+    return hashlib.sha256(text.encode()).digest()
+
+
+def load(code: CodeText, anew: bool = False) -> tuple[llvm.ExecutionEngine, bool]:
     """Return the loaded machine code of a module, and whether it is from the cache; `anew` does not read or write the cache."""
     if anew:
-        return _link(_generate(code)), False
-    origin = CodeOrigin(hashlib.sha256(code.encode()).digest(), hashlib.sha256(_compiler().encode()).digest())
+        return _link(_generate(code.text)), False
+    origin = CodeOrigin(code.digest, digest_of(_compiler()))
     machine_code = code_cache.read(origin)
     if machine_code is not None:
         return _link(machine_code), True
-    machine_code = _generate(code)
+    machine_code = _generate(code.text)
     code_cache.write(origin, machine_code)
     return _link(machine_code), False
 

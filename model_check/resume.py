@@ -87,7 +87,7 @@ def about(search: Searching, codec: Codec) -> dict[str, Any]:
         "rules": [rule.name for rule in result.spec.rules],
         "first_actions": search.world.actions.first,
         "traces": search.traced,
-        "code": hashlib.sha256(search.program.text.encode()).hexdigest(),
+        "code": search.program.module.digest.hex(),
         "code of records": hashlib.sha256(codec.text.encode()).hexdigest(),
     }
 

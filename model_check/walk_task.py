@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kafka_spec.model_check.code import Shape
+from kafka_spec.model_check.machine_code import text_known
 from kafka_spec.model_check.random_walks import Met, WalkBatch, WalkClaims, Walker, Walks
 from kafka_spec.model_check.walk_code import WalkCode
 
@@ -41,5 +42,5 @@ def run_task(plain: Mapping[str, Any], number: int) -> str:
     shape = Shape(**{**plain["shape"], "k": tuple(plain["shape"]["k"])})
     names = WalkClaims(**{**plain["names"], "states": tuple(plain["names"]["states"]), "steps": tuple(plain["names"]["steps"])})
     initial = [bytes.fromhex(record) for record in plain["initial"]]
-    walker = Walker(WalkCode(plain["text"], shape), names, initial, plain["kinds"], Walks(**plain["walks"]))
+    walker = Walker(WalkCode(text_known(plain["text"]), shape), names, initial, plain["kinds"], Walks(**plain["walks"]))
     return json.dumps({"batches": [to_plain(walker.run(begin, end, plain["bits"])) for begin, end in plain["tasks"][number]]})

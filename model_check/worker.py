@@ -37,6 +37,7 @@ from kafka_spec.model_check import counted
 from kafka_spec.model_check.code import Code, Shape
 from kafka_spec.model_check.columns import unpacked
 from kafka_spec.model_check.kernel import SLACK
+from kafka_spec.model_check.machine_code import text_known
 from kafka_spec.model_check.shards import Records, Shard, Slice, Words, address, slack, slots_for
 from kafka_spec.model_check.state_dir import Rows, Storage, part_name, part_range, read_part, read_rows, told_of, write_part
 
@@ -116,7 +117,7 @@ class Worker:
         text = self.storage.read("program.ll")
         if text is None:
             raise Refused(f"program.ll is not in {task.state_dir}: every worker must reach the state-dir under this name")
-        self.code = Code(text.decode(), shape)
+        self.code = Code(text_known(text.decode()), shape)
         self.kind = np.dtype(f"u{shape.action_bits // 8}")
         chunk = max(1, min(SLICE, SLICE_BYTES // (max(1, shape.actions) * (shape.record_bytes + 16))))
         self.slice = Slice(self.code, shape.record_bytes, chunk * max(1, shape.actions))

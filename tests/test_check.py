@@ -14,6 +14,7 @@ from kafka_spec.model_check.check import Expectation, check, compare
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding
 from kafka_spec.model_check.fingerprint import DEFAULT_SEED
+from kafka_spec.model_check.machine_code import CodeText
 from kafka_spec.spec.table import SpecError
 from tests import toys
 
@@ -46,10 +47,10 @@ def test_verify_takes_another_seed(engine: Any, monkeypatch: pytest.MonkeyPatch)
 
 def test_verify_compiles_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second search of --verify executes neither code that this process has compiled before nor code from the cache."""
-    loaded: list[tuple[str, bool]] = []
+    loaded: list[tuple[CodeText, bool]] = []
     load = compiled.load
 
-    def watched(text: str, anew: bool) -> Any:
+    def watched(text: CodeText, anew: bool) -> Any:
         loaded.append((text, anew))
         return load(text, anew)
 
@@ -57,7 +58,7 @@ def test_verify_compiles_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     check(toys.GRID_TRAP, {"limit": 3}, verify=True)
 
     assert [anew for _, anew in loaded] == [False, True]
-    assert loaded[0][0] == loaded[1][0] and loaded[0][0] is not loaded[1][0]
+    assert loaded[0][0].text == loaded[1][0].text and loaded[0][0].text is not loaded[1][0].text
 
 
 def more_states(result: Exploration) -> None:

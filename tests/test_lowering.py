@@ -21,7 +21,7 @@ from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.values import I64, POINTER, ZERO, Fault, K, Ref
-from kafka_spec.model_check.machine_code import load
+from kafka_spec.model_check.machine_code import load, text_known
 from kafka_spec.spec.brokers import Assignment
 from kafka_spec.spec.domain import (
     Bound,
@@ -62,7 +62,7 @@ class Native:
         self.layout = layout
         self.compiler = Compiler(layout.root, K_VALUES)
         self.results = {function: _Export(self.compiler, function, f"export{n}").results for n, function in enumerate(functions)}
-        self.library, _ = load(str(self.compiler.module))
+        self.library, _ = load(text_known(str(self.compiler.module)))
         self.k = (ctypes.c_int64 * len(K_VALUES))(*K_VALUES.values())
         signature = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4)
         self.entries = {f: signature(self.library.get_function_address(f"export{n}")) for n, f in enumerate(functions)}

@@ -147,17 +147,15 @@ def test_what_a_parameter_runs_over_is_not_forgotten() -> None:
 )
 def test_equal_texts_are_compiled_alike(specs: list[tuple[Spec, dict[str, int]]]) -> None:
     """Checks that share a compilation would have equal code if each were compiled separately."""
-    code: dict[int, str] = {}
+    known: set[int] = set()
     for spec, bounds in specs:
         world = ExecutableSpec(spec, bounds)
         parts = world.spec, Layout(world.space), world.actions, spec.properties, world.k
-        shared, own = Program(*parts), None
-        if id(shared._compiler) in code:
+        shared = Program(*parts)
+        if id(shared.written) in known:
             own = Program(*parts, anew=True)
-            assert own.text == code[id(shared._compiler)] == shared.text
-            assert own._compiler.faults == shared._compiler.faults
-        code.setdefault(id((own or shared)._compiler), shared.text)
-        assert own is None or code.setdefault(id(own._compiler), own.text)
+            assert (own.text, own.written.faults) == (shared.text, shared.written.faults)
+        known.add(id(shared.written))
 
 
 MODULE = '''

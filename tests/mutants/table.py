@@ -14,6 +14,7 @@ RULES, SUCCESSORS, JUDGES = LOWERING + "rules.py", LOWERING + "successors.py", L
 CODE_CACHE, INPUTS, ENTRANCE = "model_check/code_cache.py", "model_check/inputs.py", "model_check/entrance.py"
 VIEW, NORMAL, ELEMENTS = "tests/test_constraint_and_view.py::", "tests/test_normal_form.py::", "tests/test_elements.py::"
 LEADS = "tests/test_leads_to.py::"
+KNOWN, KNOWN_CODE = "model_check/known_code.py", "tests/test_known_code.py::"
 TOYS, WIDE, COMPARED = "tests/test_toys.py::", "tests/test_wide_levels.py::", "tests/test_check.py::"
 SHARDS, SEEN, KEPT = "model_check/shards.py", "tests/test_seen_set.py::", "tests/test_state_dir.py::"
 PACKING, RESUME, CHECKPOINTS = LOWERING + "packing.py", "model_check/resume.py", "model_check/checkpoints.py"
@@ -127,6 +128,18 @@ CACHES = (
     mutant(
         "code-of-others", "code that others could have put into the cache is executed", CODE_CACHE,
         "(stat.S_IWGRP | stat.S_IWOTH) and not sticky:", "0:", FALSE + "test_what_others_can_write_to_is_not_executed",
+    ),
+    mutant(
+        "code-of-another-compiler", "what another compiler wrote is used again", KNOWN,
+        "CodeOrigin(digest_of(inputs), SOURCES", 'CodeOrigin(digest_of(inputs), b""', KNOWN_CODE + "test_other_sources_compile_anew",
+    ),
+    mutant(
+        "sources-without-the-vocabulary", "a change of the vocabulary leaves known code as it is", KNOWN,
+        '"spec/table", ', "", KNOWN_CODE + "test_a_change_of_any_source_changes_the_key",
+    ),
+    mutant(
+        "other-code-unnoticed", "what is written again for equal inputs may be other code", "model_check/machine_code.py",
+        "if digest_of(text) != self.digest:", "if False:", KNOWN_CODE + "test_other_code_for_equal_inputs_is_an_error",
     ),
     mutant(
         "verify-with-kept-code", "--verify executes the code that the first search did", CHECK,

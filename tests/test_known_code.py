@@ -1,0 +1,155 @@
+"""What the compiler wrote is used again for equal inputs, in another process too, and for no others."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_spec.model_check import embedded, known_code, machine_code
+from kafka_spec.model_check.exploration import EngineError, Exploration
+from kafka_spec.model_check.lowering.compiler import Compiler
+from kafka_spec.spec.table import SpecError
+from tests import toys
+
+PACKAGE = Path(known_code.__file__).parent.parent
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own, and a process that knows nothing, as if the sources were settled."""
+    monkeypatch.setenv("KAFKA_SPEC_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(known_code, "_known", {})
+    monkeypatch.setattr(known_code, "SOURCES", b"the sources")
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """A list that grows with each function that is compiled."""
+    names: list[str] = []
+    declare = Compiler.declare
+
+    def declared(self: Compiler, name: str, *given: Any, **named: Any) -> Any:
+        names.append(name)
+        return declare(self, name, *given, **named)
+
+    monkeypatch.setattr(Compiler, "declare", declared)
+    yield names
+
+
+def explored(**options: Any) -> Exploration:
+    """Search a toy with goals, a violated claim, bounds that cut, and claims on the graph."""
+    return embedded.explore(toys.GRID_TRAP, {"limit": 3}, everything=True, **options)
+
+
+def as_another_process() -> None:
+    """Forget what this process knows; the folder stays."""
+    known_code._known.clear()
+
+
+def counts(result: Exploration) -> tuple[Any, ...]:
+    """Return all that an exploration says, without times."""
+    return result.levels, result.fired, result.bounded, result.cut_by, result.tested, result.findings, result.digest
+
+
+def test_another_process_compiles_nothing(compiled: list[str]) -> None:
+    """A second process finds code and faults in the cache; every count and finding is that of the first."""
+    first = explored()
+    assert compiled
+    compiled.clear()
+    as_another_process()
+
+    assert counts(explored()) == counts(first)
+    assert compiled == []
+
+
+def test_new_compilations_use_nothing(compiled: list[str]) -> None:
+    """What --verify compiles is compiled, whatever is known in this process or in the cache."""
+    explored()
+    for forget in (lambda: None, as_another_process):
+        forget()
+        compiled.clear()
+        explored(anew=True)
+        assert compiled
+
+
+def test_other_sources_compile_anew(compiled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """An entry that another compiler wrote is not used; one whose sources cannot be told is neither read nor written."""
+    explored()
+    for sources, writes in ((b"other sources", True), (b"other sources", False), (b"", True), (b"", True), (b"the sources", False)):
+        as_another_process()
+        compiled.clear()
+        monkeypatch.setattr(known_code, "SOURCES", sources)
+        explored()
+        assert bool(compiled) == writes
+
+
+def test_code_that_is_lost_is_written_again(cache: Path, compiled: list[str]) -> None:
+    """If the machine code is no longer in the cache, its text is written again, and gives the same."""
+    first = explored()
+    for file in cache.glob("*.o"):
+        file.unlink()
+    as_another_process()
+    compiled.clear()
+
+    assert counts(explored()) == counts(first)
+    assert compiled
+
+
+def test_other_code_for_equal_inputs_is_an_error() -> None:
+    """If the text that is written again has another digest than before, the check ends with an error."""
+    code = machine_code.CodeText(machine_code.digest_of("this"), lambda: "that")
+
+    with pytest.raises(EngineError, match="other code for equal inputs"):
+        machine_code.load(code)
+
+
+def test_faults_are_told_from_the_cache(compiled: list[str]) -> None:
+    """A function that cannot be executed is reported in the same words by code from the cache."""
+    told = []
+    for _ in range(2):
+        as_another_process()
+        compiled.clear()
+        with pytest.raises(SpecError) as raised:
+            embedded.explore(toys.EFFECT_RAISES, {})
+        told.append((str(raised.value), bool(compiled)))
+
+    assert told[0][0] == told[1][0]
+    assert [compiles for _, compiles in told] == [True, False]
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """A copy of the sources that make code."""
+    for part in known_code.PARTS:
+        if (PACKAGE / part).is_dir():
+            shutil.copytree(PACKAGE / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(PACKAGE / part, tmp_path / part)
+    return tmp_path
+
+
+SOURCES = ("lowering/arithmetic.py", "kernel.py")
+VOCABULARY = ("lint.py", "domain/types.py", "table/rules.py")
+
+
+@pytest.mark.parametrize("changed", [*(f"model_check/{file}" for file in SOURCES), *(f"spec/{file}" for file in VOCABULARY)])
+def test_a_change_of_any_source_changes_the_key(copied: Path, monkeypatch: pytest.MonkeyPatch, changed: str) -> None:
+    """One character more in a source of the engine or the vocabulary gives another digest; equal sources elsewhere the same."""
+    monkeypatch.setattr(known_code, "SETTLED", -1)
+    before = known_code.sources(copied)
+    with (copied / changed).open("a") as file:
+        file.write(" ")
+
+    assert before == known_code.sources(PACKAGE)
+    assert len({before, known_code.sources(copied), b""}) == 3
+
+
+def test_sources_that_have_just_changed_are_not_trusted(copied: Path, tmp_path: Path) -> None:
+    """Where a source changed seconds ago, or cannot be read, the digest is empty: who imported it may have read another."""
+    assert known_code.sources(copied) == b""
+    assert known_code.sources(tmp_path / "nowhere") == b""
