@@ -42,10 +42,12 @@ if TYPE_CHECKING:
     from kafka_spec.spec.domain import Domain as Domain
     from kafka_spec.spec.domain import Each as Each
     from kafka_spec.spec.domain import Flag as Flag
+    from kafka_spec.spec.domain import MapOf as MapOf
     from kafka_spec.spec.domain import Member as Member
     from kafka_spec.spec.domain import MemberOrNone as MemberOrNone
     from kafka_spec.spec.domain import MemberSet as MemberSet
     from kafka_spec.spec.domain import OneOf as OneOf
+    from kafka_spec.spec.domain import Option as Option
     from kafka_spec.spec.domain import Queue as Queue
     from kafka_spec.spec.domain import Range as Range
     from kafka_spec.spec.domain import SetOf as SetOf
@@ -57,20 +59,26 @@ if TYPE_CHECKING:
     from kafka_spec.spec.domain import assign as assign
     from kafka_spec.spec.domain import contains as contains
     from kafka_spec.spec.domain import count as count
+    from kafka_spec.spec.domain import drop as drop
     from kafka_spec.spec.domain import excluding as excluding
     from kafka_spec.spec.domain import first_brokers as first_brokers
     from kafka_spec.spec.domain import first_members as first_members
     from kafka_spec.spec.domain import has as has
     from kafka_spec.spec.domain import holds as holds
     from kafka_spec.spec.domain import including as including
+    from kafka_spec.spec.domain import members_of as members_of
     from kafka_spec.spec.domain import message as message
     from kafka_spec.spec.domain import only as only
     from kafka_spec.spec.domain import pop_first as pop_first
+    from kafka_spec.spec.domain import present as present
+    from kafka_spec.spec.domain import put as put
     from kafka_spec.spec.domain import remove as remove
     from kafka_spec.spec.domain import reset as reset
+    from kafka_spec.spec.domain import set_of as set_of
     from kafka_spec.spec.domain import size as size
     from kafka_spec.spec.domain import tagged as tagged
     from kafka_spec.spec.domain import truncate as truncate
+    from kafka_spec.spec.domain import value_of as value_of
     from kafka_spec.spec.exchange import load_table as load_table
     from kafka_spec.spec.exchange import table_text as table_text
     from kafka_spec.spec.models import MACHINES as MACHINES
@@ -111,10 +119,10 @@ _PLACES = {
     "model_check.exploration": "Budget Distribution EngineError Exploration Finding",
     "spec.control.state": "CONTROLLER ROLE",
     "spec.brokers": "Assignment Broker BrokerOrNone PerBroker",
-    "spec.domain": "NONE NO_BROKERS NO_MEMBERS BagOf Bound Bounded BrokerSet Counters Distinct Domain Each Flag Member "
-    "MemberOrNone MemberSet OneOf Queue Range SetOf SpecError Spent StateOf add append assign contains count "
-    "excluding first_brokers first_members has holds including message only pop_first remove reset size tagged "
-    "truncate",
+    "spec.domain": "NONE NO_BROKERS NO_MEMBERS BagOf Bound Bounded BrokerSet Counters Distinct Domain Each Flag MapOf Member "
+    "MemberOrNone MemberSet OneOf Option Queue Range SetOf SpecError Spent StateOf add append assign contains count drop "
+    "excluding first_brokers first_members has holds including members_of message only pop_first present put remove reset "
+    "set_of size tagged truncate value_of",
     "spec.exchange": "load_table table_text",
     "spec.models": "MACHINES MODELS",
     "spec.partition": "PARTITION",

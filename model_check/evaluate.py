@@ -1,6 +1,6 @@
 """Evaluates a predicate of a spec from its parsed source; records for each call its result, the deciding return and local values.
 
-Works on the language of spec/lint.py and on plain Python states; does not depend on any property. The caller (explain.py) checks
+Works on the language of spec/lint and on plain Python states; does not depend on any property. The caller (explain.py) checks
 the result against that of Python.
 """
 

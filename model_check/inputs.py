@@ -15,7 +15,7 @@ from typing import Any
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.layout import Actions, Layout
 from kafka_spec.spec import domain, lint
-from kafka_spec.spec.domain import Array, Collection, Domain, Record, Scalar, Sequence
+from kafka_spec.spec.domain import Array, Collection, Domain, Map, Maybe, Record, Scalar, Sequence
 from kafka_spec.spec.table import Machine, Property, Spec
 
 LEFT_OUT: Mapping[type, tuple[str, ...]] = {
@@ -24,6 +24,8 @@ LEFT_OUT: Mapping[type, tuple[str, ...]] = {
     Array: ("item",),  # written as it is packed
     Sequence: ("item",),
     Collection: ("item",),
+    Maybe: ("item",),
+    Map: ("item", "show_key"),
 }
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kafka_spec.model_check.fingerprint import DEFAULT_SEED, fingerprint
-from kafka_spec.spec.domain import Array, Items, Record, Scalar, Sequence, Space, Type, show_set, type_at
+from kafka_spec.spec.domain import Array, Record, Scalar, Sequence, Space, Type, items_of, show_set, type_at
 from kafka_spec.spec.table import ElementOf, ItemOf, Rule, Spec, SpecError
 
 
@@ -87,7 +87,7 @@ def put(place: Packed, value: Any, record: bytearray, at: int) -> None:
         if place.head is not None:
             put(place.head, len(value), record, at)
             at += place.head.size
-        for index, item in enumerate(value):
+        for index, item in enumerate(items_of(value)):
             put(place.item, item, record, at + index * place.item.size)
     else:
         record[at : at + place.size] = int(value).to_bytes(place.size, "little", signed=place.signed)
@@ -106,7 +106,7 @@ def get(place: Packed, record: bytes, at: int) -> Any:
         if place.head is not None:
             length = get(place.head, record, at)
             at += place.head.size
-        return Items(place.type, [get(place.item, record, at + i * place.item.size) for i in range(length)])
+        return place.type.holding([get(place.item, record, at + i * place.item.size) for i in range(length)])
     return int.from_bytes(record[at : at + place.size], "little", signed=place.signed)
 
 

@@ -1,6 +1,6 @@
 """AlterPartition: the controller's answer to a leader's proposal of an ISR, and what the leader does with the answer.
 
-Pure functions of the language of spec/lint.py; the decisions of an era are arguments.
+Pure functions of the language of spec/lint; the decisions of an era are arguments.
 
 Source: Kafka 3.9 ReplicationControlManager.validateAlterPartitionData; Partition.handleAlterPartitionUpdate,
 handleAlterPartitionError.

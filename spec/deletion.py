@@ -1,6 +1,6 @@
 """Topic deletion: what a controller does next, and the states of a topic that Kafka keeps in three sets of names.
 
-Pure functions of the language of spec/lint.py, for every model and for the implementation. A controller keeps the topics that are
+Pure functions of the language of spec/lint, for every model and for the implementation. A controller keeps the topics that are
 queued for deletion, those whose deletion has started, and those that are ineligible. Each time something happens to a queued topic
 it decides anew (`resumed`).
 

@@ -1,6 +1,6 @@
 """Elections of leaders, removals from the ISR, their recipients, and when an election is due.
 
-Pure functions of the language of spec/lint.py, for every model and for the implementation; the decisions of an era are arguments.
+Pure functions of the language of spec/lint, for every model and for the implementation; the decisions of an era are arguments.
 An *assignment* is the ordered sequence of the brokers that hold a partition, the preferred one first. `live` are the brokers that
 can lead: registered, and not shutting down; `stopping` are those that shut down. Each strategy returns (leader, ISR, recipients);
 the leader is `NONE` if no broker can be elected, and then the rest has no meaning. The order of the ISR, a list in Kafka, has no

@@ -1,6 +1,6 @@
 """Gates: whether a request, write or fetch is current, by controller, leader and broker epoch, and by version.
 
-Pure functions of the language of spec/lint.py, for every model and for the implementation; the decisions of an era are arguments.
+Pure functions of the language of spec/lint, for every model and for the implementation; the decisions of an era are arguments.
 Epochs are numbers; a negative number means that there is none.
 
 Source: Kafka 2.8 KafkaApis.scala:241-365; ReplicaManager.scala:350-492, 1298-1484; Partition.scala.

@@ -1,6 +1,6 @@
 """Decisions about a replicated log: where to truncate, what is committed, who is caught up, who may join the ISR.
 
-Pure functions of the language of spec/lint.py, for every model and for the implementation; the decisions of an era are arguments.
+Pure functions of the language of spec/lint, for every model and for the implementation; the decisions of an era are arguments.
 A *log* is a sequence whose entries have `record` (which record) and `epoch` (the leader epoch it was written in); its end offset is
 its length.
 """

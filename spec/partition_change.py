@@ -1,6 +1,6 @@
 """The change of a partition's registration in KRaft: who leads, the ISR, the eligible leader replicas, the epochs.
 
-One function makes every such decision of the controller. Pure functions of the language of spec/lint.py; the decisions of an era
+One function makes every such decision of the controller. Pure functions of the language of spec/lint; the decisions of an era
 are arguments. `acceptable` are the brokers that can lead: registered, not fenced, not in controlled shutdown. The order of the
 ISR, a list in Kafka, has no effect on elections and is left out.
 

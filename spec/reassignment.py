@@ -1,6 +1,6 @@
 """Reassignment of replicas: what an assignment holds while it changes, and when a step of the change is due.
 
-Pure functions. Those on sets of brokers are of the language of spec/lint.py, for models and implementation alike;
+Pure functions. Those on sets of brokers are of the language of spec/lint, for models and implementation alike;
 `PartitionAssignment` is for callers outside models. The *origin* of an assignment is what it was before the reassignment, its
 *target* what it will be.
 

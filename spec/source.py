@@ -50,6 +50,11 @@ def definition_of(function: Callable[..., Any]) -> Definition:
     return known[1]
 
 
+def define(code: CodeType, definition: Definition) -> None:
+    """Say how code is defined that stands in no file as it is: a local function with what it captures as parameters."""
+    _definitions[id(code)] = code, definition
+
+
 _definitions: dict[int, tuple[CodeType, Definition]] = {}
 """By the identity of the code, which never changes: equal codes may stand in several files."""
 

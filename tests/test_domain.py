@@ -22,7 +22,6 @@ from kafka_spec.spec.domain import (
     BrokerSet,
     Each,
     Flag,
-    Items,
     OneOf,
     OutOfBound,
     OutOfDomain,
@@ -521,7 +520,7 @@ def thaw(type_: Any, frozen: Any) -> Any:
         fields = zip(type_.fields.items(), frozen, strict=True)
         value.__dict__.update({name: thaw(field, part) for (name, field), part in fields})
         return value
-    return Items(type_, [thaw(type_.item, part) for part in frozen])
+    return type_.holding([thaw(type_.item, part) for part in frozen])
 
 
 STATES = values(SPACE.root).map(lambda frozen: thaw(SPACE.root, frozen))

@@ -196,7 +196,48 @@ REFUSED: dict[str, tuple[str, str]] = {
     "one value and two": (body("if a:", "    return 1, 2", "return 1"), "it returns now 1, now 2 values"),
     "global statement": (body("global LIMIT", "LIMIT = 1"), "Global is outside the language"),
     "import": (body("import os", "return 1"), "Import is outside the language"),
-    "inner function": (body("def g():", "    return 1", "return 1"), "FunctionDef is outside the language"),
+    "function in a branch": (
+        body("if a:", "    def g():", "        return 1", "return 1"),
+        "define a local function directly in the",
+    ),
+    "local function used early": (body("x = g()", "def g():", "    return 1", "return x"), "g is defined further down"),
+    "local function that calls itself": (
+        body("def g(x):", "    return g(x)", "return g(a)"),
+        "g is defined further down, or calls itself",
+    ),
+    "local function calls a later one": (
+        body("def g():", "    return h()", "def h():", "    return 1", "return g()"),
+        "h is defined further down",
+    ),
+    "local function that hides what another captures": (
+        body("def g():", "    return a", "def h(a):", "    return g() + a", "return h(1)"),
+        "a means something else in what h calls",
+    ),
+    "local function that assigns": (
+        body("x = 1", "def g():", "    x = 2", "    return x", "return g() + x"),
+        "x is a name of f, too",
+    ),
+    "two local functions of one name": (
+        body("def g():", "    return 1", "def g():", "    return 2", "return g()"),
+        "g has a value already",
+    ),
+    "local function of a generator's name": (
+        body("def g():", "    return i + 1", "i = 2", "return any(g() == 1 for i in range(3)) + i"),
+        "i belongs to a generator of f",
+    ),
+    "captured before it has a value": (body("def g():", "    return x", "y = g()", "x = 1", "return y + x"), "x may be unassigned"),
+    "local function as a value": (body("def g():", "    return 1", "return g"), "g is function; outside the state"),
+    "local function with a default": (body("def g(x=1):", "    return x", "return g(1)"), "without defaults or stars"),
+    "local function with a decorator": (
+        body("@same", "def g():", "    return 1", "return g()"),
+        "a plain `def` without decorators",
+    ),
+    "local function without an end": (
+        body("def g(x):", "    if x:", "        return 1", "return g(1)"),
+        "it may end without returning",
+    ),
+    "nonlocal": (body("x = 1", "def g():", "    nonlocal x", "    return 1", "return g() + x"), "Nonlocal is outside the language"),
+    "too few for a local function": (body("def g(x):", "    return x + a", "return g()"), "g() takes"),
     "delete": (body("del s.log[0]"), "Delete is outside the language"),
     "with": (body("with s:", "    s.x = 1"), "With is outside the language"),
     "match": (body("match a:", "    case 1:", "        s.x = 1"), "Match is outside the language"),

@@ -997,7 +997,7 @@ REFUSED: dict[Function, str] = {
     read_missing_field: "has no field grids; it has entry, log",
     read_missing_constant: "k.six is neither a bound nor a decision",
     index_record: "has no items",
-    measure_record: "of a sequence or an array",
+    measure_record: "of a sequence, an array, a map or a set of records",
     truncate_array: "is not a sequence",
     reset_sequence: "is no record",
     assign_other_record: "different records",

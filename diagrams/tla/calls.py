@@ -11,7 +11,7 @@ from typing import Any
 
 from kafka_spec.diagrams.tla.expressions import CONSTANTS, Expressions
 from kafka_spec.diagrams.tla.frames import Frame, overlap
-from kafka_spec.diagrams.tla.sorts import BOOL, INT, SET, Array, Record, Sequence, Sort, Unordered, plus_number
+from kafka_spec.diagrams.tla.sorts import BOOL, INT, SET, Array, Map, Maybe, Record, Sequence, Sort, Unordered, plus_number
 from kafka_spec.diagrams.tla.terms import (
     COMPARE,
     RANGE,
@@ -20,16 +20,21 @@ from kafka_spec.diagrams.tla.terms import (
     Access,
     Apply,
     Atom,
+    Bind,
     Enumerated,
     Except,
     Fields,
     Infix,
     Term,
+    Tuple,
     number,
 )
 from kafka_spec.diagrams.tla.values import Place, Value, singleton
 from kafka_spec.spec import domain
 from kafka_spec.spec.lint import BUILTINS, OVER_GENERATORS, READERS, WRITERS, resolve, source_of
+
+NOTHING = Atom("<<>>")
+"""An option without a value."""
 
 
 class Calls(Expressions):
@@ -166,6 +171,41 @@ class Calls(Expressions):
         base: Term = self.unit.types.fresh_of(sort) if len(node.args) < 2 else self.value(frame, node.args[1]).term
         return Except(base, tuple((f".{name}", term) for name, term in given.items())) if given else base
 
+    def option(self, frame: Frame, node: ast.Call) -> tuple[Place, Maybe, list[ast.expr]]:
+        """Return the option that a call means, and the arguments behind it; of a map the first of these is the key."""
+        place, rest = self.place(frame, node.args[0]), node.args[1:]
+        sort = self.sort_at(place)
+        if isinstance(sort, Map):
+            place, rest = Place(place.root, (*place.steps, self.values.integer(self.value(frame, rest[0])))), rest[1:]
+            sort = sort.item
+        if not isinstance(sort, Maybe):
+            self.refuse(node, f"{ast.unparse(node.args[0])} is no option")
+        return place, sort, rest
+
+    def put_(self, frame: Frame, node: ast.Call) -> None:
+        """Give an option, or a key of a map, a value."""
+        place, sort, given = self.option(frame, node)
+        if isinstance(sort.item, Record):
+            item = self.record(
+                frame, ast.copy_location(ast.Call(node.func, [node.args[0], *given], node.keywords), node), sort.item
+            )
+        elif given:
+            item = self.values.as_sort(self.value(frame, given[0]), sort.item).term
+        else:
+            self.refuse(node, "put() of what is neither a number nor a record has no form in TLA+ yet")
+        self.change(frame, place, lambda _: Tuple((item,)))
+
+    def drop_(self, frame: Frame, node: ast.Call) -> None:
+        """Take the value of an option, or of a key of a map, away."""
+        place, _, _ = self.option(frame, node)
+        self.change(frame, place, lambda _: NOTHING)
+
+    def keys(self, value: Value) -> Term:
+        """Return the set of the keys of a map that have a value."""
+        key = self.fresh("key")
+        there = Infix("#", Access(value.term, Atom(key)), NOTHING, COMPARE)
+        return Bind(f"{{{key} \\in DOMAIN {value.term.flat()} :", there, "}")
+
     def elements(self, frame: Frame, node: ast.expr) -> tuple[Place, Unordered]:
         """Return the set or bag that an expression denotes."""
         place = self.place(frame, node)
@@ -193,7 +233,10 @@ class Calls(Expressions):
             self.change(frame, place, lambda old: Infix("\\", old, Enumerated((item,)), SETS))
 
     def asked(self, frame: Frame, node: ast.Call, name: str) -> Value:
-        """Return the value of has() or count()."""
+        """Return the value of present(), has() or count(); value_of() on a line of its own says nothing."""
+        if name == "present":
+            place, _, _ = self.option(frame, node)
+            return Value(Infix("#", self.read(frame, place).term, NOTHING, COMPARE), BOOL)
         place, sort = self.elements(frame, node.args[0])
         within, item = self.read(frame, place).term, self.record(frame, node, sort.item)
         if sort.repeats and name == "count":
@@ -262,6 +305,8 @@ class Calls(Expressions):
         """Return the value of len(), min() or max()."""
         if name == "len":
             value = self.value(frame, node.args[0])
+            if isinstance(value.sort, Map):
+                return Value(Apply("Cardinality", (self.keys(value),)), INT)
             if isinstance(value.sort, Array):
                 return Value(value.sort.length, INT)
             if isinstance(value.sort, Unordered):

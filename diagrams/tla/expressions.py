@@ -11,10 +11,23 @@ import enum
 from typing import Any, NoReturn
 
 from kafka_spec.diagrams.tla.frames import Frame, new_root, walked
-from kafka_spec.diagrams.tla.sorts import BOOL, INT, OUTSIDE, SET, Array, Record, Sequence, Simple, Sort, Unordered, plus_number
+from kafka_spec.diagrams.tla.sorts import (
+    BOOL,
+    INT,
+    OUTSIDE,
+    SET,
+    Array,
+    Map,
+    Record,
+    Sequence,
+    Simple,
+    Sort,
+    Unordered,
+    plus_number,
+)
 from kafka_spec.diagrams.tla.terms import FALSE, TRUE, Atom, Term, both, choice, either, let, negated, number
 from kafka_spec.diagrams.tla.values import Impossible, Place, Value, Values
-from kafka_spec.spec.domain import BrokerSet
+from kafka_spec.spec.domain import BrokerSet, value_of
 from kafka_spec.spec.lint import Source, resolve
 from kafka_spec.spec.table import SpecError
 
@@ -115,6 +128,8 @@ class Expressions(abc.ABC):
                 return self.junction(frame, isinstance(op, ast.And), parts)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return self.chosen(self.test(frame, test), self.value(frame, body), self.value(frame, orelse))
+            case ast.Call() if self.takes_value(node):
+                return self.read(frame, self.place(frame, node))
             case ast.Call():
                 results = self.call(frame, node, whole)
                 if len(results) != 1:
@@ -195,8 +210,16 @@ class Expressions(abc.ABC):
                 if not isinstance(sort, Array | Sequence):
                     self.refuse(node, f"{ast.unparse(of)} has no items")
                 number_ = self.values.integer(self.value(frame, index))
-                return Place(at.root, (*at.steps, plus_number(number_, 1) if isinstance(sort, Sequence) else number_))
+                steps = (*at.steps, plus_number(number_, 1) if isinstance(sort, Sequence) else number_)
+                return Place(at.root, (*steps, number(1)) if isinstance(sort, Map) else steps)
+            case ast.Call(args=[of]) if self.takes_value(node):
+                at = self.place(frame, of)
+                return Place(at.root, (*at.steps, number(1)))
         self.refuse(node, f"{ast.unparse(node)} is no field and no item")
+
+    def takes_value(self, node: ast.Call) -> bool:
+        """Whether a call is one of value_of()."""
+        return isinstance(node.func, ast.Name) and resolve(self.source.function, node.func.id) is value_of
 
     def sort_at(self, place: Place) -> Sort:
         """Return the sort of the value at a place."""

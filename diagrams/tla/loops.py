@@ -10,7 +10,7 @@ import abc
 import ast
 
 from kafka_spec.diagrams.tla.frames import Frame
-from kafka_spec.diagrams.tla.sorts import BOOL, INT, SET, Array, Sequence, Sort, Unordered, plus_number
+from kafka_spec.diagrams.tla.sorts import BOOL, INT, SET, Array, Map, Sequence, Sort, Unordered, plus_number
 from kafka_spec.diagrams.tla.statements import NOWHERE, Ends, Statements
 from kafka_spec.diagrams.tla.terms import (
     COMPARE,
@@ -57,10 +57,13 @@ class Body(Statements):
         return low, plus_number(stop, -1)
 
     def of_members(self, frame: Frame, node: ast.expr) -> Term | None:
-        """Return the set of a members_of(...), or None for other expressions."""
+        """Return the set of a members_of(...) or of the keys of a map, or None for other expressions."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             if resolve(self.source.function, node.func.id) is domain.members_of:
                 return self.values.set(self.value(frame, node.args[0]))
+        elif isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
+            value = self.value(frame, node)
+            return self.keys(value) if isinstance(value.sort, Map) else None
         return None
 
     def range_of_items(self, frame: Frame, items: ast.expr) -> tuple[Term, Term]:

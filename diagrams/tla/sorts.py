@@ -20,8 +20,10 @@ from kafka_spec.spec.domain import (
     Each,
     Elements,
     Limit,
+    MapOf,
     Number,
     OneOf,
+    Option,
     Range,
     Spent,
     Subset,
@@ -63,6 +65,16 @@ class Sequence:
 
 
 @dataclass(frozen=True)
+class Maybe(Sequence):
+    """An option: a sequence of at most one item."""
+
+
+@dataclass(frozen=True)
+class Map(Array):
+    """A map: a function to options."""
+
+
+@dataclass(frozen=True)
 class Unordered:
     """A set of records; of a bag, the set of its distinct records, each in a pair with how often it is there."""
 
@@ -99,6 +111,13 @@ def plus_number(term: Term, plus: int) -> Term:
     return Infix("+" if plus > 0 else "-", term, Atom(str(abs(plus))), PLUS)
 
 
+def spelled(domain: Domain) -> Domain:
+    """Return a domain as TLA+ spells it: a map as an array of options, an option as a sequence of at most one item."""
+    if isinstance(domain, MapOf):
+        return Each(Option(domain.item), domain.count)
+    return Bounded(domain.item, 1) if isinstance(domain, Option) else domain
+
+
 def is_bound(of: Number) -> bool:
     """Whether a limit comes from a bound of the exploration."""
     return isinstance(of, Bound | Limit)
@@ -123,6 +142,10 @@ class Shapes:
             return INT
         if isinstance(domain, Each):
             return Array(self.sort(domain_of(domain.item)), limit(domain.length))
+        if isinstance(domain, Option):
+            return Maybe(self.sort(domain_of(domain.item)))
+        if isinstance(domain, MapOf):
+            return Map(Maybe(self.sort(domain_of(domain.item))), limit(domain.count))
         if isinstance(domain, Elements):
             item = self.sort(domain_of(domain.item))
             assert isinstance(item, Record)

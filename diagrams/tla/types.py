@@ -6,7 +6,7 @@ type then has AtLeast(low) or Seq, and `Fits` says which values are within the b
 
 from __future__ import annotations
 
-from kafka_spec.diagrams.tla.sorts import Record, Shapes, Sort, is_bound, limit, plus_number
+from kafka_spec.diagrams.tla.sorts import Record, Shapes, Sort, is_bound, limit, plus_number, spelled
 from kafka_spec.diagrams.tla.terms import (
     COMPARE,
     RANGE,
@@ -50,6 +50,7 @@ class Types:
 
     def visit(self, domain: Domain) -> None:
         """Write the types of the records within a domain."""
+        domain = spelled(domain)
         if isinstance(domain, Each | Bounded):
             self.visit(domain_of(domain.item))
         elif isinstance(sort := self.shapes.sort(domain), Record):
@@ -89,6 +90,7 @@ class Types:
 
     def type(self, domain: Domain) -> Term:
         """Return the set of all values of a domain, without bounds."""
+        domain = spelled(domain)
         if isinstance(domain, Subset):
             return Apply("SUBSET", (Infix("..", number(0), plus_number(limit(domain.members), -1), RANGE),))
         if isinstance(domain, Counters):
@@ -136,6 +138,7 @@ class Types:
 
     def fresh(self, domain: Domain, depth: int = 0) -> Term:
         """Return the initial value of a domain."""
+        domain = spelled(domain)
         if isinstance(domain, Subset):
             return Infix("..", number(0), plus_number(limit(domain.members), -1), RANGE) if domain.full else Atom("{}")
         if isinstance(domain, OneOf):
@@ -155,6 +158,7 @@ class Types:
 
     def within(self, domain: Domain, at: Term) -> Term:
         """Return whether a value is within the bounds."""
+        domain = spelled(domain)
         if isinstance(domain, Counters):
             return TRUE  # the rule's guard checks its counter, so the counter never exceeds its bound
         if isinstance(domain, Range) and is_bound(domain.high):

@@ -13,6 +13,7 @@ from llvmlite import ir
 from kafka_spec.model_check.lowering.generators import Generators
 from kafka_spec.model_check.lowering.values import I64, POINTER, Buffer, Ref, shape_of
 from kafka_spec.spec import domain, lint
+from kafka_spec.spec.domain import Map
 
 
 class Calls(Generators):
@@ -36,6 +37,9 @@ class Calls(Generators):
         if callee in lint.WRITERS:
             self.writers[callee](node)
             self.after_moves([node])
+            return []
+        if callee is domain.value_of:
+            self.reference(node)
             return []
         if callee in lint.READERS:
             return [self.asked(node, lint.READERS[callee])]
@@ -77,8 +81,8 @@ class Calls(Generators):
         if name == "len":
             ref = self.value(node.args[0])
             if not isinstance(ref, Ref) or ref.packed.item is None:
-                self.refuse(node, "len() is of a sequence or an array")
-            return self.length(ref)
+                self.refuse(node, "len() is of a sequence, an array, a map or a set of records")
+            return self.keys(ref) if isinstance(ref.packed.type, Map) else self.length(ref)
         result, *others = (self.number(argument) for argument in node.args)
         for other in others:
             closer = self.b.icmp_signed("<" if name == "min" else ">", other, result)

@@ -1,6 +1,6 @@
 """Compiles the functions of a spec to LLVM.
 
-Depends on the language of spec/lint.py and the packed form of states. The oracle runs the same source as Python. In the compiled
+Depends on the language of spec/lint and the packed form of states. The oracle runs the same source as Python. In the compiled
 code every integer has 64 bits, and every index and every store is checked (emit.py): no value is silently truncated, wrapped or
 read out of range.
 

@@ -14,8 +14,8 @@ from llvmlite import ir
 from kafka_spec.model_check.lowering.arithmetic import Arithmetic
 from kafka_spec.model_check.lowering.unit import Unit
 from kafka_spec.model_check.lowering.values import I1, I64, ZERO, Buffer, Compiled, K, Ref, Shape, Value, reshaped
-from kafka_spec.spec import lint
-from kafka_spec.spec.domain import Collection, Scalar
+from kafka_spec.spec import domain, lint
+from kafka_spec.spec.domain import Collection, Map, Maybe, Scalar
 
 
 class Expressions(Arithmetic, abc.ABC):
@@ -91,6 +91,9 @@ class Expressions(Arithmetic, abc.ABC):
                 return self.either(isinstance(op, ast.And), values)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return self.choice(self.test(test), body, orelse)
+            case ast.Call() if self.takes_value(node):
+                ref = self.reference(node)
+                return self.load(ref.packed, ref.pointer) if isinstance(ref.packed.type, Scalar) else ref
             case ast.Call():
                 results = self.call(node)
                 if len(results) != 1:
@@ -139,8 +142,30 @@ class Expressions(Arithmetic, abc.ABC):
                     self.refuse(
                         node, f"elements of a {ref.packed.type.what} have no index; write `for element in {ast.unparse(of)}`"
                     )
-                return self.checked_item(ref, self.number(index), self.place(node))
+                item = self.checked_item(ref, self.number(index), self.place(node))
+                return self.content(item, self.place(node)) if isinstance(ref.packed.type, Map) else item
+            case ast.Call(args=[of]) if self.takes_value(node):
+                ref = self.value(of)
+                if not isinstance(ref, Ref) or not isinstance(ref.packed.type, Maybe):
+                    self.refuse(node, f"{ast.unparse(of)} is no option")
+                return self.content(ref, self.place(node))
         self.refuse(node, f"{ast.unparse(node)} is no field and no item")
+
+    def takes_value(self, node: ast.expr) -> bool:
+        """Whether an expression is a call of value_of()."""
+        if self.trusted or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            return False
+        return lint.resolve(self.source.function, node.func.id) is domain.value_of
+
+    def there(self, option: Ref) -> ir.Value:
+        """Return whether an option has a value, as one bit."""
+        return self.b.icmp_signed("<", ZERO, self.length(option))
+
+    def content(self, option: Ref, place: str) -> Ref:
+        """Return the value of an option; record a fault if it has none."""
+        with self.check(self.there(option), "error", place, "there is no value; ask present(), or `key in ...`, first"):
+            pass
+        return self.item(option, ZERO)
 
     def test(self, node: ast.expr) -> ir.Value:
         """Return whether an expression is true, as one bit."""

@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 
 from llvmlite import ir
 
-from kafka_spec.model_check.lowering.elements import ElementCalls
+from kafka_spec.model_check.lowering.options import OptionCalls
 from kafka_spec.model_check.lowering.values import I1, I64, ONE, ZERO, Ref
 from kafka_spec.spec import domain, lint
-from kafka_spec.spec.domain import Collection, Scalar
+from kafka_spec.spec.domain import Collection, Map, Scalar
 
 
-class Generators(ElementCalls, abc.ABC):
+class Generators(OptionCalls, abc.ABC):
     """Compiles generators; the loops of a generator run like `for` loops."""
 
     @abc.abstractmethod
@@ -46,13 +46,18 @@ class Generators(ElementCalls, abc.ABC):
             return
         items = self.value(of)
         if not isinstance(items, Ref) or items.packed.item is None:
-            self.refuse(of, f"{ast.unparse(of)} has no items; loop over a sequence, an array, a set of records, or members_of(...)")
-        if target in self.names or (target in self.slots and not isinstance(items.packed.item.type, Scalar)):
+            self.refuse(
+                of, f"{ast.unparse(of)} has no items; loop over a sequence, an array, a map, a set of records, or members_of(...)"
+            )
+        numbers = isinstance(items.packed.type, Map) or isinstance(items.packed.item.type, Scalar)
+        if target in self.names or (target in self.slots and not numbers):
             self.refuse(of, f"{target} stands for something else before the loop; give the item a name of its own")
 
         def inside(now: ir.Value) -> None:
             item = self.item(items, now)
-            if isinstance(item.packed.type, Scalar):
+            if isinstance(items.packed.type, Map):
+                self.only_if(self.there(item), lambda: self.named_item(target, now, body))
+            elif isinstance(item.packed.type, Scalar):
                 self.named_item(target, self.load(item.packed, item.pointer), body)
             else:
                 self.names[target] = item
@@ -85,16 +90,32 @@ class Generators(ElementCalls, abc.ABC):
         """Run code for each member of a set, in ascending order."""
 
         def inside(now: ir.Value) -> None:
-            there, on = self.code.append_basic_block("member"), self.code.append_basic_block("absent")
             bit = self.b.and_(self.b.lshr(mask, now), ONE)
-            self.b.cbranch(self.b.icmp_signed("!=", bit, ZERO), there, on)
-            self.b.position_at_end(there)
-            self.named_item(target, now, body)
-            if not self.b.block.is_terminated:
-                self.b.branch(on)
-            self.b.position_at_end(on)
+            self.only_if(self.b.icmp_signed("!=", bit, ZERO), lambda: self.named_item(target, now, body))
 
         self.loop(ZERO, I64(62), inside, jumps)
+
+    def only_if(self, test: ir.Value, body: Callable[[], None]) -> None:
+        """Run code if a test holds; the code may jump."""
+        there, on = self.code.append_basic_block("there"), self.code.append_basic_block("absent")
+        self.b.cbranch(test, there, on)
+        self.b.position_at_end(there)
+        body()
+        if not self.b.block.is_terminated:
+            self.b.branch(on)
+        self.b.position_at_end(on)
+
+    def keys(self, items: Ref) -> ir.Value:
+        """Return how many keys of a map have a value."""
+        count = self.slot(I64)
+        self.b.store(ZERO, count)
+
+        def inside(now: ir.Value) -> None:
+            there = self.b.zext(self.there(self.item(items, now)), I64)
+            self.b.store(self.b.add(self.b.load(count), there), count)
+
+        self.loop(ZERO, self.length(items), inside)
+        return self.b.load(count)
 
     def generate(self, node: ast.GeneratorExp, each: Callable[[], None], depth: int = 0) -> None:
         """Run code for each item that a generator gives; the item is `node.elt`."""
@@ -178,12 +199,16 @@ class Generators(ElementCalls, abc.ABC):
             bit = self.b.and_(self.b.lshr(mask, self.b.select(inside, number, ZERO)), ONE)
             return self.b.and_(inside, self.b.icmp_signed("!=", bit, ZERO))
         items = self.value(of)
+        if isinstance(items, Ref) and isinstance(items.packed.type, Map):
+            number, length = self.number(left), self.length(items)
+            inside = self.b.icmp_unsigned("<", number, length)
+            return self.b.and_(inside, self.there(self.item(items, self.b.select(inside, number, ZERO))))
         if isinstance(items, Ref) and isinstance(items.packed.type, Collection):
             copies = self.found(ast.copy_location(ast.Call(ast.Name("has", ast.Load()), [of, left], []), of)).copies
             return self.b.icmp_signed("<", ZERO, copies)
         if not isinstance(items, Ref) or items.packed.item is None or not isinstance(items.packed.item.type, Scalar):
             self.refuse(
-                node, f"`in` is for sets of records and sequences of numbers, and {ast.unparse(of)} is none; write any(...)"
+                node, f"`in` is for maps, sets of records and sequences of numbers, and {ast.unparse(of)} is none; write any(...)"
             )
         number, found = self.number(left), self.slot(I1)
         self.b.store(I1(0), found)

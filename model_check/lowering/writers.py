@@ -13,7 +13,7 @@ from llvmlite import ir
 from kafka_spec.model_check.lowering.expressions import Expressions
 from kafka_spec.model_check.lowering.values import I64, ONE, ZERO, Ref
 from kafka_spec.spec import domain
-from kafka_spec.spec.domain import Collection, Record, Scalar, Sequence
+from kafka_spec.spec.domain import Collection, Maybe, Record, Scalar, Sequence
 
 
 class Writers(Expressions):
@@ -37,6 +37,8 @@ class Writers(Expressions):
             self.refuse(node, f"{ast.unparse(node.args[0])} is not a sequence")
         if isinstance(ref.packed.type, Collection):
             self.refuse(node, f"{ast.unparse(node.args[0])} is a {ref.packed.type.what}; use add() and remove()")
+        if isinstance(ref.packed.type, Maybe):
+            self.refuse(node, f"{ast.unparse(node.args[0])} is an option; put() a value, or drop() it")
         if ref.packed.type.kept:
             self.refuse(node, f"{ast.unparse(node.args[0])} {ref.packed.type.kept}")
         return ref

@@ -32,9 +32,10 @@ from kafka_spec.spec.domain.members import (
     size,
 )
 from kafka_spec.spec.domain.operations import append, assign, kept_inside, pop_first, reset, truncate
+from kafka_spec.spec.domain.options import drop, present, put, value_of
 from kafka_spec.spec.domain.records import SPENT, Counters, Spent, domain_of, holds, message, tagged
 from kafka_spec.spec.domain.scalars import Domain, Flag, Member, MemberOrNone, OneOf, Range, StateOf, Subset
-from kafka_spec.spec.domain.sequences import BagOf, Bounded, Distinct, Each, Elements, Queue, SetOf
+from kafka_spec.spec.domain.sequences import BagOf, Bounded, Distinct, Each, Elements, MapOf, Option, Queue, SetOf
 from kafka_spec.spec.domain.space import (
     Change,
     Path,
@@ -48,14 +49,29 @@ from kafka_spec.spec.domain.space import (
     type_at,
     value_at,
 )
-from kafka_spec.spec.domain.types import Array, Collection, Items, Record, Scalar, Sequence, Type, as_fired, count_firing
+from kafka_spec.spec.domain.types import (
+    Array,
+    Collection,
+    Items,
+    Map,
+    Maybe,
+    Record,
+    Scalar,
+    Sequence,
+    Type,
+    as_fired,
+    count_firing,
+    item_at,
+    items_of,
+)
 
 __all__ = [
     "NONE", "NO_BROKERS", "NO_MEMBERS", "SPENT", "Array", "BadAccess", "BagOf", "Bound", "Bounded", "BrokerSet", "Change",
-    "Collection", "Counters", "Distinct", "Domain", "Each", "Elements", "Flag", "Items", "Limit", "Member", "MemberOrNone",
-    "MemberSet", "Number", "OneOf", "OutOfBound", "OutOfDomain", "Path", "Queue", "Range", "Record", "Scalar", "Sequence",
-    "SetOf", "Space", "SpecError", "Spent", "StateOf", "Subset", "Type", "add", "append", "as_fired", "assign", "contains",
-    "count", "count_firing", "domain_of", "excluding", "first_brokers", "first_members", "has", "holds", "including",
-    "kept_inside", "machine_paths", "machine_range", "members_of", "message", "only", "path_of", "plain_value", "pop_first",
-    "remove", "reset", "set_of", "show_path", "show_set", "show_value", "size", "tagged", "truncate", "type_at", "value_at",
+    "Collection", "Counters", "Distinct", "Domain", "Each", "Elements", "Flag", "Items", "Limit", "Map", "MapOf", "Maybe", "Member",
+    "MemberOrNone", "MemberSet", "Number", "OneOf", "Option", "OutOfBound", "OutOfDomain", "Path", "Queue", "Range", "Record",
+    "Scalar", "Sequence", "SetOf", "Space", "SpecError", "Spent", "StateOf", "Subset", "Type", "add", "append", "as_fired",
+    "assign", "contains", "count", "count_firing", "domain_of", "drop", "excluding", "first_brokers", "first_members", "has",
+    "holds", "including", "item_at", "items_of", "kept_inside", "machine_paths", "machine_range", "members_of", "message", "only",
+    "path_of", "plain_value", "pop_first", "present", "put", "remove", "reset", "set_of", "show_path", "show_set", "show_value",
+    "size", "tagged", "truncate", "type_at", "value_at", "value_of",
 ]  # fmt: skip

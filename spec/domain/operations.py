@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kafka_spec.spec.domain.limits import BadAccess, OutOfBound, OutOfDomain
-from kafka_spec.spec.domain.types import ELEMENT, Array, Collection, Record, Scalar, Sequence, Type, paths, type_of
+from kafka_spec.spec.domain.types import ELEMENT, Array, Collection, Maybe, Record, Scalar, Sequence, Type, item_at, paths, type_of
 
 
 def append(sequence: Any, value: int | None = None, /, **fields: int) -> None:
@@ -13,6 +13,7 @@ def append(sequence: Any, value: int | None = None, /, **fields: int) -> None:
     type_: Sequence = sequence.type
     if isinstance(type_, Collection):
         raise BadAccess(f"{type_.place}: append() is for sequences; add() puts an element into a {type_.what}")
+    _refuse_option(type_)
     _refuse_element(type_)
     if len(sequence) >= type_.capacity:
         if type_.bound is not None:
@@ -44,6 +45,7 @@ def check_tag(type_: Sequence, item: Record, record: Any) -> None:
 
 def truncate(sequence: Any, length: int) -> None:
     """Drop the items from offset `length` on; nothing happens if there are none."""
+    _refuse_option(sequence.type)
     _refuse_element(sequence.type)
     if length < 0:
         raise BadAccess(f"{sequence.type.place}: truncation to {length}; an offset is 0 or more")
@@ -52,12 +54,18 @@ def truncate(sequence: Any, length: int) -> None:
 
 def pop_first(sequence: Any) -> None:
     """Drop the first item; the others move up."""
+    _refuse_option(sequence.type)
     _refuse_element(sequence.type)
     if isinstance(sequence.type, Collection):
         raise BadAccess(f"{sequence.type.place}: a {sequence.type.what} has no first item; remove() an element")
     if not sequence:
         raise BadAccess(f"{sequence.type.place}: nothing to take from an empty sequence")
     del sequence[0:1]
+
+
+def _refuse_option(type_: Sequence) -> None:
+    if isinstance(type_, Maybe):
+        raise BadAccess(f"{type_.place}: an option is no sequence; put() a value, or drop() it")
 
 
 def _refuse_element(type_: Sequence) -> None:
@@ -89,11 +97,11 @@ def _refuse_kept(type_: Record, what: str) -> None:
 
 def kept_inside(type_: Type) -> str:
     """Why a value of the type may not be written as a whole, as the end of a sentence, or ""."""
-    if any(paths(type_, lambda t: isinstance(t, Scalar) and t.machine is not None)):
+    if any(True for _ in paths(type_, lambda t: isinstance(t, Scalar) and t.machine is not None)):
         return "holds the state of a machine, which only fire() changes"
-    if any(paths(type_, lambda t: isinstance(t, Scalar | Sequence) and t.kept == ELEMENT)):
+    if any(True for _ in paths(type_, lambda t: isinstance(t, Scalar | Sequence) and t.kept == ELEMENT)):
         return ELEMENT
-    if any(paths(type_, lambda t: isinstance(t, Scalar) and t.counter)):
+    if any(True for _ in paths(type_, lambda t: isinstance(t, Scalar) and t.counter)):
         return "holds counters of firings, which only the rules that say at_most change"
     return ""
 
@@ -108,7 +116,7 @@ def _overwrite(type_: Type, target: Any, source: Any) -> None:
                 _overwrite(field, getattr(target, name), getattr(source, name))
     elif isinstance(type_, Array) and not isinstance(type_.item, Scalar):
         for index in range(type_.length):
-            _overwrite(type_.item, target[index], source[index])
+            _overwrite(type_.item, item_at(target, index), item_at(source, index))
     else:
         assert isinstance(type_, Array | Sequence)
         list.__init__(target, list(type_.copy(source)))

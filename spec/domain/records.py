@@ -128,7 +128,7 @@ _INSTEAD: Mapping[type, str] = {
     set: "SetOf(...), of members or of records",
     list: "Bounded(ITEM, CAPACITY), or Each(ITEM, LENGTH)",
     tuple: "a dataclass",
-    dict: "Each(ITEM, LENGTH), by number",
+    dict: "MapOf(KEYS, VALUE)",
 }
 """What to declare in place of a class of Python."""
 

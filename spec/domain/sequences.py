@@ -1,4 +1,4 @@
-"""Domains of several items: arrays with one item for each index, sequences up to a capacity, sets and bags."""
+"""Domains of several items: arrays with one item for each index, sequences up to a capacity, sets and bags, maps and options."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import ClassVar
 from kafka_spec.spec.domain.limits import Bound, Number, SpecError, bound_of, value_at_bounds
 from kafka_spec.spec.domain.operations import kept_inside
 from kafka_spec.spec.domain.records import domain_of
-from kafka_spec.spec.domain.scalars import Domain, Range, Subset
-from kafka_spec.spec.domain.types import Array, Collection, Record, Sequence, as_element
+from kafka_spec.spec.domain.scalars import Domain, OneOf, Range, Subset
+from kafka_spec.spec.domain.types import Array, Collection, Map, Maybe, Record, Scalar, Sequence, as_element
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,63 @@ class Elements(Bounded):
             raise SpecError(f"{place}: {type_.item.cls.__name__} {kept}; it cannot be an element of a set or bag")
         fields = {**vars(type_), "item": as_element(type_.item)}
         return Collection(**fields, repeats=self.repeats)
+
+
+@dataclass(frozen=True)
+class Option(Domain):
+    """A value of a domain, or none, which is the initial value."""
+
+    item: Domain | type
+
+    def at(self, bounds: Mapping[str, int], place: str) -> Maybe:
+        """Return the type at these bounds."""
+        item = domain_of(self.item).at(bounds, place)
+        if kept := kept_inside(item):
+            raise SpecError(f"{place}: what is optional {kept}; it cannot come and go")
+        if isinstance(item, Maybe):
+            raise SpecError(f"{place}: an option of an option; one of them is enough")
+        return Maybe(item, 1, None, "", False, place)
+
+    def bounds(self) -> Iterator[Bound]:
+        """Yield every bound the domain mentions."""
+        yield from domain_of(self.item).bounds()
+
+
+@dataclass(frozen=True)
+class MapOf(Domain):
+    """A map from the keys of a domain to values, initially without any: `MapOf(Member(SERVERS, "server"), Session)`.
+
+    The keys are members of a declared set, by their domain or their number, or of an IntEnum numbered from 0 (`OneOf(Kind)`).
+    """
+
+    keys: Number | Domain
+    item: Domain | type
+
+    @property
+    def count(self) -> Number:
+        """How many keys there may be."""
+        if isinstance(self.keys, OneOf):
+            return len(self.keys.members)
+        return self.keys.high + 1 if isinstance(self.keys, Range) else self.keys  # type: ignore[return-value]
+
+    def at(self, bounds: Mapping[str, int], place: str) -> Map:
+        """Return the type at these bounds."""
+        keys = self.keys if isinstance(self.keys, Domain) else Range(0, self.keys - 1)
+        scalar = keys.at(bounds, f"{place}, the keys")
+        if not isinstance(keys, Range | OneOf) or not isinstance(scalar, Scalar) or scalar.low != 0:
+            raise SpecError(
+                f"{place}: the keys of a map are numbered from 0; name a Member(...), an IntEnum, or how many there are"
+            )
+        option = Option(self.item).at(bounds, place)
+        return Map(option, scalar.high + 1, getattr(keys, "name", ""), place, scalar.show)
+
+    def bounds(self) -> Iterator[Bound]:
+        """Yield every bound the domain mentions."""
+        yield from domain_of(self.item).bounds()
+        if isinstance(self.keys, Domain):
+            yield from self.keys.bounds()
+        elif bound := bound_of(self.keys):
+            yield bound
 
 
 def SetOf(of: Number | Domain | type, capacity: Number | None = None, *, full: bool = False) -> Domain:  # noqa: N802

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from kafka_spec.spec.domain.limits import Bound
 from kafka_spec.spec.domain.records import Counters, RecordDomain
-from kafka_spec.spec.domain.types import Array, Collection, Record, Scalar, Type, paths
+from kafka_spec.spec.domain.types import Array, Collection, Map, Maybe, Record, Scalar, Type, item_at, items_of, paths
 
 Path: TypeAlias = tuple[str | int, ...]
 """Where a value stands in a state: field names and indices, from the root."""
@@ -72,8 +72,8 @@ def _changes(type_: Type, before: Any, after: Any, path: Path, keeper: str, ever
             holder = type_.holders.get(name, keeper)
             yield from _changes(field, getattr(before, name), getattr(after, name), (*path, name), holder, every)
     elif isinstance(type_, Array):
-        for index in range(type_.length):
-            yield from _changes(type_.item, before[index], after[index], (*path, index), keeper, every)
+        for index, (old, new) in enumerate(zip(items_of(before), items_of(after), strict=True)):
+            yield from _changes(type_.item, old, new, (*path, index), keeper, every)
     elif every or type_.freeze(before) != type_.freeze(after):
         yield Change(path, type_, before, after, keeper)
 
@@ -85,6 +85,10 @@ def show_value(type_: Type, value: Any) -> str:
     if isinstance(type_, Record):
         shown = (f"{name} {show_value(field, getattr(value, name))}" for name, field in type_.shown_fields(value))
         return "(" + ", ".join(shown) + ")"
+    if isinstance(type_, Maybe):
+        return show_value(type_.item, item_at(value, 0)) if len(value) else "none"
+    if isinstance(type_, Map):
+        return "{" + ", ".join(f"{type_.show_key(key)}: {show_value(type_.item, value.option(key))}" for key in value) + "}"
     items = ", ".join(show_value(type_.item, item) for item in value)
     return f"{{{items}}}" if isinstance(type_, Collection) else f"[{items}]"
 
@@ -95,6 +99,10 @@ def plain_value(type_: Type, value: Any) -> Any:
         return int(value)
     if isinstance(type_, Record):
         return {name: plain_value(field, getattr(value, name)) for name, field in type_.fields.items()}
+    if isinstance(type_, Maybe):
+        return plain_value(type_.item, item_at(value, 0)) if len(value) else None
+    if isinstance(type_, Map):
+        return {str(key): plain_value(type_.item, value.option(key)) for key in value}
     return [plain_value(type_.item, item) for item in value]
 
 
@@ -125,5 +133,5 @@ def type_at(type_: Type, path: Path) -> Type | None:
 def value_at(value: Any, path: Path) -> Any:
     """Return what stands at a path of a state."""
     for part in path:
-        value = value[part] if isinstance(part, int) else getattr(value, part)
+        value = item_at(value, part) if isinstance(part, int) else getattr(value, part)
     return value

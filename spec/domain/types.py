@@ -101,6 +101,52 @@ class Items(list[Any]):
         super().__setitem__(index, int(value))
 
 
+class Entries(Items):
+    """The value of a map. Functions of a spec see the keys that are there and their values; `items_of` gives the options."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __iter__(self) -> Iterator[int]:
+        return (key for key, option in enumerate(items_of(self)) if len(option))
+
+    def __contains__(self, key: object) -> bool:
+        if not isinstance(key, int):
+            raise BadAccess(f"{self.type.place}: the keys of a map are numbers")
+        return 0 <= key < list.__len__(self) and len(item_at(self, key)) == 1
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.known(key)[0]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.known(key)[0] = value
+
+    def known(self, key: int) -> Items:
+        """Return the option of a key that has a value."""
+        if key not in self:
+            raise BadAccess(f"{self.type.place}: nothing is there under key {key}; ask `key in ...` first, or put() a value")
+        return self.option(key)
+
+    def option(self, key: int) -> Items:
+        """Return the option of a key."""
+        if not 0 <= key < list.__len__(self):
+            raise BadAccess(f"{self.type.place}: {key} is no key; there are {list.__len__(self)}")
+        option: Items = item_at(self, key)
+        return option
+
+
+def items_of(value: Items) -> Iterator[Any]:
+    """Yield the items of an array or a sequence as they stand in the state: of a map the option of each key."""
+    return list.__iter__(value)
+
+
+def item_at(value: Items, index: int) -> Any:
+    """Return an item of an array or a sequence as it stands in the state: of a map the option of a key."""
+    return list.__getitem__(value, index)
+
+
 @dataclass(frozen=True)
 class Array:
     """A fixed number of items, one for each index; `label` names the meaning of an index ("broker")."""
@@ -110,17 +156,34 @@ class Array:
     label: str
     place: str
 
+    def holding(self, items: Iterable[Any]) -> Items:
+        """Return a value with these items."""
+        return Items(self, items)
+
     def fresh(self) -> Items:
         """Return the initial value."""
-        return Items(self, (self.item.fresh() for _ in range(self.length)))
+        return self.holding(self.item.fresh() for _ in range(self.length))
 
     def copy(self, value: Items) -> Items:
         """Return a copy that shares nothing."""
-        return Items(self, value if isinstance(self.item, Scalar) else [self.item.copy(item) for item in value])
+        items = items_of(value)
+        return self.holding(items if isinstance(self.item, Scalar) else [self.item.copy(item) for item in items])
 
     def freeze(self, value: Items) -> tuple[Any, ...]:
         """Return what two values are compared by."""
-        return tuple([self.item.freeze(item) for item in value])
+        return tuple([self.item.freeze(item) for item in items_of(value)])
+
+
+@dataclass(frozen=True)
+class Map(Array):
+    """Keys 0..length-1, each with a value or none: an array of options. `show_key` prints a key."""
+
+    item: Maybe
+    show_key: Callable[[int], str]
+
+    def holding(self, items: Iterable[Any]) -> Entries:
+        """Return a value with these items."""
+        return Entries(self, items)
 
 
 @dataclass(frozen=True)
@@ -141,9 +204,13 @@ class Sequence:
         """Why effects may not change it, as the end of a sentence, or "" where they may."""
         return ELEMENT if self.element else ""
 
+    def holding(self, items: Iterable[Any]) -> Items:
+        """Return a value with these items."""
+        return Items(self, items)
+
     def fresh(self) -> Items:
         """Return the initial value."""
-        return Items(self, ())
+        return self.holding(())
 
     def copy(self, value: Items) -> Items:
         """Return a copy that shares nothing."""
@@ -152,6 +219,11 @@ class Sequence:
     def freeze(self, value: Items) -> tuple[Any, ...]:
         """Return what two values are compared by."""
         return tuple([self.item.freeze(item) for item in value])
+
+
+@dataclass(frozen=True)
+class Maybe(Sequence):
+    """A value, or none: a sequence of at most one item."""
 
 
 @dataclass(frozen=True)
@@ -247,7 +319,7 @@ def order(type_: Type, value: Any) -> Any:
         return int(value)
     if isinstance(type_, Record):
         return tuple(order(field, value.__dict__[name]) for name, field in type_.fields.items())
-    items = tuple(order(type_.item, item) for item in value)
+    items = tuple(order(type_.item, item) for item in items_of(value))
     return (len(items), items)
 
 

@@ -24,6 +24,8 @@ from kafka_spec.spec.domain import (
     Space,
     SpecError,
     Type,
+    item_at,
+    items_of,
     path_of,
     type_at,
     value_at,
@@ -120,7 +122,7 @@ def _cells(part: Ranks, type_: Type, value: Any, order: int, known: bool = False
                 yield from _cells(part, field, getattr(value, name), order, known)
         return
     assert isinstance(type_, Array | Sequence)
-    for index, item in enumerate(value):
+    for index, item in enumerate(items_of(value)):
         labelled = isinstance(type_, Array) and bool(part.each) and type_.label == part.each
         inner = index if labelled else order
         if isinstance(type_.item, Scalar):
@@ -130,7 +132,7 @@ def _cells(part: Ranks, type_: Type, value: Any, order: int, known: bool = False
 
 
 def _content(holder: Any, key: Any) -> int:
-    return int(holder[key] if isinstance(holder, list) else getattr(holder, key))
+    return int(item_at(holder, key) if isinstance(holder, list) else getattr(holder, key))
 
 
 def _replace(holder: Any, key: Any, number: int) -> None:

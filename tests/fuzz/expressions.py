@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from tests.fuzz.kinds import Kind, Line, Many, Number, Pile, Scope, Struct, literal, parts
+from tests.fuzz.kinds import Kind, Line, Many, Maybe, Number, Pile, Scope, Struct, Table, literal, parts
 
 Place: TypeAlias = tuple[str, Kind, list[str]]
 """How to spell it, what it is, and what must hold for it to be there."""
@@ -56,10 +56,30 @@ class Expressions:
                 name, kind = self.pick(*[(n, k) for n, k in kind.fields.items() if any(map(wanted, parts(k)))])
                 path = f"{path}.{name}"
             else:
-                assert not isinstance(kind, Number)
+                if isinstance(kind, Maybe | Table):
+                    path, kind = self.held(scope, path, kind, needs)
+                    continue
+                assert not isinstance(kind, Number | Pile)
                 index = self.index(scope, path, kind, needs)
                 path, kind = f"{path}[{index}]", kind.item
         return path, kind, needs
+
+    def held(self, scope: Scope, path: str, kind: Maybe | Table, needs: list[str]) -> tuple[str, Kind]:
+        """Return how the value of an option, or of a key of a map, is read, and its kind."""
+        if isinstance(kind, Maybe):
+            needs.append(f"present({path})")
+            return f"value_of({path})", kind.item
+        key = self.key(scope, kind)
+        needs.append(f"{key} in {path}")
+        return f"{path}[{key}]", kind.item
+
+    def key(self, scope: Scope, kind: Table, surely: bool = False) -> str:
+        """Return a key of a map; unless `surely`, it may be none."""
+        known = [name for name, top in scope.numbers.items() if top == kind.count]
+        known += [str(self.chance.randrange(kind.count.least))]
+        if not surely:
+            known += [name for name in scope.numbers if name[0] in "pe"] + ["1"]
+        return str(self.pick(*known))
 
     @staticmethod
     def deeper(kind: Kind, wanted: Callable[[Kind], bool]) -> bool:
@@ -76,6 +96,8 @@ class Expressions:
         finally:
             self.within -= 1
 
+    maps = False
+    """Whether the state holds maps or options."""
     deep = 0
     """How many elements are being named, each within the one before."""
     within = 0
@@ -164,8 +186,11 @@ class Expressions:
         """Return the loop of a generator, and what can be named in it."""
         name = f"g{self.chance.randrange(10**6)}"
         inner = scope.block(loops=scope.loops + 1)
-        over = self.place(scope, lambda kind: isinstance(kind, Pile | Line | Many)) if self.often(0.6) else None
+        over = self.place(scope, lambda kind: isinstance(kind, Pile | Line | Many | Table)) if self.often(0.6) else None
         kind: Kind | None = None
+        if over is not None and not over[2] and isinstance(over[1], Table):
+            inner.numbers[name] = None
+            return f"for {name} in {over[0]}", inner
         if over is not None and not over[2] and not isinstance(over[1], Number | Struct):
             kind = over[1].item
         if isinstance(kind, Struct) and over is not None:
@@ -209,6 +234,12 @@ class Expressions:
         if self.often(0.2) and (place := self.place(scope, lambda kind: isinstance(kind, Many | Line))):
             path, _, needs = place
             return self.where(needs, f"len({path})")
+        if self.maps and self.often(0.2) and (place := self.place(scope, lambda kind: isinstance(kind, Maybe | Table))):
+            path, kind, needs = place
+            there = f"present({path})" if isinstance(kind, Maybe) else f"len({path})"
+            return self.where(
+                needs, there if isinstance(kind, Maybe) or self.often(0.5) else f"({self.key(scope, kind)} in {path})"
+            )
         if self.often(0.3) and self.deep < 2 and (place := self.place(scope, lambda kind: isinstance(kind, Pile))):
             path, pile, needs = place
             assert isinstance(pile, Pile)

@@ -72,7 +72,24 @@ class Pile:
     repeats: bool = False
 
 
-Kind: TypeAlias = Number | Many | Line | Struct | Pile
+@dataclass(frozen=True)
+class Maybe:
+    """An option."""
+
+    domain: str
+    item: Number | Struct
+
+
+@dataclass(frozen=True)
+class Table:
+    """A map; the keys are numbers below `count`."""
+
+    domain: str
+    item: Number | Struct
+    count: Limit
+
+
+Kind: TypeAlias = Number | Many | Line | Struct | Pile | Maybe | Table
 
 
 def parts(kind: Kind) -> list[Kind]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kafka_spec.spec import table
-from kafka_spec.spec.domain import Collection, Items, OutOfBound, OutOfDomain, SpecError
+from kafka_spec.spec.domain import Collection, Items, OutOfBound, OutOfDomain, SpecError, items_of
 from kafka_spec.spec.lint import source_of
 
 Way = tuple[tuple[str, tuple[int, ...]], ...]
@@ -38,7 +38,7 @@ def twin(value: Any) -> Any:
     if isinstance(value, int):
         return value
     if isinstance(value, Items):
-        return Items(value.type, map(twin, value))
+        return value.type.holding(map(twin, items_of(value)))
     other = object.__new__(type(value))
     vars(other).update({name: twin(part) for name, part in vars(value).items()})
     return other
@@ -48,7 +48,7 @@ def whole(value: Any) -> Any:
     """Return a state or a part of one as nested tuples: what states are compared by."""
     if isinstance(value, int):
         return int(value)
-    parts = tuple(map(whole, value if isinstance(value, list) else vars(value).values()))
+    parts = tuple(map(whole, items_of(value) if isinstance(value, Items) else vars(value).values()))
     return tuple(sorted(parts)) if isinstance(getattr(value, "type", None), Collection) else parts
 
 

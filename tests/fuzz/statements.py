@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tests.fuzz.expressions import Expressions
-from tests.fuzz.kinds import Line, Many, Number, Pile, Scope, Struct, holds_machine, indented, literal, value_of
+from tests.fuzz.kinds import Line, Many, Maybe, Number, Pile, Scope, Struct, Table, holds_machine, indented, literal, value_of
 
 
 class Writer(Expressions):
@@ -17,6 +17,7 @@ class Writer(Expressions):
         for _ in range(self.chance.randint(1, count)):
             kinds = [self.store] * 4 + [self.sequence] * 3 + [self.local, self.records, self.fire, self.fire, self.set_record]
             kinds += [self.pile] * 4 if self.piles else []
+            kinds += [self.option] * 4 if self.maps else []
             if depth > 0 and self.piles and scope.loops < 2:
                 kinds += [self.over_pile]
             if depth > 0:
@@ -56,6 +57,8 @@ class Writer(Expressions):
             return []
         path, kind, needs = place
         assert isinstance(kind, Number)
+        if path.endswith(")"):
+            return self.put_number(scope, path, kind, needs)
         if self.often(0.1) and not self.strict and kind.cut:
             return self.guarded(needs, [f"{path} {self.pick('+', '+', '|', '^')}= {self.pick(1, self.leaf(scope))}"])
         return self.guarded(needs, [f"{path} = {self.fitting(scope, kind, path)}"])
@@ -67,6 +70,8 @@ class Writer(Expressions):
             return []
         path, kind, needs = place
         assert isinstance(kind, Number)
+        if path.endswith(")"):
+            return self.put_number(scope, path, kind, needs)
         if kind.cut and self.often(0.5):
             return self.guarded(needs, [f"{path} += 1"])
         step = self.pick("1", "1", *scope.numbers)
@@ -106,6 +111,41 @@ class Writer(Expressions):
         else:
             values = [f"{n}={self.fitting(scope, k, k.low.code)}" for n, k in numbers.items() if self.often(0.7)]
         return self.guarded(needs, [f"append({', '.join([path, *values])})"])
+
+    def put_number(self, scope: Scope, path: str, kind: Number, needs: list[str]) -> list[str]:
+        """Return a statement that gives an option that has a number another one."""
+        if not scope.moves or scope.frozen:
+            return []
+        option = path.removeprefix("value_of(").removesuffix(")")
+        return self.guarded(needs, [f"put({option}, {self.fitting(scope, kind, path)})"])
+
+    def option(self, scope: Scope, depth: int) -> list[str]:
+        """Return statements that give an option or a key of a map a value, or take it away."""
+        free = scope.moves and not scope.frozen
+        place = self.place(scope.own(), lambda kind: isinstance(kind, Maybe | Table)) if free else None
+        if place is None:
+            return []
+        path, kind, needs = place
+        assert isinstance(kind, Maybe | Table)
+        scope.inside.clear()
+        key = f", {self.key(scope, kind, surely=self.careful or self.often(0.8))}" if isinstance(kind, Table) else ""
+        if self.often(0.35):
+            there = f"{key[2:]} in {path}" if key else f"present({path})"
+            careless = not self.careful and self.often(0.2)
+            return self.guarded([*needs] if careless else [*needs, there], [f"drop({path}{key})"])
+        if isinstance(kind.item, Number):
+            return self.guarded(needs, [f"put({path}{key}, {self.fitting(scope, kind.item, kind.item.low.code)})"])
+        records = [name for name, root in scope.roots.items() if root is kind.item]
+        numbers = {n: k for n, k in kind.item.fields.items() if isinstance(k, Number) and not k.machine}
+        if kind.item.tagged:
+            words = self.pick(*kind.item.tagged).split()
+            numbers = {n: k for n, k in numbers.items() if n in words}
+            given = [f"tag={words[0]}", *(f"{n}={self.fitting(scope, k, k.low.code)}" for n, k in numbers.items() if n != "tag")]
+        else:
+            given = [f"{n}={self.fitting(scope, k, k.low.code)}" for n, k in numbers.items() if self.often(0.7)]
+        if records and not kind.item.tagged and self.often(0.3):
+            given = [self.pick(*records), *given[:1]]
+        return self.guarded(needs, [f"put({', '.join([path + key, *given])})"])
 
     def pile(self, scope: Scope, depth: int) -> list[str]:
         """Return statements that put an element into a set or a bag, or take one out."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from tests.fuzz.kinds import Kind, Limit, Line, Many, Number, Pile, Struct, indented, literal, names_in
+from tests.fuzz.kinds import Kind, Limit, Line, Many, Maybe, Number, Pile, Struct, Table, indented, literal, names_in
 from tests.fuzz.statements import Writer
 
 HEAD = '''"""{about}"""
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from kafka_spec.spec.brokers import Assignment, Broker, BrokerOrNone, PerBroker
 from kafka_spec.spec.domain import (
-    Bound, Bounded, Counters, Each, Flag, Member, MemberOrNone, OneOf, Queue, Range, SetOf, StateOf,
-    BagOf, add, append, assign, contains, count, excluding, has, holds, including, members_of, pop_first, remove,
-    reset, set_of, size, tagged, truncate,
+    Bound, Bounded, Counters, Each, Flag, MapOf, Member, MemberOrNone, OneOf, Option, Queue, Range, SetOf, StateOf,
+    BagOf, add, append, assign, contains, count, drop, excluding, has, holds, including, members_of, pop_first, present, put,
+    remove, reset, set_of, size, tagged, truncate, value_of,
 )
 from kafka_spec.spec.table import (
     Among, BoundSet, Decision, ElementOf, ItemOf, Machine, Row, Rule, Spec, fire, invariant, reachable, recoverable, step_invariant,
@@ -71,6 +71,8 @@ class States:
         self.write = Writer(chance, careful=chance.random() < 0.95)
         self.other = random.Random(about)
         """What firings are limited, and which antecedents are shared: specs without either do not depend on it."""
+        self.newer = random.Random(f"{about} maps")
+        """What was added last, for the same reason: maps, options and local functions."""
         self.counted = self.other.sample(("NODES", "LIMIT", "EXTRA"), self.other.choice((0, 0, 1, 1, 2)))
         """The bounds on how often rules fire."""
         self.write.counts = bool(self.counted)
@@ -82,12 +84,34 @@ class States:
     def function(self, kind: str, body: list[str], parameters: list[str], exactly: bool = False) -> str:
         """Add a function and return its name; of the parameters it takes those it uses, in any order."""
         self.count += 1
+        body = self.within_itself(body) if self.newer.random() < 0.15 else body
         name = f"{kind}_{self.count}"
         used = parameters if exactly else names_in(body, dict.fromkeys(parameters))
         if not exactly:
             self.chance.shuffle(used)
         self.text.append("\n".join([f"def {name}({', '.join(used)}):", *indented([f'"""{kind.capitalize()} {name}."""', *body])]))
         return name
+
+    def within_itself(self, body: list[str]) -> list[str]:
+        """Return a body that does in local functions what another does itself."""
+        returns = [line for line in body if "return" in line]
+        if any(", a" in line or "fire(" in line for line in body):
+            return body
+        inner = ["def inner():", *indented(body)]
+        if not returns:
+            return [*inner, "inner()"]
+        more = ["def outer(x):", "    return inner() if x > 0 else inner()"] if self.newer.random() < 0.5 else []
+        return [*inner, *more, "return outer(1)" if more else "return inner()"]
+
+    def maybe(self, item: Number | Struct) -> Maybe:
+        """Return an option."""
+        return Maybe(f"Option({item.domain})", item)
+
+    def table(self, item: Number | Struct) -> Table:
+        """Return a map."""
+        count = self.newer.choice((literal(1), literal(2), literal(3), nodes()))
+        keys = self.newer.choice((f"Member({count.domain})", count.domain))
+        return Table(f"MapOf({keys}, {item.domain})", item, count)
 
     def members(self, name: str, first: int, count: int) -> list[str]:
         """Add an enum, whose first member may not be its lowest, and return its members from the lowest on."""
@@ -183,6 +207,13 @@ class States:
         if self.other.random() < 0.4:
             self.write.piles = True
             kinds_of_field += [lambda: self.pile(plain), lambda: self.pile(message), lambda: self.pile(rich)] * 3
+        if self.newer.random() < 0.35:
+            self.write.maps = True
+            kinds_of_field += [
+                lambda: self.maybe(self.number()), lambda: self.maybe(plain), lambda: self.maybe(rich),
+                lambda: self.table(self.number()), lambda: self.table(plain), lambda: self.table(message), lambda: self.table(rich),
+                lambda: self.array(self.maybe(self.number())),
+            ] * 3  # fmt: skip
         state: dict[str, Kind] = {f"f{n}": self.pick(*kinds_of_field)() for n in range(self.chance.randint(2, 4))}
         self.places: list[tuple[str, Many | None]] = []
         for number in range(self.pick(0, 0, 1, 1, 2)):

@@ -20,6 +20,7 @@ SHARDS, SEEN, KEPT = "model_check/shards.py", "tests/test_seen_set.py::", "tests
 PACKING, RESUME, CHECKPOINTS = LOWERING + "packing.py", "model_check/resume.py", "model_check/checkpoints.py"
 FALSE, WHEN, AT_MOST = "tests/test_no_false_verdict.py::", "tests/test_antecedents.py::", "tests/test_at_most.py::"
 BACK, NATIVE, FUZZ = "tests/test_recovery.py::", "tests/test_lowering.py::", "tests/test_fuzz.py::"
+MAPS = "tests/test_maps.py::"
 
 
 @dataclass(frozen=True)
@@ -605,6 +606,30 @@ LANGUAGE = (
         "equal-elements-are-two-choices", "equal elements of a bag are chosen one by one", RULES,
         "if not elements.packed.type.repeats:", "if elements.packed.type.capacity:",
         ELEMENTS + "test_equal_elements_of_a_bag_are_one_choice",
+    ),
+    mutant(
+        "absent-keys", "a loop over a map goes over keys without a value", LOWERING + "generators.py",
+        "self.only_if(self.there(item), lambda: self.named_item(target, now, body))", "self.named_item(target, now, body)",
+        MAPS + "test_the_engines_agree_on_maps",
+    ),
+    mutant(
+        "absent-values", "what an option without a value holds is read as zero", LOWERING + "expressions.py",
+        'with self.check(self.there(option), "error", place, "there is no value', 'with self.check(I1(1), "error", place, "there is no value',
+        MAPS + "test_what_is_absent_is_an_error_in_both_engines",
+    ),
+    mutant(
+        "dropped-values-stay", "the bytes of a dropped value stay, so equal states differ", LOWERING + "options.py",
+        "            self.clear(self.item(option, ZERO).pointer, I64(option.packed.item.size))\n", "",
+        MAPS + "test_counted_by_hand",
+    ),
+    mutant(
+        "keys-out-of-range", "a number beyond the keys of a map is looked up as key 0", LOWERING + "generators.py",
+        "return self.b.and_(inside, self.there(", "return self.b.or_(I1(0), self.there(", MAPS + "test_the_engines_agree_on_maps",
+    ),
+    mutant(
+        "captured-names", "a local function that calls another does not pass on what that captures", "spec/lint/local_functions.py",
+        "if one in outside - own), *of_others]", "if one in outside - own)]",
+        "tests/test_local_functions.py::test_the_engines_agree",
     ),
     mutant(
         "division-towards-zero", "division is rounded towards zero", LOWERING + "arithmetic.py",

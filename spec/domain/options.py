@@ -1,0 +1,101 @@
+"""What functions may do to options and maps: put, drop, present, value_of. Engines compile calls of these functions.
+
+An option holds a value or none. A map has an option for each of its keys: `key in map`, `map[key]`, `len(map)` and `for key in map`
+are of the keys that have a value.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafka_spec.spec.domain.limits import BadAccess
+from kafka_spec.spec.domain.operations import check_tag
+from kafka_spec.spec.domain.types import Entries, Items, Maybe, Record, Scalar, item_at, type_of
+
+
+def put(target: Any, /, *values: Any, **fields: int) -> None:
+    """Give an option a value, or a key of a map: `put(option, value)`, `put(map, key, value)`; what was there is replaced.
+
+    A record is given by its fields (the others hold their initial value), by another record, or by both.
+
+    Raises:
+        BadAccess: there is no such key, or the value is of another kind.
+        OutOfBound: a number is beyond a bound.
+        OutOfDomain: a number is outside its domain.
+    """
+    option, given = _option(target, values, "put")
+    type_: Maybe = option.type
+    if type_.kept:
+        raise BadAccess(f"{type_.place} {type_.kept}")
+    if isinstance(type_.item, Record):
+        value = _record(type_, given, fields)
+    elif isinstance(type_.item, Scalar):
+        if len(given) != 1 or fields:
+            raise BadAccess(f"{type_.place}: put() takes one number here")
+        type_.item.check(given[0], type_.place)
+        value = int(given[0])
+    else:
+        if given or fields:
+            raise BadAccess(f"{type_.place}: put() gives the initial value here; change it after that")
+        value = type_.item.fresh()
+    list.__init__(option, [value])
+
+
+def drop(target: Any, key: Any = None, /) -> None:
+    """Take the value of an option away, or a key out of a map: `drop(option)`, `drop(map, key)`.
+
+    Raises:
+        BadAccess: there is none.
+    """
+    option, _ = _option(target, () if key is None else (key,), "drop")
+    if option.type.kept:
+        raise BadAccess(f"{option.type.place} {option.type.kept}")
+    if not len(option):
+        raise BadAccess(f"{option.type.place}: there is nothing to drop; ask present(), or `key in ...`, first")
+    list.clear(option)
+
+
+def present(option: Any) -> bool:
+    """Whether an option has a value."""
+    return len(_checked(option, "present")) == 1
+
+
+def value_of(option: Any) -> Any:
+    """Return the value of an option.
+
+    Raises:
+        BadAccess: it has none.
+    """
+    if not len(_checked(option, "value_of")):
+        raise BadAccess(f"{option.type.place}: there is no value; ask present() first")
+    return item_at(option, 0)
+
+
+def _option(target: Any, values: tuple[Any, ...], what: str) -> tuple[Items, tuple[Any, ...]]:
+    """Return the option that is meant, and the values behind it."""
+    if not isinstance(target, Entries):
+        return _checked(target, what), values
+    if not values or not isinstance(values[0], int):
+        raise BadAccess(f"{target.type.place}: name the key, {what}(map, key{', ...' if what == 'put' else ''})")
+    option: Items = target.option(values[0])
+    return option, values[1:]
+
+
+def _checked(option: Any, what: str) -> Items:
+    if not isinstance(option, Items) or not isinstance(option.type, Maybe):
+        raise BadAccess(f"{what}() is for options, and {option!r} is none")
+    return option
+
+
+def _record(type_: Maybe, given: tuple[Any, ...], fields: dict[str, int]) -> Any:
+    """Return the record that is put into an option."""
+    item = type_.item
+    assert isinstance(item, Record)
+    if len(given) > 1 or (given and type_of(given[0]).cls is not item.cls):
+        raise BadAccess(f"{type_.place}: put() takes one {item.cls.__name__} here, or its fields")
+    value = item.copy(given[0]) if given else item.fresh()
+    for name, content in fields.items():
+        setattr(value, name, content)
+    if item.tags is not None:
+        check_tag(type_, item, value)
+    return value
