@@ -11,7 +11,7 @@ from typing import Any
 
 from kafka_spec.diagrams.tla.expressions import CONSTANTS, Expressions
 from kafka_spec.diagrams.tla.frames import Frame, overlap
-from kafka_spec.diagrams.tla.sorts import BOOL, INT, SET, Array, Map, Maybe, Record, Sequence, Sort, Unordered, plus_number
+from kafka_spec.diagrams.tla.sorts import BOOL, INT, SET, Array, Keyed, Optional, Record, Sequence, Sort, Unordered, plus_number
 from kafka_spec.diagrams.tla.terms import (
     COMPARE,
     RANGE,
@@ -171,14 +171,14 @@ class Calls(Expressions):
         base: Term = self.unit.types.fresh_of(sort) if len(node.args) < 2 else self.value(frame, node.args[1]).term
         return Except(base, tuple((f".{name}", term) for name, term in given.items())) if given else base
 
-    def option(self, frame: Frame, node: ast.Call) -> tuple[Place, Maybe, list[ast.expr]]:
+    def option(self, frame: Frame, node: ast.Call) -> tuple[Place, Optional, list[ast.expr]]:
         """Return the option that a call means, and the arguments behind it; of a map the first of these is the key."""
         place, rest = self.place(frame, node.args[0]), node.args[1:]
         sort = self.sort_at(place)
-        if isinstance(sort, Map):
+        if isinstance(sort, Keyed):
             place, rest = Place(place.root, (*place.steps, self.values.integer(self.value(frame, rest[0])))), rest[1:]
             sort = sort.item
-        if not isinstance(sort, Maybe):
+        if not isinstance(sort, Optional):
             self.refuse(node, f"{ast.unparse(node.args[0])} is no option")
         return place, sort, rest
 
@@ -305,7 +305,7 @@ class Calls(Expressions):
         """Return the value of len(), min() or max()."""
         if name == "len":
             value = self.value(frame, node.args[0])
-            if isinstance(value.sort, Map):
+            if isinstance(value.sort, Keyed):
                 return Value(Apply("Cardinality", (self.keys(value),)), INT)
             if isinstance(value.sort, Array):
                 return Value(value.sort.length, INT)

@@ -17,7 +17,7 @@ from kafka_spec.diagrams.tla.sorts import (
     OUTSIDE,
     SET,
     Array,
-    Map,
+    Keyed,
     Record,
     Sequence,
     Simple,
@@ -211,7 +211,7 @@ class Expressions(abc.ABC):
                     self.refuse(node, f"{ast.unparse(of)} has no items")
                 number_ = self.values.integer(self.value(frame, index))
                 steps = (*at.steps, plus_number(number_, 1) if isinstance(sort, Sequence) else number_)
-                return Place(at.root, (*steps, number(1)) if isinstance(sort, Map) else steps)
+                return Place(at.root, (*steps, number(1)) if isinstance(sort, Keyed) else steps)
             case ast.Call(args=[of]) if self.takes_value(node):
                 at = self.place(frame, of)
                 return Place(at.root, (*at.steps, number(1)))

@@ -10,7 +10,7 @@ import abc
 import ast
 
 from kafka_spec.diagrams.tla.frames import Frame
-from kafka_spec.diagrams.tla.sorts import BOOL, INT, SET, Array, Map, Sequence, Sort, Unordered, plus_number
+from kafka_spec.diagrams.tla.sorts import BOOL, INT, SET, Array, Keyed, Sequence, Sort, Unordered, plus_number
 from kafka_spec.diagrams.tla.statements import NOWHERE, Ends, Statements
 from kafka_spec.diagrams.tla.terms import (
     COMPARE,
@@ -63,7 +63,7 @@ class Body(Statements):
                 return self.values.set(self.value(frame, node.args[0]))
         elif isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
             value = self.value(frame, node)
-            return self.keys(value) if isinstance(value.sort, Map) else None
+            return self.keys(value) if isinstance(value.sort, Keyed) else None
         return None
 
     def range_of_items(self, frame: Frame, items: ast.expr) -> tuple[Term, Term]:

@@ -65,12 +65,12 @@ class Sequence:
 
 
 @dataclass(frozen=True)
-class Maybe(Sequence):
+class Optional(Sequence):
     """An option: a sequence of at most one item."""
 
 
 @dataclass(frozen=True)
-class Map(Array):
+class Keyed(Array):
     """A map: a function to options."""
 
 
@@ -143,9 +143,9 @@ class Shapes:
         if isinstance(domain, Each):
             return Array(self.sort(domain_of(domain.item)), limit(domain.length))
         if isinstance(domain, Option):
-            return Maybe(self.sort(domain_of(domain.item)))
+            return Optional(self.sort(domain_of(domain.item)))
         if isinstance(domain, MapOf):
-            return Map(Maybe(self.sort(domain_of(domain.item))), limit(domain.count))
+            return Keyed(Optional(self.sort(domain_of(domain.item))), limit(domain.count))
         if isinstance(domain, Elements):
             item = self.sort(domain_of(domain.item))
             assert isinstance(item, Record)

@@ -23,10 +23,7 @@ def put(target: Any, /, *values: Any, **fields: int) -> None:
         OutOfBound: a number is beyond a bound.
         OutOfDomain: a number is outside its domain.
     """
-    option, given = _option(target, values, "put")
-    type_: Maybe = option.type
-    if type_.kept:
-        raise BadAccess(f"{type_.place} {type_.kept}")
+    option, type_, given = _option(target, values, "put")
     if isinstance(type_.item, Record):
         value = _record(type_, given, fields)
     elif isinstance(type_.item, Scalar):
@@ -47,11 +44,9 @@ def drop(target: Any, key: Any = None, /) -> None:
     Raises:
         BadAccess: there is none.
     """
-    option, _ = _option(target, () if key is None else (key,), "drop")
-    if option.type.kept:
-        raise BadAccess(f"{option.type.place} {option.type.kept}")
+    option, type_, _ = _option(target, () if key is None else (key,), "drop")
     if not len(option):
-        raise BadAccess(f"{option.type.place}: there is nothing to drop; ask present(), or `key in ...`, first")
+        raise BadAccess(f"{type_.place}: there is nothing to drop; ask present(), or `key in ...`, first")
     list.clear(option)
 
 
@@ -71,14 +66,18 @@ def value_of(option: Any) -> Any:
     return item_at(option, 0)
 
 
-def _option(target: Any, values: tuple[Any, ...], what: str) -> tuple[Items, tuple[Any, ...]]:
-    """Return the option that is meant, and the values behind it."""
-    if not isinstance(target, Entries):
-        return _checked(target, what), values
-    if not values or not isinstance(values[0], int):
-        raise BadAccess(f"{target.type.place}: name the key, {what}(map, key{', ...' if what == 'put' else ''})")
-    option: Items = target.option(values[0])
-    return option, values[1:]
+def _option(target: Any, values: tuple[Any, ...], what: str) -> tuple[Items, Maybe, tuple[Any, ...]]:
+    """Return the option that is to be changed, its type, and the values behind it."""
+    option = target
+    if isinstance(target, Entries):
+        if not values or not isinstance(values[0], int):
+            raise BadAccess(f"{target.type.place}: name the key, {what}(map, key{', ...' if what == 'put' else ''})")
+        option, values = target.option(values[0]), values[1:]
+    type_ = _checked(option, what).type
+    assert isinstance(type_, Maybe)
+    if type_.kept:
+        raise BadAccess(f"{type_.place} {type_.kept}")
+    return option, type_, values
 
 
 def _checked(option: Any, what: str) -> Items:

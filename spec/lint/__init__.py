@@ -15,7 +15,7 @@ from typing import Any
 
 from kafka_spec.spec import domain
 from kafka_spec.spec.domain import SpecError
-from kafka_spec.spec.lint.body import Body
+from kafka_spec.spec.lint.body import BodyReader
 from kafka_spec.spec.lint.local_functions import lifted
 from kafka_spec.spec.lint.words import (
     BUILTINS,
@@ -110,7 +110,7 @@ def _is_current(source: Source) -> bool:
     return True
 
 
-class _Reader(Body):
+class _Reader(BodyReader):
     """Reads one whole function."""
 
     def __init__(self, function: Function) -> None:

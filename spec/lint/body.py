@@ -29,7 +29,7 @@ from kafka_spec.spec.lint.words import (
 )
 
 
-class Body:
+class BodyReader:
     """Reads the body of one function and refuses constructs that the language does not have."""
 
     def __init__(self, function: Function) -> None:

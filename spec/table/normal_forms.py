@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from kafka_spec.spec.domain import (
     Array,
     Collection,
+    Items,
     OutOfBound,
     OutOfDomain,
     Record,
@@ -132,7 +133,7 @@ def _cells(part: Ranks, type_: Type, value: Any, order: int, known: bool = False
 
 
 def _content(holder: Any, key: Any) -> int:
-    return int(item_at(holder, key) if isinstance(holder, list) else getattr(holder, key))
+    return int(item_at(holder, key) if isinstance(holder, Items) else getattr(holder, key))
 
 
 def _replace(holder: Any, key: Any, number: int) -> None:

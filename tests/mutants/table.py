@@ -627,11 +627,6 @@ LANGUAGE = (
         "return self.b.and_(inside, self.there(", "return self.b.or_(I1(0), self.there(", MAPS + "test_the_engines_agree_on_maps",
     ),
     mutant(
-        "captured-names", "a local function that calls another does not pass on what that captures", "spec/lint/local_functions.py",
-        "if one in outside - own), *of_others]", "if one in outside - own)]",
-        "tests/test_local_functions.py::test_the_engines_agree",
-    ),
-    mutant(
         "division-towards-zero", "division is rounded towards zero", LOWERING + "arithmetic.py",
         "floor = self.b.and_(uneven, apart)", "floor = self.b.and_(uneven, self.b.not_(uneven))", NATIVE + "test_numbers",
     ),
