@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from kafka_spec.impl.log import batches, checkpoint
 from kafka_spec.impl.log.epochs import UNDEFINED, LeaderEpochs
 from kafka_spec.impl.log.log import LogConfig, OffsetOutOfRange, PartitionLog
+from kafka_spec.impl.log.segment import Segment
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
@@ -216,6 +217,36 @@ def test_truncation_fully(tmp_path: Path) -> None:
     again = PartitionLog(tmp_path, SMALL, log.recovery_point)
 
     assert (again.segment_bases, again.epochs, values(again)) == ((100,), ((4, 100),), [b"x"])
+
+
+def handles_below(folder: Path) -> int:
+    """Return how many open file descriptors of this process are of files in a folder."""
+    own = Path("/proc/self/fd")
+    return sum(handle.is_symlink() and folder in handle.readlink().parents for handle in own.iterdir())
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts the descriptors of Linux")
+def test_no_file_stays_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log that is dropped leaves no file open, nor does one whose second segment cannot be read or cannot be opened."""
+    log = filled(tmp_path)
+    assert handles_below(tmp_path) == 3 * len(log.segment_bases) > 6
+    del log
+    assert handles_below(tmp_path) == 0
+
+    def fails(*_: object) -> int:
+        raise OSError("it cannot be read")
+
+    for name in ("recover", "open_existing"):
+        monkeypatch.setattr(Segment, name, fails)
+    with pytest.raises(OSError, match="cannot be read"):
+        PartitionLog(tmp_path, SMALL)
+    assert handles_below(tmp_path) == 0
+
+    (tmp_path / "00000000000000000000.timeindex").unlink()
+    (tmp_path / "00000000000000000000.timeindex").mkdir()
+    with pytest.raises(IsADirectoryError):
+        PartitionLog(tmp_path, SMALL)
+    assert handles_below(tmp_path) == 0
 
 
 def test_every_cut_leaves_a_log(folder: Path) -> None:

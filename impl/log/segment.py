@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import struct
+import weakref
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -43,8 +44,11 @@ class Segment:
         self._time_offsets: list[int] = []
         self._paths = [folder / f"{base:020}{suffix}" for suffix in (".log", ".index", ".timeindex")]
         self._has_indexes = all(path.exists() for path in self._paths)
-        self._is_closed = False
-        self._log, self._index, self._time_index = (os.open(p, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644) for p in self._paths)
+        handles: list[int] = []
+        self._close_files = weakref.finalize(self, _close_all, handles)  # also where opening fails, or a crash drops the log
+        for path in self._paths:
+            handles.append(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644))
+        self._log, self._index, self._time_index = handles
 
     # Opening
 
@@ -177,9 +181,7 @@ class Segment:
 
     def close(self) -> None:
         """Close the files, if they are open."""
-        for handle in () if self._is_closed else (self._log, self._index, self._time_index):
-            os.close(handle)
-        self._is_closed = True
+        self._close_files()
 
     def delete(self) -> None:
         """Close the files and delete them, the indexes first, so that no index is left without its log."""
@@ -235,6 +237,11 @@ class Segment:
         if batch is None or (end is not None and position + batch.size > end):
             return None
         return batch
+
+
+def _close_all(handles: list[int]) -> None:
+    for handle in handles:
+        os.close(handle)
 
 
 def _entries(handle: int, entry: struct.Struct) -> list[tuple[int, int]] | None:
