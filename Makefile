@@ -81,7 +81,9 @@ CASES := 2000
 kafka: PROGRAMS := java mvn
 kafka: PACKAGES := default-jre-headless maven
 KAFKAS := 2.8.2 3.9.1 4.1.2 4.3.1 4.4.0
-kafka: $(VENV)/.kafka system $(addprefix $(JARS)/,$(KAFKAS))
+# whole brokers of 4.x, for the findings; of these versions the others have the controller's classes alone
+BROKERS := 4.1.2-brokers 4.4.0-brokers
+kafka: $(VENV)/.kafka system $(addprefix $(JARS)/,$(KAFKAS) $(BROKERS))
 	set -e; for version in $(KAFKAS); do $(BIN)/kafka-spec conformance --kafka $$version --jars $(JARS) --cases $(CASES); done
 	$(BIN)/kafka-spec run --kafka 2.8.2 --jars $(JARS)
 	$(BIN)/kafka-spec run --kafka 2.8.2 --jars $(JARS) --brokers 2 --mixed

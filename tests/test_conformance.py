@@ -23,7 +23,7 @@ from kafka_spec.conformance.classes import jars, report
 from kafka_spec.conformance.classes.comparison import Chosen, Comparison, Subject, SubjectResult, run_subject
 from kafka_spec.conformance.classes.controller_ours import run_ours
 from kafka_spec.conformance.classes.controller_scenarios import EPOCH, PartitionSetup, Scenario
-from kafka_spec.conformance.classes.jars import VERSIONS, checked_jars
+from kafka_spec.conformance.classes.jars import BROKERS, VERSIONS, checked_jars
 from kafka_spec.impl.coordination.znodes import State
 from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.spec.election import Strategy
@@ -33,6 +33,7 @@ from kafka_spec.spec.table import SpecError
 
 WANTED = Chosen("wanted", "since we want it")
 KAFKA = SimpleNamespace(version="2.8.2")
+HAS_BROKERS = all((ROOT / jars.FOLDER / folder).is_dir() for folder in BROKERS.values())
 HAS_JARS = all((ROOT / jars.FOLDER / version).is_dir() for version in VERSIONS)
 
 
@@ -108,6 +109,9 @@ def test_every_version_is_pinned() -> None:
         checksums = (jars.HERE / f"kafka-{version}.sha256").read_text(encoding="utf-8")
         own = "kafka-metadata" if version.startswith("4.") else "kafka_2.13"
         assert f"  {own}-{version}.jar\n" in checksums and len(checksums.splitlines()) > 10
+    for version, folder in BROKERS.items():
+        assert f"<version>{version}</version>" in (jars.HERE / f"kafka-{folder}.xml").read_text(encoding="utf-8")
+        assert f"  kafka_2.13-{version}.jar\n" in (jars.HERE / f"kafka-{folder}.sha256").read_text(encoding="utf-8")
 
 
 def online(*, brokers: tuple[str, ...], isr: tuple[int, ...], **others: Any) -> Scenario:
@@ -177,12 +181,32 @@ def test_findings_on_real_brokers(finding: str) -> None:
     assert FINDINGS[finding] in done.stdout
 
 
+KRAFT_FINDINGS = {
+    ("elr_outside_replicas", "--kafka", "4.1.2"): "records that were acknowledged with acks=all",
+    ("elr_outside_replicas", "--kafka", "4.4.0", "--removal", "replaced"): "records that were acknowledged with acks=all",
+    ("high_watermark_waits_after_rollback", "--kafka", "4.4.0"): "another record is written; the producer is acknowledged",
+    ("proposal_dropped_at_known_epoch", "--kafka", "4.4.0"): "lost 1 of 6 that were acknowledged with acks=all",
+}
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not HAS_BROKERS, reason="`make kafka` fetches Kafka's jars")
+@pytest.mark.parametrize("script", KRAFT_FINDINGS)
+def test_findings_on_a_kraft_cluster(script: tuple[str, ...]) -> None:
+    """A KRaft cluster of real brokers shows the finding, and the script tells what clients lost."""
+    environment = {**os.environ, jars.VARIABLE: str(ROOT / jars.FOLDER)}
+    command = [sys.executable, "-m", f"kafka_spec.conformance.findings.{script[0]}", *script[1:]]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert KRAFT_FINDINGS[script] in done.stdout
+
+
 @pytest.mark.skipif(not HAS_JARS, reason="`make kafka` fetches Kafka's jars")
 @pytest.mark.parametrize(("version", "replaced"), [("4.1.2", "not shown"), ("4.4.0", "shown")])
 def test_elr_outside_replicas_on_kafkas_controller(version: str, replaced: str) -> None:
     """Kafka's controller elects a broker that was removed in between, cleanly; since 4.3 also without fewer replicas."""
     environment = {**os.environ, jars.VARIABLE: str(ROOT / jars.FOLDER)}
-    script = [sys.executable, "-m", "kafka_spec.conformance.findings.elr_outside_replicas", "--kafka", version]
+    script = [sys.executable, "-m", "kafka_spec.conformance.findings.elr_in_controller", "--kafka", version]
     done = subprocess.run(script, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{version} fewer_replicas: shown" in done.stdout

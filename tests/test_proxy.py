@@ -1,30 +1,33 @@
-"""The proxy before real brokers, tried with an echo server: it passes on, holds, delays and cuts at a word."""
+"""The proxies before real brokers, tried with a server that echoes: they pass on, hold, delay and cut at a word."""
 
 from __future__ import annotations
 
 import socket
+import struct
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
+from kafka_spec.conformance.real.kafka_proxy import ALTER_PARTITION, FETCH, KafkaProxy
 from kafka_spec.conformance.real.proxy import HOST, Proxy
 
 SOON = 0.2
 """Seconds in which an answer would have come."""
 
 
-@pytest.fixture
-def proxy() -> Iterator[Proxy]:
-    """A proxy before a server that sends back what it receives."""
+@contextmanager
+def echoing(skipped: int = 0) -> Iterator[int]:
+    """Serve at the port that is yielded: send back what is received, without the first bytes after the size if some are skipped."""
     listening = socket.create_server((HOST, 0))
 
     def echo(connected: socket.socket) -> None:
         with connected:
             try:
                 while data := connected.recv(1 << 16):
-                    connected.sendall(data)
+                    connected.sendall(struct.pack(">i", len(data) - 4 - skipped) + data[4 + skipped :] if skipped else data)
             except OSError:
                 pass
 
@@ -37,10 +40,23 @@ def proxy() -> Iterator[Proxy]:
             threading.Thread(target=echo, args=(connected,), daemon=True).start()
 
     threading.Thread(target=serve, daemon=True).start()
-    with Proxy(listening.getsockname()[1]) as one:
-        yield one
+    yield listening.getsockname()[1]
     listening.shutdown(socket.SHUT_RDWR)
     listening.close()
+
+
+@pytest.fixture
+def proxy() -> Iterator[Proxy]:
+    """A proxy before a server that sends back what it receives."""
+    with echoing() as port, Proxy(port) as one:
+        yield one
+
+
+@pytest.fixture
+def kafka_proxy() -> Iterator[KafkaProxy]:
+    """A proxy before a server that answers a frame with its correlation id and what follows."""
+    with echoing(skipped=4) as port, KafkaProxy(port) as one:
+        yield one
 
 
 def connect(proxy: Proxy) -> socket.socket:
@@ -132,3 +148,61 @@ def test_it_survives_a_server_that_is_gone() -> None:
         port = listening.getsockname()[1]
     with Proxy(port) as proxy, connect(proxy) as client:
         assert ask(client, b"a") == b""
+
+
+def request(key: int, correlation: int, client: bytes = b"broker-1") -> bytes:
+    """Return a frame with the header of a request."""
+    body = struct.pack(">hhih", key, 0, correlation, len(client)) + client
+    return struct.pack(">i", len(body)) + body
+
+
+def answered(client: socket.socket) -> int | None:
+    """Return the correlation id of the next answer, None if none comes soon."""
+    client.settimeout(SOON)
+    try:
+        data = client.recv(1 << 16)
+    except TimeoutError:
+        return None
+    return int(struct.unpack_from(">i", data, 4)[0])
+
+
+def test_a_gate_holds_requests_of_a_kind(kafka_proxy: KafkaProxy) -> None:
+    """One client's requests of one kind wait, and pass one by one at a word; others and other clients do not wait."""
+    gate = kafka_proxy.gate(FETCH, "broker-1")
+    with connect(kafka_proxy) as held, connect(kafka_proxy) as other:
+        held.sendall(request(ALTER_PARTITION, 1))
+        assert answered(held) == 1
+        held.sendall(request(FETCH, 2))
+        other.sendall(request(FETCH, 3, b"broker-2"))
+        assert (answered(other), answered(held), gate.arrived) == (3, None, 1)
+        gate.let_pass()
+        assert answered(held) == 2
+        held.sendall(request(FETCH, 4))
+        assert (answered(held), gate.arrived) == (None, 2)
+        gate.open()
+        assert answered(held) == 4
+
+
+def test_a_gate_holds_answers(kafka_proxy: KafkaProxy) -> None:
+    """The answer to a request waits where the gate is one for answers; the server has the request."""
+    gate = kafka_proxy.gate(ALTER_PARTITION, answers=True)
+    with connect(kafka_proxy) as client:
+        client.sendall(request(FETCH, 1))
+        assert answered(client) == 1
+        client.sendall(request(ALTER_PARTITION, 2))
+        assert (answered(client), gate.arrived) == (None, 1)
+        gate.let_pass()
+        assert answered(client) == 2
+
+
+def test_a_held_request_ends_with_its_connection(kafka_proxy: KafkaProxy) -> None:
+    """What was held for a client that has gone takes nobody's leave to pass."""
+    gate = kafka_proxy.gate(FETCH)
+    with connect(kafka_proxy) as gone:
+        gone.sendall(request(FETCH, 1))
+        assert answered(gone) is None
+    time.sleep(SOON)
+    gate.let_pass()
+    with connect(kafka_proxy) as client:
+        client.sendall(request(FETCH, 2))
+        assert answered(client) == 2

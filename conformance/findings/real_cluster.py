@@ -11,10 +11,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from kafka_spec.conformance.classes.jars import checked_jars, folder_of
-from kafka_spec.conformance.real.kafka_processes import KafkaProcesses, NotSeen
+from kafka_spec.conformance.real.kafka_processes import KafkaProcesses, NotSeen, ServerProcesses
 from kafka_spec.impl.coordination.interface import CoordinationError
 from kafka_spec.impl.coordination.server import ZooKeeperServer
 from kafka_spec.impl.coordination.zookeeper import KazooSession
@@ -22,21 +22,18 @@ from kafka_spec.impl.coordination.zookeeper import KazooSession
 VERSION = "2.8.2"
 
 
-class RealCluster:
-    """A cluster of real brokers; a context manager. `settings` are added to those of every broker."""
+class ServersOnLoopback:
+    """Servers of one version of Kafka in a temporary folder; a context manager."""
 
-    def __init__(self, settings: dict[str, Any] | None = None) -> None:
+    brokers: ServerProcesses
+    not_yet: tuple[type[Exception], ...] = (OSError,)
+    """The errors that say no more than that something has not happened yet."""
+
+    def __init__(self, version: str) -> None:
         self._ends = ExitStack()
         self._started = time.monotonic()
         self.folder = Path(self._ends.enter_context(TemporaryDirectory(prefix="kafka-spec-")))
-        self.jars = checked_jars(VERSION, folder_of(VERSION))
-        server = self._ends.enter_context(ZooKeeperServer(self.folder / "zookeeper", jars=folder_of(VERSION)))
-        self.zookeeper_port = server.port
-        self.session = KazooSession(server.hosts)
-        self._ends.callback(self.session.close)
-        self.brokers = KafkaProcesses(self.folder, self.jars, server.hosts, settings)
-        self._ends.callback(self.brokers.end)
-        self.say("ZooKeeper answers")
+        self.jars = checked_jars(version, folder_of(version))
 
     def start(self, broker: int, settings: Mapping[str, Any] | None = None) -> None:
         """Start a broker, or start it again; `settings` are this broker's alone."""
@@ -54,10 +51,6 @@ class RealCluster:
     def addresses(self, *brokers: int) -> str:
         """Return the addresses of brokers, for clients."""
         return self.brokers.addresses(*brokers)
-
-    def content(self, path: str) -> Any:
-        """Return the JSON of a znode."""
-        return json.loads(self.session.get(path)[0])
 
     def lines(self, broker: int, log: str, text: str) -> list[str]:
         """Return the lines of a broker's log that contain a text."""
@@ -79,16 +72,36 @@ class RealCluster:
                 if found := happens():
                     self.say(what)
                     return found
-            except (CoordinationError, OSError):
+            except self.not_yet:
                 pass
             time.sleep(0.1)
         raise NotSeen(f"not within {seconds:.0f} s: {what}")
 
-    def __enter__(self) -> RealCluster:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._ends.close()
+
+
+class RealCluster(ServersOnLoopback):
+    """ZooKeeper and brokers. `settings` are added to those of every broker."""
+
+    not_yet = (CoordinationError, OSError)
+
+    def __init__(self, settings: dict[str, Any] | None = None) -> None:
+        super().__init__(VERSION)
+        server = self._ends.enter_context(ZooKeeperServer(self.folder / "zookeeper", jars=folder_of(VERSION)))
+        self.zookeeper_port = server.port
+        self.session = KazooSession(server.hosts)
+        self._ends.callback(self.session.close)
+        self.brokers = KafkaProcesses(self.folder, self.jars, server.hosts, settings)
+        self._ends.callback(self.brokers.end)
+        self.say("ZooKeeper answers")
+
+    def content(self, path: str) -> Any:
+        """Return the JSON of a znode."""
+        return json.loads(self.session.get(path)[0])
 
 
 def show(finding: Callable[[], bool]) -> None:

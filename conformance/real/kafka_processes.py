@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,6 @@ from kafka_spec.impl.coordination.server import GUARD
 
 JAVA = ("java", "-Xmx256m", "-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 SETTINGS: Mapping[str, Any] = {
-    "zookeeper.session.timeout.ms": 6000,
     "offsets.topic.replication.factor": 1,
     "offsets.topic.num.partitions": 1,
     "auto.create.topics.enable": "false",
@@ -29,6 +29,7 @@ SETTINGS: Mapping[str, Any] = {
     "num.io.threads": 2,
     "replica.lag.time.max.ms": 5000,
 }
+ZOOKEEPER_SETTINGS: Mapping[str, Any] = {"zookeeper.session.timeout.ms": 6000}
 LOGS = ("server", "controller", "state-change")
 LOGGING = """log4j.rootLogger=INFO, server
 {appenders}log4j.logger.kafka.controller=TRACE, controller
@@ -61,34 +62,22 @@ class KafkaProcess:
         return self.guard.poll() is not None
 
 
-class KafkaProcesses:
-    """Real brokers by number, on one ZooKeeper; each keeps its port and its data when it is started again."""
+class ServerProcesses(ABC):
+    """Real servers by number; each keeps its port and its data when it is started again."""
 
-    def __init__(self, folder: Path, jars: Sequence[Path], hosts: str, settings: Mapping[str, Any] | None = None) -> None:
-        """`hosts` is ZooKeeper's HOST:PORT or HOST:PORT/PATH; `settings` are added to those of every broker."""
+    def __init__(self, folder: Path, jars: Sequence[Path], settings: Mapping[str, Any]) -> None:
+        """`settings` are those of every server."""
         self.folder = folder
         self.ports: dict[int, int] = {}
         self._jars = jars
-        self._hosts = hosts
-        self._settings = {**SETTINGS, **(settings or {})}
+        self._settings = settings
         self._running: dict[int, KafkaProcess] = {}
         appenders = "".join(APPENDER.format(name=name) for name in LOGS)
         (folder / "log4j.properties").write_text(LOGGING.format(appenders=appenders), encoding="utf-8")
 
     def start(self, broker: int, settings: Mapping[str, Any] | None = None) -> None:
         """Start a broker, or start it again; `settings` are this broker's alone."""
-        port = self.ports.setdefault(broker, free_port())
-        own = {
-            "broker.id": broker,
-            "listeners": f"PLAINTEXT://{HOST}:{port}",
-            "advertised.listeners": f"PLAINTEXT://{HOST}:{port}",
-            "log.dirs": self.data(broker),
-            "zookeeper.connect": self._hosts,
-        }
-        file = self.folder / f"broker-{broker}.properties"
-        file.write_text(
-            "".join(f"{name}={value}\n" for name, value in {**self._settings, **own, **(settings or {})}.items()), encoding="utf-8"
-        )
+        file = self.write_settings(broker, settings or {})
         logs = self.logs(broker)
         logs.mkdir(exist_ok=True)
         options = (f"-Dkafka.logs.dir={logs}", f"-Dlog4j.configuration=file:{self.folder / 'log4j.properties'}")
@@ -104,6 +93,18 @@ class KafkaProcesses:
         assert guard.stdout is not None
         with guard.stdout as told:
             self._running[broker] = KafkaProcess(guard, int(told.readline() or -1))
+
+    def write_settings(self, broker: int, settings: Mapping[str, Any]) -> Path:
+        """Write a broker's settings, and return the file."""
+        self.ports.setdefault(broker, free_port())
+        every = {**self._settings, "log.dirs": self.data(broker), **self.own_settings(broker), **settings}
+        file = self.folder / f"broker-{broker}.properties"
+        file.write_text("".join(f"{name}={value}\n" for name, value in every.items()), encoding="utf-8")
+        return file
+
+    @abstractmethod
+    def own_settings(self, broker: int) -> Mapping[str, Any]:
+        """Return what tells a broker who it is, and where the others are."""
 
     def signal(self, broker: int, number: signal.Signals) -> None:
         """Send a signal to a broker."""
@@ -159,6 +160,21 @@ class KafkaProcesses:
             process.guard.wait()
             if process.guard.stdin is not None:
                 process.guard.stdin.close()
+
+
+class KafkaProcesses(ServerProcesses):
+    """Real brokers on one ZooKeeper."""
+
+    def __init__(self, folder: Path, jars: Sequence[Path], hosts: str, settings: Mapping[str, Any] | None = None) -> None:
+        """`hosts` is ZooKeeper's HOST:PORT or HOST:PORT/PATH; `settings` are added to those of every broker."""
+        super().__init__(folder, jars, {**SETTINGS, **ZOOKEEPER_SETTINGS, **(settings or {})})
+        self._hosts = hosts
+
+    def own_settings(self, broker: int) -> Mapping[str, Any]:
+        """See `ServerProcesses.own_settings`."""
+        listener = f"PLAINTEXT://{HOST}:{self.ports[broker]}"
+        own = {"broker.id": broker, "zookeeper.connect": self._hosts}
+        return {**own, "listeners": listener, "advertised.listeners": listener}
 
 
 def free_port() -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from types import TracebackType
 from typing import Any
 
@@ -107,7 +107,7 @@ class Proxy:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
-        opened = {writer}
+        opened, connection = {writer}, self._connection()
         self._writers.add(writer)
         try:
             if not self._refuses:
@@ -115,8 +115,8 @@ class Proxy:
                 opened.add(back)
                 self._writers.add(back)
                 async with asyncio.TaskGroup() as both:
-                    both.create_task(self._pass_on(reader, back, from_client=True))
-                    both.create_task(self._pass_on(there, writer, from_client=False))
+                    both.create_task(self._pass_on(reader, back, True, connection))
+                    both.create_task(self._pass_on(there, writer, False, connection))
         except (OSError, asyncio.CancelledError, ExceptionGroup):
             pass  # a connection that breaks on one side breaks on the other
         finally:
@@ -125,9 +125,11 @@ class Proxy:
                 self._writers.discard(one)
                 one.transport.abort()
 
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, from_client: bool) -> None:
+    async def _pass_on(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, from_client: bool, connection: object
+    ) -> None:
         """Pass bytes on until one side ends, which ends the other direction too."""
-        while piece := await reader.read(PIECE):
+        async for piece in self._pieces(reader, from_client, connection):
             if from_client and self._trigger is not None and self._flows.is_set() and self._trigger(piece):
                 self._flows.clear()
                 self.held_by = piece
@@ -137,3 +139,12 @@ class Proxy:
             writer.write(piece)
             await writer.drain()
         raise ConnectionResetError
+
+    def _connection(self) -> object:
+        """Return what is to be remembered of a connection."""
+        return None
+
+    async def _pieces(self, reader: asyncio.StreamReader, from_client: bool, connection: object) -> AsyncIterator[bytes]:
+        """Yield what arrives."""
+        while piece := await reader.read(PIECE):
+            yield piece
