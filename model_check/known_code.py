@@ -33,7 +33,7 @@ KEPT = 32
 SETTLED = 10
 """Seconds. If a source was changed so shortly before it was read here, this process may have imported what stood there before."""
 
-PARTS = ("model_check", "spec/domain", "spec/table", "spec/integers.py", "spec/lint.py", "spec/source.py")
+PARTS = ("model_check", "spec/domain", "spec/table", "spec/integers.py", "spec/lint", "spec/source.py")
 """The engine and the vocabulary."""
 
 

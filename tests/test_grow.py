@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 import toys
@@ -76,3 +77,40 @@ def test_mistakes_are_told(arguments: list[str], cure: str, capsys: pytest.Captu
     """What does not go together with --grow is refused with the cure."""
     assert kafka_spec(["check", *arguments]) == 2
     assert cure in capsys.readouterr().err
+
+
+def test_a_line_says_up_to_what_it_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where a bound forbade a protocol step, and a claim about ways depends on it, no line of the table says *holds* alone."""
+    (tmp_path / "bounded.py").write_text(BOUNDED, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    kafka_spec(["check", "bounded:SPEC", "--grow", "--seconds", "5"])
+    lines = [line for line in capsys.readouterr().out.splitlines() if " holds " in line]
+    assert lines and all("holds up to the steps of Count that a bound forbade" in line for line in lines)
+
+
+BOUNDED = """
+from dataclasses import dataclass
+from kafka_spec import Bound, Range, Rule, Spec, holds, recoverable
+
+MOST = Bound("most", 1, 3, "how far")
+
+
+@dataclass
+class Counter:
+    n: int = holds(Range(0, MOST))
+
+
+def count(s):
+    s.n += 1
+
+
+def is_nine(s):
+    return s.n == 9
+
+
+SPEC = Spec("bounded", "counts", Counter, (Rule("Count", "it", "it counts", "", (count,)),),
+            (recoverable("Nine", is_nine, "it gets to nine", ""),))
+"""

@@ -12,13 +12,14 @@ import pytest
 import tla_toys
 import toys
 from conftest import Command, sampled
+from test_final_states import REST, STAIRS, UP
 
 from examples.tutorial import LOCK
 from kafka_spec.diagrams.tla.files import spec_files
-from kafka_spec.diagrams.tla.module import spec_tla
+from kafka_spec.diagrams.tla.module import NO_DEADLOCK, spec_tla
 from kafka_spec.model_check import embedded
 from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import TYPE_INVARIANT, Spec, SpecError
+from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 
 JUDGED = ("invariant", "step invariant")
 
@@ -52,12 +53,12 @@ def by_tlc(spec: Spec, bounds: Mapping[str, int], folder: Path, goals: bool = Fa
     ]
     assert counts and not [line for line in others if "No error" not in line], said[-2000:]
     violated = re.findall(r"(?:Invariant|Action property) (\w+) is violated", said)
-    return int(counts[-1].replace(",", "")), set(violated)
+    return int(counts[-1].replace(",", "")), {DEADLOCK if name == NO_DEADLOCK else name for name in violated}
 
 
 def by_us(spec: Spec, bounds: Mapping[str, int]) -> tuple[int, set[str]]:
     """Return the embedded engine's number of distinct states, and the violated properties."""
-    result = embedded.explore(spec, bounds, everything=True, threads=1)
+    result = embedded.explore(spec, bounds, everything=True, threads=1, deadlock=spec.checks_deadlock)
     kinds = {claim.name: claim.kind for claim in spec.properties}
     return result.distinct, {name for name in result.findings if kinds.get(name, "invariant") in JUDGED}
 
@@ -83,6 +84,14 @@ SMALL = (LOCK, toys.DOORS, toys.CHANNEL, toys.SEVERAL_STARTS, toys.GOES_BACK, *t
 def test_tlc_agrees_on_small_specs(spec: Spec, tmp_path: Path) -> None:
     """TLC finds as many states of the exported module as the engine finds of the spec, and the same properties violated."""
     agree(spec, spec.bound_values({}), tmp_path)
+
+
+@pytest.mark.parametrize("spec", [STAIRS, UP, REST], ids=lambda spec: spec.name)
+def test_tlc_finds_the_deadlocks(spec: Spec, tmp_path: Path) -> None:
+    """TLC finds a state without a step where the engine does, and none where it is final or the protocol may rest anywhere."""
+    agree(spec, {}, tmp_path)
+    module = (tmp_path / "Exported.tla").read_text(encoding="utf-8")
+    assert ("NoDeadlock ==" in module) == (spec is not REST)
 
 
 @pytest.mark.slow

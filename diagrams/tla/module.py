@@ -51,8 +51,8 @@ step that changes something.
 """
 
 
-CONSTRAINT, VIEW = "StateConstraint", "StateView"
-"""The names of a constraint and of a view in a module."""
+CONSTRAINT, VIEW, NO_DEADLOCK = "StateConstraint", "StateView", "NoDeadlock"
+"""The names of a constraint, of a view, and of the invariant that looks for deadlocks in a module."""
 
 
 class Module:
@@ -64,6 +64,8 @@ class Module:
         self.operators = Operators(spec)
         self.text = self.operators.text
         self.state: dict[str, Term] = {"s": Atom("state")}
+        self.possible: list[Term] = []
+        """For each rule whether its guards hold for some parameters."""
 
     def write(self) -> str:
         """Return the whole module."""
@@ -82,6 +84,7 @@ class Module:
         for claim in self.spec.properties:
             self.claim(claim)
         self.explored()
+        self.deadlock()
         return "\n".join([*self.head(), *("\n" + part for part in [*self.text.top(), *self.text.definitions]), "", "=" * 110, ""])
 
     def head(self) -> list[str]:
@@ -131,6 +134,7 @@ class Module:
         counted = tuple((f".spent.{limit_.name}", Infix("+", Atom("@"), number(1), 10)) for limit_ in rule.limits)
         after = Except(after, counted) if counted else after
         self.define_action(rule.name, list(parameters.values()), guards, within, Apply("Step", (after,)))
+        self.possible.append(self.chosen(rule, parameters, both(*guards)))
         action = Apply(rule.name, tuple(Atom(name) for name in parameters.values()))
         return self.chosen(rule, parameters, action)
 
@@ -241,6 +245,21 @@ class Module:
             says = "What identifies a state: of several with one view TLC explores the first that it finds."
             self.text.define(VIEW, (), self.operators.after(functions, Atom("state"), {}), says)
 
+    def deadlock(self) -> None:
+        """Write the invariant that every state is final, or that the guards of some rule hold, unless the spec may rest anywhere.
+
+        A state without a step is none of ours where only a bound forbids one, so it is not what TLC calls a deadlock.
+        """
+        if not self.spec.checks_deadlock:
+            return
+        parts = [self.operators.predicate(self.spec.final_states, self.state, {})] if self.spec.final_states is not None else []
+        if self.spec.constraint is not None:
+            parts.append(negated(Atom(CONSTRAINT)))
+        says = "In every state the guards of some rule hold" + (
+            ", or the protocol may rest there." if self.spec.final_states else "."
+        )
+        self.text.define(NO_DEADLOCK, (), either(*parts, *self.possible), says)
+
     # properties
 
     def claim(self, claim: Property) -> None:
@@ -288,10 +307,15 @@ def spec_tla(spec: Spec, name: str) -> str:
 
 def configuration(spec: Spec, bounds: Mapping[str, int], says: str = "", goals: Sequence[str] = ()) -> str:
     """Return a TLC configuration: the spec at these bounds, and its claims; `goals` names those to check."""
-    invariants = ["TypeInvariant", *(claim.name for claim in spec.properties if claim.kind == "invariant")]
+    deadlock = [NO_DEADLOCK] if spec.checks_deadlock else []
+    invariants = ["TypeInvariant", *deadlock, *(claim.name for claim in spec.properties if claim.kind == "invariant")]
     steps = [claim.name for claim in spec.properties if claim.kind == "step invariant"]
     names = [claim.name for claim in spec.properties if claim.kind == "reachable"]
-    lines = [*comment(says), "\\* Run TLC with -deadlock: a state without a step is no error.", "SPECIFICATION Spec"]
+    lines = [
+        *comment(says),
+        "\\* Run TLC with -deadlock: a bound may forbid all steps of a state, which is no error.",
+        "SPECIFICATION Spec",
+    ]
     if bounds:
         lines += ["CONSTANTS", *(f"  {constant_name(name)} = {bounds[name]}" for name in spec.bounds)]
     lines += ["INVARIANTS", *(f"  {name}" for name in (*invariants, *(f"Never{goal}" for goal in goals)))]

@@ -11,6 +11,7 @@ from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VI
 from kafka_spec.model_check.exploration import Budget, Exploration, resident_bytes
 from kafka_spec.model_check.grow import Grown, Growth, least_bounds
 from kafka_spec.model_check.manifest import judged_without
+from kafka_spec.model_check.report.text import reservations
 from kafka_spec.spec.extras import needing
 from kafka_spec.spec.table import Spec, SpecError
 
@@ -78,7 +79,10 @@ def _line(grown: Grown, base: Mapping[str, int]) -> str:
     result = grown.result
     assert result is not None
     factor = f"{grown.growth:.2f}x" if grown.growth is not None else "-"
-    verdict = result.verdict if not result.violated else f"VIOLATED: {', '.join(result.violated)}"
+    left = [*reservations(result)] if result.verdict == "holds" else []
+    verdict = (
+        f"VIOLATED: {', '.join(result.violated)}" if result.violated else "; ".join([result.verdict, *left]).replace("; ", " ", 1)
+    )
     where = _told(grown.bounds, base) or "nothing"
     return f"{result.distinct:>14,} {factor:>8} {_round(grown.expected):>14} {result.search_seconds:>8.2f}  {verdict:<12}  {where}"
 
