@@ -33,9 +33,9 @@ def leader(folder: Path) -> DataPlane:
     """Return a broker that leads the partition and is its only replica."""
     replicas = ReplicaManager(1, FIXED, folder, StateChangeLog(lambda _: None, lambda: 0.0))
     leadership = Leadership(1, 0, (1,), 0, 1)
-    replicas.handle(LeaderAndIsrRequest(1, 1, -1, {PARTITION: LeaderAndIsrState(leadership, (1,), True)}, ()))
+    replicas.handle(LeaderAndIsrRequest(1, 1, -1, {PARTITION: LeaderAndIsrState(leadership, (1,), True)}, ()), 0)
     live = (BrokerRegistration(1, ()),)
-    replicas.handle(UpdateMetadataRequest(1, 1, -1, {PARTITION: UpdateMetadataState(leadership, (1,), ())}, live))
+    replicas.handle(UpdateMetadataRequest(1, 1, -1, {PARTITION: UpdateMetadataState(leadership, (1,), ())}, live), 0)
     return DataPlane(replicas)
 
 

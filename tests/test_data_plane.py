@@ -98,7 +98,7 @@ class DataPlanes:
         """Send a broker the live brokers and the partition's metadata."""
         live = tuple(BrokerRegistration(one, ()) for one in alive)
         state = UpdateMetadataState(Leadership(-1, self.epoch, (), 0, 7), BROKERS, ())
-        self.planes[number].replicas.handle(UpdateMetadataRequest(5, 7, -1, {P: state}, live))
+        self.planes[number].replicas.handle(UpdateMetadataRequest(5, 7, -1, {P: state}, live), 0)
 
     def elect(self, leader: int, isr: tuple[int, ...] = BROKERS, told: tuple[int, ...] = BROKERS) -> dict[int, ControllerResponse]:
         """Write the state znode with the next leader epoch, and send it to some brokers, the leader first."""
@@ -113,7 +113,7 @@ class DataPlanes:
         request = LeaderAndIsrRequest(5, 7, -1, {P: told_state}, ())
         self.requests.append(request)
         first = sorted((number for number in told if number in self.planes), key=lambda number: number != leader)
-        return {number: self.planes[number].replicas.handle(request, 12, self.now) for number in first}
+        return {number: self.planes[number].replicas.handle(request, self.now, 12) for number in first}
 
     def partition(self, number: int) -> HostedPartition:
         """Return a broker's partition."""

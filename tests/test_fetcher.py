@@ -194,7 +194,7 @@ def test_several_partitions_share_a_request(brokers: Start) -> None:
     manager, fetchers = cluster.planes[2].replicas, cluster.planes[2].fetchers
     other = P._replace(partition=1)
     state = next(iter(cluster.requests[-1].partitions.values()))
-    manager.handle(LeaderAndIsrRequest(5, 7, -1, {other: state}, ()), 0, cluster.now)
+    manager.handle(LeaderAndIsrRequest(5, 7, -1, {other: state}, ()), cluster.now, 0)
     request = fetchers.next_request(1, cluster.now)
     assert request is not None
     assert list(request.partitions) == [P, other]

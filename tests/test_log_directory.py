@@ -64,7 +64,7 @@ def is_offline(cluster: DataPlanes, number: int) -> bool:
     assert cluster.consume(number) == [Fetched(refused)]
     assert plane.handle_offsets_for_leader_epoch(OffsetsForLeaderEpochRequest(9, {P: EpochPosition(0, 0)}))[P].error == refused
     assert plane.handle_list_offsets(ListOffsetsRequest(9, {P: OffsetQuery(0)}))[P].error == refused
-    assert manager.handle(StopReplicaRequest(5, 7, -1, {P: StopReplicaState(-1, False)}), 13).partitions == {P: refused}
+    assert manager.handle(StopReplicaRequest(5, 7, -1, {P: StopReplicaState(-1, False)}), 0, 13).partitions == {P: refused}
     assert cluster.lines[-1].endswith(
         "WARN [Broker id=1] Ignoring StopReplica request (delete=false) from controller 5 with correlation id 13 epoch 7 for "
         "partition orders-0 as the local replica for the partition is in an offline log directory (state.change.logger)\n".replace(
@@ -146,7 +146,7 @@ def test_a_broken_checkpoint(brokers: Start, leader: int) -> None:
     other = TopicPartition("orders", 1)
     state = next(iter(cluster.requests[-1].partitions.values()))
     manager = cluster.planes[1].replicas
-    assert manager.handle(LeaderAndIsrRequest(5, 7, -1, {other: state}, ())).partitions == {other: ErrorCode.NONE}
+    assert manager.handle(LeaderAndIsrRequest(5, 7, -1, {other: state}, ()), 0).partitions == {other: ErrorCode.NONE}
 
 
 def test_high_watermarks_cannot_be_written(brokers: Start, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,7 +263,7 @@ def test_group_coordinator(brokers: Start, era: Spec, again: bool) -> None:
         heard.calls.clear()
         leadership = told.leadership.__class__(leader, epoch, (1, 2), epoch, 7)
         states = {p: told.__class__(leadership, replicas, False) for p in (TopicPartition("orders", 9), offsets)}
-        manager.handle(LeaderAndIsrRequest(5, 7, -1, states, ()))
+        manager.handle(LeaderAndIsrRequest(5, 7, -1, states, ()), 0)
         return heard.calls
 
     assert tell(3, 1) == [("elected", 7, 3)]

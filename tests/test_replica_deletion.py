@@ -34,7 +34,7 @@ LONG_AGO = 10**9
 def holding(start: Start, era: Spec = FIXED, epoch: int = 3) -> ReplicaManager:
     """Return a broker that leads the partition with one committed record, as its checkpoint says."""
     manager = start(era)
-    manager.handle(lead(epoch, isr=(1,), replicas=(1,)))
+    manager.handle(lead(epoch, isr=(1,), replicas=(1,)), 0)
     manager.partitions[P].opened.append_as_leader(batch(b"old"), epoch)
     manager.advance_high_watermark(P, 0)
     manager.checkpoint_high_watermarks()
@@ -63,7 +63,7 @@ def folders(manager: ReplicaManager, base: Path) -> tuple[bool, int]:
 def test_what_is_deleted(start: Start, folder: Path, era: Spec, epoch: int, code: ErrorCode) -> None:
     """A deletion is answered with a code; one that an epoch refuses deletes nothing; one that passes forgets epoch and records."""
     manager = holding(start, era)
-    assert manager.handle(stop(epoch, delete=True)).partitions == {P: code}
+    assert manager.handle(stop(epoch, delete=True), 0).partitions == {P: code}
     if code != ErrorCode.NONE:
         assert (manager.role_of(P), manager.partitions[P].leader_epoch) == (Role.LEADER, 3)
         assert folders(manager, folder) == (True, 0)
@@ -71,9 +71,9 @@ def test_what_is_deleted(start: Start, folder: Path, era: Spec, epoch: int, code
     assert (manager.role_of(P), P in manager.partitions) == (Role.NONE, False)
     assert folders(manager, folder) == (False, 1)
     assert checkpoint.read_offsets(folder / checkpoint.REPLICATION_OFFSETS) == {}
-    assert manager.handle(stop(epoch, delete=True)).partitions == {P: ErrorCode.NONE}
+    assert manager.handle(stop(epoch, delete=True), 0).partitions == {P: ErrorCode.NONE}
 
-    assert manager.handle(lead(0, isr=(1,), replicas=(1,))).partitions == {P: ErrorCode.NONE}
+    assert manager.handle(lead(0, isr=(1,), replicas=(1,)), 0).partitions == {P: ErrorCode.NONE}
     again = manager.partitions[P]
     assert (again.leader_epoch, again.opened.end_offset, again.high_watermark, again.opened.epochs) == (0, 0, 0, ((0, 0),))
 
@@ -84,12 +84,12 @@ def test_every_role_answers(start: Start, folder: Path, role: Role) -> None:
     manager = start()
     if role == Role.NONE:
         manager.alive &= 0
-    manager.handle(lead(0, leader=2))
+    manager.handle(lead(0, leader=2), 0)
     if role == Role.OFFLINE:
         manager._fail(P, OSError("the disk is gone"))
     assert manager.role_of(P) == role
     refused = role == Role.OFFLINE
-    answer = manager.handle(stop(EPOCH_DURING_DELETE, delete=True)).partitions
+    answer = manager.handle(stop(EPOCH_DURING_DELETE, delete=True), 0).partitions
 
     assert answer == {P: ErrorCode.KAFKA_STORAGE_ERROR if refused else ErrorCode.NONE}
     assert (P in manager.partitions, P in manager.fetchers) == (refused, False)
@@ -100,21 +100,21 @@ def test_many_are_answered_apart(start: Start) -> None:
     """Each partition of a request has its own code, whatever those of the others."""
     manager = holding(start)
     request = StopReplicaRequest(5, 7, 50, {P: StopReplicaState(2, True), Q: StopReplicaState(NO_EPOCH, True)})
-    assert manager.handle(request).partitions == {P: ErrorCode.FENCED_LEADER_EPOCH, Q: ErrorCode.NONE}
+    assert manager.handle(request, 0).partitions == {P: ErrorCode.FENCED_LEADER_EPOCH, Q: ErrorCode.NONE}
 
 
 def test_a_log_that_nobody_hosts_is_deleted(start: Start, folder: Path) -> None:
     """After a restart, before any LeaderAndIsr, a deletion removes the log that the former process left."""
     holding(start).crash()
     manager = start()
-    assert manager.handle(stop(EPOCH_DURING_DELETE, delete=True)).partitions == {P: ErrorCode.NONE}
+    assert manager.handle(stop(EPOCH_DURING_DELETE, delete=True), 0).partitions == {P: ErrorCode.NONE}
     assert folders(manager, folder) == (False, 1)
 
 
 def test_files_go_later(start: Start, folder: Path) -> None:
     """Renamed folders stay for the delay, counted from when they are first seen, also by the next process."""
     manager = holding(start)
-    manager.handle(stop(EPOCH_DURING_DELETE, delete=True))
+    manager.handle(stop(EPOCH_DURING_DELETE, delete=True), 0)
     manager.logs.remove_deleted(1000, 60_000)
     manager.logs.remove_deleted(60_999, 60_000)
     assert folders(manager, folder) == (False, 1)
@@ -145,7 +145,7 @@ def test_a_crash_in_between(start: Start, folder: Path, after: int, monkeypatch:
     for owner, name in ((Path, "rename"), (checkpoint, "sync_folder"), (Path, "replace")):
         monkeypatch.setattr(owner, name, step(getattr(owner, name)))
     try:
-        manager.handle(stop(EPOCH_DURING_DELETE, delete=True))
+        manager.handle(stop(EPOCH_DURING_DELETE, delete=True), 0)
     except SystemExit:
         pass
     else:
@@ -155,14 +155,14 @@ def test_a_crash_in_between(start: Start, folder: Path, after: int, monkeypatch:
     manager = start()
     exists, _ = folders(manager, folder)
     assert exists == (after == 0)
-    manager.handle(lead(0, isr=(1,), replicas=(1,)))
+    manager.handle(lead(0, isr=(1,), replicas=(1,)), 0)
     hosted = manager.partitions[P]
     kept = 1 if exists else 0
     assert (hosted.opened.end_offset, hosted.high_watermark) == (kept, kept)
     hosted.opened.append_as_leader(batch(b"new"), 0)
     manager.crash()
     manager = start()
-    manager.handle(lead(1, isr=(1, 2)))
+    manager.handle(lead(1, isr=(1, 2)), 0)
     assert manager.partitions[P].high_watermark == kept
 
 
@@ -174,9 +174,9 @@ def test_a_disk_that_refuses(start: Start, folder: Path, monkeypatch: pytest.Mon
         raise OSError("read-only file system")
 
     monkeypatch.setattr(Path, "rename", refused)
-    assert manager.handle(stop(EPOCH_DURING_DELETE, delete=True)).partitions == {P: ErrorCode.KAFKA_STORAGE_ERROR}
+    assert manager.handle(stop(EPOCH_DURING_DELETE, delete=True), 0).partitions == {P: ErrorCode.KAFKA_STORAGE_ERROR}
     assert manager.role_of(P) == Role.OFFLINE
-    assert manager.handle(stop(EPOCH_DURING_DELETE, delete=True)).partitions == {P: ErrorCode.KAFKA_STORAGE_ERROR}
+    assert manager.handle(stop(EPOCH_DURING_DELETE, delete=True), 0).partitions == {P: ErrorCode.KAFKA_STORAGE_ERROR}
     assert folders(manager, folder) == (True, 0)
 
 
@@ -184,9 +184,9 @@ def test_the_cache_forgets_what_is_deleted(start: Start) -> None:
     """An UpdateMetadata with the mark of deletion takes the partition out of the cache, and no other."""
     manager = start()
     states = {p: UpdateMetadataState(Leadership(1, 0, (1,), 0, 7), (1,), ()) for p in (P, Q)}
-    manager.handle(UpdateMetadataRequest(5, 7, 50, states, ()))
+    manager.handle(UpdateMetadataRequest(5, 7, 50, states, ()), 0)
     mark = UpdateMetadataState(Leadership(LEADER_DURING_DELETE, 0, (1,), 0, 7), (1,), ())
-    manager.handle(UpdateMetadataRequest(5, 7, 50, {P: mark}, ()))
+    manager.handle(UpdateMetadataRequest(5, 7, 50, {P: mark}, ()), 0)
     assert set(manager.metadata) == {Q}
 
 

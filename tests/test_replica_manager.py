@@ -91,42 +91,42 @@ def ignored(lines: list[str]) -> str:
 def test_gates_of_requests(start: Start, lines: list[str]) -> None:
     """Older controllers and requests for an earlier registration are refused as a whole; a larger broker epoch passes."""
     manager = start()
-    assert manager.handle(lead(0)).error == ErrorCode.NONE
-    assert manager.handle(lead(1, broker_epoch=49)).error == ErrorCode.STALE_BROKER_EPOCH
-    assert manager.handle(lead(1, controller_epoch=6), 12).error == ErrorCode.STALE_CONTROLLER_EPOCH
+    assert manager.handle(lead(0), 0).error == ErrorCode.NONE
+    assert manager.handle(lead(1, broker_epoch=49), 0).error == ErrorCode.STALE_BROKER_EPOCH
+    assert manager.handle(lead(1, controller_epoch=6), 0, 12).error == ErrorCode.STALE_CONTROLLER_EPOCH
     assert ignored(lines) == (
         "WARN [Broker id=1] Ignoring LeaderAndIsr request from controller 5 with correlation id 12 "
         "since its controller epoch 6 is old. Latest known controller epoch is 7"
     )
-    assert manager.handle(UpdateMetadataRequest(4, 6, 50, {}, ()), 14).error == ErrorCode.STALE_CONTROLLER_EPOCH
+    assert manager.handle(UpdateMetadataRequest(4, 6, 50, {}, ()), 0, 14).error == ErrorCode.STALE_CONTROLLER_EPOCH
     assert ignored(lines) == (
         "WARN [Broker id=1] Received update metadata request with correlation id 14 from an old controller 4 with epoch 6. "
         "Latest known controller epoch is 7"
     )
     assert list(manager.alive) == [1, 2, 3]
     assert manager.partitions[P].leader_epoch == 0
-    assert manager.handle(lead(1, broker_epoch=51, controller_epoch=8)).error == ErrorCode.NONE
+    assert manager.handle(lead(1, broker_epoch=51, controller_epoch=8), 0).error == ErrorCode.NONE
     assert (manager.partitions[P].leader_epoch, manager.controller_epoch) == (1, 8)
 
 
 def test_eras_check_less(start: Start) -> None:
     """0.10 does not compare broker epochs; without KAFKA-532's fix brokers do not compare controller epochs."""
-    assert start(ERA_0_10).handle(lead(0, broker_epoch=1)).error == ErrorCode.NONE
+    assert start(ERA_0_10).handle(lead(0, broker_epoch=1), 0).error == ErrorCode.NONE
     manager = start(BUG["KAFKA-532"].on(FIXED))
-    manager.handle(lead(0))
-    assert manager.handle(lead(1, controller_epoch=1)).error == ErrorCode.NONE
+    manager.handle(lead(0), 0)
+    assert manager.handle(lead(1, controller_epoch=1), 0).error == ErrorCode.NONE
 
 
 def test_gates_of_partitions(start: Start, lines: list[str]) -> None:
     """Only a larger leader epoch is accepted, and only by an assigned broker; each refusal is logged in Kafka's words."""
     manager = start()
-    assert manager.handle(lead(3)).partitions == {P: ErrorCode.NONE}
-    assert manager.handle(lead(3), 12).partitions == {P: ErrorCode.STALE_CONTROLLER_EPOCH}
+    assert manager.handle(lead(3), 0).partitions == {P: ErrorCode.NONE}
+    assert manager.handle(lead(3), 0, 12).partitions == {P: ErrorCode.STALE_CONTROLLER_EPOCH}
     about = "[Broker id=1] Ignoring LeaderAndIsr request from controller 5 with correlation id 12 epoch 7 for partition orders-0"
     assert ignored(lines) == f"INFO {about} since its associated leader epoch 3 matches the current leader epoch"
-    assert manager.handle(lead(2), 12).partitions == {P: ErrorCode.STALE_CONTROLLER_EPOCH}
+    assert manager.handle(lead(2), 0, 12).partitions == {P: ErrorCode.STALE_CONTROLLER_EPOCH}
     assert ignored(lines) == f"WARN {about} since its associated leader epoch 2 is smaller than the current leader epoch 3"
-    assert manager.handle(lead(4, replicas=(2, 3)), 12).partitions == {P: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert manager.handle(lead(4, replicas=(2, 3)), 0, 12).partitions == {P: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
     assert ignored(lines) == f"WARN {about} as itself is not in assigned replica list 2,3"
     assert manager.partitions[P].leader_epoch == 3
 
@@ -134,11 +134,11 @@ def test_gates_of_partitions(start: Start, lines: list[str]) -> None:
 def test_a_leader_starts(start: Start, lines: list[str]) -> None:
     """A leader's epoch begins at its log's end; followers are unknown and hold the high watermark; alone it commits all it has."""
     manager = start()
-    manager.handle(lead(0, isr=(1,)))
+    manager.handle(lead(0, isr=(1,)), 0)
     partition = manager.partitions[P]
     assert partition.log is not None
     partition.log.append_as_leader(batch(b"a", b"b"), 0)
-    manager.handle(lead(4, isr=(1, 2)))
+    manager.handle(lead(4, isr=(1, 2)), 0)
 
     assert (manager.role_of(P), partition.epoch_start, partition.high_watermark) == (Role.LEADER, 2, 0)
     assert (ends(partition), partition.log.epochs) == ({2: UNKNOWN_END}, ((0, 0), (4, 2)))
@@ -157,30 +157,30 @@ def test_a_leader_starts(start: Start, lines: list[str]) -> None:
 def test_a_leader_that_is_elected_again(start: Start, era: Spec, known: int) -> None:
     """A leader that led before keeps what it knows of its followers in Kafka, and forgets it with the fix."""
     manager = start(era)
-    manager.handle(lead(0, isr=(1,)))
+    manager.handle(lead(0, isr=(1,)), 0)
     partition = manager.partitions[P]
     assert partition.log is not None
     partition.log.append_as_leader(batch(b"a", b"b"), 0)
-    manager.handle(lead(4, isr=(1, 2)))
+    manager.handle(lead(4, isr=(1, 2)), 0)
 
     partition.followers[2].end = 1
-    manager.handle(lead(5, isr=(1, 2)))
+    manager.handle(lead(5, isr=(1, 2)), 0)
     assert (ends(partition), partition.high_watermark) == ({2: known}, max(known, 0))
-    manager.handle(lead(6, isr=(1,)))
+    manager.handle(lead(6, isr=(1,)), 0)
     assert partition.high_watermark == 2
-    manager.handle(lead(7, leader=2))
-    manager.handle(lead(8, isr=(1, 2)))
+    manager.handle(lead(7, leader=2), 0)
+    manager.handle(lead(8, isr=(1, 2)), 0)
     assert ends(partition) == {2: UNKNOWN_END}
 
 
 def test_a_follower_starts(start: Start, lines: list[str]) -> None:
     """A follower fetches from the named leader, starting at its high watermark; if the leader is not alive, nothing changes."""
     manager = start()
-    manager.handle(lead(0, isr=(1,)))
+    manager.handle(lead(0, isr=(1,)), 0)
     partition = manager.partitions[P]
     assert partition.log is not None
     partition.log.append_as_leader(batch(b"a"), 0)
-    manager.handle(lead(1, leader=2))
+    manager.handle(lead(1, leader=2), 0)
     assert (manager.role_of(P), partition.isr) == (Role.FOLLOWER, ())
     assert manager.fetchers[P] == FetchState(2, 1, 0, Phase.TRUNCATING)
     assert ignored(lines) == (
@@ -188,13 +188,13 @@ def test_a_follower_starts(start: Start, lines: list[str]) -> None:
         "Previous leader epoch was 0."
     )
     for nobody in (9, -1):
-        assert manager.handle(lead(2, leader=nobody), 12).partitions == {P: ErrorCode.NONE}
+        assert manager.handle(lead(2, leader=nobody), 0, 12).partitions == {P: ErrorCode.NONE}
         assert ignored(lines) == (
             "ERROR [Broker id=1] Received LeaderAndIsrRequest with correlation id 12 from controller 5 epoch 7 for partition "
             f"orders-0 (last update controller epoch 7) but cannot become follower since the new leader {nobody} is unavailable."
         )
     assert (partition.leader_epoch, manager.fetchers[P].leader) == (1, 2)
-    manager.handle(lead(2))
+    manager.handle(lead(2), 0)
     assert P not in manager.fetchers
 
 
@@ -202,15 +202,15 @@ def test_a_follower_starts(start: Start, lines: list[str]) -> None:
 def test_truncation_by_high_watermark(start: Start, era: Spec, end: int) -> None:
     """In 0.10 a follower of another leader cuts its log at its high watermark at once, and one of the same leader does not."""
     manager = start(era)
-    manager.handle(lead(0))
+    manager.handle(lead(0), 0)
     partition = manager.partitions[P]
     assert partition.log is not None
     partition.log.append_as_leader(batch(b"a"), 0)
     partition.log.append_as_leader(batch(b"b"), 0)
-    manager.handle(lead(1, leader=2))
+    manager.handle(lead(1, leader=2), 0)
     assert partition.log.end_offset == end
     partition.log.append_as_leader(batch(b"c"), 1)
-    manager.handle(lead(2, leader=2))
+    manager.handle(lead(2, leader=2), 0)
 
     assert (partition.log.end_offset, partition.leader_epoch) == (end + 1, 2)
 
@@ -223,11 +223,11 @@ def test_truncation_by_high_watermark(start: Start, era: Spec, end: int) -> None
 def test_stops(start: Start, lines: list[str], era: Spec, allowed: tuple[int, ...]) -> None:
     """StopReplica stops fetching where the leader epoch passes as the era reckons; leadership stays; unknown replicas are fine."""
     manager = start(era)
-    assert manager.handle(stop(0)).partitions == {P: ErrorCode.NONE}
+    assert manager.handle(stop(0), 0).partitions == {P: ErrorCode.NONE}
     for epoch in (NO_EPOCH, 2, 3, 4):
         manager = start(era)
-        manager.handle(lead(3, leader=2))
-        answer = manager.handle(stop(epoch), 13).partitions[P]
+        manager.handle(lead(3, leader=2), 0)
+        answer = manager.handle(stop(epoch), 0, 13).partitions[P]
         assert answer == (ErrorCode.NONE if epoch in allowed else ErrorCode.FENCED_LEADER_EPOCH)
         assert (P in manager.fetchers) == (epoch not in allowed)
         assert (manager.role_of(P), manager.partitions[P].leader_epoch) == (Role.FOLLOWER, 3)
@@ -245,7 +245,7 @@ def test_metadata(start: Start) -> None:
     brokers = tuple(BrokerRegistration(number, ()) for number in (1, 2))
     for partition, live in ((P, brokers), (Q, brokers[1:])):
         state = UpdateMetadataState(Leadership(2, 0, (2,), 0, 7), (2, 1), (1,))
-        assert manager.handle(UpdateMetadataRequest(5, 7, 50, {partition: state}, live)).error == ErrorCode.NONE
+        assert manager.handle(UpdateMetadataRequest(5, 7, 50, {partition: state}, live), 0).error == ErrorCode.NONE
 
     assert list(manager.alive) == [2]
     assert sorted(manager.metadata) == [P, Q]
@@ -257,7 +257,7 @@ def test_high_watermarks_survive(start: Start, folder: Path) -> None:
     for partition in (P, Q):
         (folder / str(partition)).mkdir()
     manager = start()
-    manager.handle(lead(0, isr=(1,)))
+    manager.handle(lead(0, isr=(1,)), 0)
     partition = manager.partitions[P]
     assert partition.log is not None
     assert partition.high_watermark == 0
@@ -267,7 +267,7 @@ def test_high_watermarks_survive(start: Start, folder: Path) -> None:
     assert checkpoint.read_offsets(folder / checkpoint.REPLICATION_OFFSETS) == {P: 2, Q: 5}
     manager.crash()
     manager = start()
-    manager.handle(lead(1))
+    manager.handle(lead(1), 0)
 
     assert (manager.partitions[P].high_watermark, manager.role_of(P)) == (2, Role.LEADER)
 
@@ -275,7 +275,7 @@ def test_high_watermarks_survive(start: Start, folder: Path) -> None:
 def test_recovery_points_hold_once(start: Start, folder: Path) -> None:
     """A clean end writes recovery points, which the next start takes and removes: they hold only while nothing is written."""
     manager = start()
-    manager.handle(lead(0, isr=(1,)))
+    manager.handle(lead(0, isr=(1,)), 0)
     log = manager.partitions[P].log
     assert log is not None
     log.append_as_leader(batch(b"a"), 0)

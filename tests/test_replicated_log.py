@@ -103,7 +103,7 @@ class ReplicatedLog(RuleBasedStateMachine):
     def tell(self, broker: int) -> None:
         """The next request of the controller arrives at a broker."""
         if broker in self.cluster.planes and self.controller[broker]:
-            self.cluster.planes[broker].replicas.handle(self.controller[broker].pop(0), 12, self.cluster.now)
+            self.cluster.planes[broker].replicas.handle(self.controller[broker].pop(0), self.cluster.now, 12)
 
     @rule(first=st.sampled_from(BROKERS))
     def tell_all(self, first: int) -> None:

@@ -88,7 +88,7 @@ def deliver_useless_stop(projection: Projection, late: int) -> None:
     stop = projection.late_stops.pop(late)
     is_of_topic = stop_replica_is_of_topic(int(stop.is_of_former_topic), projection.k.stop_replica_topic_checked)
     if stop.broker in projection.cluster.brokers and is_of_topic:
-        projection.cluster.brokers[stop.broker].replicas.apply(stop.request, 0, projection.clock)
+        projection.cluster.brokers[stop.broker].replicas.apply(stop.request, projection.clock, 0)
 
 
 @STEPS.of("UpdateMetadataAgain")
@@ -126,7 +126,7 @@ def apply(projection: Projection, receiver: BrokerProcess, request: Request) -> 
         replicas.controller_epoch,
         replicas.partitions[PARTITION].leader_epoch if PARTITION in replicas.partitions else NO_EPOCH,
     )
-    answer = replicas.apply(request, 0, projection.clock)
+    answer = replicas.apply(request, projection.clock, 0)
     code = answer.partitions.get(PARTITION, ErrorCode.NONE)
     has_effect = answer.error == ErrorCode.NONE and code == ErrorCode.NONE and took_effect(receiver, request)
     if has_effect:

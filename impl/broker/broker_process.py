@@ -17,6 +17,7 @@ from random import Random
 from kafka_spec.impl.broker.data_plane import DataPlane
 from kafka_spec.impl.broker.metadata import MetadataCache
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
+from kafka_spec.impl.broker.topic_configs import TopicConfigs
 from kafka_spec.impl.controller.broker_changes import LeaderAndIsrResponseReceived
 from kafka_spec.impl.controller.channels import Channels
 from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
@@ -24,6 +25,7 @@ from kafka_spec.impl.controller.controller import KafkaController
 from kafka_spec.impl.controller.deletion import ReplicasDeleted
 from kafka_spec.impl.controller.preferred_election import PreferredElection, UncleanElection
 from kafka_spec.impl.controller.reassignment import AlterPartitionReassignments, ListPartitionReassignments
+from kafka_spec.impl.controller.topic_changes import TopicUncleanElectionEnabled
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.admin import Admin
 from kafka_spec.impl.coordination.interface import NodeExists, Session
@@ -97,6 +99,8 @@ class BrokerProcess:
         self.controller = KafkaController(number, era, session, self.channels, log, clock, settings)
         self.replicas = ReplicaManager(number, era, folder, log, config, settings)
         self.data = DataPlane(self.replicas, session)
+        self.configs = TopicConfigs(session, self._config_changed)
+        self.replicas.topic_config, self.controller.hears = self.configs.of, self.configs.heard
         self.metadata = MetadataCache(self.replicas, lambda name: self._create(name))
         self.is_stopping = False
         """Whether it has begun its controlled shutdown."""
@@ -152,6 +156,7 @@ class BrokerProcess:
         self.session = session
         self._register()
         self.data.session_opened(session)
+        self.configs.session_opened(session)
         self.controller.session_opened(session)
 
     @property
@@ -173,7 +178,10 @@ class BrokerProcess:
     def take(self, request: Request) -> ControllerResponse:
         """Handle a request of a controller; return the answer."""
         self._taken += 1
-        answer = self.replicas.handle(request, self._taken, self.now)
+        if isinstance(request, LeaderAndIsrRequest):
+            for topic in {partition.topic for partition in request.partitions}:
+                self.configs.forget(topic)
+        answer = self.replicas.handle(request, self.now, self._taken)
         if answer.error == ErrorCode.NONE and isinstance(request, UpdateMetadataRequest):
             self.metadata.learn(request)
         return answer
@@ -230,9 +238,15 @@ class BrokerProcess:
                 self.controller.handle(ListPartitionReassignments(partitions, partial(_list_reassignments, reply)))
 
     def tick(self) -> None:
-        """Do the periodic work that is due: that of the data plane, and a controller's rebalance of leaders."""
+        """Do the periodic work that is due: changed configurations, the data plane's, and a controller's rebalance of leaders."""
+        self.configs.tick()
         self.data.tick(self.now)
         self.controller.tick()
+
+    def _config_changed(self, topic: str, config: Mapping[str, str]) -> None:
+        """Have leaders elected for a topic that permits unclean elections now (ConfigHandler.scala, TopicConfigHandler)."""
+        if config.get("unclean.leader.election.enable") == "true":
+            self.controller.handle(TopicUncleanElectionEnabled(topic))
 
     def _create(self, topic: str) -> None:
         """Create a missing topic that a client has requested.

@@ -101,11 +101,11 @@ class DataPlane(LedPartitions):
         """Return the answer to a produce with acks=all, None while it has to wait (checkEnoughReplicasReachOffset)."""
         try:
             hosted = self.led(partition)
+            if hosted.high_watermark < required:
+                return None
+            enough = len(hosted.maximal_isr) >= self.min_insync_replicas(partition.topic)
         except KafkaError as error:
             return error.code
-        if hosted.high_watermark < required:
-            return None
-        enough = len(hosted.maximal_isr) >= self.replicas.settings.min_insync_replicas
         return ErrorCode.NONE if enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
 
     # Fetch

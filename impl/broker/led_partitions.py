@@ -70,6 +70,15 @@ class LedPartitions:
         if partition not in self.replicas.metadata:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{partition} is not in the metadata cache")
 
+    def min_insync_replicas(self, topic: str) -> int:
+        """Return how many members the ISR must have for a write with acks -1: the topic's, or else the broker's setting.
+
+        Raises:
+            KafkaError: the topic's configuration is not known; see `TopicConfigs.of`.
+        """
+        configured = self.replicas.topic_config(topic).get("min.insync.replicas", "")
+        return int(configured) if configured.isdecimal() else self.replicas.settings.min_insync_replicas
+
     # Records
 
     def append_as_leader(self, partition: TopicPartition, records: bytes, acks: int) -> tuple[int, int]:
@@ -80,7 +89,7 @@ class LedPartitions:
                 INVALID_RECORD; KAFKA_STORAGE_ERROR.
         """
         hosted = self.led(partition)
-        if acks == ACKS_ALL and len(hosted.isr) < self.replicas.settings.min_insync_replicas:
+        if acks == ACKS_ALL and len(hosted.isr) < self.min_insync_replicas(partition.topic):
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, f"the ISR of {partition} is {hosted.isr}")
         try:
             with self.replicas.storage(partition):

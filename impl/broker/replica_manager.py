@@ -91,6 +91,8 @@ class ReplicaManager:
         self.fetchers: dict[TopicPartition, FetchState] = {}
         self.coordinator: GroupCoordinator | None = None
         self.changed: Callable[[TopicPartition], object] = lambda _: None
+        self.topic_config: Callable[[str], Mapping[str, str]] = lambda _: {}
+        """Returns what is configured for a topic; `Settings` hold for the rest."""
         self.failures: dict[TopicPartition, OSError] = {}
         """For each offline replica the reason."""
         self._log = BrokerLines(number, log)
@@ -113,19 +115,19 @@ class ReplicaManager:
 
     # Requests
 
-    def handle(self, request: Request, correlation: int = 0, now: int = 0) -> ControllerResponse:
+    def handle(self, request: Request, now: int, correlation: int = 0) -> ControllerResponse:
         """Handle a request of a controller; `now` is the time in milliseconds.
 
         A new leader advances its high watermark if its ISR has its log (the last step of makeLeader).
         """
-        answer = self.apply(request, correlation, now)
+        answer = self.apply(request, now, correlation)
         if isinstance(request, LeaderAndIsrRequest):
             for partition, code in answer.partitions.items():
                 if code == ErrorCode.NONE and self.role_of(partition) == Role.LEADER:
                     self.advance_high_watermark(partition, now)
         return answer
 
-    def apply(self, request: Request, correlation: int = 0, now: int = 0) -> ControllerResponse:
+    def apply(self, request: Request, now: int, correlation: int = 0) -> ControllerResponse:
         """Handle a request of a controller without advancing high watermarks."""
         refusal = ErrorCode(
             answer_to_request(

@@ -15,6 +15,7 @@ Source: Kafka 2.8 KafkaController.scala, ControllerEventManager.scala.
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 
 from kafka_spec.impl.controller.broker_changes import BrokerChange, LogDirEventNotification
 from kafka_spec.impl.controller.controller_election import ControllerChange, ControllerEpochChange, GiveUp
@@ -25,7 +26,14 @@ from kafka_spec.impl.controller.reassignment import PartitionIsrChange, Reassign
 from kafka_spec.impl.controller.topic_changes import IsrChangeNotification, PartitionModifications, TopicChange
 from kafka_spec.impl.controller.zk_client import ControllerMoved
 from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.interface import ConnectionLost, CoordinationError, Session, SessionEventType, SessionExpired
+from kafka_spec.impl.coordination.interface import (
+    ConnectionLost,
+    CoordinationError,
+    Session,
+    SessionEvent,
+    SessionEventType,
+    SessionExpired,
+)
 from kafka_spec.impl.protocol.state_change_log import LogLevel
 from kafka_spec.spec.control.state import ControllerState
 
@@ -52,6 +60,8 @@ class KafkaController(ControllerCore):
     """A broker's controller, active or on standby. It sends through `channels`, and acts only in `step`."""
 
     _rebalance_due: float | None = None
+    hears: Callable[[SessionEvent], object] = staticmethod(lambda _: None)
+    """Is called with each event of the session, for those of the broker."""
     has_session = True
     """False once it has noticed that its session has expired; then it waits for another."""
 
@@ -103,6 +113,7 @@ class KafkaController(ControllerCore):
     def _hear(self) -> None:
         """Turn the session's events into controller events."""
         for heard in self.session.events():
+            self.hears(heard)
             if heard.kind == SessionEventType.EXPIRED:
                 self._expire()
                 self.has_session = False

@@ -144,10 +144,14 @@ def change_replicas(trigger: str, todo: Sequence[tuple[TopicPartition, int]]) ->
 class ElectOfflinePartitions(ControllerTask):
     """Try to bring every new and offline partition online, but for those to be deleted (triggerOnlinePartitionStateChange)."""
 
+    topic: str | None = None
+    """Only this one's."""
+
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         context = core.context
-        kept = [p for p in context.assignments if not context.is_queued_for_deletion(p.topic)]
+        named = [p for p in context.assignments if self.topic is None or p.topic == self.topic]
+        kept = [p for p in named if not context.is_queued_for_deletion(p.topic)]
         waiting = [p for p in kept if election_is_due(core.partitions.state_of(p), Strategy.OFFLINE)]
         return change_partitions("online_partition", waiting)
 

@@ -1,7 +1,7 @@
-"""Topics are created, partitions are added, leaders change ISRs.
+"""Topics are created, partitions are added, leaders change ISRs, operators permit unclean elections.
 
 Source: Kafka 2.8 KafkaController.scala (processTopicChange, processPartitionModifications, onNewPartitionCreation,
-processIsrChangeNotification).
+processIsrChangeNotification, processTopicUncleanLeaderElectionEnable).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
 from kafka_spec.impl.controller.deletion import forget_topic
 from kafka_spec.impl.controller.reassignment import PartitionIsrChange
-from kafka_spec.impl.controller.state_changes import change_partitions, change_replicas
+from kafka_spec.impl.controller.state_changes import ElectOfflinePartitions, change_partitions, change_replicas
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import NoNode
 from kafka_spec.impl.protocol.state_change_log import LogLevel
@@ -84,6 +84,17 @@ def _create_partitions(core: ControllerCore, assignments: Mapping[TopicPartition
         *change_partitions("online_partition", list(assignments)),
         *change_replicas("online_replica", replicas),
     ]
+
+
+@dataclass(frozen=True)
+class TopicUncleanElectionEnabled(ControllerEvent):
+    """A topic's configuration permits leaders from outside the ISR now: elect where there is none."""
+
+    topic: str
+
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class."""
+        return [ElectOfflinePartitions(self.topic)]
 
 
 @dataclass(frozen=True)
