@@ -142,6 +142,15 @@ def end_of_epoch(log: Log, epoch: int) -> tuple[int, int]:
     return largest, end
 
 
+def end_shows_divergence(epoch: int, end: int, last_epoch: int, fetch_offset: int) -> bool:
+    """Whether a leader's log diverges from that of a follower whose last record has an epoch and lies below the fetch offset.
+
+    `epoch` is the largest of the leader's log up to that of the record, `end` where it ends there.
+    Kafka 2.7: Partition.readRecords (KIP-595).
+    """
+    return epoch < last_epoch or end < fetch_offset
+
+
 def fetch_diverges(log: Log, last_epoch: int, fetch_offset: int) -> bool:
     """Whether a leader's log diverges from that of a follower whose last record has this epoch and lies below the fetch offset.
 
@@ -150,7 +159,7 @@ def fetch_diverges(log: Log, last_epoch: int, fetch_offset: int) -> bool:
     if fetch_offset == 0:
         return False
     epoch, end = end_of_epoch(log, last_epoch)
-    return epoch < last_epoch or end < fetch_offset
+    return end_shows_divergence(epoch, end, last_epoch, fetch_offset)
 
 
 def needs_truncation(leader_log: Log, follower_log: Log) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -18,6 +19,7 @@ from kafka_spec.impl.protocol.data_requests import (
     LATEST,
     EpochEnd,
     Fetched,
+    FetchPosition,
     FetchRequest,
     ListOffsetsRequest,
     OffsetsForLeaderEpochRequest,
@@ -52,6 +54,44 @@ def test_truncating_comes_first(brokers: Start) -> None:
     assert isinstance(request, FetchRequest)
     assert (request.replica, request.broker_epoch) == (2, cluster.planes[2].replicas.broker_epoch)
     assert (request.partitions[P].offset, request.partitions[P].leader_epoch) == (1, 1)
+
+
+def test_truncation_on_fetch(brokers: Start) -> None:
+    """With KIP-595 a follower fetches at once, is told where its log diverges, and truncates; until then it counts for nothing."""
+    cluster = brokers(truncation_on_fetch=True)
+    cluster.elect(1)
+    cluster.produce(1, b"a")
+    cluster.sync(2, 3)
+    cluster.produce(1, b"b", b"c")
+    cluster.sync(3)
+    cluster.elect(2, isr=(2, 3), told=(2,))
+    cluster.produce(2, b"d")
+    cluster.elect(2, isr=(2,))
+    led = cluster.partition(2)
+    before = led.followers[3].end
+    request = cluster.planes[3].fetchers.next_request(2, cluster.now)
+    assert isinstance(request, FetchRequest)
+    assert request.partitions[P] == FetchPosition(3, 2, 1 << 20, last_fetched_epoch=0)
+    answer = cluster.answer(2, request)[P]
+    assert (answer.error, answer.records, answer.diverging) == (ErrorCode.NONE, b"", EpochEnd(ErrorCode.NONE, 0, 1))
+    assert (led.followers[3].end, led.high_watermark) == (before, 2)
+    cluster.planes[3].fetchers.take(2, {P: answer}, cluster.now)
+    assert cluster.log(3) == [b"a"]
+    cluster.sync(3)
+    assert cluster.log(3) == cluster.log(2) == [b"a", b"d"]
+
+
+def test_a_fetch_below_the_start_of_the_log_diverges_nowhere(brokers: Start) -> None:
+    """An offset that the leader has deleted is out of range, whatever the last fetched epoch is."""
+    cluster = brokers(truncation_on_fetch=True)
+    cluster.elect(1)
+    cluster.produce(1, b"a")
+    cluster.partition(1).truncate_fully(5)
+    for last in (0, 7):
+        answers: list[Any] = []
+        position = FetchPosition(1, 0, last_fetched_epoch=last)
+        cluster.planes[1].handle_fetch(FetchRequest(2, -1, {P: position}, 0), cluster.now, answers.append)
+        assert answers[0][P].error == ErrorCode.OFFSET_OUT_OF_RANGE
 
 
 def test_old_eras_only_fetch(brokers: Start) -> None:

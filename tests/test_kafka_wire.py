@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from kafka_spec.impl.kafka_wire import apis, entities
 from kafka_spec.impl.kafka_wire.connection import KafkaConnection
+from kafka_spec.impl.kafka_wire.data_codecs import fetch_fields
 from kafka_spec.impl.kafka_wire.listener import KafkaListener
 from kafka_spec.impl.kafka_wire.topics import code_of, whole_batches
 from kafka_spec.impl.log.batches import build
@@ -477,3 +478,9 @@ def test_a_broker_that_ends_breaks_its_connections() -> None:
         await connection.reading
 
     asyncio.run(with_listener(use, lambda message, reply: False))
+
+
+def test_a_fetch_whose_divergence_nobody_would_see_is_not_sent() -> None:
+    """Fetch 11 has no field for the last fetched epoch, so such a request is an error, and the field is never left out."""
+    with pytest.raises(ValueError, match="has no last fetched epoch"):
+        fetch_fields(FetchRequest(100, -1, {P0: FetchPosition(0, last_fetched_epoch=3)}))

@@ -26,11 +26,14 @@ from kafka_spec.spec.control.eras import FIXED
 class ReplicatedLog(RuleBasedStateMachine):
     """Three brokers; requests of a controller, which sees crashes at once, and answers of leaders arrive when a rule says so."""
 
+    truncation_on_fetch = False
+
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(dir=MEMORY))
+        self.settings = Settings(min_insync_replicas=2, replica_fetch_wait_max_ms=0, truncation_on_fetch=self.truncation_on_fetch)
         small = LogConfig(segment_bytes=300, index_interval_bytes=80)
-        self.cluster = DataPlanes(self.folder, FIXED, Settings(min_insync_replicas=2, replica_fetch_wait_max_ms=0), small)
+        self.cluster = DataPlanes(self.folder, FIXED, self.settings, small)
         self.controller: dict[int, list[LeaderAndIsrRequest]] = {number: [] for number in BROKERS}
         self.answers: dict[tuple[int, int], Any] = {}
         """The answer on its way from a leader to a follower, None if the leader was down."""
@@ -203,6 +206,16 @@ class ReplicatedLog(RuleBasedStateMachine):
 
 ReplicatedLog.TestCase.settings = settings(max_examples=60, stateful_step_count=50, deadline=None)
 TestReplicatedLog = ReplicatedLog.TestCase
+
+
+class TruncatedOnFetch(ReplicatedLog):
+    """The same, where followers do not ask before they fetch (KIP-595)."""
+
+    truncation_on_fetch = True
+
+
+TruncatedOnFetch.TestCase.settings = settings(max_examples=30, stateful_step_count=50, deadline=None)
+TestTruncatedOnFetch = TruncatedOnFetch.TestCase
 
 
 def test_a_controller_writes_unconditionally_here() -> None:

@@ -115,7 +115,7 @@ class DataPlane(LedPartitions):
         fetched = self.read_all(request)
         if request.replica != CONSUMER:
             for partition, position in request.partitions.items():
-                if fetched[partition].error == ErrorCode.NONE:
+                if fetched[partition].error == ErrorCode.NONE and fetched[partition].diverging is None:
                     self._follower_fetched(partition, position, request, now)
         if request.max_wait_ms <= 0 or not fetched or self.has_enough(request, fetched):
             reply(fetched)
@@ -128,8 +128,8 @@ class DataPlane(LedPartitions):
         return {p: self.read(p, position, request.replica) for p, position in request.partitions.items()}
 
     def has_enough(self, request: FetchRequest, fetched: Fetches) -> bool:
-        """Whether a fetch need not wait: a partition is refused, there are enough bytes, or it reads from a full segment."""
-        if any(one.error != ErrorCode.NONE for one in fetched.values()):
+        """Whether a fetch need not wait: a partition is refused or diverges, there are enough bytes, or it reads a full segment."""
+        if any(one.error != ErrorCode.NONE or one.diverging is not None for one in fetched.values()):
             return True
         if sum(len(one.records) for one in fetched.values()) >= request.min_bytes:
             return True

@@ -4,7 +4,8 @@ Sans-IO: `next_request` returns the next request to one leader, at most one at a
 lost connection. The caller calls `leaders` and `next_request` after each request of a controller, after each answer, and at
 `next_due`. Times are milliseconds of the caller's clock.
 
-Source: Kafka 2.8 AbstractFetcherThread.scala, ReplicaFetcherThread.scala at inter.broker.protocol 2.6.
+Source: Kafka 2.8 AbstractFetcherThread.scala, ReplicaFetcherThread.scala at inter.broker.protocol 2.6, or 2.7 with
+`truncation_on_fetch` (KIP-595).
 """
 
 from __future__ import annotations
@@ -73,20 +74,29 @@ class Fetchers:
     def next_request(self, leader: int, now: int) -> FollowersRequest | None:
         """Return the next request to a leader; None if there is none, or one is in flight.
 
-        Partitions to truncate come first. Those whose log has no leader epoch are truncated to the high watermark at once.
+        Partitions to truncate come first. Those whose log has no leader epoch are truncated to the high watermark at once; with
+        truncation on fetch the others are fetched.
         """
         if leader in self.in_flight:
             return None
         ready = {p: s for p, s in self._states.items() if s.leader == leader and s.delayed_until <= now}
         for partition, state in ready.items():
-            if state.phase == Phase.TRUNCATING and self._replicas.partitions[partition].opened.latest_epoch == NO_EPOCH:
+            if state.phase == Phase.TRUNCATING:
                 with suppress(KafkaError):  # the replica is offline now, and fetches no more
-                    self.truncate_to_answer(partition, EpochEnd(ErrorCode.NONE))
+                    self._truncate_alone(partition, state)
         ready = {p: s for p, s in ready.items() if p in self._states}
         request = self._request(list(ready.items()))
         if request is not None:
             self.in_flight[leader] = InFlight(request, {p: replace(ready[p]) for p in request.partitions})
         return request
+
+    def _truncate_alone(self, partition: TopicPartition, state: FetchState) -> None:
+        """Prepare to fetch without a question, where that is possible."""
+        log = self._replicas.partitions[partition].opened
+        if log.latest_epoch == NO_EPOCH:
+            self.truncate_to_answer(partition, EpochEnd(ErrorCode.NONE))
+        elif self._replicas.settings.truncation_on_fetch:
+            state.offset, state.phase = log.end_offset, Phase.FETCHING
 
     def _request(self, ready: list[tuple[TopicPartition, FetchState]]) -> FollowersRequest | None:
         replicas = self._replicas
@@ -101,7 +111,8 @@ class Fetchers:
         if seeking:
             return ListOffsetsRequest(replicas.number, seeking)
         settings = replicas.settings
-        fetching = {p: FetchPosition(s.offset, self._epoch(s), settings.replica_fetch_max_bytes) for p, s in ready}
+        most = settings.replica_fetch_max_bytes
+        fetching = {p: FetchPosition(s.offset, self._epoch(s), most, self._last_fetched_epoch(p)) for p, s in ready}
         if not fetching:
             return None
         wait, size = settings.replica_fetch_wait_max_ms, settings.replica_fetch_min_bytes
@@ -109,6 +120,11 @@ class Fetchers:
 
     def _epoch(self, state: FetchState) -> int:
         return leader_epoch_in_fetch(state.leader_epoch, self._replicas.k.fetches_fenced)
+
+    def _last_fetched_epoch(self, partition: TopicPartition) -> int:
+        if not self._replicas.settings.truncation_on_fetch:
+            return NO_EPOCH
+        return self._replicas.partitions[partition].opened.latest_epoch
 
     # Answers
 
@@ -154,6 +170,8 @@ class Fetchers:
             self.truncate_to_answer(partition, answer)
         elif isinstance(answer, ListedOffset):
             self._go_on_from(partition, state, answer.offset)
+        elif answer.diverging is not None:
+            self.truncate_to_answer(partition, answer.diverging)  # the next fetch shows whether they still diverge
         else:
             try:
                 self.append_fetched(partition, answer)

@@ -10,12 +10,13 @@ from __future__ import annotations
 from kafka_spec.impl.broker.partition import HostedPartition
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.log.batches import Corrupt
-from kafka_spec.impl.log.log import OffsetOutOfRange
+from kafka_spec.impl.log.log import OffsetOutOfRange, PartitionLog
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
 from kafka_spec.impl.protocol.data_requests import (
     CONSUMER,
     EARLIEST,
     LATEST,
+    UNKNOWN_OFFSET,
     EpochEnd,
     EpochPosition,
     Fetched,
@@ -29,6 +30,7 @@ from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.state import Role
 from kafka_spec.spec.gates import answer_to_fetch_epoch
+from kafka_spec.spec.log import end_shows_divergence
 
 ACKS_ALL = -1
 
@@ -114,10 +116,11 @@ class LedPartitions:
     def _read(self, partition: TopicPartition, hosted: HostedPartition, position: FetchPosition, end: int | None) -> Fetched:
         try:
             with self.replicas.storage(partition):
-                records = hosted.opened.read(position.offset, position.max_bytes, end)
+                diverging = _divergence(hosted.opened, position)
+                records = b"" if diverging else hosted.opened.read(position.offset, position.max_bytes, end)
         except OffsetOutOfRange as error:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, str(error)) from error
-        return Fetched(ErrorCode.NONE, hosted.high_watermark, hosted.opened.start_offset, records)
+        return Fetched(ErrorCode.NONE, hosted.high_watermark, hosted.opened.start_offset, records, diverging)
 
     # Offsets
 
@@ -158,3 +161,20 @@ class LedPartitions:
         if found is not None and found < end:
             return ListedOffset(ErrorCode.NONE, found, log.epoch_of(found))
         return ListedOffset(ErrorCode.OFFSET_NOT_AVAILABLE if lags else ErrorCode.NONE)
+
+
+def _divergence(log: PartitionLog, position: FetchPosition) -> EpochEnd | None:
+    """Return where the last fetched epoch ends in this log, if that shows that the fetcher's log is another one (KIP-595).
+
+    Raises:
+        OffsetOutOfRange: this log begins after the offset, or knows no leader epochs.
+    """
+    last = position.last_fetched_epoch
+    if last == NO_EPOCH:
+        return None
+    if position.offset < log.start_offset:
+        raise OffsetOutOfRange(f"the log begins at {log.start_offset}, after {position.offset}")
+    epoch, end = log.end_offset_for_epoch(last)
+    if end == UNKNOWN_OFFSET:
+        raise OffsetOutOfRange(f"the end of leader epoch {last} is not known")
+    return EpochEnd(ErrorCode.NONE, epoch, end) if end_shows_divergence(epoch, end, last, position.offset) else None

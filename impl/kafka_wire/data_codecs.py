@@ -79,7 +79,13 @@ def produced_of(entity: Any) -> ProduceResponse:
 
 
 def fetch_fields(request: FetchRequest) -> Fields:
-    """Return the fields of a Fetch request."""
+    """Return the fields of a Fetch request.
+
+    Raises:
+        ValueError: it has a last fetched epoch, which this version of Fetch has no field for: nobody would look for divergence.
+    """
+    if any(position.last_fetched_epoch != NO_EPOCH for position in request.partitions.values()):
+        raise ValueError("Fetch of version 11 has no last fetched epoch; turn truncation_on_fetch off")
     states = {
         p: {
             "partition": p.partition,

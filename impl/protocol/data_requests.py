@@ -25,11 +25,15 @@ UNKNOWN_OFFSET = -1
 
 @dataclass(frozen=True)
 class FetchPosition:
-    """The offset from which a partition is fetched, and the leader epoch of the fetcher."""
+    """The offset from which a partition is fetched, and the leader epoch of the fetcher.
+
+    `last_fetched_epoch` is the leader epoch of the fetcher's last record; then the leader looks whether the logs diverge (KIP-595).
+    """
 
     offset: int
     leader_epoch: int = NO_EPOCH
     max_bytes: int = 1 << 20
+    last_fetched_epoch: int = NO_EPOCH
 
 
 @dataclass(frozen=True)
@@ -45,12 +49,16 @@ class FetchRequest:
 
 @dataclass(frozen=True)
 class Fetched:
-    """The result of a fetch of one partition: whole record batches, and the leader's high watermark and start offset."""
+    """The result of a fetch of one partition: whole record batches, and the leader's high watermark and start offset.
+
+    With `diverging` there are no records: it is the end in the leader's log of the last fetched epoch, and the fetcher truncates.
+    """
 
     error: ErrorCode
     high_watermark: int = UNKNOWN_OFFSET
     start_offset: int = UNKNOWN_OFFSET
     records: bytes = b""
+    diverging: EpochEnd | None = None
 
 
 @dataclass(frozen=True)
