@@ -6,11 +6,16 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kafka_spec.command import run as kafka_spec
+from kafka_spec.spec.domain import Bound, Flag, MapOf, Member, OneOf, Range, SpecError, holds
+from kafka_spec.spec.table import BoundSet, Rule, Spec
 
 MISTAKES: dict[str, tuple[list[str], str]] = {
     "explore a model that is not there": (["explore", "control/fixd"], "perhaps control/fixed"),
@@ -67,3 +72,62 @@ def test_a_disk_that_fills_up_takes_no_manifest_away(tmp_path: Path) -> None:
     assert run.returncode == 2 and run.stderr.count("\n") == 1 and "name a --folder that can be written" in run.stderr
     assert manifest.read_text(encoding="utf-8") == "# mine\n" * 320
     assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == ["pyproject.toml"]
+
+
+@dataclass
+class Counter:
+    """A state."""
+
+    x: int = holds(Range(0, 3))
+
+
+def up(s: Counter) -> None:
+    """Count."""
+    s.x += 1
+
+
+RULE = Rule("Up", "it", "it goes up", "", (up,))
+WRONG: dict[str, tuple[Callable[[], Any], str]] = {
+    "an effect alone": (lambda: Rule("Up", "it", "", "", up), r"rule Up: effects is not a tuple; write effects=\(up,\)"),
+    "a bound without name": (lambda: Bound(3, 1, 3, "x"), r"write Bound\(name, low, high, meaning\)"),
+    "a bound upside down": (lambda: Bound("n", 3, 1, "x"), "from 3 to 1 there is no value"),
+    "a bound set of a number": (lambda: BoundSet("n", 3, "x"), "bound set n: values must be a dict, and is 3"),
+    "keys that are a text": (lambda: MapOf("a", Flag()).at({}, "S.m"), "S.m: a limit is a number or a Bound, and not 'a'"),
+    "a member of a text": (lambda: Member("server"), "Member: a limit is a number or a Bound, and not 'server'"),
+    "one of a number": (lambda: OneOf(3), "OneOf: 3 is no IntEnum"),
+    "a rule alone in a version": (lambda: SPEC.replacing("b", "", rules=RULE), r"a: rules must be a tuple; write rules=\(one,\)"),
+    "a name alone in a version": (lambda: SPEC.replacing("b", "", without="Up"), "a: without must be a tuple"),
+}
+SPEC = Spec("a", "it counts", Counter, (RULE,))
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_constructors_say_what_belongs_there(what: str) -> None:
+    """What is of the wrong kind is refused where it is written, by name and with the cure, and never as a TypeError."""
+    make, message = WRONG[what]
+    with pytest.raises(SpecError, match=message):
+        make()
+
+
+MODULES = {
+    "mine": ("a module without its spec", "mine is a module, and a model is needed; it has mine:SPEC"),
+    "mine:NOPE": ("a name that is not there", "module mine has no NOPE; it has mine:SPEC"),
+    "mine:RULE": ("a rule", "mine:RULE is Rule, and a Spec is needed; it has mine:SPEC"),
+    "broken:SPEC": ("a syntax error", "broken.py:2: "),
+    "typo:SPEC": ("an attribute that is not there", "typo.py:2: AttributeError: module 'os' has no attribute 'nope'"),
+}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_is_told_by_what_it_has(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What stands behind a name of a user's module, or in the way of its import, is told with its place."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "mine.py").write_text("from test_mistakes import RULE, SPEC\n", encoding="utf-8")
+    (tmp_path / "broken.py").write_text("x = 1\ndef f(:\n", encoding="utf-8")
+    (tmp_path / "typo.py").write_text("import os\nos.nope\n", encoding="utf-8")
+
+    assert kafka_spec(["check", name]) == 2
+    assert MODULES[name][1] in capsys.readouterr().err

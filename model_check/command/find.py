@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import TypeVar
 
 from kafka_spec.spec.table import Spec, SpecError
@@ -26,6 +27,9 @@ class Models:
         if ":" in name:
             return self.load(*name.split(":", 1))
         if name not in self.catalogue:
+            if name.isidentifier() and Path(f"{name}.py").is_file():
+                home = imported(name, name)
+                raise SpecError(f"{name} is a module, and a model is needed; {_has(home, name, Spec)}")
             near = difflib.get_close_matches(name, self.catalogue, n=3)
             perhaps = f"perhaps {' or '.join(near)}; " if near else ""
             raise SpecError(f"model {name!r} is unknown; {perhaps}`kafka-spec models` lists them, module:NAME is one of your own")
@@ -54,21 +58,35 @@ class Models:
 
 def load_object(module: str, name: str, kind: type[Loaded]) -> Loaded:
     """Return an object of this kind from an importable module; modules in the current folder are importable too."""
+    home = imported(module, f"{module}:{name}")
+    if not hasattr(home, name):
+        raise SpecError(f"{module}:{name}: module {module} has no {name}; {_has(home, module, kind)}")
+    found = getattr(home, name)
+    if not isinstance(found, kind):
+        raise SpecError(f"{module}:{name} is {type(found).__name__}, and a {kind.__name__} is needed; {_has(home, module, kind)}")
+    return found
+
+
+def imported(module: str, asked: str) -> ModuleType:
+    """Return a module of the current folder or of any other place; errors name what was asked for."""
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
-        found = getattr(importlib.import_module(module), name)
+        return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        raise SpecError(f"{module}:{name}: {error}; run where the module is, or set PYTHONPATH") from None
-    except AttributeError:
-        raise SpecError(f"{module}:{name}: module {module} has no {name}") from None
+        raise SpecError(f"{asked}: {error}; run where the module is, or set PYTHONPATH") from None
     except SpecError:
         raise
+    except SyntaxError as error:
+        raise SpecError(f"{asked} cannot be imported: {error.filename}:{error.lineno}: {error.msg}") from None
     except Exception as error:
         # the module is the user's: any exception is reported with the line that raised it
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{frame.filename}:{frame.lineno}"
-        raise SpecError(f"{module}:{name} cannot be imported: {where}: {type(error).__name__}: {error}") from None
-    if not isinstance(found, kind):
-        raise SpecError(f"{module}:{name} is {type(found).__name__}, and a {kind.__name__} is needed")
-    return found
+        raise SpecError(f"{asked} cannot be imported: {where}: {type(error).__name__}: {error}") from None
+
+
+def _has(home: ModuleType, module: str, kind: type) -> str:
+    """Return which objects of a kind a module has, in words."""
+    names = [name for name, value in vars(home).items() if isinstance(value, kind)]
+    return f"it has {', '.join(f'{module}:{name}' for name in names)}" if names else f"it has no {kind.__name__}"

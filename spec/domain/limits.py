@@ -38,9 +38,13 @@ class Bound:
     meaning: str
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not isinstance(self.meaning, str):
+            raise SpecError(f"bound {self.name}: write Bound(name, low, high, meaning); name and meaning are texts")
         for value in (self.low, self.high):
             if reason := unusable(value):
                 raise SpecError(f"bound {self.name}: {value!r} {reason}")
+        if self.low > self.high:
+            raise SpecError(f"bound {self.name}: from {self.low} to {self.high} there is no value; the lower comes first")
 
     def __add__(self, plus: int) -> Limit:
         return Limit(self, plus)
@@ -66,10 +70,16 @@ class Limit:
 Number: TypeAlias = int | Bound | Limit
 
 
+def limit_of(number: object, where: str) -> Number:
+    """Return a limit of a domain that is being made, or refuse what is none."""
+    if not isinstance(number, int | Bound | Limit):
+        raise SpecError(f"{where}: a limit is a number or a Bound, and not {number!r}")
+    return number
+
+
 def value_at_bounds(number: Number, bounds: Mapping[str, int], place: str) -> int:
     """Return the value of a number at these bounds."""
-    if not isinstance(number, int | Bound | Limit):
-        raise SpecError(f"{place}: a limit is a number or a Bound, and not {number!r}")
+    number = limit_of(number, place)
     if isinstance(number, int):
         value = number
     else:

@@ -7,7 +7,7 @@ import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kafka_spec.spec.domain.limits import Bound, Limit, Number, SpecError, bound_of, value_at_bounds
+from kafka_spec.spec.domain.limits import Bound, Limit, Number, SpecError, bound_of, limit_of, value_at_bounds
 from kafka_spec.spec.domain.members import NONE, show_set
 from kafka_spec.spec.domain.types import Scalar, Type
 from kafka_spec.spec.integers import unusable
@@ -77,7 +77,7 @@ class Member(Range):
     name: str = ""
 
     def __init__(self, members: Number, name: str = "") -> None:
-        super().__init__(0, members - 1)
+        super().__init__(0, limit_of(members, "Member") - 1)
         object.__setattr__(self, "name", name)
 
     def show(self, value: int) -> str:
@@ -92,7 +92,7 @@ class MemberOrNone(Range):
     name: str = ""
 
     def __init__(self, members: Number, name: str = "") -> None:
-        super().__init__(NONE, members - 1)
+        super().__init__(NONE, limit_of(members, "MemberOrNone") - 1)
         object.__setattr__(self, "name", name)
 
     def show(self, value: int) -> str:
@@ -105,6 +105,10 @@ class OneOf(Domain):
     """A member of an IntEnum; the initial value is its first member."""
 
     members: type[enum.IntEnum]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.members, type) or not issubclass(self.members, enum.IntEnum):
+            raise SpecError(f"{type(self).__name__}: {self.members!r} is no IntEnum; name the class of the members")
 
     def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
         """Return the type at these bounds."""

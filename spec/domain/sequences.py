@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kafka_spec.spec.domain.limits import Bound, Number, SpecError, bound_of, value_at_bounds
+from kafka_spec.spec.domain.limits import Bound, Number, SpecError, bound_of, limit_of, value_at_bounds
 from kafka_spec.spec.domain.operations import kept_inside
 from kafka_spec.spec.domain.records import domain_of
 from kafka_spec.spec.domain.scalars import Domain, OneOf, Range, Subset
@@ -120,7 +120,7 @@ class MapOf(Domain):
 
     def at(self, bounds: Mapping[str, int], place: str) -> Map:
         """Return the type at these bounds."""
-        keys = self.keys if isinstance(self.keys, Domain) else Range(0, self.keys - 1)
+        keys = self.keys if isinstance(self.keys, Domain) else Range(0, limit_of(self.keys, place) - 1)
         scalar = keys.at(bounds, f"{place}, the keys")
         if not isinstance(keys, Range | OneOf) or not isinstance(scalar, Scalar) or scalar.low != 0:
             raise SpecError(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kafka_spec.spec.domain import SpecError
 from kafka_spec.spec.integers import unusable
 from kafka_spec.spec.table.functions import Name
+from kafka_spec.spec.table.kinds import check_kinds
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,9 @@ class BoundSet:
     name: Name
     values: Mapping[str, int]
     why: str
+
+    def __post_init__(self) -> None:
+        check_kinds(self, f"bound set {self.name}", {"name": str, "values": Mapping, "why": str})
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,8 @@ class Rule:
             raise SpecError(f"{where}: a rule of kind {self.kind} happens finitely often and has no fairness; leave it out")
         for part in ("effects", "guards", "within"):
             if not isinstance(getattr(self, part), tuple):
-                raise SpecError(f"{where}: {part} is not a tuple; write ({part}=(one,))")
+                one = getattr(getattr(self, part), "__name__", "one")
+                raise SpecError(f"{where}: {part} is not a tuple; write {part}=({one},)")
             if wrong := [one for one in getattr(self, part) if not is_function(one)]:
                 raise SpecError(f"{where}: {part} holds {wrong[0]!r}, which is not a plain function; name the function itself")
         if reserved := [name for name in self.params if name in ("s", "k")]:

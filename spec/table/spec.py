@@ -194,6 +194,9 @@ class Spec:
         Rules, properties and machines replace those of the same name in their place, or are added at the end; `without` takes
         rules away; `decisions` sets named decisions. Further keywords replace fields of the spec.
         """
+        for part, given in (("rules", rules), ("without", without), ("properties", properties), ("machines", machines)):
+            if isinstance(given, str | Rule | Property | Machine):
+                raise SpecError(f"{self.name}: {part} must be a tuple; write {part}=(one,)")
         for gone in without:
             self.rule(gone)
         for decision in decisions or {}:
