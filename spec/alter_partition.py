@@ -21,6 +21,16 @@ def answer_to_sender(broker_epoch: int, registered: int) -> int:
     return ErrorCode.NONE if registered >= 0 and broker_epoch == registered else ErrorCode.STALE_BROKER_EPOCH
 
 
+def answer_to_topic(topic_id: int, current: int, topic_ids_compared: int) -> int:
+    """Return the answer to a proposal by its topic; `current` is the id of the topic of that name, -1 if there is none.
+
+    Up to version 1 a request has the name alone (3.3, KAFKA-13923).
+    """
+    if current == -1:
+        return ErrorCode.UNKNOWN_TOPIC_ID if topic_ids_compared == Checked.YES else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.UNKNOWN_TOPIC_ID if topic_ids_compared == Checked.YES and topic_id != current else ErrorCode.NONE
+
+
 def answer_to_epochs(
     leader_epoch: int, current_leader_epoch: int, partition_epoch: int, current_partition_epoch: int, leads: int, ahead: int
 ) -> int:

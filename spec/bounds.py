@@ -238,7 +238,8 @@ CONTROL = (
 
 KRAFT_HAPPENINGS = (
     "crashes", "lossy_crashes", "fences", "isr_shrinks", "controlled_shutdowns", "preferred_elections", "unclean_elections",
-    "delayed_fetches", "lost_answers", "stale_answers", "re_registrations", "records",
+    "delayed_fetches", "lost_answers", "stale_answers", "re_registrations", "reassignments", "deletions", "recreations",
+    "records",
 )  # fmt: skip
 """The bounds of KRaft on events of the environment."""
 
@@ -250,6 +251,7 @@ def _kraft(
     brokers: int = 2,
     min_isr: int = 1,
     isr_size: int = 2,
+    spares: int = 0,
     unclean: int = 0,
     lag: int = 12,
     cache_ahead: int = 0,
@@ -260,6 +262,7 @@ def _kraft(
         "brokers": brokers,
         "min_isr": min_isr,
         "isr_size": isr_size,
+        "spares": spares,
         "unclean": unclean,
         "lag": lag,
         "cache_ahead": cache_ahead,
@@ -332,6 +335,81 @@ KRAFT = (
         min_isr=2,
         lossy_crashes=1,
         fences=1,
+        records=1,
+    ),
+    _kraft("reassign_and_crash", "a reassignment among two brokers, and a crash", reassignments=1, crashes=1, records=1),
+    _kraft(
+        "reassign_and_fence", "two reassignments among two brokers, and a fence", min_isr=2, reassignments=2, fences=1, records=1
+    ),
+    _kraft("reassign_unclean", "reassignments with unclean elections", isr_size=1, unclean=1, reassignments=2, fences=1, records=1),
+    _kraft(
+        "cancel",
+        "a reassignment to one more broker, which is cancelled, with unclean elections",
+        spares=1,
+        isr_size=1,
+        unclean=1,
+        reassignments=2,
+        fences=1,
+        records=1,
+    ),
+    _kraft(
+        "three_cancel",
+        "a reassignment to two more brokers, which is cancelled, with unclean elections",
+        brokers=3,
+        spares=2,
+        isr_size=1,
+        unclean=1,
+        reassignments=2,
+        fences=1,
+        records=1,
+    ),
+    _kraft("three_reassign", "two reassignments among three brokers", brokers=3, spares=1, min_isr=2, reassignments=2, records=1),
+    _kraft(
+        "three_reassign_and_crash",
+        "a reassignment among three brokers, and a crash",
+        brokers=3,
+        spares=1,
+        min_isr=2,
+        reassignments=1,
+        crashes=1,
+        records=1,
+    ),
+    _kraft(
+        "three_reassign_and_fence",
+        "a reassignment among three brokers, and a fence",
+        brokers=3,
+        spares=1,
+        min_isr=2,
+        reassignments=1,
+        fences=1,
+        records=1,
+    ),
+    _kraft(
+        "three_behind",
+        "a reassignment of three replicas, of which one is not in sync",
+        brokers=3,
+        min_isr=2,
+        reassignments=1,
+        records=1,
+    ),
+    _kraft(
+        "delete_and_crash", "a topic is deleted and created again, and a crash", deletions=1, recreations=1, crashes=1, records=1
+    ),
+    _kraft(
+        "delete_and_fence",
+        "a topic is deleted and created again while a broker is fenced",
+        isr_size=1,
+        deletions=1,
+        recreations=1,
+        fences=1,
+        records=2,
+    ),
+    _kraft(
+        "delete_and_reassign",
+        "a topic is reassigned, deleted and created again",
+        reassignments=1,
+        deletions=1,
+        recreations=1,
         records=1,
     ),
 )

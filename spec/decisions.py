@@ -325,6 +325,35 @@ class ReassignmentCompletion(enum.IntEnum):
     """When those that are added are, if they are as many as those that are removed; otherwise all (4.3, KAFKA-19975)."""
 
 
+class ReassignmentLists(enum.IntEnum):
+    """What the lists of added and removed replicas hold after a request to reassign, while another reassignment runs."""
+
+    ACCUMULATED = 0
+    """All that were added since the origin, and all that the new target does not name. No version does it; the checker found it."""
+    KEPT_IF_EMPTY = 1
+    """What the request alone adds to and removes from the present replicas; an empty list is not written (up to 4.4)."""
+
+
+class EmptiedIsr(enum.IntEnum):
+    """What becomes of a request to cancel a reassignment, when all ISR members are replicas that it adds."""
+
+    REFUSED = 0
+    """It is refused. No version does it where the topic allows unclean elections; the checker found it."""
+    FIRST_REPLICA = 1
+    """If the topic allows unclean elections, the first replica becomes the ISR, as if it held all records (up to 4.4)."""
+
+
+class StrayReplicas(enum.IntEnum):
+    """What a broker that starts does with the replica of a topic that is gone, or that it is not assigned."""
+
+    DELETED_FIRST = 0
+    """It deletes it before it applies the metadata (3.7, KAFKA-14616)."""
+    DELETED_LAST = 1
+    """Afterwards: where a topic of the same name exists, its new replica cannot be created until the next start (up to 3.6)."""
+    OTHERS_DELETED = 2
+    """It deletes those that it is assigned (before 3.0, KAFKA-13127)."""
+
+
 class NewIncarnation(enum.IntEnum):
     """What a registration of a restarted broker does to the ISR of its partitions."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import enum
 
-from kafka_spec.spec.decisions import Checked, LastKnownLeader, ReassignmentCompletion
+from kafka_spec.spec.decisions import Checked, LastKnownLeader, ReassignmentCompletion, ReassignmentLists
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, contains, excluding, only, size
 from kafka_spec.spec.election import Brokers, first_of, members
 from kafka_spec.spec.table import ChoiceTable
@@ -182,6 +182,11 @@ def target_elr(
     return (old_elr | old_isr) & ~isr & ~unclean_replicas
 
 
+def elr_of_replicas(elr: BrokerSet, replicas: Brokers, elr_within_replicas: int) -> BrokerSet:
+    """Return the ELR without who is no replica, and so deletes its log. No version does it (elr-outside-replicas)."""
+    return elr & members(replicas) if elr_within_replicas == Checked.YES else elr
+
+
 def last_known_after(
     rule: int, last_known: int, old_leader: int, leader: int, leader_written: int, old_isr: BrokerSet, isr: BrokerSet
 ) -> int:
@@ -202,6 +207,36 @@ def last_known_after(
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Reassignment
+
+
+def added_replicas(rule: int, before: BrokerSet, adding: BrokerSet, target: BrokerSet) -> BrokerSet:
+    """Return the list of added replicas after a request for a target; `before` are the replicas, `adding` is the list until now.
+
+    Kafka 3.9: PartitionReassignmentReplicas; ReplicationControlManager.changePartitionReassignment.
+    """
+    added = target & ~before
+    if rule == ReassignmentLists.ACCUMULATED:
+        return adding | added
+    return adding if added == 0 else added
+
+
+def removed_replicas(rule: int, before: BrokerSet, removing: BrokerSet, target: BrokerSet) -> BrokerSet:
+    """Return the list of removed replicas after a request for a target; `removing` is the list until now."""
+    removed = before & ~target
+    return removing if removed == 0 and rule == ReassignmentLists.KEPT_IF_EMPTY else removed
+
+
+def awaited_replicas(rule: int, adding: BrokerSet, removing: BrokerSet) -> BrokerSet:
+    """Return the added replicas that a completion has to wait for: those that a later target has not given up."""
+    return adding & ~removing if rule == ReassignmentLists.ACCUMULATED else adding
+
+
+def replicas_leave(before: BrokerSet, after: BrokerSet) -> bool:
+    """Whether a change takes a replica away, so that the leader epoch grows.
+
+    Kafka 3.9: PartitionChangeBuilder.triggerLeaderEpochBumpForReplicaReassignmentIfNeeded.
+    """
+    return before & ~after != 0
 
 
 def reassignment_completes(rule: int, replicas: Brokers, adding: BrokerSet, removing: BrokerSet, isr: BrokerSet) -> bool:

@@ -43,6 +43,10 @@ AGREED: list[tuple[str, str, dict[str, int]]] = [
     ("KAFKA-18106", "lossy", {}),
     ("KAFKA-16952", "registers_again", {"fences": 0}),
     ("era_3_3", "rejoin_lossy", {}),
+    ("fixed", "reassign_and_fence", {"fences": 0}),
+    ("fixed", "delete_and_reassign", {}),
+    ("fixed", "three_behind", {"records": 0}),
+    ("elr-outside-replicas", "reassign_and_fence", {"reassignments": 1}),
 ]
 """Model and bounds at which both engines explore everything."""
 
@@ -129,6 +133,8 @@ def test_every_rule_fires_and_every_property_is_tested() -> None:
         ("two_crashes", {"unclean_elections": 1, "preferred_elections": 1}),
         ("registers_again", {}),
         ("unclean", {}),
+        ("reassign_and_fence", {}),
+        ("delete_and_fence", {}),
     ]
     for name, changes in families:
         result = embedded.explore(FIXED, bounds_of(name, **changes))

@@ -149,7 +149,15 @@ class OurKRaft:
         """Answer a proposal as the controller does; the arguments and the result are those of KafkasKRaft.alter_partition."""
         node = self.s.brokers[sender]
         isr = BrokerSet.of(broker for broker, _ in members)
-        append(node.requests, broker_epoch=epoch, leader_epoch=leader_epoch, partition_epoch=partition_epoch, isr=isr)
+        topic_id = self.s.controller.partition.topic_id
+        append(
+            node.requests,
+            broker_epoch=epoch,
+            topic_id=topic_id,
+            leader_epoch=leader_epoch,
+            partition_epoch=partition_epoch,
+            isr=isr,
+        )
         for broker in range(self.rules.k.brokers):
             node.requests[0].epochs[broker] = dict(members).get(broker, NONE)
         self.fire("AlterPartition", broker=sender)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from kafka_spec.spec.domain import NO_BROKERS, NONE, append, first_brokers
-from kafka_spec.spec.kraft.controller import commit, move_replicas
+from kafka_spec.spec.domain import first_brokers
+from kafka_spec.spec.kraft.controller import commit
 from kafka_spec.spec.kraft.machines import REGISTRATION
 from kafka_spec.spec.kraft.replica import apply_image
 from kafka_spec.spec.kraft.state import UNKNOWN, KRaft
+from kafka_spec.spec.kraft.topics import create_partition
 from kafka_spec.spec.table import Constants, Rule, fire
 
 
-def isr_is_of_brokers(k: Constants) -> bool:
-    """The first ISR has at most as many members as there are brokers."""
-    return k.isr_size <= k.brokers
+def isr_is_of_replicas(k: Constants) -> bool:
+    """The first ISR has at most as many members as there are first replicas, and there is one."""
+    return k.isr_size <= k.brokers - k.spares
 
 
 def begin(s: KRaft, k: Constants) -> None:
@@ -23,13 +24,7 @@ def begin(s: KRaft, k: Constants) -> None:
         s.controller.registrations[broker].epoch = 0
         s.brokers[broker].epoch = 0
         s.brokers[broker].clean_epoch = UNKNOWN
-        append(s.controller.partition.replicas, broker)
-    s.controller.partition.leader = 0
-    s.controller.partition.leader_epoch = 0
-    s.controller.partition.partition_epoch = 0
-    s.controller.partition.isr = first_brokers(k.isr_size)
-    s.controller.partition.last_known_leader = NONE
-    move_replicas(s, k, first_brokers(k.isr_size), NO_BROKERS)
+    create_partition(s, k, 0, first_brokers(k.isr_size))
     commit(s, k)
     for broker in range(k.brokers):
         apply_image(s, k, broker)
@@ -38,7 +33,7 @@ def begin(s: KRaft, k: Constants) -> None:
 START = Rule(
     "Start",
     actor="world",
-    guards=(isr_is_of_brokers,),
+    guards=(isr_is_of_replicas,),
     effects=(begin,),
     says="all brokers are active, and broker 0 leads",
     cites="",

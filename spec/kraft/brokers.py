@@ -5,8 +5,8 @@ Source: Kafka 3.9 BrokerLifecycleManager.scala, BrokerHeartbeatManager.java, Bro
 
 from __future__ import annotations
 
-from kafka_spec.spec.decisions import Checked
-from kafka_spec.spec.domain import NO_BROKERS, NONE, Range, truncate
+from kafka_spec.spec.decisions import Checked, StrayReplicas
+from kafka_spec.spec.domain import Range, truncate
 from kafka_spec.spec.kraft.controller import (
     begin_controlled_shutdown,
     commit,
@@ -16,15 +16,17 @@ from kafka_spec.spec.kraft.controller import (
     replace_registration,
     unfence,
 )
-from kafka_spec.spec.kraft.machines import PROPOSAL, REPLICA_ROLE, BrokerState
+from kafka_spec.spec.kraft.machines import BrokerState
 from kafka_spec.spec.kraft.operators import ELECT_PREFERRED, ELECT_UNCLEAN, REGISTER_AGAIN, WRITE
 from kafka_spec.spec.kraft.replica import (
     ANY_BROKER,
     apply_image,
     broker_is_up,
     broker_runs,
-    forget_followers,
+    delete_log,
     forget_request,
+    is_replica,
+    stop_replica,
 )
 from kafka_spec.spec.kraft.state import (
     CONTROLLED_SHUTDOWNS,
@@ -36,7 +38,7 @@ from kafka_spec.spec.kraft.state import (
     KRaft,
     ProcessLife,
 )
-from kafka_spec.spec.table import Constants, Rule, fire
+from kafka_spec.spec.table import Constants, Rule
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The beginning and the end of a process
@@ -45,6 +47,31 @@ from kafka_spec.spec.table import Constants, Rule, fire
 def broker_is_down(s: KRaft, broker: int) -> bool:
     """The broker's process does not run."""
     return s.brokers[broker].life == ProcessLife.DOWN
+
+
+def log_is_stray(s: KRaft, broker: int) -> bool:
+    """The broker holds a log of a topic that its image does not have, or that it is not assigned."""
+    mine = s.brokers[broker].replica
+    if mine.topic_id == UNKNOWN:
+        return False
+    return mine.topic_id != s.metadata[s.brokers[broker].image].partition.topic_id or not is_replica(s, broker)
+
+
+def log_is_in_the_way(s: KRaft, broker: int) -> bool:
+    """The broker is assigned a replica of a topic, and holds the log of another one of that name."""
+    return log_is_stray(s, broker) and is_replica(s, broker)
+
+
+def begin_with_logs(s: KRaft, k: Constants, broker: int) -> None:
+    """Delete the log if it is stray, and apply the image. Kafka 3.9: LogManager.isStrayKraftReplica, BrokerMetadataPublisher."""
+    in_the_way = log_is_in_the_way(s, broker)
+    if k.stray_replicas == StrayReplicas.OTHERS_DELETED:
+        if s.brokers[broker].replica.topic_id != UNKNOWN and not log_is_stray(s, broker):
+            delete_log(s, broker)
+    elif log_is_stray(s, broker):
+        delete_log(s, broker)
+    if not (in_the_way and k.stray_replicas == StrayReplicas.DELETED_LAST):
+        apply_image(s, k, broker)
 
 
 def start_process(s: KRaft, k: Constants, broker: int) -> None:
@@ -60,7 +87,7 @@ def start_process(s: KRaft, k: Constants, broker: int) -> None:
     s.brokers[broker].epoch = s.controller.registrations[broker].epoch
     s.brokers[broker].life = ProcessLife.UP
     s.brokers[broker].image = len(s.metadata) - 1
-    apply_image(s, k, broker)
+    begin_with_logs(s, k, broker)
 
 
 START_BROKER = Rule(
@@ -82,19 +109,10 @@ def end_process(s: KRaft, k: Constants, broker: int) -> None:
     node.epoch = UNKNOWN
     node.image = 0
     node.applying = 0
-    node.replica.leader = NONE
-    node.replica.leader_epoch = UNKNOWN
-    node.replica.partition_epoch = UNKNOWN
-    node.replica.isr = NO_BROKERS
-    node.replica.proposed = NO_BROKERS
-    node.replica.epoch_start = 0
-    node.replica.fetching = 0
-    forget_followers(s, k, broker)
+    stop_replica(s, k, broker)
     if len(s.brokers[broker].answers) > 0:
         forget_request(s, broker)
     truncate(s.brokers[broker].answers, 0)
-    fire(s, k, REPLICA_ROLE, (broker,), "stop")
-    fire(s, k, PROPOSAL, (broker,), "stop")
     forget_passed_images(s, k)
 
 

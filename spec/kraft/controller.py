@@ -22,19 +22,24 @@ from kafka_spec.spec.domain import (
     pop_first,
     truncate,
 )
+from kafka_spec.spec.election import members
 from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, MEMBERSHIP, OUTSIDE, REGISTRATION, BrokerState
-from kafka_spec.spec.kraft.state import KRaft, ProcessLife
+from kafka_spec.spec.kraft.state import UNKNOWN, KRaft, ProcessLife
 from kafka_spec.spec.log import same_entry
 from kafka_spec.spec.partition_change import (
     ElectionKind,
+    awaited_replicas,
     effective_min_isr,
     elect_by_choice,
     elr_after,
+    elr_of_replicas,
     is_unclean,
     isr_after,
     last_known_after,
     leader_epoch_grows,
+    reassignment_completes,
     recovery_after,
+    replicas_leave,
     target_elr,
 )
 from kafka_spec.spec.table import Constants, fire
@@ -97,14 +102,50 @@ def move_replicas(s: KRaft, k: Constants, isr: BrokerSet, elr: BrokerSet) -> Non
             fire(s, k, MEMBERSHIP, (broker,), "leave_elr")
 
 
+def may_delete_its_log(s: KRaft, broker: int) -> bool:
+    """The broker runs, and there is an image ahead of it in which it is no replica of its topic."""
+    node = s.brokers[broker]
+    if node.life == ProcessLife.DOWN:
+        return node.replica.topic_id != s.controller.partition.topic_id
+    return any(
+        s.metadata[place].partition.topic_id != node.replica.topic_id
+        or contains(members(s.metadata[place].partition.replicas), broker) == 0
+        for place in range(node.image, len(s.metadata))
+    )
+
+
 def forget_lost_commits(s: KRaft, leader: int) -> None:
-    """After an unclean election only what the new leader holds counts as committed."""
+    """After an unclean election only what the new leader holds counts as committed, and nothing if it may yet delete its log."""
     s.history.unclean_epoch = s.controller.partition.leader_epoch
+    held = 0 if may_delete_its_log(s, leader) else len(s.brokers[leader].replica.log)
     kept = 0
-    for offset in range(min(len(s.history.committed), len(s.brokers[leader].replica.log))):
+    for offset in range(min(len(s.history.committed), held)):
         if kept == offset and same_entry(s.history.committed, s.brokers[leader].replica.log, offset):
             kept = offset + 1
     truncate(s.history.committed, kept)
+
+
+def drop_replicas(s: KRaft, left: BrokerSet) -> None:
+    """Take brokers out of the replicas; the others keep their order."""
+    for _ in range(len(s.controller.partition.replicas)):
+        replica = s.controller.partition.replicas[0]
+        pop_first(s.controller.partition.replicas)
+        if contains(left, replica) == 0:
+            append(s.controller.partition.replicas, replica)
+
+
+def completes_reassignment(s: KRaft, k: Constants, isr: BrokerSet) -> bool:
+    """A change that leads to this ISR completes the reassignment."""
+    partition = s.controller.partition
+    awaited = awaited_replicas(k.reassignment_lists, partition.adding, partition.removing)
+    return reassignment_completes(k.reassignment_completion, partition.replicas, awaited, partition.removing, isr)
+
+
+def end_reassignment(s: KRaft, left: BrokerSet) -> None:
+    """Nothing is reassigned any more, and these replicas have left."""
+    drop_replicas(s, left)
+    s.controller.partition.adding = NO_BROKERS
+    s.controller.partition.removing = NO_BROKERS
 
 
 def change_partition(
@@ -112,24 +153,57 @@ def change_partition(
 ) -> None:
     """Change the partition towards this ISR and recovery state, and elect; nothing is written where nothing differs.
 
-    `acceptable` may lead; `unclean_replicas` have lost records. Kafka 3.9: PartitionChangeBuilder.build.
+    `acceptable` may lead; `unclean_replicas` have lost records.
     """
+    before = members(s.controller.partition.replicas)
+    change_reassigned(s, k, before, 0, isr, acceptable, unclean_replicas, election, recovery)
+
+
+def change_reassigned(
+    s: KRaft,
+    k: Constants,
+    before: BrokerSet,
+    reassigned: int,
+    isr: BrokerSet,
+    acceptable: BrokerSet,
+    unclean_replicas: BrokerSet,
+    election: int,
+    recovery: int,
+) -> None:
+    """Change the partition, whose assignment this event has changed already if `reassigned` is 1; `before` were its replicas.
+
+    First, the change completes a reassignment if it can. min.insync.replicas is limited by the number of replicas before.
+    Kafka 3.9: PartitionChangeBuilder.build.
+    """
+    written = reassigned
+    wanted = isr
+    if completes_reassignment(s, k, isr):
+        wanted = isr & ~s.controller.partition.removing
+        end_reassignment(s, s.controller.partition.removing)
+        written = 1
     old = s.controller.partition
-    min_isr = effective_min_isr(k.min_isr, len(old.replicas))
-    elr = target_elr(old.replicas, old.isr, old.elr, isr, unclean_replicas, min_isr, k.elr)
+    min_isr = effective_min_isr(k.min_isr, sum(contains(before, broker) for broker in range(k.brokers)))
+    elr = target_elr(old.replicas, old.isr, old.elr, wanted, unclean_replicas, min_isr, k.elr)
+    elr = elr_of_replicas(elr, old.replicas, k.elr_within_replicas)
     leader, choice = elect_by_choice(
-        election, old.replicas, old.leader, isr, elr, old.last_known_leader, acceptable, k.elr, k.last_known_acceptable
+        election, old.replicas, old.leader, wanted, elr, old.last_known_leader, acceptable, k.elr, k.last_known_acceptable
     )
-    new_isr = isr_after(choice, old.leader, leader, old.isr, isr, elr, k.elr)
+    new_isr = isr_after(choice, old.leader, leader, old.isr, wanted, elr, k.elr)
     new_elr = elr_after(choice, old.leader, leader, elr)
     new_recovery = recovery_after(choice, old.leader, leader, old.recovery, recovery)
     elected_uncleanly = 1 if is_unclean(choice) and leader != old.leader else 0
-    epochs = 1 if leader_epoch_grows(old.leader, leader, old.isr, new_isr, k.bump_on_shrink) else 0
+    leaving = replicas_leave(before, members(old.replicas))
+    epochs = 1 if leaving or leader_epoch_grows(old.leader, leader, old.isr, new_isr, k.bump_on_shrink) else 0
     last_known = old.last_known_leader
     if k.elr == Checked.YES:
         last_known = last_known_after(k.last_known_leader, old.last_known_leader, old.leader, leader, epochs, old.isr, new_isr)
-    written = epochs
-    if new_isr != old.isr or new_elr != old.elr or new_recovery != old.recovery or last_known != old.last_known_leader:
+    if (
+        epochs == 1
+        or new_isr != old.isr
+        or new_elr != old.elr
+        or new_recovery != old.recovery
+        or last_known != old.last_known_leader
+    ):
         written = 1
     s.controller.partition.leader = leader
     s.controller.partition.isr = new_isr
@@ -150,6 +224,11 @@ def election_kind(k: Constants) -> int:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Events
+
+
+def there_is_a_topic(s: KRaft) -> bool:
+    """The topic exists."""
+    return s.controller.partition.topic_id != UNKNOWN
 
 
 def remove_from_partition(s: KRaft, k: Constants, broker: int) -> None:
@@ -174,7 +253,7 @@ def fence(s: KRaft, k: Constants, broker: int) -> None:
 def unfence(s: KRaft, k: Constants, broker: int) -> None:
     """Unfence a broker: a partition without a leader may elect it. Kafka 3.9: ReplicationControlManager.handleBrokerUnfenced."""
     fire(s, k, REGISTRATION, (broker,), "unfence")
-    if s.controller.partition.leader == NONE:
+    if there_is_a_topic(s) and s.controller.partition.leader == NONE:
         isr = s.controller.partition.isr
         change_partition(s, k, isr, active_brokers(s, k), NO_BROKERS, election_kind(k), s.controller.partition.recovery)
     commit(s, k)

@@ -7,20 +7,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kafka_spec.spec.bounds import KRAFT
-from kafka_spec.spec.decisions import Checked, FollowerEnds, LastKnownLeader, NewIncarnation
-from kafka_spec.spec.kraft import beginning, brokers, fetching, proposals, replica
+from kafka_spec.spec.decisions import (
+    Checked,
+    EmptiedIsr,
+    FollowerEnds,
+    LastKnownLeader,
+    NewIncarnation,
+    ReassignmentCompletion,
+    ReassignmentLists,
+    StrayReplicas,
+)
+from kafka_spec.spec.kraft import beginning, brokers, fetching, proposals, reassignment, replica, topics
 from kafka_spec.spec.kraft.machines import MACHINES
 from kafka_spec.spec.kraft.progress import PROGRESS, RECOVERS
 from kafka_spec.spec.kraft.properties import SAFETY
 from kafka_spec.spec.kraft.public.versions import SPECS as PUBLIC
-from kafka_spec.spec.kraft.state import CACHE_AHEAD, ISR_SIZE, MIN_ISR, UNCLEAN, KRaft
+from kafka_spec.spec.kraft.state import CACHE_AHEAD, ISR_SIZE, MIN_ISR, SPARES, UNCLEAN, KRaft
 from kafka_spec.spec.table import Abstraction, BoundSet, Decision, Spec, anywhere
 
 ABSTRACTIONS = (
     Abstraction(
-        "one topic with one partition, whose replicas are all brokers in ascending order",
-        "a batch changes partitions one by one from the same memory; reassignment, creation, deletion and unregistration are not "
-        "modelled yet",
+        "at most one topic, with one partition; replicas are assigned in ascending order; brokers are not unregistered",
+        "a batch changes partitions one by one from the same memory; elections of other replicas are other targets; a broker that "
+        "is unregistered is as one that is fenced, until it registers anew",
     ),
     Abstraction(
         "the controller never fails, and a batch is committed at once",
@@ -99,6 +108,15 @@ DECISIONS: tuple[Decision, ...] = (
         "an image with a known partition epoch keeps the pending proposal (no version up to 4.4)",
     ),
     Decision("follower_ends", FollowerEnds.FORGOTTEN, "what a leader that is elected again knows of its followers' logs"),
+    Decision("reassignment_completion", ReassignmentCompletion.ALL_IN_ISR, "when a reassignment completes (3.8, KAFKA-15665)"),
+    Decision("reassignment_lists", ReassignmentLists.ACCUMULATED, "which replicas a second request adds and removes"),
+    Decision("emptied_isr", EmptiedIsr.REFUSED, "a cancellation that would empty the ISR"),
+    Decision("elr_within_replicas", Checked.YES, "who leaves the replicas leaves the ELR (no version up to 4.4)"),
+    Decision("removed_replica_deleted", Checked.YES, "who leaves the replicas deletes its log (3.0, KAFKA-13198)"),
+    Decision("stray_replicas", StrayReplicas.DELETED_FIRST, "which logs a broker deletes when it starts"),
+    Decision("new_isr_active", Checked.YES, "a new topic's ISR has active brokers only (3.0, KAFKA-13083)"),
+    Decision("fetch_topic_ids", Checked.YES, "a fetch names its topic by id (3.1, KIP-516)"),
+    Decision("alter_topic_ids", Checked.YES, "a proposal names its topic by id (3.3, KAFKA-13923)"),
     Decision("join_needs_epoch_start", Checked.YES, "joining the ISR needs the start of the epoch (2.0.1, KAFKA-7128)"),
 )
 
@@ -106,10 +124,10 @@ FIXED = Spec(
     "kraft/fixed",
     "KRaft of Kafka 4.1 with eligible leader replicas, and a fix for each bug that is a switch",
     KRaft,
-    rules=(*replica.RULES, *fetching.RULES, *proposals.RULES, *brokers.RULES),
+    rules=(*replica.RULES, *fetching.RULES, *proposals.RULES, *brokers.RULES, *reassignment.RULES, *topics.RULES),
     properties=(*SAFETY, RECOVERS, *PROGRESS),
     start=beginning.START,
-    more_bounds=(MIN_ISR, UNCLEAN, ISR_SIZE, CACHE_AHEAD),
+    more_bounds=(MIN_ISR, UNCLEAN, ISR_SIZE, SPARES, CACHE_AHEAD),
     decisions=DECISIONS,
     machines=MACHINES,
     abstractions=ABSTRACTIONS,
@@ -249,6 +267,74 @@ SWITCHES: tuple[Switch, ...] = (
         {"last_known_leader": LastKnownLeader.WHEN_ISR_EMPTIES},
     ),
     Switch(
+        "elr-outside-replicas",
+        "a broker that a reassignment removes stays in the ELR; it comes back without its log, and is elected cleanly (4.0 to 4.4)",
+        "reassign_and_fence",
+        {"elr_within_replicas": Checked.NO},
+    ),
+    Switch(
+        "stale-reassignment-lists",
+        "a second request leaves a list of added or removed replicas as it is where its own would be empty: a replica that it "
+        "names is removed (up to 4.4)",
+        "three_reassign",
+        {"reassignment_lists": ReassignmentLists.KEPT_IF_EMPTY},
+    ),
+    Switch(
+        "cancellation-elects-cleanly",
+        "a cancellation that empties the ISR makes the first replica its member, as if it held all records, even if it is fenced; "
+        "only where the topic allows unclean elections (up to 4.4)",
+        "cancel",
+        {"emptied_isr": EmptiedIsr.FIRST_REPLICA},
+    ),
+    Switch(
+        "KAFKA-15665",
+        "a reassignment completes when the added replicas are in the ISR, whatever the others are: up to 3.7",
+        "three_behind",
+        {"reassignment_completion": ReassignmentCompletion.ADDED_IN_ISR},
+    ),
+    Switch(
+        "KAFKA-19975",
+        "a reassignment that adds as many replicas as it removes completes when these are in the ISR: 4.3 and 4.4",
+        "three_reassign",
+        {"reassignment_completion": ReassignmentCompletion.ADDED_IF_MANY},
+    ),
+    Switch(
+        "KAFKA-13198",
+        "a broker that is removed from the replicas keeps its replica running: before 3.0",
+        "reassign_and_crash",
+        {"removed_replica_deleted": Checked.NO},
+    ),
+    Switch(
+        "KAFKA-13127",
+        "a broker that starts deletes the replicas that it is assigned, and keeps the stray ones: before 3.0",
+        "shutdown",
+        {"stray_replicas": StrayReplicas.OTHERS_DELETED},
+    ),
+    Switch(
+        "KAFKA-14616",
+        "the log of a deleted topic is in the way of the replica of another topic of the same name: up to 3.6",
+        "delete_and_crash",
+        {"stray_replicas": StrayReplicas.DELETED_LAST},
+    ),
+    Switch(
+        "KAFKA-13083",
+        "a new topic has brokers in its ISR that are fenced: before 3.0",
+        "delete_and_fence",
+        {"new_isr_active": Checked.NO},
+    ),
+    Switch(
+        "fetch-without-topic-id",
+        "a fetch names its topic without an id: a follower of a deleted topic counts for the next one (KIP-516): up to 3.0",
+        "delete_and_crash",
+        {"fetch_topic_ids": Checked.NO},
+    ),
+    Switch(
+        "alter-partition-without-topic-id",
+        "a proposal names its topic without an id: a late one changes the ISR of another topic of the same name: up to 3.2",
+        "delete_and_fence",
+        {"alter_topic_ids": Checked.NO},
+    ),
+    Switch(
         "epoch-bump-on-shrink",
         "the leader epoch grows with each shrink of the ISR: before metadata version 3.6-IV0",
         "shrink",
@@ -258,7 +344,8 @@ SWITCHES: tuple[Switch, ...] = (
 """The switches on `fixed`."""
 
 BREAKS_NOTHING: Mapping[str, str] = {
-    "KAFKA-13790": "without reassignment a record of the same partition epoch tells nothing new",
+    "KAFKA-13790": "a record whose partition epoch an answer told changes replicas only with the leader epoch, and then it counts",
+    "KAFKA-19975": "at the bounds tried, with lists that are replaced; with stale ones ReassignmentEnds fails (era_4_3)",
     "re-elected-leader-remembers": "at the bounds tried; control/re-elected-leader-remembers shows it with another protocol",
     "KAFKA-7128": "at the bounds tried; it needs three replicas and two leader epochs (spec/replication has it)",
     "last-known-when-isr-empties": "it changes who is remembered, and only unclean elections ask for that",
@@ -268,10 +355,6 @@ BREAKS_NOTHING: Mapping[str, str] = {
 
 LEFT_OUT: Mapping[str, str] = {
     "KAFKA-15021": "the high watermark also waits, for a time, for caught-up followers outside the ISR: time is not modelled",
-    "KAFKA-13083": "partitions are not created here",
-    "KAFKA-14616": "topics are not deleted and created again here",
-    "KAFKA-13198": "replicas are not moved here",
-    "KAFKA-13127": "replicas are not moved here, so none is stray",
     "KAFKA-14292": "it needs metadata that grows forever: here the log ends, and every broker comes to its end",
     "KAFKA-15221": "the state of a follower is read in one step",
 }
@@ -282,13 +365,21 @@ SWITCH = {switch.name: switch for switch in SWITCHES}
 # ---------------------------------------------------------------------------------------------------------------------
 # Eras
 
-FOUND = ("proposal-dropped-at-known-epoch", "high-watermark-waits-after-rollback", "re-elected-leader-remembers")
+FOUND = (
+    "proposal-dropped-at-known-epoch",
+    "high-watermark-waits-after-rollback",
+    "re-elected-leader-remembers",
+    "stale-reassignment-lists",
+    "cancellation-elects-cleanly",
+)
 """What the checker found. The first two: sources of 3.3.2, 3.5.2, 3.7.1 and 3.9.0-rc3, classes of 3.9.1, 4.1.2 and 4.4.0."""
 IN_3_3 = (
     "KAFKA-14617",
     "last-replica-standing",
     "KAFKA-18106",
     "KAFKA-15583",
+    "KAFKA-14616",
+    "KAFKA-15665",
     "epoch-bump-on-shrink",
     *FOUND,
 )
@@ -296,16 +387,18 @@ IN_3_3 = (
 IN_3_5 = tuple(name for name in IN_3_3 if name != "KAFKA-14617")
 """The switches of 3.5, which has KIP-903."""
 IN_3_7 = (
-    *(name for name in IN_3_5 if name not in ("KAFKA-15583", "epoch-bump-on-shrink")),
+    *(name for name in IN_3_5 if name not in ("KAFKA-15583", "KAFKA-14616", "epoch-bump-on-shrink")),
     "KAFKA-16952",
 )
 """The switches of 3.7: the high watermark stops below min.insync.replicas, and a shrink needs no leader epoch."""
-IN_3_9 = tuple(name for name in IN_3_7 if name != "KAFKA-16952")
+IN_3_9 = tuple(name for name in IN_3_7 if name not in ("KAFKA-16952", "KAFKA-15665"))
 """The switches of 3.9."""
-IN_4_0 = ("KAFKA-19522", "last-known-when-isr-empties", *FOUND)
+IN_4_0 = ("KAFKA-19522", "last-known-when-isr-empties", "elr-outside-replicas", *FOUND)
 """The switches of 4.0 with eligible.leader.replicas.version=1."""
-IN_4_1 = FOUND
+IN_4_1 = ("elr-outside-replicas", *FOUND)
 """The switches of 4.1.1, whose new clusters have eligible leader replicas."""
+IN_4_3 = ("KAFKA-19975", *IN_4_1)
+"""The switches of 4.3 and 4.4."""
 
 
 def era(name: str, says: str, switches: tuple[str, ...]) -> Spec:
@@ -321,6 +414,7 @@ ERAS: Mapping[str, tuple[str, ...]] = {
     "era_3_9": IN_3_9,
     "era_4_0": IN_4_0,
     "era_4_1": IN_4_1,
+    "era_4_3": IN_4_3,
 }
 
 SPECS: tuple[Spec, ...] = (

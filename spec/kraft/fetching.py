@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.alter_partition import is_candidate
 from kafka_spec.spec.brokers import Broker
+from kafka_spec.spec.decisions import Checked
 from kafka_spec.spec.domain import BrokerSet, append, contains, including, pop_first, truncate
 from kafka_spec.spec.gates import fetch_is_outdated
 from kafka_spec.spec.kraft.machines import FOLLOWER, LEADER, PROPOSAL, SETTLED, BrokerState
@@ -33,9 +34,16 @@ def leads(s: KRaft, leader: int) -> bool:
     return s.brokers[leader].life != ProcessLife.DOWN and s.brokers[leader].replica.role == LEADER
 
 
-def fetches_from(s: KRaft, leader: int, follower: int) -> bool:
-    """The follower's fetcher runs, towards this leader, and both have the same leader epoch."""
+def topics_agree(s: KRaft, k: Constants, leader: int, topic_id: int) -> bool:
+    """The leader has the topic of a fetch (Fetch v13 has its id: 3.1, KIP-516)."""
+    return k.fetch_topic_ids == Checked.NO or topic_id == s.brokers[leader].replica.topic_id
+
+
+def fetches_from(s: KRaft, k: Constants, leader: int, follower: int) -> bool:
+    """The follower's fetcher runs, towards this leader, of whose replicas it is one, and both have the same leader epoch."""
     following = s.brokers[follower].replica
+    if contains(s.brokers[leader].replica.assigned, follower) == 0 or not topics_agree(s, k, leader, following.topic_id):
+        return False
     if s.brokers[follower].life == ProcessLife.DOWN or following.role != FOLLOWER or following.fetching == 0:
         return False
     return following.leader == leader and following.leader_epoch == s.brokers[leader].replica.leader_epoch
@@ -114,6 +122,7 @@ def propose(s: KRaft, k: Constants, leader: int, isr: BrokerSet) -> None:
     append(
         s.brokers[leader].requests,
         broker_epoch=node.epoch,
+        topic_id=mine.topic_id,
         leader_epoch=mine.leader_epoch,
         partition_epoch=mine.partition_epoch,
         isr=mine.proposed,
@@ -170,7 +179,8 @@ def fetch(s: KRaft, k: Constants, leader: int, follower: int) -> None:
     following = s.brokers[follower].replica
     end = len(following.log)
     if end < len(leading.log):
-        append(s.brokers[follower].replica.log, record=leading.log[end].record, epoch=leading.log[end].epoch)
+        next_one = leading.log[end]
+        append(s.brokers[follower].replica.log, record=next_one.record, epoch=next_one.epoch, topic_id=next_one.topic_id)
     reached = follower_high_watermark(leading.high_watermark, len(following.log))
     following.high_watermark = max(following.high_watermark, reached)
 
@@ -195,6 +205,7 @@ def delay_fetch(s: KRaft, leader: int, follower: int) -> None:
     append(
         s.fetches,
         follower=follower,
+        topic_id=s.brokers[follower].replica.topic_id,
         end=len(s.brokers[follower].replica.log),
         last_epoch=last_epoch(s, follower),
         leader_epoch=s.brokers[leader].replica.leader_epoch,
@@ -220,9 +231,12 @@ def a_fetch_is_delayed(s: KRaft) -> bool:
     return len(s.fetches) > 0
 
 
-def fetch_is_of_leaders_epoch(s: KRaft, leader: int) -> bool:
-    """The broker leads in the leader epoch of the fetch."""
-    return leads(s, leader) and s.brokers[leader].replica.leader_epoch == s.fetches[0].leader_epoch
+def fetch_is_of_leaders_epoch(s: KRaft, k: Constants, leader: int) -> bool:
+    """The broker leads in the topic and leader epoch of the fetch, and its sender is one of the replicas that it knows."""
+    late = s.fetches[0]
+    if not leads(s, leader) or s.brokers[leader].replica.leader_epoch != late.leader_epoch:
+        return False
+    return contains(s.brokers[leader].replica.assigned, late.follower) == 1 and topics_agree(s, k, leader, late.topic_id)
 
 
 def receive_delayed_fetch(s: KRaft, k: Constants, leader: int) -> None:
@@ -247,7 +261,7 @@ RECEIVE_DELAYED_FETCH = Rule(
 def nobody_leads_in_its_epoch(s: KRaft, k: Constants) -> bool:
     """No broker leads in the leader epoch of the delayed fetch."""
     for leader in range(k.brokers):
-        if fetch_is_of_leaders_epoch(s, leader):
+        if fetch_is_of_leaders_epoch(s, k, leader):
             return False
     return True
 

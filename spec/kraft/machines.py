@@ -36,7 +36,7 @@ class ReplicaRole(enum.IntEnum):
     """The role of a broker's replica of the partition."""
 
     NONE = 0
-    """Not hosted: the broker has applied no image of the partition since it started."""
+    """Not hosted: the broker has applied no image that assigns it the partition, or has deleted its replica since."""
     FOLLOWER = 1
     LEADER = 2
 
@@ -104,7 +104,7 @@ REPLICA_ROLE = Machine(
     (
         Row("become_leader", (NO_ROLE, FOLLOWER, LEADER), LEADER, cites="Kafka 3.9 Partition.makeLeader"),
         Row("become_follower", (NO_ROLE, FOLLOWER, LEADER), FOLLOWER, cites="Kafka 3.9 Partition.makeFollower"),
-        Row("stop", tuple(ReplicaRole), NO_ROLE, cites="the process ends", kind="initialisation"),
+        Row("stop", tuple(ReplicaRole), NO_ROLE, cites="the process ends, or the replica is deleted", kind="initialisation"),
     ),
     entity=("broker",),
     cites="Kafka 3.9 Partition.scala",
@@ -121,7 +121,7 @@ PROPOSAL = Machine(
         Row("roll_back", (SENT,), SETTLED, cites="Kafka 3.9 Partition.handleAlterPartitionError: INELIGIBLE_REPLICA"),
         Row("strand", (SENT,), STRANDED, cites="Kafka 3.9 Partition.handleAlterPartitionError: INVALID_UPDATE_VERSION, ..."),
         Row("supersede", (SENT, STRANDED), SETTLED, cites="Kafka 3.9 Partition.makeLeader, makeFollower"),
-        Row("stop", tuple(ProposalState), SETTLED, cites="the process ends", kind="initialisation"),
+        Row("stop", tuple(ProposalState), SETTLED, cites="the process ends, or the replica is deleted", kind="initialisation"),
     ),
     entity=("broker",),
     cites="Kafka 3.9 Partition.scala: CommittedPartitionState, PendingExpandIsr, PendingShrinkIsr",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.decisions import Checked
 from kafka_spec.spec.domain import NO_BROKERS, NONE, append
-from kafka_spec.spec.kraft.controller import active_brokers, change_partition, commit
+from kafka_spec.spec.kraft.controller import active_brokers, change_partition, commit, there_is_a_topic
 from kafka_spec.spec.kraft.fetching import A_LEADER, leads
 from kafka_spec.spec.kraft.machines import REGISTRATION
 from kafka_spec.spec.kraft.replica import ANY_BROKER, broker_is_up, raise_high_watermark
@@ -18,7 +18,8 @@ from kafka_spec.spec.table import Constants, Rule, fire
 
 def append_record(s: KRaft, k: Constants, leader: int) -> None:
     """Append the next record in the leader's epoch."""
-    append(s.brokers[leader].replica.log, record=s.spent.records, epoch=s.brokers[leader].replica.leader_epoch)
+    mine = s.brokers[leader].replica
+    append(s.brokers[leader].replica.log, record=s.spent.records, epoch=mine.leader_epoch, topic_id=mine.topic_id)
     raise_high_watermark(s, k, leader)
 
 
@@ -38,7 +39,7 @@ WRITE = Rule(
 def preferred_election_changes_leader(s: KRaft, k: Constants) -> bool:
     """The first assigned replica does not lead, and a preferred election elects another leader than now, or nobody."""
     partition = s.controller.partition
-    if partition.leader == partition.replicas[0]:
+    if not there_is_a_topic(s) or partition.leader == partition.replicas[0]:
         return False
     elected, _ = elect_by_choice(
         ElectionKind.PREFERRED,
@@ -75,7 +76,7 @@ ELECT_PREFERRED = Rule(
 
 def nobody_leads_and_somebody_is_up(s: KRaft, k: Constants) -> bool:
     """The partition has no leader, and some broker is active."""
-    return s.controller.partition.leader == NONE and active_brokers(s, k) != 0
+    return there_is_a_topic(s) and s.controller.partition.leader == NONE and active_brokers(s, k) != 0
 
 
 def elect_unclean(s: KRaft, k: Constants) -> None:

@@ -7,9 +7,10 @@ all others.
 from __future__ import annotations
 
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, contains, including, only
+from kafka_spec.spec.election import members
 from kafka_spec.spec.kraft.machines import LEADER, SETTLED, BrokerState
 from kafka_spec.spec.kraft.properties import leads_newest
-from kafka_spec.spec.kraft.state import KRaft, ProcessLife
+from kafka_spec.spec.kraft.state import UNKNOWN, KRaft, ProcessLife
 from kafka_spec.spec.partition_change import count_of, effective_min_isr
 from kafka_spec.spec.table import Constants, Property, leads_to, recoverable
 
@@ -48,9 +49,11 @@ def no_leader_is_missing(s: KRaft, k: Constants) -> bool:
 
 
 def replica_is_current(s: KRaft, broker: int) -> bool:
-    """The broker's replica has the newest epochs, and leads, or fetches if there is a leader."""
+    """The broker's replica is of the topic, has the newest epochs, and leads, or fetches if there is a leader."""
     partition = s.controller.partition
     mine = s.brokers[broker].replica
+    if mine.topic_id != partition.topic_id:
+        return False
     if mine.leader_epoch != partition.leader_epoch or mine.partition_epoch != partition.partition_epoch:
         return False
     if partition.leader == broker:
@@ -59,24 +62,24 @@ def replica_is_current(s: KRaft, broker: int) -> bool:
 
 
 def a_replica_is_behind(s: KRaft, k: Constants) -> bool:
-    """A broker is up whose replica does not have the newest epochs, or does not fetch."""
+    """A broker is up that is assigned a replica, which does not have the newest epochs, or does not fetch."""
+    assigned = members(s.controller.partition.replicas)
     for broker in range(k.brokers):
-        if s.brokers[broker].life == ProcessLife.UP and not replica_is_current(s, broker):
+        if contains(assigned & brokers_up(s, k), broker) == 1 and not replica_is_current(s, broker):
             return True
     return False
 
 
 def no_replica_is_behind(s: KRaft, k: Constants) -> bool:
-    """Every broker that is up has a replica with the newest epochs, which leads or fetches."""
+    """Every assigned broker that is up has a replica with the newest epochs, which leads or fetches."""
     return not a_replica_is_behind(s, k)
 
 
 def a_replica_is_outside_the_isr(s: KRaft, k: Constants) -> bool:
     """The leader is up, and a replica that is up is not in the ISR."""
-    leader = s.controller.partition.leader
-    return (
-        leader != NONE and contains(brokers_up(s, k), max(leader, 0)) == 1 and brokers_up(s, k) & ~s.controller.partition.isr != 0
-    )
+    partition = s.controller.partition
+    outside = members(partition.replicas) & brokers_up(s, k) & ~partition.isr
+    return partition.leader != NONE and contains(brokers_up(s, k), max(partition.leader, 0)) == 1 and outside != 0
 
 
 def no_replica_is_outside_the_isr(s: KRaft, k: Constants) -> bool:
@@ -114,12 +117,43 @@ def every_record_is_committed(s: KRaft, k: Constants) -> bool:
     return not a_record_is_not_committed(s, k)
 
 
+def a_stray_replica_is_left(s: KRaft, k: Constants) -> bool:
+    """A broker is up that has a replica of a topic that is gone, or that it is not assigned."""
+    partition = s.controller.partition
+    for broker in range(k.brokers):
+        topic_id = s.brokers[broker].replica.topic_id
+        if s.brokers[broker].life == ProcessLife.UP and topic_id != UNKNOWN:
+            if topic_id != partition.topic_id or contains(members(partition.replicas), broker) == 0:
+                return True
+    return False
+
+
+def no_stray_replica_is_left(s: KRaft, k: Constants) -> bool:
+    """No broker that is up has a replica that it is not assigned."""
+    return not a_stray_replica_is_left(s, k)
+
+
+def a_reassignment_could_end(s: KRaft, k: Constants) -> bool:
+    """A reassignment runs, and the leader and all brokers of the target are up."""
+    partition = s.controller.partition
+    if partition.adding | partition.removing == 0 or partition.leader == NONE:
+        return False
+    return (s.history.target | only(max(partition.leader, 0))) & ~brokers_up(s, k) == 0
+
+
+def no_reassignment_could_end(s: KRaft, k: Constants) -> bool:
+    """No reassignment runs; or the leader or a broker of the target is not up."""
+    return not a_reassignment_could_end(s, k)
+
+
 def is_recovered(s: KRaft, k: Constants) -> bool:
     """Every broker that is up is active, follows the newest epochs, and is in the ISR; nothing is pending, all is committed."""
     for broker in range(k.brokers):
         if s.brokers[broker].life == ProcessLife.UP and s.controller.registrations[broker].state != BrokerState.UNFENCED:
             return False
     if a_leader_is_missing(s, k) or a_replica_is_behind(s, k) or a_replica_is_outside_the_isr(s, k):
+        return False
+    if a_stray_replica_is_left(s, k) or a_reassignment_could_end(s, k):
         return False
     return not a_proposal_is_pending(s, k) and not a_record_is_not_committed(s, k)
 
@@ -159,6 +193,20 @@ PROGRESS: tuple[Property, ...] = (
         every_record_is_committed,
         "while the ISR has min.insync.replicas, the high watermark comes to the end of the leader's log",
         "CONVERGE: KAFKA-13091, KAFKA-15021",
+    ),
+    leads_to(
+        "StrayReplicasGo",
+        a_stray_replica_is_left,
+        no_stray_replica_is_left,
+        "a broker that is up does not keep a replica of a topic that is gone, or that it is not assigned",
+        "CONVERGE: KAFKA-13198, KAFKA-13127",
+    ),
+    leads_to(
+        "ReassignmentEnds",
+        a_reassignment_could_end,
+        no_reassignment_could_end,
+        "a reassignment whose leader and target are up ends",
+        "CONVERGE: KAFKA-19975",
     ),
 )
 """What fair protocol steps lead to once operators and faults have stopped."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 from kafka_spec.spec.decisions import Checked
 from kafka_spec.spec.domain import NONE, contains, only
 from kafka_spec.spec.election import members
-from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, LEADER, BrokerState
+from kafka_spec.spec.error_codes import ErrorCode
+from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, LEADER, NO_ROLE, BrokerState
 from kafka_spec.spec.kraft.state import UNKNOWN, KRaft, ProcessLife
 from kafka_spec.spec.log import holds_same_prefix, same_entry
 from kafka_spec.spec.partition_change import count_of, effective_min_isr
@@ -33,17 +34,33 @@ def one_leader_in_each_epoch(s: KRaft, k: Constants) -> bool:
     for one in range(k.brokers):
         for other in range(one):
             mine, theirs = s.brokers[one].replica, s.brokers[other].replica
-            if mine.role == LEADER and theirs.role == LEADER and mine.leader_epoch == theirs.leader_epoch:
-                return False
+            if mine.role == LEADER and theirs.role == LEADER and mine.topic_id == theirs.topic_id:
+                if mine.leader_epoch == theirs.leader_epoch:
+                    return False
     return True
 
 
+def topic_stays(before: KRaft, after: KRaft) -> bool:
+    """The same topic exists before the step and after it."""
+    topic_id = before.controller.partition.topic_id
+    return topic_id != UNKNOWN and topic_id == after.controller.partition.topic_id
+
+
+def replica_stays(before: KRaft, after: KRaft, broker: int) -> bool:
+    """The broker's process goes on, and so does its replica of the same topic."""
+    old, new = before.brokers[broker], after.brokers[broker]
+    if old.epoch != new.epoch or old.replica.topic_id != new.replica.topic_id:
+        return False
+    return old.replica.role != NO_ROLE and new.replica.role != NO_ROLE
+
+
 def an_epoch_changes(before: KRaft, after: KRaft, k: Constants) -> bool:
-    """A leader epoch or a partition epoch changes, at the controller or on a broker that goes on running."""
-    if before.controller.partition.partition_epoch != after.controller.partition.partition_epoch:
-        return True
+    """A leader epoch or a partition epoch changes, at the controller or on a replica that goes on."""
+    if topic_stays(before, after):
+        if before.controller.partition.partition_epoch != after.controller.partition.partition_epoch:
+            return True
     for broker in range(k.brokers):
-        if before.brokers[broker].epoch == after.brokers[broker].epoch:
+        if replica_stays(before, after, broker):
             old, new = before.brokers[broker].replica, after.brokers[broker].replica
             if old.leader_epoch != new.leader_epoch or old.partition_epoch != new.partition_epoch:
                 return True
@@ -51,12 +68,13 @@ def an_epoch_changes(before: KRaft, after: KRaft, k: Constants) -> bool:
 
 
 def epochs_never_go_back(before: KRaft, after: KRaft, k: Constants) -> bool:
-    """Leader epoch and partition epoch never decrease, at the controller and on a broker that goes on running."""
+    """Leader epoch and partition epoch never decrease, at the controller and on a replica that goes on."""
     old_partition, new_partition = before.controller.partition, after.controller.partition
-    if new_partition.leader_epoch < old_partition.leader_epoch or new_partition.partition_epoch < old_partition.partition_epoch:
-        return False
+    if topic_stays(before, after):
+        if new_partition.leader_epoch < old_partition.leader_epoch or new_partition.partition_epoch < old_partition.partition_epoch:
+            return False
     for broker in range(k.brokers):
-        if before.brokers[broker].epoch == after.brokers[broker].epoch:
+        if replica_stays(before, after, broker):
             old, new = before.brokers[broker].replica, after.brokers[broker].replica
             if new.leader_epoch < old.leader_epoch or new.partition_epoch < old.partition_epoch:
                 return False
@@ -64,19 +82,25 @@ def epochs_never_go_back(before: KRaft, after: KRaft, k: Constants) -> bool:
 
 
 def the_partition_changes(before: KRaft, after: KRaft) -> bool:
-    """Leader, leader epoch, ISR, ELR, last known leader or recovery state change in the metadata."""
+    """Leader, leader epoch, ISR, ELR, last known leader, recovery state or replicas change in the metadata; the topic stays."""
+    if not topic_stays(before, after):
+        return False
     old, new = before.controller.partition, after.controller.partition
+    if old.adding != new.adding or old.removing != new.removing or members(old.replicas) != members(new.replicas):
+        return True
     if old.leader != new.leader or old.leader_epoch != new.leader_epoch or old.isr != new.isr or old.elr != new.elr:
         return True
     return old.last_known_leader != new.last_known_leader or old.recovery != new.recovery
 
 
 def partition_epoch_grows(before: KRaft, after: KRaft) -> bool:
-    """The partition epoch grows; and with a change of the leader the leader epoch."""
+    """The partition epoch grows; and with a change of the leader, or if a replica leaves, the leader epoch."""
     old, new = before.controller.partition, after.controller.partition
     if new.partition_epoch <= old.partition_epoch:
         return False
-    return old.leader == new.leader or new.leader_epoch > old.leader_epoch
+    if old.leader == new.leader and members(old.replicas) & ~members(new.replicas) == 0:
+        return True
+    return new.leader_epoch > old.leader_epoch
 
 
 def a_registration_changes(before: KRaft, after: KRaft, k: Constants) -> bool:
@@ -110,9 +134,9 @@ def leader_is_in_isr(s: KRaft) -> bool:
     return contains(s.controller.partition.isr, s.controller.partition.leader) == 1
 
 
-def always(s: KRaft) -> bool:
-    """Every state."""
-    return s.controller.partition.partition_epoch >= 0
+def the_partition_exists(s: KRaft) -> bool:
+    """There is a topic."""
+    return s.controller.partition.topic_id != UNKNOWN
 
 
 def isr_has_a_member_or_the_elr_may(s: KRaft, k: Constants) -> bool:
@@ -171,7 +195,7 @@ def isr_is_active(s: KRaft, k: Constants) -> bool:
 def the_isr_grows_by_its_leader(before: KRaft, after: KRaft) -> bool:
     """The ISR grows within a leader epoch: its leader proposed that."""
     old, new = before.controller.partition, after.controller.partition
-    return old.leader_epoch == new.leader_epoch and new.isr & ~old.isr != 0
+    return topic_stays(before, after) and old.leader_epoch == new.leader_epoch and new.isr & ~old.isr != 0
 
 
 def who_joins_fetched_in_this_process(before: KRaft, after: KRaft, k: Constants) -> bool:
@@ -199,10 +223,24 @@ def unclean_elections_have_a_cause(s: KRaft, k: Constants) -> bool:
 # Records
 
 
+def has_current_topic(s: KRaft, broker: int) -> bool:
+    """The broker has a replica of the topic that exists."""
+    return the_partition_exists(s) and s.brokers[broker].replica.topic_id == s.controller.partition.topic_id
+
+
+def holds_committed(s: KRaft, broker: int) -> bool:
+    """The broker's log of the topic that exists holds all committed records."""
+    if not has_current_topic(s, broker):
+        return len(s.history.committed) == 0
+    return holds_same_prefix(s.brokers[broker].replica.log, s.history.committed, len(s.history.committed))
+
+
 def leads_newest(s: KRaft, broker: int) -> bool:
-    """The broker's replica leads under the newest leader epoch."""
+    """The broker's replica leads the topic that exists, under the newest leader epoch."""
     replica = s.brokers[broker].replica
-    return replica.role == LEADER and replica.leader_epoch == s.controller.partition.leader_epoch
+    if replica.role != LEADER or not has_current_topic(s, broker):
+        return False
+    return replica.leader_epoch == s.controller.partition.leader_epoch
 
 
 def a_replica_leads_newest(s: KRaft, k: Constants) -> bool:
@@ -226,9 +264,8 @@ def a_leader_has_to_hold_records(s: KRaft, k: Constants) -> bool:
 def leaders_hold_what_is_committed(s: KRaft, k: Constants) -> bool:
     """A replica that leads under the newest leader epoch holds all committed records."""
     for broker in range(k.brokers):
-        if leads_newest(s, broker):
-            if not holds_same_prefix(s.brokers[broker].replica.log, s.history.committed, len(s.history.committed)):
-                return False
+        if leads_newest(s, broker) and not holds_committed(s, broker):
+            return False
     return True
 
 
@@ -237,7 +274,7 @@ def candidates_hold_what_is_committed(s: KRaft, k: Constants) -> bool:
     partition = s.controller.partition
     for broker in range(k.brokers):
         if contains(partition.isr | partition.elr, broker) == 1 and s.brokers[broker].life != ProcessLife.DOWN:
-            if not holds_same_prefix(s.brokers[broker].replica.log, s.history.committed, len(s.history.committed)):
+            if not holds_committed(s, broker):
                 return False
     return True
 
@@ -271,7 +308,8 @@ def logs_agree_below_high_watermarks(s: KRaft, k: Constants) -> bool:
     for one in range(k.brokers):
         for other in range(one):
             mine, theirs = s.brokers[one].replica, s.brokers[other].replica
-            for offset in range(min(min(mine.high_watermark, theirs.high_watermark), min(len(mine.log), len(theirs.log)))):
+            shared = 1 if mine.topic_id == theirs.topic_id else 0
+            for offset in range(shared * min(min(mine.high_watermark, theirs.high_watermark), min(len(mine.log), len(theirs.log)))):
                 if not same_entry(mine.log, theirs.log, offset):
                     return False
     return True
@@ -291,8 +329,87 @@ def high_watermarks_of_leaders_grow(before: KRaft, after: KRaft, k: Constants) -
         old, new = before.brokers[broker].replica, after.brokers[broker].replica
         if new.high_watermark > len(new.log):
             return False
-        if old.role == LEADER and new.role == LEADER and old.leader_epoch == new.leader_epoch:
+        led_on = old.role == LEADER and new.role == LEADER and old.topic_id == new.topic_id
+        if led_on and old.leader_epoch == new.leader_epoch:
             if new.high_watermark < old.high_watermark:
+                return False
+    return True
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Reassignment and topics
+
+
+def isr_and_elr_are_replicas(s: KRaft) -> bool:
+    """The members of the ISR and of the ELR are replicas, and so are those that a reassignment adds or removes."""
+    partition = s.controller.partition
+    named = partition.isr | partition.elr | partition.adding | partition.removing
+    return named & ~members(partition.replicas) == 0
+
+
+def a_reassignment_was_requested(s: KRaft) -> bool:
+    """An operator has asked for a reassignment of the topic that exists, and none runs."""
+    partition = s.controller.partition
+    return s.history.origin != 0 and partition.adding | partition.removing == 0
+
+
+def replicas_are_the_target(s: KRaft) -> bool:
+    """The replicas are those that operators asked for last."""
+    return members(s.controller.partition.replicas) == s.history.target
+
+
+def a_replica_leaves(before: KRaft, after: KRaft) -> bool:
+    """A replica leaves the assignment."""
+    left = members(before.controller.partition.replicas) & ~members(after.controller.partition.replicas)
+    return topic_stays(before, after) and left != 0
+
+
+def number_of_candidates(s: KRaft) -> int:
+    """Return how many replicas are in the ISR or the ELR."""
+    partition = s.controller.partition
+    return count_of(partition.replicas, partition.isr | partition.elr)
+
+
+def enough_candidates_stay(before: KRaft, after: KRaft, k: Constants) -> bool:
+    """If the ISR and the ELR had min.insync.replicas members among the replicas before, they have so afterwards."""
+    old, new = before.controller.partition, after.controller.partition
+    if number_of_candidates(before) < effective_min_isr(k.min_isr, len(old.replicas)):
+        return True
+    return number_of_candidates(after) >= effective_min_isr(k.min_isr, len(new.replicas))
+
+
+def an_answer_refuses(s: KRaft, k: Constants) -> bool:
+    """An answer to a proposal is on its way, and it is an error."""
+    for broker in range(k.brokers):
+        for place in range(len(s.brokers[broker].answers)):
+            if s.brokers[broker].answers[place].error != ErrorCode.NONE:
+                return True
+    return False
+
+
+def no_proposal_is_invalid(s: KRaft, k: Constants) -> bool:
+    """No answer on its way says that the proposal made no sense."""
+    for broker in range(k.brokers):
+        for place in range(len(s.brokers[broker].answers)):
+            if s.brokers[broker].answers[place].error == ErrorCode.INVALID_REQUEST:
+                return False
+    return True
+
+
+def a_later_topic_has_records(s: KRaft, k: Constants) -> bool:
+    """A replica of a topic that was created after a deletion has a record."""
+    for broker in range(k.brokers):
+        if s.brokers[broker].replica.topic_id > 0 and len(s.brokers[broker].replica.log) > 0:
+            return True
+    return False
+
+
+def logs_hold_records_of_their_topic(s: KRaft, k: Constants) -> bool:
+    """Every record in a log was written for the topic of the log."""
+    for broker in range(k.brokers):
+        mine = s.brokers[broker].replica
+        for offset in range(len(mine.log)):
+            if mine.log[offset].topic_id != mine.topic_id:
                 return False
     return True
 
@@ -338,7 +455,7 @@ SAFETY: tuple[Property, ...] = (
         isr_has_a_member_or_the_elr_may,
         "the ISR has a member, unless eligible leader replicas are enabled",
         "ISRNE: KIP-966",
-        when=always,
+        when=the_partition_exists,
     ),
     invariant(
         "ElrBesideSmallIsr",
@@ -352,7 +469,7 @@ SAFETY: tuple[Property, ...] = (
         replicas_stand_where_the_lists_say,
         "replicas enter and leave ISR and ELR by the rows of the machine Membership alone: none comes from outside into the ELR",
         "KIP-966",
-        when=always,
+        when=the_partition_exists,
     ),
     invariant(
         "LeaderIsActive",
@@ -416,6 +533,41 @@ SAFETY: tuple[Property, ...] = (
         "a leader's high watermark never decreases within its leader epoch, and never exceeds the end of its log",
         "HWMONO",
         when=a_high_watermark_is_above_zero,
+    ),
+    invariant(
+        "ListsNameReplicas",
+        isr_and_elr_are_replicas,
+        "ISR, ELR, added and removed replicas are replicas",
+        "ISRNE: elr-outside-replicas",
+        when=the_partition_exists,
+    ),
+    invariant(
+        "ReassignmentEndsAtTarget",
+        replicas_are_the_target,
+        "when no reassignment runs any more, the replicas are those that operators asked for last",
+        "ReplicationControlManager.changePartitionReassignment: retargeted-removal-stays",
+        when=a_reassignment_was_requested,
+    ),
+    step_invariant(
+        "ReassignmentKeepsCandidates",
+        enough_candidates_stay,
+        "when replicas leave, ISR and ELR together keep min.insync.replicas members, if they had them",
+        "KIP-966; KAFKA-15665",
+        when=a_replica_leaves,
+    ),
+    invariant(
+        "ProposalsAreValid",
+        no_proposal_is_invalid,
+        "no proposal of a leader is answered with INVALID_REQUEST: it names replicas and itself, and comes from the leader",
+        "ReplicationControlManager.validateAlterPartitionData",
+        when=an_answer_refuses,
+    ),
+    invariant(
+        "DeletedRecordsStayGone",
+        logs_hold_records_of_their_topic,
+        "the records of a deleted topic never come back in another of the same name",
+        "KIP-516",
+        when=a_later_topic_has_records,
     ),
 )
 """The invariants and step invariants."""

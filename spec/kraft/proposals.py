@@ -10,6 +10,7 @@ from kafka_spec.spec.alter_partition import (
     answer_to_epochs,
     answer_to_isr,
     answer_to_sender,
+    answer_to_topic,
     is_eligible,
     reaction,
 )
@@ -39,9 +40,9 @@ def follower_is_in_isr(s: KRaft, leader: int, follower: int) -> bool:
     return leader != follower and contains(s.brokers[leader].replica.isr, follower) == 1
 
 
-def follower_lags(s: KRaft, leader: int, follower: int) -> bool:
+def follower_lags(s: KRaft, k: Constants, leader: int, follower: int) -> bool:
     """The follower does not fetch from this leader, or does not have all of its log."""
-    if not fetches_from(s, leader, follower) or not logs_agree(s, leader, follower):
+    if not fetches_from(s, k, leader, follower) or not logs_agree(s, leader, follower):
         return True
     return len(s.brokers[follower].replica.log) < len(s.brokers[leader].replica.log)
 
@@ -77,6 +78,8 @@ def answer_at_image(s: KRaft, k: Constants, broker: int, image: int) -> int:
     partition = s.metadata[image].partition
     request = s.brokers[broker].requests[0]
     error = answer_to_sender(request.broker_epoch, s.metadata[image].brokers[broker].epoch)
+    if error == ErrorCode.NONE:
+        error = answer_to_topic(request.topic_id, partition.topic_id, k.alter_topic_ids)
     if error == ErrorCode.NONE:
         error = answer_to_epochs(
             request.leader_epoch,

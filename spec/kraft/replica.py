@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
 from kafka_spec.spec.decisions import Checked
-from kafka_spec.spec.domain import NO_BROKERS, NONE, append, contains, truncate
+from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, append, contains, truncate
+from kafka_spec.spec.election import members
 from kafka_spec.spec.gates import image_is_applied, image_settles_proposal
 from kafka_spec.spec.kraft.controller import forget_passed_images
 from kafka_spec.spec.kraft.machines import LEADER, PROPOSAL, REPLICA_ROLE, SETTLED
 from kafka_spec.spec.kraft.state import BROKERS, UNKNOWN, KRaft, ProcessLife
 from kafka_spec.spec.log import log_ends_are_forgotten
-from kafka_spec.spec.partition_change import count_of, effective_min_isr
+from kafka_spec.spec.partition_change import effective_min_isr
 from kafka_spec.spec.table import Constants, ItemOf, Rule, fire
 
 ANY_BROKER = {"broker": Broker(BROKERS)}
@@ -27,9 +28,10 @@ ANY_BROKER = {"broker": Broker(BROKERS)}
 def note_committed(s: KRaft, leader: int) -> None:
     """Record for the properties what is below a leader's high watermark, unless an unclean election has replaced the leader."""
     leading = s.brokers[leader].replica
-    if leading.leader_epoch >= s.history.unclean_epoch:
+    if leading.topic_id == s.controller.partition.topic_id and leading.leader_epoch >= s.history.unclean_epoch:
         for offset in range(len(s.history.committed), leading.high_watermark):
-            append(s.history.committed, record=leading.log[offset].record, epoch=leading.log[offset].epoch)
+            kept = leading.log[offset]
+            append(s.history.committed, record=kept.record, epoch=kept.epoch, topic_id=kept.topic_id)
 
 
 def raise_high_watermark(s: KRaft, k: Constants, leader: int) -> None:
@@ -38,10 +40,9 @@ def raise_high_watermark(s: KRaft, k: Constants, leader: int) -> None:
     Kafka 3.9: Partition.maybeIncrementLeaderHW (the limit since 3.7, KAFKA-15583).
     """
     leading = s.brokers[leader].replica
-    replicas = s.metadata[s.brokers[leader].image].partition.replicas
-    if k.high_watermark_needs_min_isr == Checked.NO or count_of(replicas, leading.isr) >= effective_min_isr(
-        k.min_isr, len(replicas)
-    ):
+    in_sync = sum(contains(leading.isr, broker) for broker in range(k.brokers))
+    assigned = sum(contains(leading.assigned, broker) for broker in range(k.brokers))
+    if k.high_watermark_needs_min_isr == Checked.NO or in_sync >= effective_min_isr(k.min_isr, assigned):
         reached = len(leading.log)
         for member in range(k.brokers):
             if member != leader and contains(leading.isr | leading.proposed, member) == 1:
@@ -62,11 +63,17 @@ def settle_proposal(s: KRaft, k: Constants, broker: int) -> None:
         fire(s, k, PROPOSAL, (broker,), "supersede")
 
 
-def forget_followers(s: KRaft, k: Constants, broker: int) -> None:
-    """Forget what fetches said of the followers' logs and broker epochs."""
+def forget_followers(s: KRaft, k: Constants, broker: int, kept: BrokerSet) -> None:
+    """Forget what fetches said of the logs and broker epochs of followers, but for those that are kept."""
     for other in range(k.brokers):
-        s.brokers[broker].replica.ends[other] = UNKNOWN
-        s.brokers[broker].replica.fetch_epochs[other] = UNKNOWN
+        if contains(kept, other) == 0:
+            forget_follower(s, broker, other)
+
+
+def forget_follower(s: KRaft, broker: int, other: int) -> None:
+    """Forget what fetches said of a follower's log and broker epoch."""
+    s.brokers[broker].replica.ends[other] = UNKNOWN
+    s.brokers[broker].replica.fetch_epochs[other] = UNKNOWN
 
 
 def forget_request(s: KRaft, broker: int) -> None:
@@ -92,7 +99,10 @@ def make_leader(s: KRaft, k: Constants, broker: int) -> None:
         mine.epoch_start = len(mine.log)
         led_before = 1 if mine.role == LEADER else 0
         if log_ends_are_forgotten(led_before, k.follower_ends):
-            forget_followers(s, k, broker)
+            forget_followers(s, k, broker, NO_BROKERS)
+    forget_followers(s, k, broker, members(partition.replicas))
+    mine.topic_id = partition.topic_id
+    mine.assigned = members(partition.replicas)
     mine.leader = broker
     mine.leader_epoch = partition.leader_epoch
     mine.partition_epoch = partition.partition_epoch
@@ -116,7 +126,9 @@ def make_follower(s: KRaft, k: Constants, broker: int) -> None:
     if s.brokers[broker].life == ProcessLife.STOPPING:
         if partition.leader == NONE or contains(partition.isr, broker) == 0:
             mine.fetching = 0
-    forget_followers(s, k, broker)
+    forget_followers(s, k, broker, NO_BROKERS)
+    mine.topic_id = partition.topic_id
+    mine.assigned = NO_BROKERS
     mine.leader = partition.leader
     mine.leader_epoch = partition.leader_epoch
     mine.partition_epoch = partition.partition_epoch
@@ -125,15 +137,59 @@ def make_follower(s: KRaft, k: Constants, broker: int) -> None:
     fire(s, k, REPLICA_ROLE, (broker,), "become_follower")
 
 
+def stop_replica(s: KRaft, k: Constants, broker: int) -> None:
+    """Forget what is not on disk: the replica neither leads nor follows."""
+    mine = s.brokers[broker].replica
+    mine.leader = NONE
+    mine.leader_epoch = UNKNOWN
+    mine.partition_epoch = UNKNOWN
+    mine.assigned = NO_BROKERS
+    mine.isr = NO_BROKERS
+    mine.proposed = NO_BROKERS
+    mine.epoch_start = 0
+    mine.fetching = 0
+    forget_followers(s, k, broker, NO_BROKERS)
+    fire(s, k, REPLICA_ROLE, (broker,), "stop")
+    fire(s, k, PROPOSAL, (broker,), "stop")
+
+
+def delete_log(s: KRaft, broker: int) -> None:
+    """Delete the log of a replica, with its topic id and its high watermark."""
+    s.brokers[broker].replica.topic_id = UNKNOWN
+    s.brokers[broker].replica.high_watermark = 0
+    truncate(s.brokers[broker].replica.log, 0)
+
+
+def is_replica(s: KRaft, broker: int) -> bool:
+    """The broker is a replica by its image."""
+    return contains(members(s.metadata[s.brokers[broker].image].partition.replicas), broker) == 1
+
+
+def replica_is_not_assigned(s: KRaft, k: Constants, broker: int) -> bool:
+    """The broker has a replica of a topic that its image does not have, or that it is not assigned (3.0, KAFKA-13198)."""
+    mine = s.brokers[broker].replica
+    if mine.topic_id == UNKNOWN:
+        return False
+    if mine.topic_id != s.metadata[s.brokers[broker].image].partition.topic_id:
+        return True
+    return k.removed_replica_deleted == Checked.YES and not is_replica(s, broker)
+
+
 def apply_image(s: KRaft, k: Constants, broker: int) -> None:
     """Apply the partition of the broker's image, unless the replica has it, or newer, already.
 
-    The same partition epoch is applied again, since the answer to a proposal may have told it (KAFKA-13790). Where the partition
-    did not change between two images, nothing happens. Kafka 3.9: TopicDelta.localChanges.
+    A replica that is not assigned is deleted first. The same partition epoch is applied again, since the answer to a proposal may
+    have told it (KAFKA-13790). Where the partition did not change between two images, nothing happens.
+    Kafka 3.9: TopicDelta.localChanges, ReplicaManager.applyDelta.
     """
-    partition = s.metadata[s.brokers[broker].image].partition
     s.brokers[broker].applying = 0
-    if image_is_applied(partition.partition_epoch, s.brokers[broker].replica.partition_epoch, k.equal_partition_epoch_applied):
+    if replica_is_not_assigned(s, k, broker):
+        stop_replica(s, k, broker)
+        delete_log(s, broker)
+    partition = s.metadata[s.brokers[broker].image].partition
+    if is_replica(s, broker) and image_is_applied(
+        partition.partition_epoch, s.brokers[broker].replica.partition_epoch, k.equal_partition_epoch_applied
+    ):
         if partition.leader == broker:
             make_leader(s, k, broker)
         else:
@@ -166,8 +222,8 @@ def image_is_newer(s: KRaft, broker: int, image: int) -> bool:
 
 def partition_differs(s: KRaft, broker: int, image: int) -> bool:
     """The partition of the image is not that of the broker's image."""
-    now = s.metadata[s.brokers[broker].image].partition
-    return s.metadata[image].partition.partition_epoch != now.partition_epoch
+    old, new = s.metadata[s.brokers[broker].image].partition, s.metadata[image].partition
+    return new.topic_id != old.topic_id or new.partition_epoch != old.partition_epoch
 
 
 def take_image(s: KRaft, k: Constants, broker: int, image: int) -> None:

@@ -1,6 +1,6 @@
 """The state of KRaft: the controller, the metadata log as far as brokers have not applied it, and the brokers with their replicas.
 
-There is one topic with one partition, whose replicas are all brokers in ascending order. Field names are Kafka's where Kafka has
+There is at most one topic, with one partition. Topics of one name differ by their topic id. Field names are Kafka's where Kafka has
 one. The metadata log is one list of committed batches, which every broker applies in order; several may be applied at once. The
 protocol by which controllers agree on it (Raft) is not modelled. A batch is held as the image that it leads to.
 
@@ -35,10 +35,14 @@ from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.kraft.machines import BrokerState, Membership, ProposalState, ReplicaRole
 from kafka_spec.spec.partition_change import RecoveryState
 
-BROKERS = Bound("brokers", 1, 4, "brokers, each with a replica of the partition")
+BROKERS = Bound("brokers", 1, 4, "brokers")
 RECORDS = Bound("records", 0, 3, "records that clients write")
 LAG = Bound("lag", 1, 20, "batches of the metadata log that the slowest running broker has not applied")
 
+RECREATIONS = Bound("recreations", 0, 2, "topics of the same name that are created after a deletion")
+
+TOPIC_IDS = Range(-1, RECREATIONS)
+"""A topic id counts the topics of the name from 0; -1 is no topic."""
 LEADER_EPOCHS = Range(-1, 31)
 PARTITION_EPOCHS = Range(-1, 63)
 BROKER_EPOCHS = Range(-1, 15)
@@ -77,6 +81,8 @@ class StoredRecord:
 
     record: int = holds(OFFSETS)
     epoch: int = holds(LEADER_EPOCHS)
+    topic_id: int = holds(TOPIC_IDS)
+    """The topic for which it was written. The properties need it; no part of Kafka keeps it with a record."""
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -85,9 +91,15 @@ class StoredRecord:
 
 @dataclass
 class PartitionRegistration:
-    """The partition, as the metadata log has it."""
+    """The partition, as the metadata log has it; while there is no topic, its fields have their initial values."""
 
+    topic_id: int = holds(TOPIC_IDS)
     replicas: list[int] = holds(Assignment(BROKERS))
+    """The replicas, those that a reassignment adds and removes included."""
+    adding: BrokerSet = holds(SetOf(BROKERS))
+    """The replicas that a reassignment adds."""
+    removing: BrokerSet = holds(SetOf(BROKERS))
+    """The replicas that leave when the reassignment completes."""
     leader: int = holds(BrokerOrNone(BROKERS))
     leader_epoch: int = holds(LEADER_EPOCHS)
     partition_epoch: int = holds(PARTITION_EPOCHS)
@@ -145,6 +157,7 @@ class AlterPartitionRequest:
     """A leader's proposal of an ISR to the controller."""
 
     broker_epoch: int = holds(BROKER_EPOCHS)
+    topic_id: int = holds(TOPIC_IDS)
     leader_epoch: int = holds(LEADER_EPOCHS)
     partition_epoch: int = holds(PARTITION_EPOCHS)
     isr: BrokerSet = holds(SetOf(BROKERS))
@@ -165,14 +178,18 @@ class AlterPartitionAnswer:
 
 @dataclass
 class PartitionReplica:
-    """A broker's replica of the partition. Log and high watermark are on disk, the rest is lost when the process ends."""
+    """A broker's replica of the partition. Topic id, log and high watermark are on disk, the rest is lost when the process ends."""
 
+    topic_id: int = holds(TOPIC_IDS)
+    """The topic whose log is on disk; -1 if there is none."""
     role: int = holds(StateOf(ReplicaRole, "ReplicaRole"))
     leader: int = holds(BrokerOrNone(BROKERS))
     leader_epoch: int = holds(LEADER_EPOCHS)
     partition_epoch: int = holds(PARTITION_EPOCHS)
     proposal: int = holds(StateOf(ProposalState, "Proposal"))
     """On a leader: its pending change of the ISR."""
+    assigned: BrokerSet = holds(SetOf(BROKERS))
+    """On a leader: the replicas of the image that it has applied."""
     isr: BrokerSet = holds(SetOf(BROKERS))
     """On a leader: the committed ISR."""
     proposed: BrokerSet = holds(SetOf(BROKERS))
@@ -216,6 +233,7 @@ class FetchRequestInFlight:
     """A fetch request that is delayed on the network and may outlive the process that sent it."""
 
     follower: int = holds(Broker(BROKERS))
+    topic_id: int = holds(TOPIC_IDS)
     end: int = holds(OFFSETS)
     """The fetch offset: the sender's log end."""
     last_epoch: int = holds(LEADER_EPOCHS)
@@ -238,10 +256,13 @@ DELAYED_FETCHES = Bound("delayed_fetches", 0, 1, "fetch requests that are delaye
 LOST_ANSWERS = Bound("lost_answers", 0, 2, "answers to proposals that are lost, so that the leader repeats its request")
 STALE_ANSWERS = Bound("stale_answers", 0, 2, "errors that a former controller answers, from an earlier end of the metadata log")
 RE_REGISTRATIONS = Bound("re_registrations", 0, 1, "running brokers that register again")
+REASSIGNMENTS = Bound("reassignments", 0, 3, "reassignments that operators request or cancel")
+DELETIONS = Bound("deletions", 0, 2, "deletions of the topic")
 
 MIN_ISR = Bound("min_isr", 1, 4, "min.insync.replicas of the topic")
 UNCLEAN = Bound("unclean", 0, 1, "1 if the topic has unclean.leader.election.enable")
-ISR_SIZE = Bound("isr_size", 1, 4, "members of the first ISR: the first brokers; at most the number of brokers")
+ISR_SIZE = Bound("isr_size", 1, 4, "members of the first ISR: the first brokers; at most the number of first replicas")
+SPARES = Bound("spares", 0, 3, "brokers that hold no replica at first: the last ones")
 CACHE_AHEAD = Bound("cache_ahead", 0, 1, "1 if a broker's metadata cache and its replica take an image in two steps")
 
 
@@ -253,6 +274,10 @@ class PastEvents:
     """Every entry that was ever below a leader's high watermark; an unclean election truncates it to the new leader's log."""
     unclean_epoch: int = holds(LEADER_EPOCHS)
     """The leader epoch of the last unclean election, or -1. Entries that earlier leaders commit after it do not count."""
+    origin: BrokerSet = holds(SetOf(BROKERS))
+    """The replicas before the reassignment that runs, or the last one."""
+    target: BrokerSet = holds(SetOf(BROKERS))
+    """The replicas that operators asked for last: of the creation, a reassignment, or, after a cancellation, its origin."""
 
 
 @dataclass
