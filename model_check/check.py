@@ -180,7 +180,15 @@ def check(
         with needing("check"):
             from kafka_spec.model_check import embedded, oracle
         kept, resume = (distribution.state_dir, distribution.resume) if distribution is not None else (None, False)
-        compiled = functools.partial(embedded.explore, threads=threads, anew=anew, traces=traces, state_dir=kept, resume=resume)
+        compiled = functools.partial(
+            embedded.explore,
+            threads=threads,
+            anew=anew,
+            traces=traces,
+            state_dir=kept,
+            resume=resume,
+            fast_from=0 if anew else embedded.LARGE_SEARCH,  # so that --verify compares quick code with fast code
+        )
         explore = oracle.explore if which == "oracle" else compiled
         return explore(
             searched,

@@ -42,7 +42,7 @@ class Shape:
 class Code:
     """A program's machine code, and how to call it. The text of the code and its shape are enough to load it on any machine."""
 
-    def __init__(self, module: CodeText, shape: Shape, anew: bool = False) -> None:
+    def __init__(self, module: CodeText, shape: Shape, anew: bool = False, quick: bool = False) -> None:
         self.module, self.shape = module, shape
         self.fired = HEADER + 2 * shape.steps
         self.bounded = self.fired + shape.rules
@@ -54,12 +54,16 @@ class Code:
             raise SpecError(f"a bound or a decision of {strange[0]} {unusable(strange[0])}")
         self.k = (ctypes.c_int64 * max(1, len(shape.k)))(*shape.k)
         self.seed = ctypes.c_int64(shape.seed).value  # all 64 bits, read as a signed number
-        self._library, self.from_cache = load(module, anew)
+        self.load(anew, quick)
+
+    def load(self, anew: bool = False, quick: bool = False) -> None:
+        """Load the machine code, and use it from now on; the arguments are those of `machine_code.load`."""
+        self.loaded = load(self.module, anew, quick)
         integer, pointer = ctypes.c_int64, ctypes.c_void_p
         self.expand = self._entry("expand", integer, [pointer, pointer, integer, integer, pointer, integer, *[pointer] * 6])
         self.form = self._entry("form", integer, [pointer, integer, pointer, integer, pointer, pointer])
         self.judge = self._entry("judge", integer, [pointer, integer, pointer, pointer, pointer])
-        for function, shapes in self.functions(shape.action_bits).items():
+        for function, shapes in self.functions(self.shape.action_bits).items():
             arguments = [integer if kind == "int" else pointer for kind in shapes]
             setattr(self, function.__name__, self._entry(function.__name__, integer, arguments))
 
@@ -82,4 +86,4 @@ class Code:
         return kernel.signatures(action_bits, self.leads)
 
     def _entry(self, name: str, result: Any, arguments: list[Any]) -> Callable[..., Any]:
-        return ctypes.CFUNCTYPE(result, *arguments)(self._library.get_function_address(name))
+        return ctypes.CFUNCTYPE(result, *arguments)(self.loaded.engine.get_function_address(name))

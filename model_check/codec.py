@@ -27,7 +27,7 @@ class Codec:
     def __init__(self, layout: Layout, seed: int, anew: bool = False) -> None:
         self.size, self.record_bytes, self.seed = packed_bytes(layout), layout.size, seed
         self.text = codec_text(layout)
-        self._library, _ = load(text_known(self.text), anew)
+        self._library = load(text_known(self.text), anew).engine
         pointer, integer = ctypes.c_void_p, ctypes.c_int64
         pack, unpack = (self._library.get_function_address(name) for name in ("pack", "unpack"))
         self._pack = ctypes.CFUNCTYPE(None, pointer, pointer, integer, pointer)(pack)

@@ -43,15 +43,16 @@ class Program(Plan, Code):
         leave_out: frozenset[str] = frozenset(),
         anew: bool = False,
         covering: bool = False,
+        quick: bool = False,
     ) -> None:
-        """Compile, or use code that was compiled from equal inputs before; `anew`: always compile."""
+        """Compile, or use code that was compiled from equal inputs before; `anew`: always compile; `quick`: see machine_code."""
         began = time.perf_counter()
         Plan.__init__(self, spec, claims, "digest" not in leave_out)
         self.written = self._compile(spec, layout, actions, claims, tuple(vars(k)), leave_out, anew, covering)
         seed = layout.seed ^ mix(layout.seed ^ SECRET[0], SECRET[1])
         counts = actions.count, actions.bits, len(spec.rules), len(self.cut_names), len(self.states), len(self.steps)
         tests = len(self.state_tests), len(self.step_tests)
-        Code.__init__(self, self.written.code, Shape(layout.size, *counts, *tests, tuple(vars(k).values()), seed), anew)
+        Code.__init__(self, self.written.code, Shape(layout.size, *counts, *tests, tuple(vars(k).values()), seed), anew, quick)
         self.tallied = self._entry("tallied", None, [ctypes.c_void_p]) if covering else None
         self.seconds = time.perf_counter() - began
 

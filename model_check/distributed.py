@@ -301,7 +301,7 @@ class Run:
         Levels that are already finished are searched again, which is quick, and must give the same result.
         """
         result = self.result
-        search = Search(self.world, result, self.seed, self.budget)
+        search = Search(self.world, result, self.seed, self.budget, fast_from=0)
         self.last = store.unsealed(self.storage, "run.json") or {}
         try:
             search.begin()

@@ -44,6 +44,8 @@ SLICE = 16384
 """States of the frontier that a thread expands at a time."""
 SLICE_BYTES = 256 << 20
 """The most bytes that the candidates of a slice could take if every action were enabled in every state."""
+LARGE_SEARCH = 400_000
+"""States from which a search takes longer than to generate faster code for it."""
 SMALL_LEVEL = 1024
 """States of a level below which threads cost more time than they save."""
 
@@ -61,11 +63,14 @@ class Search:
         anew: bool = False,
         covering: bool = False,
         traced: bool = True,
+        fast_from: int = LARGE_SEARCH,
     ) -> None:
         self.world, self.result, self.budget, self.anew, self.traced = world, result, budget, anew, traced
         self.layout = Layout(world.space, seed)
         size = result.record_bytes = self.layout.size
-        self.program = Program(world.spec, self.layout, world.actions, result.properties, world.k, leave_out, anew, covering)
+        quick = fast_from > 0 and not covering  # the counters of coverage are in the code
+        self.fast_from = fast_from
+        self.program = Program(world.spec, self.layout, world.actions, result.properties, world.k, leave_out, anew, covering, quick)
         self.ordered = "order" not in leave_out
         result.compile_seconds = self.program.seconds
         shards = 1 << (result.threads - 1).bit_length()
@@ -147,6 +152,15 @@ class Search:
                 self.raise_fault(part)
             self.together([self.taking(shard, slices) for shard in self.shards], parallel)
         return ""
+
+    def hasten(self) -> float:
+        """Load faster code if the search has become large and has quick code; return the seconds that this took."""
+        if not self.program.loaded.quick or self.result.distinct < self.fast_from:
+            return 0.0
+        began = time.perf_counter()
+        self.program.load(self.anew)
+        self.result.compile_seconds += (spent := time.perf_counter() - began)
+        return spent
 
     def expansion(self, part: Slice, begin: int, end: int) -> Callable[[], None]:
         """Return a job that expands a slice of the frontier."""
@@ -442,6 +456,7 @@ def explore(
     traces: bool = True,
     state_dir: str | None = None,
     resume: bool = False,
+    fast_from: int = LARGE_SEARCH,
 ) -> Exploration:
     """Explore a spec breadth first with compiled code.
 
@@ -462,6 +477,7 @@ def explore(
         traces: keep how each state was reached, 5 to 8 bytes a state; without, findings are counts and verdicts.
         state_dir: a folder in which every level is a checkpoint; the frontier and the traces are there and not in memory.
         resume: continue the search in that folder.
+        fast_from: the number of states from which faster code is worth its generation; 0: from the beginning.
 
     Raises:
         SpecError: a guard, an effect or a property cannot be executed in some state, or the folder is not fit for the search.
@@ -473,7 +489,7 @@ def explore(
     claims = tuple(spec.properties if properties is None else properties)
     result = Exploration(spec, dict(bounds), "embedded", threads, claims, deadlock)
     budget = budget or Budget()
-    search = Search(ExecutableSpec(spec, bounds), result, seed, budget, leave_out, anew, covering, traces)
+    search = Search(ExecutableSpec(spec, bounds), result, seed, budget, leave_out, anew, covering, traces, fast_from)
     began = time.perf_counter()
     folder: Checkpoints | None = None
     try:
@@ -486,6 +502,7 @@ def explore(
         while search.width and (everything or not result.violated) and not result.stopped:
             if on_level is not None:
                 on_level(search)
+            began += search.hasten()
             level = len(search.history) - 1
             result.stopped = budget.exhausted(result.distinct) or search.expand_level()
             search.count_level(level)

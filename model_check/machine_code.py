@@ -9,6 +9,7 @@ import functools
 import hashlib
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -19,12 +20,12 @@ from kafka_spec.model_check.exploration import EngineError
 
 
 @functools.cache
-def _machine() -> llvm.TargetMachine:
+def _machine(quick: bool = False) -> llvm.TargetMachine:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
     features = llvm.get_host_cpu_features().flatten()
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=2, jit=True)
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=0 if quick else 2, jit=True)
 
 
 LARGE = 500_000
@@ -62,17 +63,36 @@ def digest_of(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def load(code: CodeText, anew: bool = False) -> tuple[llvm.ExecutionEngine, bool]:
-    """Return the loaded machine code of a module, and whether it is from the cache; `anew` does not read or write the cache."""
+@dataclass(frozen=True)
+class Loaded:
+    """Machine code in this process."""
+
+    engine: llvm.ExecutionEngine
+    quick: bool
+    """Whether it was generated quickly, and could be faster."""
+
+
+def load(code: CodeText, anew: bool = False, quick: bool = False) -> Loaded:
+    """Return the loaded machine code of a module.
+
+    Args:
+        code: the module.
+        anew: neither read nor write the cache.
+        quick: generate code that is there early rather than fast, unless the cache has the fast one. For a control plane that
+            takes an eighth of the time, and a search takes a fifth longer.
+    """
     if anew:
-        return _link(_generate(code.text)), False
-    origin = CodeOrigin(code.digest, digest_of(_compiler()))
-    machine_code = code_cache.read(origin)
-    if machine_code is not None:
-        return _link(machine_code), True
-    machine_code = _generate(code.text)
-    code_cache.write(origin, machine_code)
-    return _link(machine_code), False
+        return Loaded(_link(_generate(code.text, quick)), quick)
+    for tier in (False, True) if quick else (False,):
+        if (machine_code := code_cache.read(_origin(code, tier))) is not None:
+            return Loaded(_link(machine_code), tier)
+    machine_code = _generate(code.text, quick)
+    code_cache.write(_origin(code, quick), machine_code)
+    return Loaded(_link(machine_code), quick)
+
+
+def _origin(code: CodeText, quick: bool) -> CodeOrigin:
+    return CodeOrigin(code.digest, digest_of(f"{_compiler()}\n{'quick' if quick else 'fast'}"))
 
 
 @functools.cache
@@ -96,16 +116,17 @@ def _few_passes() -> llvm.ModulePassManager:
     return passes
 
 
-def _generate(code: str) -> bytes:
-    """Return the optimised machine code of a module."""
+def _generate(code: str, quick: bool) -> bytes:
+    """Return the machine code of a module; `quick`: with few optimisations."""
     module = llvm.parse_assembly(code)
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.loop_vectorization = options.slp_vectorization = False
-    builder = llvm.create_pass_builder(_machine(), options)
-    passes = builder.getModulePassManager() if len(code) < LARGE else _few_passes()
+    machine = _machine(quick)
+    builder = llvm.create_pass_builder(machine, options)
+    passes = builder.getModulePassManager() if len(code) < LARGE and not quick else _few_passes()
     passes.run(module, builder)
-    machine_code: bytes = _machine().emit_object(module)
+    machine_code: bytes = machine.emit_object(module)
     return machine_code
 
 

@@ -29,7 +29,7 @@ Explore = Callable[..., Exploration]
 ENGINES: dict[str, Explore] = {
     "oracle": oracle.explore,
     "embedded": embedded.explore,
-    "two threads": partial(embedded.explore, threads=2),
+    "two threads": partial(embedded.explore, threads=2, fast_from=0),
 }
 
 

@@ -50,9 +50,9 @@ def test_verify_compiles_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[tuple[CodeText, bool]] = []
     load = compiled.load
 
-    def watched(text: CodeText, anew: bool) -> Any:
+    def watched(text: CodeText, anew: bool, quick: bool) -> Any:
         loaded.append((text, anew))
-        return load(text, anew)
+        return load(text, anew, quick)
 
     monkeypatch.setattr(compiled, "load", watched)
     check(toys.GRID_TRAP, {"limit": 3}, verify=True)

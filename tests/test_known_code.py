@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kafka_spec.model_check import embedded, known_code, machine_code
+from kafka_spec.model_check.check import check
 from kafka_spec.model_check.exploration import EngineError, Exploration
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.spec.table import SpecError
@@ -120,6 +121,42 @@ def test_faults_are_told_from_the_cache(compiled: list[str]) -> None:
 
     assert told[0][0] == told[1][0]
     assert [compiles for _, compiles in told] == [True, False]
+
+
+@pytest.fixture
+def generated(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """A list that grows with each generation of machine code: whether it is quick."""
+    generate, tiers = machine_code._generate, list[bool]()
+
+    def watched(code: str, quick: bool) -> bytes:
+        tiers.append(quick)
+        return generate(code, quick)
+
+    monkeypatch.setattr(machine_code, "_generate", watched)
+    return tiers
+
+
+def test_a_search_that_grows_large_gets_faster_code(generated: list[bool]) -> None:
+    """From so many states on a search runs other code of the same text, and finds the same; the fast code is then used at once."""
+    small = explored()
+    assert generated == [True]
+    large = explored(fast_from=small.distinct // 2)
+    assert generated == [True, False]
+    known = explored()
+
+    assert generated == [True, False]
+    assert counts(small) == counts(large) == counts(known)
+    assert large.compile_seconds > known.compile_seconds
+
+
+def test_fast_code_is_asked_for(generated: list[bool]) -> None:
+    """From 0 states on the code is fast, also where quick code is known; --verify compares quick code with fast code."""
+    explored()
+    explored(fast_from=0)
+    assert generated == [True, False]
+    generated.clear()
+    assert check(toys.COUNTER, {"limit": 3}, verify=True).compared == ["another seed"]
+    assert generated == [True, False]
 
 
 @pytest.fixture

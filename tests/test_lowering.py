@@ -62,7 +62,7 @@ class Native:
         self.layout = layout
         self.compiler = Compiler(layout.root, K_VALUES)
         self.results = {function: _Export(self.compiler, function, f"export{n}").results for n, function in enumerate(functions)}
-        self.library, _ = load(text_known(str(self.compiler.module)))
+        self.library = load(text_known(str(self.compiler.module))).engine
         self.k = (ctypes.c_int64 * len(K_VALUES))(*K_VALUES.values())
         signature = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4)
         self.entries = {f: signature(self.library.get_function_address(f"export{n}")) for n, f in enumerate(functions)}
