@@ -36,13 +36,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", metavar="DIR")
     parser.add_argument("--epochs", type=int, default=3, metavar="N", help="max_leader_epoch (default: %(default)s)")
+    parser.add_argument("--records", type=int, default=3, metavar="N", help="max_records (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=2, metavar="N")
     parser.add_argument("--seed", type=int, metavar="N", help="of the fingerprints")
     parser.add_argument("--memory", type=int, default=23 << 10, metavar="MIB", help="stop before using more (default: %(default)s)")
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--traces", action="store_true", help="keep parents, too: 5 bytes a state of disk")
     args = parser.parse_args()
-    bounds = {"replicas": 3, "log_size": 3, "max_records": 3, "max_leader_epoch": args.epochs}
+    bounds = {"replicas": 3, "log_size": 3, "max_records": args.records, "max_leader_epoch": args.epochs}
     began, peak = time.perf_counter(), 0
 
     def show(result: Exploration, seconds: float) -> None:
@@ -69,6 +70,7 @@ def main() -> int:
     disk = sum(file.stat().st_size for file in Path(args.folder).iterdir())
     figures = {
         "max_leader_epoch": args.epochs,
+        "max_records": args.records,
         "verdict": result.verdict,
         "stopped": result.stopped,
         "distinct": result.distinct,
@@ -83,7 +85,7 @@ def main() -> int:
         "collision probability": result.collision_probability,
     }
     print(json.dumps(figures, indent=1))
-    if result.complete and args.epochs == 3:
+    if result.complete and (args.epochs, args.records) == (3, 3):
         states = int(result.distinct * GROWTH)
         print(
             f"max_leader_epoch 4: at most {states:,} states, {seconds * GROWTH / 3600:.1f} hours, "
