@@ -589,6 +589,23 @@ def test_bytes_of_any_kind_are_no_error(data: bytes, line: int, cut: int, tmp_pa
 
 
 @pytest.mark.parametrize(
+    ("pattern", "old", "new"),
+    [
+        (r"Broker id=1.* Cached leader info", " for partition orders-", " for partition orders in response to orders-"),
+        (r"Broker id=1.* Cached leader info", r" for partition \S+ in", " for partition  in"),
+        (r"Sending become-leader", "become-leader", "become-leafer"),
+        (r"Sending become-leader", "become-leader", "become-leader x"),
+        (r"Received LeaderAndIsr request", "LeaderAndIsr request", "LeaderAndIsr  request"),
+        (r"Broker id=1.* Add \d", r"^\[2026-11-22", "[2026-11-2x"),
+    ],
+)
+def test_words_within_a_line_that_do_not_belong_there_are_counted(pattern: str, old: str, new: str, logs: Logs) -> None:
+    """A line that begins and ends as usual is still broken where its middle is not Kafka's."""
+    logs.change(pattern, old, new)
+    assert logs.validated().broken == 1
+
+
+@pytest.mark.parametrize(
     "spoil", [lambda line: line[:40] + line, lambda line: line[:-9], lambda line: line[3:], lambda line: line + " "]
 )
 def test_one_spoiled_line_among_clean_ones_is_counted(spoil: Callable[[str], str], tmp_path: Path) -> None:

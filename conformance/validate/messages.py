@@ -21,6 +21,7 @@ REPLICA_CHANGED = re.compile(rb".hanged state of replica (\d+) for partition (\S
 PARTITION_CHANGED = re.compile(rb".hanged partition (\S+) state from (\w+) to (\w+)(?: with assigned replicas ([\d,]*))? \(")
 PARTITION_ONLINE = re.compile(rb".hanged partition (\S+) from (\w+) to (\w+) with (?:state (.*)|leader -?\d+) \(")
 REMOVED = re.compile(rb"Partition (\S+) state changed to (\(.*\)) after removing replica (\d+) from the ISR")
+BECOMING = (b"ending become-leader", b"ending become-follower")
 TOLD = re.compile(rb" to broker (\d+) for partition (\S+) \(")
 STOPPED = re.compile(
     rb".ending StopReplica request \w+\(.*leaderEpoch=(-?\d+), deletePartition=(\w+)\) to broker (\d+) for partition "
@@ -156,7 +157,7 @@ class ControllerMessages:
     def _told(self, line: bytes, start: int, log: ControllerLog) -> bool:
         dump = line.find(b" LeaderAndIsr request ", start + 14)
         cut = line.rfind(b" to broker ")
-        end = self._told_to.read(line[cut:]) if 0 < dump < cut else None
+        end = self._told_to.read(line[cut:]) if dump < cut and line[start + 1 : dump] in BECOMING else None
         if end is None:
             return False
         now = self._dumps.read(line[dump + 22 : cut])[0]
@@ -252,6 +253,8 @@ class BrokerMessages:
         if end is None:
             return False
         name = line[named + 15 : cut]
+        if b" " in name or not name:
+            return False
         now = self._dumps.read(line[start + 19 : named])[0]
         sender = log.takes(*end)
         if now is not None:
