@@ -24,6 +24,7 @@ from kafka_spec.model_check.lowering.exports import Export, Tallied
 from kafka_spec.model_check.lowering.judges import Fingerprint, Forms, StateJudge, StepJudge
 from kafka_spec.model_check.lowering.normal_form import Former
 from kafka_spec.model_check.lowering.successors import Successors, name_bounds
+from kafka_spec.model_check.lowering.symmetry import Renamer
 from kafka_spec.model_check.lowering.unit import Tally
 from kafka_spec.model_check.lowering.values import I64, Fault
 from kafka_spec.spec.source import definition_of
@@ -54,6 +55,9 @@ class Program(Plan, Code):
         tests = len(self.state_tests), len(self.step_tests)
         Code.__init__(self, self.written.code, Shape(layout.size, *counts, *tests, tuple(vars(k).values()), seed), anew, quick)
         self.tallied = self._entry("tallied", None, [ctypes.c_void_p]) if covering else None
+        integer, pointer = ctypes.c_int64, ctypes.c_void_p
+        renames = spec.symmetry is not None
+        self.rename = self._entry("rename_members", None, [pointer, integer, integer, pointer]) if renames else None
         self.seconds = time.perf_counter() - began
 
     def _compile(
@@ -92,6 +96,8 @@ class Program(Plan, Code):
             Successors(self, compiler, layout, actions, former, viewer, fingerprint)
             StateJudge(self, compiler, layout)
             Forms(compiler, layout, former, fingerprint)
+            if spec.symmetry is not None:
+                Renamer(compiler, layout.root, spec.symmetry)
             self.emit_more(compiler, layout, actions)
             name_bounds(self, compiler)
             for function, shapes in functions.items():

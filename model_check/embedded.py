@@ -34,9 +34,11 @@ from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.liveness import Liveness
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.recovery import Recovery
+from kafka_spec.model_check.renamings import Renamings
 from kafka_spec.model_check.resume import commit, on_disk
 from kafka_spec.model_check.sealed import Damaged
 from kafka_spec.model_check.shards import Shard, Slice, address
+from kafka_spec.model_check.symmetry import refuse_claims
 from kafka_spec.spec.domain import OutOfBound, OutOfDomain
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Rule, Spec, SpecError
 
@@ -93,6 +95,8 @@ class Search:
         """How many pieces of the steps of each graph the folder of the search has."""
         self.protocol = np.array([rule.kind == "protocol" for rule in rules], np.bool_)
         """For each number of an action whether its rule is a protocol rule; empty if no claim needs it."""
+        part = world.spec.symmetry
+        self.renamings = Renamings(world, self.program, self.layout, part) if part is not None else None
         self.pool = ThreadPoolExecutor(result.threads) if result.threads > 1 else None
 
     def close(self) -> None:
@@ -199,6 +203,8 @@ class Search:
             self.pack(self.frontier)
         if total:
             self.judge()
+            if self.renamings is not None:
+                self.renamings.judge(self.frontier, self.width)
 
     def pack(self, level: InMemory) -> None:
         """Keep packed states from now on."""
@@ -487,6 +493,7 @@ def explore(
     if covering and threads > 1:
         raise SpecError("coverage is counted on one thread")
     claims = tuple(spec.properties if properties is None else properties)
+    refuse_claims(spec, claims)
     result = Exploration(spec, dict(bounds), "embedded", threads, claims, deadlock)
     budget = budget or Budget()
     search = Search(ExecutableSpec(spec, bounds), result, seed, budget, leave_out, anew, covering, traces, fast_from)

@@ -5,8 +5,8 @@ is compared on the whole graph, up to collisions of 64-bit hashes:
 
 * No state is missed, none is extra: the normal forms of all states are the states of the reduced search.
 * Protocol steps lead to the same: each protocol step that changes the normal form is a step of the reduced search, by the same
-  action. A state can do all that its normal form can, unless a protocol step leads on within the class (a request that is certain
-  to be refused is refused first).
+  action; or by the same rule, where members are interchangeable. A state can do all that its normal form can, unless a protocol
+  step leads on within the class (a request that is certain to be refused is refused first).
 * A property about paths has the same predicate and the same antecedent in a state and in its normal form; a recoverable one may
   have its goal a few such steps later.
 * Every property has the same verdict.
@@ -107,6 +107,8 @@ class _Graph:
         if self.former is None:
             self.former = search.program
         part = Slice(search.program, search.layout.size, PIECE * max(1, search.world.actions.count))
+        rules, first = len(search.world.spec.rules), search.world.actions.first
+        named = np.arange(first[-1]) if self.former.spec.symmetry is None else np.repeat(np.arange(rules), np.diff(first))
         protocol = np.array([rule.kind == "protocol" for rule in search.world.actions.rules], np.bool_)
         for begin in range(0, search.width, PIECE):
             end = min(search.width, begin + PIECE)
@@ -120,7 +122,9 @@ class _Graph:
             changes = sources[parents] != targets
             counted = mine & changes
             inside = mine & ~changes & (marks[parents] != part.marks[: part.count])
-            hashes = np.where(counted, _mixed(_mixed(sources[parents]) ^ _mixed(actions.astype(np.uint64)) ^ targets), np.uint64(0))
+            hashes = np.where(
+                counted, _mixed(_mixed(sources[parents]) ^ _mixed(named[actions].astype(np.uint64)) ^ targets), np.uint64(0)
+            )
             self.steps.append(np.unique(hashes[counted]))
             ends = np.cumsum(np.bincount(parents, minlength=end - begin))
             total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])

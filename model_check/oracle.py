@@ -270,13 +270,19 @@ def explore(
     seed: int | None = None,
 ) -> Exploration:
     """Explore the spec breadth first; `model_check.embedded.explore` documents the arguments."""
+    from kafka_spec.model_check.symmetry import compare_one, refuse_claims  # which asks the oracle
+
     claims = tuple(spec.properties if properties is None else properties)
+    refuse_claims(spec, claims)
     result = Exploration(spec, dict(bounds), "oracle", 1, claims, deadlock)
     search = _Search(ExecutableSpec(spec, bounds), result, seed)
     budget = budget or Budget()
     began = time.perf_counter()
     search.begin()
     while search.frontier and (everything or not result.violated) and not result.stopped:
+        if spec.symmetry is not None:
+            for number, (_, state) in enumerate(search.frontier):
+                compare_one(search.world, claims, state, number)
         if not (reason := budget.exhausted(result.distinct)):
             reason = search.next_level(budget)
         result.stopped = reason

@@ -2,7 +2,8 @@
 
 A search of a reduced spec finds a path in which each state is a normal form. The real behaviour passes through states with these
 normal forms. It takes the same steps where they are possible. Where they are not, a breadth-first search among the states of the
-same normal form finds what comes before, such as the refusal of a request that the normal form had dropped.
+same normal form finds what comes before, such as the refusal of a request that the normal form had dropped. Where members are
+interchangeable, the same step may be one of the same rule by another member.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from kafka_spec.model_check.exploration import EngineError, Finding
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.domain import OutOfBound, OutOfDomain
-from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property
+from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Rule
 
 MOST = 20_000
 """The most states of one normal form that are searched for the next step."""
@@ -55,7 +56,7 @@ class _Run:
         except OutOfDomain as error:
             if not last or self.claim != TYPE_INVARIANT:
                 raise EngineError(f"{self.claim}: {rule.name}{binding} does not replay: {error}") from error
-            self.actions.append(number)
+            self.actions.append(self.leaving(number))
             return
         accepts: Accepts = self.shows if last else lambda before, now: True
         for steps, state in self.ways(number, world.key(after), accepts):
@@ -90,15 +91,34 @@ class _Run:
                     known.add(world.key(after))
                     left.append((after, [*path, number]))
 
-    def steps(self, state: Any, wanted: int) -> Iterator[tuple[int, Any]]:
-        """Yield the steps out of a state, that of the wanted action first."""
+    def leaving(self, wanted: int) -> int:
+        """Return the action by which the present state leaves its domains: the wanted one, or one of its rule for other members."""
+        world, state = self.world, self.state
+        for number, rule, binding in self.enabled(state, wanted):
+            try:
+                if world.within(rule, state, binding):
+                    world.apply(rule, state, binding)
+            except OutOfBound:
+                continue
+            except OutOfDomain:
+                return number
+        return wanted
+
+    def enabled(self, state: Any, wanted: int) -> list[tuple[int, Rule, tuple[int, ...]]]:
+        """Return the actions whose guards hold in a state: the wanted one, those of its rule, others."""
         world = self.world
-        every = (
+        every = [
             (world.actions.number(number, binding), rule, binding)
             for number, rule in enumerate(world.spec.rules)
             for binding in world.enabled(rule, state)
-        )
-        for number, rule, binding in sorted(every, key=lambda step: (step[0] != wanted, step[0])):
+        ]
+        of = world.actions.decode(wanted)[0] if wanted >= 0 else None
+        return sorted(every, key=lambda step: (step[0] != wanted, step[1] is not of, step[0]))
+
+    def steps(self, state: Any, wanted: int) -> Iterator[tuple[int, Any]]:
+        """Yield the steps out of a state, that of the wanted action first."""
+        world = self.world
+        for number, rule, binding in self.enabled(state, wanted):
             try:
                 if world.within(rule, state, binding):
                     yield number, world.apply(rule, state, binding)

@@ -11,10 +11,11 @@ from llvmlite import ir
 
 from kafka_spec.model_check.layout import Packed
 from kafka_spec.model_check.lowering.emit import Emitter
+from kafka_spec.model_check.lowering.symmetry import form_function
 from kafka_spec.model_check.lowering.unit import Unit
 from kafka_spec.model_check.lowering.values import I64, ONE, ZERO, Compiled, K, Ref
 from kafka_spec.spec.domain import Array, Path, Scalar, path_of
-from kafka_spec.spec.table import Ranks
+from kafka_spec.spec.table import Ranks, Symmetric
 from kafka_spec.spec.table.normal_forms import Part, holds_numbers
 
 Cell = Callable[[Packed, ir.Value, ir.Value], None]
@@ -32,6 +33,8 @@ class Former:
         for part in self.parts:
             if isinstance(part, Ranks):
                 inner.invoke(rank_function(unit, root, part), [s])
+            elif isinstance(part, Symmetric):
+                inner.invoke(form_function(unit, root, part), [s])
             else:
                 inner.effect(part, {"s": s, "k": k})
         inner.b.ret_void()

@@ -10,7 +10,7 @@ from typing import Any
 
 from kafka_spec.model_check.check import Expectation
 from kafka_spec.model_check.exploration import Exploration, peak_bytes
-from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Machine, Property, Ranks, Spec, first_line
+from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Machine, Property, Ranks, Spec, Symmetric, first_line
 from kafka_spec.spec.trace import MessageItem, Step, Trace
 
 
@@ -103,7 +103,13 @@ def reservations(result: Exploration) -> list[str]:
 
 def _view_of(result: Exploration) -> str:
     """Return the names of the parts of a view."""
-    return ", ".join(f"ranks of {part.of}" if isinstance(part, Ranks) else part.__name__ for part in result.spec.view)
+    named = (
+        f"ranks of {part.of}" if isinstance(part, Ranks)
+        else f"interchangeable {part.of.name}" if isinstance(part, Symmetric)
+        else part.__name__
+        for part in result.spec.view
+    )  # fmt: skip
+    return ", ".join(named)
 
 
 def properties_lines(result: Exploration) -> list[str]:

@@ -90,6 +90,12 @@ def value_at_bounds(number: Number, bounds: Mapping[str, int], place: str) -> in
     return value
 
 
+def counted_by(number: Number) -> str:
+    """Return the name of the bound that a number is, or ""."""
+    limit = number if isinstance(number, Limit) else Limit(number) if isinstance(number, Bound) else None
+    return limit.bound.name if limit is not None and limit.plus == 0 else ""
+
+
 def bound_of(number: Number) -> Bound | None:
     """Return the bound in a number, if there is one."""
     if isinstance(number, Limit):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import abc
+import dataclasses
 import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kafka_spec.spec.domain.limits import Bound, Limit, Number, SpecError, bound_of, limit_of, value_at_bounds
+from kafka_spec.spec.domain.limits import Bound, Limit, Number, SpecError, bound_of, counted_by, limit_of, value_at_bounds
 from kafka_spec.spec.domain.members import NONE, show_set
 from kafka_spec.spec.domain.types import Scalar, Type
 from kafka_spec.spec.integers import unusable
@@ -80,6 +81,10 @@ class Member(Range):
         super().__init__(0, limit_of(members, "Member") - 1)
         object.__setattr__(self, "name", name)
 
+    def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
+        """Return the type at these bounds."""
+        return dataclasses.replace(super().at(bounds, place), members=counted_by(self.high + 1))
+
     def show(self, value: int) -> str:
         """Print a value."""
         return f"{self.name} {value}".lstrip()
@@ -94,6 +99,10 @@ class MemberOrNone(Range):
     def __init__(self, members: Number, name: str = "") -> None:
         super().__init__(NONE, limit_of(members, "MemberOrNone") - 1)
         object.__setattr__(self, "name", name)
+
+    def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
+        """Return the type at these bounds."""
+        return dataclasses.replace(super().at(bounds, place), members=counted_by(self.high + 1))
 
     def show(self, value: int) -> str:
         """Print a value."""
@@ -143,4 +152,5 @@ class Subset(Domain):
         if not 0 <= members <= 62:
             raise SpecError(f"{place}: a set of {members} members; there may be 0 to 62, one bit each")
         everyone = (1 << members) - 1
-        return Scalar(0, everyone, everyone if self.full else 0, None, show_set)
+        initial = everyone if self.full else 0
+        return Scalar(0, everyone, initial, None, show_set, members=counted_by(self.members), many=True)

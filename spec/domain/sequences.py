@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kafka_spec.spec.domain.limits import Bound, Number, SpecError, bound_of, limit_of, value_at_bounds
+from kafka_spec.spec.domain.limits import Bound, Number, SpecError, bound_of, counted_by, limit_of, value_at_bounds
 from kafka_spec.spec.domain.operations import kept_inside
 from kafka_spec.spec.domain.records import domain_of
 from kafka_spec.spec.domain.scalars import Domain, OneOf, Range, Subset
@@ -26,7 +26,7 @@ class Each(Domain):
         item, length = domain_of(self.item).at(bounds, place), value_at_bounds(self.length, bounds, place)
         if length < 0:
             raise SpecError(f"{place}: an array of {length} items; correct its length, or the range of its bound")
-        return Array(item, length, self.label, place)
+        return Array(item, length, self.label, place, counted_by(self.length))
 
     def bounds(self) -> Iterator[Bound]:
         """Yield every bound the domain mentions."""
@@ -127,7 +127,7 @@ class MapOf(Domain):
                 f"{place}: the keys of a map are numbered from 0; name a Member(...), an IntEnum, or how many there are"
             )
         option = Option(self.item).at(bounds, place)
-        return Map(option, scalar.high + 1, getattr(keys, "name", ""), place, scalar.show)
+        return Map(option, scalar.high + 1, getattr(keys, "name", ""), place, counted_by(self.count), scalar.show)
 
     def bounds(self) -> Iterator[Bound]:
         """Yield every bound the domain mentions."""

@@ -32,6 +32,10 @@ class Scalar:
     element: bool = False
     """Whether it is part of an element of a set or a bag, which has no other identity than its content."""
     name: str = ""
+    members: str = ""
+    """The bound that counts the members of which it holds one; "" if it holds none, or their number is fixed."""
+    many: bool = False
+    """Whether it holds a set of members."""
 
     @property
     def kept(self) -> str:
@@ -155,6 +159,8 @@ class Array:
     length: int
     label: str
     place: str
+    members: str
+    """The bound that counts its items, one for each member; "" if their number is fixed."""
 
     def holding(self, items: Iterable[Any]) -> Items:
         """Return a value with these items."""

@@ -30,10 +30,11 @@ from kafka_spec.spec.table.properties import (
 )
 from kafka_spec.spec.table.rules import Fairness, Rule, RuleKind
 from kafka_spec.spec.table.spec import Spec, anywhere
+from kafka_spec.spec.table.symmetry import Symmetric
 
 __all__ = [
     "DEADLOCK", "TYPE_INVARIANT", "Abstraction", "Among", "Attempt", "BoundSet", "ChoiceTable", "Constants", "Decision",
     "ElementOf", "Fairness", "ItemOf", "Machine", "Name", "Overlap", "Parameter", "Property", "PropertyKind", "Ranks", "Row",
-    "Rule", "RuleKind", "Spec", "SpecError", "anywhere", "arguments", "bring_into_form", "call", "elements_of", "fire",
+    "Rule", "RuleKind", "Spec", "SpecError", "Symmetric", "anywhere", "arguments", "bring_into_form", "call", "elements_of", "fire",
     "first_line", "invariant", "leads_to", "name_of", "numbers_of", "reachable", "recoverable", "step_invariant",
 ]  # fmt: skip

@@ -3,6 +3,7 @@
 States that differ only in what can make no difference any more have one normal form, so a search of normal forms has fewer states.
 A part of a normal form is a function of the language of guards and effects, which changes the state, or `Ranks`, which reads
 from the domains which fields it changes: a new field of such a domain is covered, and a field that no part knows stays as it is.
+`Symmetric` does so for members that are interchangeable (symmetry.py).
 
 That the search finds the same is no matter of belief: `check --verify normal_form` compares it with the search of all states.
 """
@@ -33,6 +34,7 @@ from kafka_spec.spec.domain import (
 )
 from kafka_spec.spec.lint import Function, is_function, source_of
 from kafka_spec.spec.table.functions import Name, call, check_function
+from kafka_spec.spec.table.symmetry import Symmetric, check_symmetric, rename_to_form
 
 MOST_NUMBERS = 62
 """The most numbers of a domain with ranks: compiled code keeps the set of used numbers in one word."""
@@ -59,7 +61,7 @@ class Ranks:
     equality: bool = False
 
 
-Part: TypeAlias = Function | Ranks
+Part: TypeAlias = Function | Ranks | Symmetric
 """A part of a normal form."""
 
 
@@ -72,6 +74,9 @@ def bring_into_form(parts: tuple[Part, ...], root: Record, s: Any, k: Any, what:
     for part in parts:
         if isinstance(part, Ranks):
             _rank(part, root, s)
+            continue
+        if isinstance(part, Symmetric):
+            rename_to_form(part, root, s)
             continue
         try:
             call(part, {"s": s, "k": k})
@@ -151,12 +156,17 @@ def check_normal_form(parts: tuple[Part, ...], space: Space, where: str) -> None
     """Refuse a function that fires or takes what there is not, and ranks of numbers that the state does not have."""
     if not isinstance(parts, tuple):
         raise SpecError(f"{where}: it is not a tuple of parts; write (one,)")
+    if len([part for part in parts if isinstance(part, Symmetric)]) > 1:
+        raise SpecError(f"{where}: two sets of interchangeable members would have to be renamed at once; name one")
     for part in parts:
         if isinstance(part, Ranks):
             _check_ranks(part, space.root, where)
             continue
+        if isinstance(part, Symmetric):
+            check_symmetric(part, space.root, where)
+            continue
         if not is_function(part):
-            raise SpecError(f"{where}: {part!r} is neither a function of s and k that changes a state, nor Ranks")
+            raise SpecError(f"{where}: {part!r} is neither a function of s and k that changes a state, nor Ranks or Symmetric")
         check_function(part, {"s", "k"}, where)
         if source_of(part).fires:
             raise SpecError(f"{source_of(part).place}: {where}: {part.__name__} fires a machine, which only a step may do")

@@ -30,6 +30,7 @@ from kafka_spec.spec.table.spec_checks import (
     check_predicate,
     check_view,
 )
+from kafka_spec.spec.table.symmetry import Symmetric
 
 Part = TypeVar("Part", Rule, Property, Machine)
 
@@ -93,6 +94,12 @@ class Spec:
     def checks_deadlock(self) -> bool:
         """Whether a check judges deadlocks unless it says otherwise."""
         return self.final is not anywhere
+
+    @property
+    def symmetry(self) -> Symmetric | None:
+        """Which members a search of this spec takes as interchangeable; None: it tells all apart."""
+        parts = self.normal_form if self.reduced else ()
+        return next((part for part in parts if isinstance(part, Symmetric)), None)
 
     @property
     def judges_steps(self) -> bool:

@@ -7,8 +7,8 @@ committed record (KIP-101, scenario 1), or a follower may keep a record that its
 from kafka_spec.spec.bounds import REPLICATION
 from kafka_spec.spec.replication.properties import PROPERTIES
 from kafka_spec.spec.replication.rules import RULES
-from kafka_spec.spec.replication.state import Partition
-from kafka_spec.spec.table import Abstraction, Spec, anywhere
+from kafka_spec.spec.replication.state import REPLICAS, Partition
+from kafka_spec.spec.table import Abstraction, Spec, Symmetric, anywhere
 
 SPEC = Spec(
     name="replication/high_watermark",
@@ -18,6 +18,7 @@ SPEC = Spec(
     properties=PROPERTIES,
     bound_sets=REPLICATION,
     final=anywhere,  # the last leader may fail, and then nobody has anything to do until there is a next leader epoch
+    normal_form=(Symmetric(REPLICAS),),
     cites="KafkaTruncateToHighWatermark.tla (hachikuji/kafka-specification); Kafka 0.10.2",
     abstractions=(
         Abstraction(

@@ -1,0 +1,326 @@
+"""Compiles the normal form of states in which members are interchangeable, which spec/table/symmetry.py defines.
+
+Signatures are sums in registers: the loops over members are unrolled. A state is copied under its new names only if they
+differ, and other numberings are tried only where signatures are equal and an exchange of their members changes the state.
+"""
+
+from __future__ import annotations
+
+import math
+
+from llvmlite import ir
+
+from kafka_spec.model_check.layout import Packed
+from kafka_spec.model_check.lowering.emit import Emitter
+from kafka_spec.model_check.lowering.unit import Unit
+from kafka_spec.model_check.lowering.values import I1, I8, I64, ONE, POINTER, WORD, ZERO, Compiled, Ref
+from kafka_spec.spec.domain import Array, Collection, Record, Scalar
+from kafka_spec.spec.table import Symmetric
+from kafka_spec.spec.table.symmetry import exchange, names_members, number_of_members, weight
+
+UNROLLED = 8
+"""The largest capacity of a sequence whose items are summed without a loop."""
+
+
+def form_function(unit: Unit, root: Packed, part: Symmetric) -> Compiled:
+    """Return the function that renames the members in a state so that it is the normal form of its renamings."""
+    compiled = unit.declare(f"symmetric {part.of.name}", (root,), results=0, inline=False)
+    _Forming(unit, compiled, root, part)
+    return compiled
+
+
+def rename_function(unit: Unit, root: Packed, part: Symmetric) -> Compiled:
+    """Return the function rename(target, source, to): target becomes source with member m called to[m]; to[-1] is -1."""
+    name = f"rename {part.of.name}"
+    if name not in unit.emitted:
+        compiled = unit.emitted[name] = unit.declare(name, (root, root, 64), results=0, inline=False)
+        _Renaming(unit, compiled, root, part)
+    return unit.emitted[name]
+
+
+class _Members(Emitter):
+    """What the functions share: the members' bound and number, and local states and numberings."""
+
+    def __init__(self, unit: Unit, compiled: Compiled, root: Packed, part: Symmetric) -> None:
+        super().__init__(unit, compiled.code, compiled.code.args[-1])
+        self.root, self.members = root, part.of.name
+        assert isinstance(root.type, Record)
+        self.count = number_of_members(root.type, self.members)
+
+    def numbering(self) -> ir.Value:
+        """Return a local numbering of the members; NONE keeps its number."""
+        words = self.b.bitcast(self.slot(ir.ArrayType(I64, self.count + 1)), I64.as_pointer())
+        self.b.store(I64(-1), words)
+        return self.b.gep(words, [ONE])
+
+    def state(self) -> ir.Value:
+        """Return the address of a local state."""
+        return self.b.bitcast(self.slot(ir.ArrayType(I8, self.root.size)), POINTER)
+
+    def rename(self, target: ir.Value, source: ir.Value, to: ir.Value, function: Compiled) -> None:
+        self.b.call(function.code, [target, source, to, self.fault])
+
+
+class _Renaming(_Members):
+    """Copies the state, then writes again what names members."""
+
+    def __init__(self, unit: Unit, compiled: Compiled, root: Packed, part: Symmetric) -> None:
+        super().__init__(unit, compiled, root, part)
+        target, source, self.to = compiled.code.args[:3]
+        target.add_attribute("noalias")
+        self.copy(target, source, root.size)
+        self.put(root, target, source)
+        self.b.ret_void()
+
+    def new_number(self, member: ir.Value) -> ir.Value:
+        return self.b.load(self.b.gep(self.to, [member]))
+
+    def put(self, packed: Packed, target: ir.Value, source: ir.Value) -> None:
+        """Emit the renaming of a value whose bytes the target has already."""
+        type_ = packed.type
+        if not names_members(type_, self.members):
+            return
+        if packed.fields is not None:
+            for offset, field in packed.fields.values():
+                self.put(field, self.at(target, offset), self.at(source, offset))
+        elif isinstance(type_, Scalar):
+            narrow = self.b.trunc(self.number(type_, self.load(packed, source)), ir.IntType(8 * packed.size))
+            self.b.store(narrow, self.b.bitcast(target, narrow.type.as_pointer())).align = 1
+        elif isinstance(type_, Collection):
+            self.loop(ZERO, self.length(Ref(packed, source)), lambda now: self.put_element(packed, target, source, now))
+        elif isinstance(type_, Array) and type_.members == self.members:
+            for index in range(self.count):
+                self.put_item(packed, target, source, I64(index), self.new_number(I64(index)))
+        else:
+            self.loop(ZERO, self.length(Ref(packed, source)), lambda now: self.put_item(packed, target, source, now, now))
+
+    def number(self, type_: Scalar, value: ir.Value) -> ir.Value:
+        """Return a member, or a set of members, under the new numbers."""
+        if not type_.many:
+            return self.new_number(value)
+        renamed: ir.Value = ZERO
+        for member in range(self.count):
+            bit = self.b.and_(self.b.lshr(value, I64(member)), ONE)
+            renamed = self.b.or_(renamed, self.b.shl(bit, self.new_number(I64(member))))
+        return renamed
+
+    def put_item(self, packed: Packed, target: ir.Value, source: ir.Value, index: ir.Value, there: ir.Value) -> None:
+        """Emit the renaming of an item; it stands at index `there` then."""
+        assert packed.item is not None
+        old, new = self.item(Ref(packed, source), index).pointer, self.item(Ref(packed, target), there).pointer
+        if there is not index:
+            self.copy(new, old, packed.item.size)
+        self.put(packed.item, new, old)
+
+    def put_element(self, packed: Packed, target: ir.Value, source: ir.Value, index: ir.Value) -> None:
+        """Emit the renaming of an element of a set or bag, which is put among those before it by its content."""
+        item = packed.item
+        assert item is not None
+        element = self.b.bitcast(self.slot(ir.ArrayType(I8, item.size)), POINTER)
+        old = self.item(Ref(packed, source), index).pointer
+        self.copy(element, old, item.size)
+        self.put(item, element, old)
+        place = self.slot(I64, ZERO)
+
+        def compare(now: ir.Value) -> None:
+            before = self.b.icmp_signed("<", self.order(item, self.item(Ref(packed, target), now).pointer, element), ZERO)
+            self.b.store(self.b.add(self.b.load(place), self.b.zext(before, I64)), place)
+
+        self.loop(ZERO, index, compare)
+        at = self.item(Ref(packed, target), self.b.load(place)).pointer
+        behind = self.b.mul(self.b.sub(index, self.b.load(place)), I64(item.size))
+        self.move(self.at(at, item.size), at, behind)
+        self.copy(at, element, item.size)
+
+
+class _Forming(_Members):
+    """Signatures, the numbering that they tell, and the state under it."""
+
+    def __init__(self, unit: Unit, compiled: Compiled, root: Packed, part: Symmetric) -> None:
+        super().__init__(unit, compiled, root, part)
+        state = compiled.code.args[0]
+        self.sums = [self.slot(I64, ZERO) for _ in range(self.count)]
+        self.add(root, state, (), ONE, (), I1(1))
+        rename, ties = rename_function(unit, root, part), _ties_function(unit, root, part)
+        signed = [self.b.load(cell) for cell in self.sums]
+        to, sums = self.numbering(), self.b.bitcast(self.slot(ir.ArrayType(I64, self.count)), I64.as_pointer())
+        moved: ir.Value = I1(0)
+        tied: ir.Value = I1(0)
+        for member, mine in enumerate(signed):
+            rank: ir.Value = ZERO
+            for other, its in enumerate(signed):
+                if other != member:
+                    before = self.b.icmp_unsigned("<=" if other < member else "<", its, mine)
+                    rank = self.b.add(rank, self.b.zext(before, I64))
+                if other < member:
+                    tied = self.b.or_(tied, self.b.icmp_unsigned("==", its, mine))
+            self.b.store(rank, self.b.gep(to, [I64(member)]))
+            self.b.store(mine, self.b.gep(sums, [I64(member)]))
+            moved = self.b.or_(moved, self.b.icmp_signed("!=", rank, I64(member)))
+        with self.b.if_then(self.b.or_(moved, tied)):
+            form = self.state()
+            self.rename(form, state, to, rename)
+            with self.b.if_then(tied):
+                self.b.call(ties.code, [form, state, sums, self.fault])
+            self.copy(state, form, root.size)
+        self.b.ret_void()
+
+    def bump(self, member: int, amount: ir.Value) -> None:
+        self.b.store(self.b.add(self.b.load(self.sums[member]), amount), self.sums[member])
+
+    def add(
+        self, packed: Packed, pointer: ir.Value, path: tuple[str, ...], factor: ir.Value, owners: tuple[int, ...], there: ir.Value
+    ) -> None:
+        """Emit the sums of what a value says of members; `there` is whether it is behind no end of a sequence."""
+        type_ = packed.type
+        if not owners and not names_members(type_, self.members):
+            return
+        if packed.fields is not None:
+            for name, (offset, field) in packed.fields.items():
+                self.add(field, self.at(pointer, offset), (*path, name), factor, owners, there)
+        elif isinstance(type_, Scalar):
+            self.add_number(type_, self.load(packed, pointer), path, factor, owners, there)
+        elif isinstance(type_, Array) and type_.members == self.members:
+            for index in range(self.count):
+                item = self.item(Ref(packed, pointer), I64(index))
+                self.add(item.packed, item.pointer, (*path, "[]"), factor, (*owners, index), there)
+        else:
+            self.add_items(packed, pointer, path, factor, owners, there)
+
+    def add_items(
+        self, packed: Packed, pointer: ir.Value, path: tuple[str, ...], factor: ir.Value, owners: tuple[int, ...], there: ir.Value
+    ) -> None:
+        """Emit the sums of the items of a sequence, or of an array that has no item for each member."""
+        type_, length = packed.type, self.length(Ref(packed, pointer))
+        assert not isinstance(type_, Record | Scalar)
+
+        def one(index: ir.Value, there: ir.Value) -> None:
+            item = self.item(Ref(packed, pointer), index)
+            odd = self.b.add(self.b.mul(index, I64(2)), I64(3))
+            place = factor if isinstance(type_, Collection) else self.b.mul(factor, odd)
+            self.add(item.packed, item.pointer, (*path, "[]"), place, owners, there)
+
+        most = type_.length if isinstance(type_, Array) else type_.capacity
+        if most > UNROLLED:
+            self.loop(ZERO, length, lambda now: one(now, there))
+        for index in range(most if most <= UNROLLED else 0):
+            one(I64(index), self.b.and_(there, self.b.icmp_signed("<", I64(index), length)))
+
+    def add_number(
+        self,
+        type_: Scalar,
+        value: ir.Value,
+        path: tuple[str, ...],
+        factor: ir.Value,
+        owners: tuple[int, ...],
+        there: ir.Value,
+    ) -> None:
+        """Emit the sums of a number, of a member, or of a set of members."""
+        if type_.members != self.members:
+            scaled = self.b.mul(value, factor)  # behind the end of a sequence all bytes are 0
+            for depth, owner in enumerate(owners):
+                self.bump(owner, self.b.mul(scaled, I64(weight((*path, str(depth))))))
+            return
+        for member in range(self.count):
+            bit = self.b.trunc(self.b.lshr(value, I64(member)), I1) if type_.many else self.b.icmp_signed("==", value, I64(member))
+            amount = self.b.select(self.b.and_(bit, there), factor, ZERO)
+            self.bump(member, self.b.mul(amount, I64(weight((*path, "named")))))
+            for depth, owner in enumerate(owners):
+                what = "itself" if owner == member else "another"
+                self.bump(owner, self.b.mul(amount, I64(weight((*path, str(depth), what)))))
+
+
+def _ties_function(unit: Unit, root: Packed, part: Symmetric) -> Compiled:
+    """Return the function ties(form, state, sums): the form becomes the least renaming of the state that the sums allow."""
+    compiled = unit.declare(f"ties {part.of.name}", (root, root, 64), results=0, inline=False)
+    compiled.code.attributes.discard("inlinehint")
+    compiled.code.attributes.add("noinline")
+    _Ties(unit, compiled, root, part)
+    return compiled
+
+
+class _Ties(_Members):
+    """Members whose signatures are equal: nothing is to do if each may be exchanged with the next, else all orders are tried."""
+
+    def __init__(self, unit: Unit, compiled: Compiled, root: Packed, part: Symmetric) -> None:
+        super().__init__(unit, compiled, root, part)
+        form, state, sums = compiled.code.args[:3]
+        rename = rename_function(unit, root, part)
+        signed = [self.b.load(self.b.gep(sums, [I64(member)])) for member in range(self.count)]
+        other, to = self.state(), self.numbering()
+        differ = self.slot(I1, I1(0))
+        for place, one, next_ in self.neighbours(signed):
+            for member, number in enumerate(exchange(self.count, place)):
+                self.b.store(I64(number), self.b.gep(to, [I64(member)]))
+            with self.b.if_then(self.b.icmp_unsigned("==", one, next_)):
+                self.rename(other, form, to, rename)
+                unlike = self.b.icmp_signed("!=", self.order(root, other, form), ZERO)
+                self.b.store(self.b.or_(self.b.load(differ), unlike), differ)
+
+        def try_(number: ir.Value) -> None:
+            self.number_members(to, number)
+            with self.b.if_then(self.keeps_order(signed, to)):
+                self.rename(other, state, to, rename)
+                with self.b.if_then(self.b.icmp_signed("<", self.order(root, other, form), ZERO)):
+                    self.copy(form, other, root.size)
+
+        with self.b.if_then(self.b.load(differ)):
+            self.loop(ZERO, I64(math.factorial(self.count)), try_)
+        self.b.ret_void()
+
+    def neighbours(self, signed: list[ir.Value]) -> list[tuple[int, ir.Value, ir.Value]]:
+        """Return each place in the order of the signatures, with the signature there and the next."""
+        words = self.b.bitcast(self.slot(ir.ArrayType(I64, self.count)), I64.as_pointer())
+        for member, mine in enumerate(signed):
+            rank: ir.Value = ZERO
+            for other, its in enumerate(signed):
+                if other != member:
+                    rank = self.b.add(rank, self.b.zext(self.b.icmp_unsigned("<=" if other < member else "<", its, mine), I64))
+            self.b.store(mine, self.b.gep(words, [rank]))
+        ranked = [self.b.load(self.b.gep(words, [I64(place)])) for place in range(self.count)]
+        return [(place, ranked[place], ranked[place + 1]) for place in range(self.count - 1)]
+
+    def number_members(self, to: ir.Value, number: ir.Value) -> None:
+        """Write a numbering by its number among all: each member in turn is exchanged with one of those from it on."""
+        for member in range(self.count):
+            self.b.store(I64(member), self.b.gep(to, [I64(member)]))
+        left = number
+        for member in range(self.count - 1):
+            choices = I64(self.count - member)
+            chosen = self.b.gep(to, [self.b.add(I64(member), self.b.urem(left, choices))])
+            left, mine = self.b.udiv(left, choices), self.b.gep(to, [I64(member)])
+            one, other = self.b.load(mine), self.b.load(chosen)
+            self.b.store(other, mine)
+            self.b.store(one, chosen)
+
+    def keeps_order(self, signed: list[ir.Value], to: ir.Value) -> ir.Value:
+        """Return whether a numbering is in the order of the signatures."""
+        numbers = [self.b.load(self.b.gep(to, [I64(member)])) for member in range(self.count)]
+        keeps: ir.Value = I1(1)
+        for one, mine in enumerate(signed):
+            for other, its in enumerate(signed):
+                if one != other:
+                    before = self.b.icmp_signed("<", numbers[one], numbers[other])
+                    keeps = self.b.and_(keeps, self.b.or_(before, self.b.icmp_unsigned("<=", its, mine)))
+        return keeps
+
+
+class Renamer(_Members):
+    """Exports rename_members(states, count, size, to): renames the members in each of some states, of so many bytes, in place."""
+
+    def __init__(self, unit: Unit, root: Packed, part: Symmetric) -> None:
+        code = ir.Function(unit.module, ir.FunctionType(ir.VoidType(), [POINTER, I64, I64, WORD]), "rename_members")
+        super().__init__(unit, Compiled(code, 0), root, part)
+        states, count, size, numbers = code.args
+        self.fault = self.slot(I64, ZERO)
+        to, copy, rename = self.numbering(), self.state(), rename_function(unit, root, part)
+        for member in range(self.count):
+            self.b.store(self.b.load(self.b.gep(numbers, [I64(member)])), self.b.gep(to, [I64(member)]))
+
+        def one(now: ir.Value) -> None:
+            state = self.at(states, self.b.mul(now, size))
+            self.rename(copy, state, to, rename)
+            self.copy(state, copy, root.size)
+
+        self.loop(ZERO, count, one)
+        self.b.ret_void()

@@ -1,0 +1,89 @@
+"""Judges the claim that members are interchangeable in the states that a search of compiled code visits.
+
+If it is right, a state under other names of its members can do the same under those names, and every claim says the same of it. All
+states are compared while the search is small, and some of each level then; they stand in the order of their fingerprints, so those
+some are like chosen at random. `check --verify normal_form` compares all states, where those can be searched.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kafka_spec.model_check.compile import Program
+from kafka_spec.model_check.counted import HEADER, STUCK, UNTYPED
+from kafka_spec.model_check.exploration import EngineError
+from kafka_spec.model_check.frontier import InMemory, OnDisk
+from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.shards import Slice, Words, address
+from kafka_spec.model_check.symmetry import refuse_difference, renamings
+from kafka_spec.spec.table import Symmetric
+from kafka_spec.spec.table.symmetry import Renaming, number_of_members
+
+ALL = 4096
+"""Up to so many states of a search, all are compared."""
+SOME = 64
+"""Of each further level, so many states are compared; states are compared in groups of this size."""
+
+
+class Renamings:
+    """Compares states of a search with their renamings."""
+
+    def __init__(self, world: ExecutableSpec, program: Program, layout: Layout, part: Symmetric) -> None:
+        self.world, self.program, self.layout, self.part = world, program, layout, part
+        self.several = renamings(number_of_members(world.space.root, part.of.name))
+        first = world.actions.first
+        self.rule_of = np.repeat(np.arange(len(world.spec.rules), dtype=np.uint64), np.diff(first))
+        self.slice = Slice(program, layout.size, SOME * max(1, world.actions.count))
+        self.compared = 0
+
+    def judge(self, frontier: InMemory | OnDisk, width: int) -> None:
+        """Compare the states of a level, or some of them.
+
+        Raises:
+            SpecError: the members are not interchangeable.
+        """
+        count = width if self.compared + width <= ALL else min(width, SOME)
+        self.compared += count
+        for begin in range(0, count, SOME):
+            states, marks = frontier.read(begin, min(count, begin + SOME))
+            states = np.ascontiguousarray(states)
+            plain = self.account(states, marks)
+            for to in self.several:
+                if self.account(self.renamed(states, to), marks) != plain:
+                    self.explain(states, to)
+
+    def renamed(self, states: npt.NDArray[np.uint8], to: Renaming) -> npt.NDArray[np.uint8]:
+        """Return states under other names of their members."""
+        other, numbers = states.copy(), np.array(to, np.int64)
+        assert self.program.rename is not None
+        self.program.rename(address(other), len(other), self.layout.size, address(numbers))
+        return other
+
+    def account(self, states: npt.NDArray[np.uint8], marks: Words) -> tuple[Any, ...]:
+        """Return what states can do and what claims say of them, without the numbers of actions, which name members."""
+        program, part = self.program, self.slice
+        part.counters[:] = 0
+        part.start_level()
+        part.expand(states, marks, 0)
+        cells = part.counters
+        counted = [*cells[[STUCK, UNTYPED]], *cells[HEADER : program.fired : 2], *cells[program.fired :]]
+        steps = np.zeros(len(states), np.uint64)
+        if part.count >= 0:
+            rules, targets = self.rule_of[part.actions[: part.count]], part.marks[: part.count]
+            mixed = (targets ^ (rules + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
+            np.add.at(steps, part.parents[: part.count], mixed ^ (mixed >> np.uint64(29)))
+        firsts = np.array([-1] * len(program.states) + [0] * (1 + len(program.state_tests)), np.int64)
+        meets = np.zeros((len(states), len(program.ways)), np.bool_)
+        faulted = program.judge(address(states), len(states), program.k, address(firsts), address(meets))
+        return part.count, counted, steps.tolist(), faulted, firsts.tolist(), meets.tolist()
+
+    def explain(self, states: npt.NDArray[np.uint8], to: Renaming) -> None:
+        """Raise the reason why some of the states differ from their renamings."""
+        claims = list(dict.fromkeys([*self.program.states, *self.program.on_graph, *self.program.steps]))
+        for record in states:
+            refuse_difference(self.world, claims, self.layout.unpack(record.tobytes()), to)
+        raise EngineError(f"{self.world.spec.name}: compiled code tells its {self.part.of.name} apart, and the oracle does not")

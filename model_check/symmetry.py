@@ -1,0 +1,117 @@
+"""Says why members are not interchangeable: what a state and the same state under other names of its members do otherwise.
+
+In plain Python, by the oracle; the embedded engine compares with compiled code (renamings.py), and asks here for the reason.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.spec.domain import OutOfBound, OutOfDomain, show_value
+from kafka_spec.spec.table import Property, Rule, Spec, SpecError
+from kafka_spec.spec.table.symmetry import Renaming, number_of_members, renamed
+
+MOST_RENAMINGS = 24
+"""Of more renamings than that, only exchanges of two members are compared; all others are made of these."""
+
+
+def renamings(count: int) -> list[Renaming]:
+    """Return the renamings of so many members to compare with."""
+    if math.factorial(count) <= MOST_RENAMINGS:
+        return list(itertools.permutations(range(count)))[1:]
+    exchanges: list[Renaming] = []
+    for one, other in itertools.combinations(range(count), 2):
+        to = list(range(count))
+        to[one], to[other] = other, one
+        exchanges.append(tuple(to))
+    return exchanges
+
+
+def refuse_claims(spec: Spec, claims: Iterable[Property]) -> None:
+    """Refuse leads-to claims in a search that renames members.
+
+    What is fair to an action is a question about one member, and such a search takes one for the other from step to step.
+    """
+    if spec.symmetry is None:
+        return
+    for claim in claims:
+        if claim.kind == "leads-to":
+            raise SpecError(
+                f"{spec.name}: {claim.name} asks what is fair to each of the {spec.symmetry.of.name}, and a search that takes them "
+                "as interchangeable cannot tell them apart; leave the property out, or search all states"
+            )
+
+
+def compare_one(world: ExecutableSpec, claims: Sequence[Property], state: Any, number: int) -> None:
+    """Compare a state, the `number`th of its level, with one of its renamings; `refuse_difference` says what it raises."""
+    part = world.spec.symmetry
+    assert part is not None
+    if several := renamings(number_of_members(world.space.root, part.of.name)):
+        refuse_difference(world, claims, state, several[number % len(several)])
+
+
+def refuse_difference(world: ExecutableSpec, claims: Sequence[Property], state: Any, to: Renaming) -> None:
+    """Raise SpecError if a state can do something else under other names of its members, or if a claim says otherwise of it."""
+    part, root = world.spec.symmetry, world.space.root
+    assert part is not None
+    other = renamed(root, state, part.of.name, to)
+    if what := _difference(world, claims, state, other):
+        names = ", ".join(f"{old} is called {new}" for old, new in enumerate(to) if old != new)
+        raise SpecError(
+            f"{world.spec.name}: the {part.of.name} are not interchangeable: {what}, in this state and where {names}: "
+            f"{show_value(root, state)}; search all states, or mend what tells them apart"
+        )
+
+
+def _difference(world: ExecutableSpec, claims: Sequence[Property], state: Any, other: Any) -> str:
+    """Return the first thing that differs between two states, as a sentence, or ""."""
+    for rule in world.spec.rules:
+        mine, its = _steps(world, rule, state), _steps(world, rule, other)
+        if len(mine) != len(its):
+            return f"rule {rule.name} can fire in {len(mine)} and in {len(its)} ways"
+        if Counter(form for form, _ in mine) != Counter(form for form, _ in its):
+            return f"rule {rule.name} leads to other states"
+        for claim in claims:
+            if _said_of_steps(world, claim, state, mine) != _said_of_steps(world, claim, other, its):
+                return f"property {claim.name} says something else of a step of rule {rule.name}"
+    for claim in claims:
+        if claim.kind == "step invariant":
+            continue
+        judge = world.meets if claim.kind == "recoverable" else world.judge
+        mine_said, its_said = ((world.tests(claim, s=one), judge(claim, one)) for one in (state, other))
+        if mine_said != its_said:
+            return f"property {claim.name} says something else"
+    if world.is_final(state) != world.is_final(other):
+        return "the protocol may rest in one only"
+    return ""
+
+
+def _steps(world: ExecutableSpec, rule: Rule, state: Any) -> list[tuple[Any, Any]]:
+    """Return where the steps of a rule lead: values of the normal form, and the state itself; or why not, and None."""
+    found: list[tuple[Any, Any]] = []
+    for binding in world.enabled(rule, state):
+        try:
+            if reason := world.forbidden_by(rule, state, binding):
+                raise OutOfBound(reason)
+            after = world.apply(rule, state, binding)
+            found.append((world.key(world.formed(after)), after))
+        except OutOfBound as bound:
+            found.append((bound.args[0], None))
+        except OutOfDomain:
+            found.append(("domain", None))
+    return found
+
+
+def _said_of_steps(world: ExecutableSpec, claim: Property, before: Any, steps: Sequence[tuple[Any, Any]]) -> Counter[Any]:
+    """Return what a claim says of steps, or of the states to which they lead."""
+    reached = [after for _, after in steps if after is not None]
+    if claim.kind == "step invariant":
+        return Counter((world.tests(claim, before=before, after=s), world.judge_step(claim, before, s)) for s in reached)
+    if claim.kind in ("invariant", "reachable"):
+        return Counter((world.tests(claim, s=s), world.judge(claim, s)) for s in reached)
+    return Counter()

@@ -1,0 +1,417 @@
+"""Interchangeable members: a search finds one state of each orbit, and members that something tells apart are refused."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kafka_spec.model_check import embedded, oracle
+from kafka_spec.model_check.check import check
+from kafka_spec.model_check.compile import Program
+from kafka_spec.model_check.counterexample import trace_of
+from kafka_spec.model_check.exploration import EngineError
+from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.shards import address
+from kafka_spec.spec.domain import (
+    NONE,
+    Bound,
+    Bounded,
+    Each,
+    Flag,
+    MapOf,
+    Member,
+    MemberOrNone,
+    MemberSet,
+    Option,
+    Queue,
+    Range,
+    Scalar,
+    SetOf,
+    append,
+    contains,
+    holds,
+    including,
+    pop_first,
+)
+from kafka_spec.spec.domain.types import Array, Collection, Record, Type, order
+from kafka_spec.spec.models import MODELS
+from kafka_spec.spec.table import (
+    Constants,
+    Rule,
+    Spec,
+    SpecError,
+    Symmetric,
+    anywhere,
+    invariant,
+    leads_to,
+    recoverable,
+    step_invariant,
+)
+from kafka_spec.spec.table.symmetry import renamed
+from tests.conftest import Explore
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A small world: guards who hand a key to each other
+
+GUARDS = Bound("guards", 2, 9, "guards of the house")
+A_GUARD = Member(GUARDS, "guard")
+
+
+@dataclass
+class Letter:
+    """Who wrote to whom, and who is said to have had the key."""
+
+    writer: int = holds(A_GUARD)
+    reader: int = holds(MemberOrNone(GUARDS, "guard"))
+    named: int = holds(SetOf(GUARDS))
+
+
+@dataclass
+class House:
+    """Who has the key, what each guard knows, and letters."""
+
+    holder: int = holds(MemberOrNone(GUARDS, "guard"))
+    seen: list[int] = holds(Each(SetOf(GUARDS), GUARDS, "guard"))
+    trust: list[list[int]] = holds(Each(Each(Flag(), GUARDS), GUARDS, "guard"))
+    turns: list[int] = holds(Each(Range(0, 2), GUARDS, "guard"))
+    letters: list[Letter] = holds(Queue(Letter, 2))
+    archive: list[Letter] = holds(SetOf(Letter, 3))
+    line: list[int] = holds(Bounded(A_GUARD, 10))
+    """More places than are summed without a loop."""
+    keys: dict[int, Letter] = holds(MapOf(A_GUARD, Letter))
+    spare: int | None = holds(Option(A_GUARD))
+
+
+def nobody_has_it(s: House) -> bool:
+    """Nobody has the key."""
+    return s.holder == NONE
+
+
+def has_it(s: House, guard: int) -> bool:
+    """The guard has the key."""
+    return s.holder == guard
+
+
+def has_a_turn(s: House, guard: int) -> bool:
+    """The guard has taken fewer than two turns."""
+    return s.turns[guard] < 2
+
+
+def take(s: House, guard: int) -> None:
+    """Take the key."""
+    s.holder = guard
+    s.turns[guard] += 1
+
+
+def letter_fits(s: House) -> bool:
+    """Another letter fits."""
+    return len(s.letters) < 1
+
+
+def hand_over(s: House, guard: int, next_: int) -> None:
+    """Hand the key over by a letter."""
+    s.holder = NONE
+    append(s.letters, writer=guard, reader=next_, named=including(s.seen[guard], guard))
+
+
+def a_letter_waits(s: House) -> bool:
+    """A letter is on its way."""
+    return len(s.letters) > 0
+
+
+def receive(s: House) -> None:
+    """The reader takes the key, and knows who has had it."""
+    s.holder = s.letters[0].reader
+    s.seen[s.letters[0].reader] = s.letters[0].named
+    s.trust[s.letters[0].reader][s.letters[0].writer] = 1
+    pop_first(s.letters)
+
+
+TAKE = Rule("Take", "{guard}", "{guard} takes the key", "", (take,), {"guard": A_GUARD}, (nobody_has_it, has_a_turn))
+HAND = Rule(
+    "HandOver",
+    "{guard}",
+    "{guard} writes to {next_}",
+    "",
+    (hand_over,),
+    {"guard": A_GUARD, "next_": A_GUARD},
+    (letter_fits, has_it),
+)
+RECEIVE = Rule("Receive", "post", "a letter arrives", "", (receive,), guards=(nobody_has_it, a_letter_waits))
+
+
+def nobody_writes_to_himself(s: House) -> bool:
+    """No letter is to its writer."""
+    return len(s.letters) == 0 or s.letters[0].writer != s.letters[0].reader
+
+
+def somebody_can_take_it(s: House, k: Constants) -> bool:
+    """Somebody has taken fewer than two turns."""
+    return any(s.turns[guard] < 2 for guard in range(k.guards))
+
+
+def turns_grow(before: House, after: House, k: Constants) -> bool:
+    """Nobody gives a turn back."""
+    return all(before.turns[guard] <= after.turns[guard] for guard in range(k.guards))
+
+
+HOUSE = Spec(
+    "house",
+    "guards hand a key to each other",
+    House,
+    (TAKE, HAND, RECEIVE),
+    (
+        invariant("ToAnother", nobody_writes_to_himself, "no letter is to its writer", ""),
+        step_invariant("TurnsGrow", turns_grow, "nobody gives a turn back", ""),
+    ),
+    normal_form=(Symmetric(GUARDS),),
+    final=anywhere,
+)
+
+
+def searched(spec: Spec, engine: Explore, guards: int = 2, **more: Any) -> Any:
+    """Return the search of a spec that takes guards as interchangeable."""
+    return engine(spec.in_normal_form(), {"guards": guards}, everything=True, **more)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Renamings and forms
+
+
+def any_value(type_: Type, chance: random.Random) -> Any:
+    """Return some value of a type."""
+    if isinstance(type_, Scalar):
+        return chance.randint(type_.low, type_.high)
+    if isinstance(type_, Record):
+        value = type_.fresh()
+        value.__dict__.update({name: any_value(field, chance) for name, field in type_.fields.items()})
+        return value
+    length = type_.length if isinstance(type_, Array) else chance.randint(0, type_.capacity)
+    items = [any_value(type_.item, chance) for _ in range(length)]
+    if isinstance(type_, Collection):
+        items = [item for _, item in sorted({order(type_.item, item): item for item in items}.items(), key=lambda pair: pair[0])]
+    return type_.holding(items)
+
+
+def program_of(world: ExecutableSpec, layout: Layout) -> Program:
+    """Return the code of a spec."""
+    return Program(world.spec, layout, world.actions, world.spec.properties, world.k)
+
+
+@pytest.mark.parametrize("guards", [2, 3, 4])
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 2**32))
+def test_one_form_for_all_names(guards: int, seed: int) -> None:
+    """A form is a renaming of the state, it is the same for all renamings, and compiled code has the same forms and renamings."""
+    world = ExecutableSpec(HOUSE.in_normal_form(), {"guards": guards})
+    layout, root = Layout(world.space), world.space.root
+    program = program_of(world, layout)
+    assert program.rename is not None
+    chance = random.Random(seed)
+    state = any_value(root, chance)
+    if chance.random() < 0.5:  # states in which members look alike
+        state.__dict__.update({name: root.fields[name].fresh() for name in ("seen", "trust", "turns")})
+    others = [renamed(root, state, "guards", to) for to in itertools.permutations(range(guards))]
+    forms = [world.formed(other) for other in others]
+    key = world.key(forms[0])
+    assert all(world.key(form) == key for form in forms)
+    assert key in [world.key(other) for other in others]
+    records = np.array([list(layout.pack(other)) for other in others], np.uint8)
+    marks, fault = np.empty(len(records), np.uint64), np.zeros(1, np.int64)
+    for number, to in enumerate(itertools.permutations(range(guards))):
+        copy, names = records[:1].copy(), np.array(to, np.int64)
+        program.rename(address(copy), 1, layout.size, address(names))
+        assert copy[0].tobytes() == records[number].tobytes()
+    assert program.form(address(records), len(records), program.k, program.seed, address(marks), address(fault)) < 0
+    assert {record.tobytes() for record in records} == {layout.pack(forms[0])}
+
+
+def test_renaming() -> None:
+    """A renaming changes members, sets of members, the order of what stands for each, and the order of elements of a set."""
+    world = ExecutableSpec(HOUSE, {"guards": 3})
+    state = world.space.fresh()
+    state.holder = 0
+    state.seen[0] = 0b011
+    state.turns[0] = 2
+    append(state.letters, writer=2, reader=NONE, named=0b100)
+    other = renamed(world.space.root, state, "guards", (1, 2, 0))
+    assert (other.holder, list(other.seen), list(other.turns)) == (1, [0, 0b110, 0], [0, 2, 0])
+    assert (other.letters[0].writer, other.letters[0].reader, other.letters[0].named) == (0, NONE, 0b001)
+    assert state.holder == 0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Searches
+
+
+@pytest.mark.parametrize("guards", [2, pytest.param(3, marks=pytest.mark.slow)])
+def test_orbits(guards: int) -> None:
+    """Both engines find as many states as there are orbits of all states, with the same graph."""
+    world = ExecutableSpec(HOUSE, {"guards": guards})
+    names = list(itertools.permutations(range(guards)))
+    orbits: set[Any] = set()
+
+    def add(search: embedded.Search) -> None:
+        for record in search.frontier.read(0, search.width)[0]:
+            state = search.layout.unpack(record.tobytes())
+            orbits.add(min(world.key(renamed(world.space.root, state, "guards", to)) for to in names))
+
+    embedded.explore(HOUSE, {"guards": guards}, everything=True, on_level=add)
+    found = searched(HOUSE, embedded.explore, guards)
+    assert found.distinct == len(orbits)
+    if guards == 2:
+        plain = searched(HOUSE, oracle.explore, guards)
+        assert (plain.levels, plain.digest, plain.fired) == (found.levels, found.digest, found.fired)
+
+
+@pytest.mark.parametrize("model", ["kip_279", "kip_320"])
+def test_replicas_are_interchangeable(model: str) -> None:
+    """The orbits of all states are the states of the reduced search; verdicts and lengths of traces are equal."""
+    spec = MODELS[f"replication/{model}"]
+    (bounds,) = [one.values for one in spec.bound_sets if one.name == "three_replicas"]
+    reduced = check(spec, bounds, verify_normal_form=True)
+    whole = check(spec, bounds, everything=True)
+    assert reduced.unreduced == whole.distinct
+    assert whole.distinct / 6 <= reduced.distinct < whole.distinct / 5
+    for name, finding in whole.findings.items():
+        assert len(reduced.findings[name].actions) == len(finding.actions)
+        assert trace_of(reduced, name) is not None
+
+
+def test_traces_name_members_as_they_were(explore: Explore) -> None:
+    """A violation is told from the real initial state, by the actions of the members that took them."""
+
+    def guard_1_has_it(s: House) -> None:
+        s.holder = 1
+
+    begun = replace(HOUSE, start=Rule("Start", "house", "guard 1 has the key", "", (guard_1_has_it,)))
+    result = searched(begun, explore)
+    trace = trace_of(result, "ToAnother")
+    assert trace is not None
+    assert [(step.action.rule, dict(step.action.binding)) for step in trace.steps] == [("HandOver", {"guard": 1, "next_": 1})]
+
+
+def test_type_invariant_of_another_member(explore: Explore) -> None:
+    """A step that leaves a domain is told of the member that takes it."""
+
+    def take_again(s: House, guard: int) -> None:
+        s.turns[guard] = s.turns[guard] + 2
+
+    def guard_1_had_a_turn(s: House) -> None:
+        s.turns[1] = 1
+
+    begun = Rule("Start", "house", "guard 1 has had a turn", "", (guard_1_had_a_turn,))
+    greedy = replace(HOUSE, rules=(replace(TAKE, effects=(take_again,)),), start=begun)
+    trace = trace_of(searched(greedy, explore, 3), "TypeInvariant")
+    assert trace is not None
+    (step,) = trace.steps
+    assert dict(step.action.binding) == {"guard": 1} and "outside" in step.says
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What tells members apart is refused
+
+
+def is_guard_0(s: House, guard: int) -> bool:
+    """It is guard 0."""
+    return guard == 0
+
+
+def take_by_lowest(s: House, k: Constants, guard: int) -> None:
+    """The first guard with a turn left takes the key."""
+    for lowest in range(k.guards):
+        if s.turns[lowest] < 2 and s.holder == NONE:
+            s.holder = lowest
+            s.turns[lowest] += 1
+
+
+def writes_upwards(s: House) -> bool:
+    """Guards write to later guards."""
+    return len(s.letters) == 0 or s.letters[0].writer <= s.letters[0].reader
+
+
+def letters_arrive_upwards(before: House, after: House) -> bool:
+    """Who receives a letter is not before its writer."""
+    return len(before.letters) == 0 or len(after.letters) > 0 or before.letters[0].writer <= before.letters[0].reader
+
+
+def guard_0_took_none(s: House) -> bool:
+    """Guard 0 has not taken a turn."""
+    return s.turns[0] == 0
+
+
+WRONG: dict[str, tuple[Callable[[Spec], Spec], str]] = {
+    "a guard": (
+        lambda spec: spec.replacing("a", "", rules=(replace(TAKE, guards=(*TAKE.guards, is_guard_0)),)),
+        "rule Take leads to",
+    ),
+    "an effect": (lambda spec: spec.replacing("b", "", rules=(replace(TAKE, effects=(take_by_lowest,)),)), "rule Take leads to"),
+    "an invariant": (
+        lambda spec: replace(spec, properties=(invariant("Upwards", writes_upwards, "", ""),)),
+        "property Upwards says",
+    ),
+    "a step invariant": (
+        lambda spec: replace(spec, properties=(step_invariant("Upwards", letters_arrive_upwards, "", ""),)),
+        "property Upwards says something else of a step of rule Receive",
+    ),
+    "a way": (lambda spec: replace(spec, properties=(recoverable("Back", guard_0_took_none, "", ""),)), "property Back says"),
+}
+
+
+@pytest.mark.parametrize("which", WRONG)
+def test_what_tells_members_apart_is_refused(which: str, explore: Explore) -> None:
+    """A rule, an ordering comparison or a property that tells members apart ends the search with its name."""
+    change, says = WRONG[which]
+    with pytest.raises(SpecError, match=says):
+        searched(change(HOUSE), explore)
+    assert embedded.explore(change(HOUSE), {"guards": 2}).distinct > 1
+
+
+def test_leads_to_is_refused_by_name() -> None:
+    """A leads-to property is refused in a search that takes members as interchangeable, and allowed in one of all states."""
+    claim = leads_to("Taken", nobody_has_it, has_it_somebody, "the key is taken", "")
+    spec = replace(HOUSE, properties=(claim,))
+    for explore in (embedded.explore, oracle.explore):
+        with pytest.raises(SpecError, match="Taken asks what is fair to each of the guards"):
+            explore(spec.in_normal_form(), {"guards": 2})
+    assert embedded.explore(spec, {"guards": 2}).distinct > 1
+
+
+def has_it_somebody(s: House) -> bool:
+    """Somebody has the key."""
+    return s.holder != NONE
+
+
+def test_wrong_symmetry_is_not_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no sampled state shows that members differ, the comparison with all states does."""
+    monkeypatch.setattr("kafka_spec.model_check.renamings.Renamings.judge", lambda *_: None)
+    change, _ = WRONG["a guard"]
+    with pytest.raises(EngineError, match="not right"):
+        check(change(HOUSE), {"guards": 2}, verify_normal_form=True)
+
+
+def test_declarations() -> None:
+    """Symmetric names one bound that counts members of the state; too many are refused."""
+    with pytest.raises(SpecError, match="no field names one of the others"):
+        replace(HOUSE, normal_form=(Symmetric(Bound("others", 1, 2, "others")),))
+    with pytest.raises(SpecError, match="name the bound that counts"):
+        replace(HOUSE, normal_form=(Symmetric(3),))  # type: ignore[arg-type]
+    with pytest.raises(SpecError, match="two sets"):
+        replace(HOUSE, normal_form=(Symmetric(GUARDS), Symmetric(GUARDS)))
+    with pytest.raises(SpecError, match="9 guards are interchangeable"):
+        embedded.explore(HOUSE.in_normal_form(), {"guards": 9})
+
+
+def test_sets_are_masks() -> None:
+    """The test's world packs sets of members as numbers."""
+    world = ExecutableSpec(HOUSE, {"guards": 3})
+    assert contains(int(MemberSet.of([0, 2])), 2) and world.space.fresh().seen[0] == 0
