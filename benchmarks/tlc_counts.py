@@ -14,9 +14,11 @@ import tempfile
 from pathlib import Path
 
 from kafka_spec.diagrams.tla.files import write_spec
+from kafka_spec.diagrams.tla.module import NO_DEADLOCK
 from kafka_spec.model_check import embedded
+from kafka_spec.model_check.command.find import Models
 from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import Spec
+from kafka_spec.spec.table import DEADLOCK, Spec
 
 FAMILIES = {
     "control/fixed": ("bounce", "shutdown", "lone_replica", "lossy", "lost_reply", "lost_request"),
@@ -26,6 +28,19 @@ FAMILIES = {
     "control/KAFKA-3143": ("lone_replica",),
     "control/KAFKA-1738": ("lost_request",),
     "control/last-replica-standing": ("lone_lossy", "lossy"),
+}
+
+EXAMPLES = {
+    "two_phase_commit:TWO_PHASE_COMMIT": {"resource_managers": 5},
+    "two_phase_commit:HASTY": {"resource_managers": 3},
+    "raft_election:RAFT": {"servers": 3, "terms": 2, "sent": 24},
+    "raft_election:FORGETFUL": {"servers": 3, "terms": 1, "sent": 12},
+    "bounded_queue:QUEUE": {"threads": 3, "producers": 1, "capacity": 1},
+    "bounded_queue:QUEUE_THAT_WAKES_ALL": {"threads": 5, "producers": 2, "capacity": 2},
+    "philosophers:TABLE": {"philosophers": 5},
+    "philosophers:ORDERED": {"philosophers": 5},
+    "lease:FENCED": {"clients": 3, "tokens": 4},
+    "lease:UNFENCED": {"clients": 3, "tokens": 4},
 }
 
 
@@ -53,14 +68,16 @@ def by_tlc(spec: Spec, bounds: dict[str, int]) -> tuple[int, set[str]]:
     counts = re.findall(r"([\d,]+) distinct states found", said)
     if not counts or "Finished in" not in said or "TLC threw" in said:
         sys.exit(f"TLC failed on {spec.name}:\n{said[-3000:]}")
-    return int(counts[-1].replace(",", "")), set(re.findall(r"(?:Invariant|Action property) (\w+) is violated", said))
+    return int(counts[-1].replace(",", "")), {
+        DEADLOCK if name == NO_DEADLOCK else name for name in re.findall(r"(?:Invariant|Action property) (\w+) is violated", said)
+    }
 
 
 def by_us(spec: Spec, bounds: dict[str, int]) -> tuple[int, set[str]]:
     """Return our count of distinct states, and the violated properties among those that TLC can check."""
-    result = embedded.explore(spec, bounds, everything=True)
+    result = embedded.explore(spec, bounds, everything=True, deadlock=spec.checks_deadlock)
     judged = {claim.name for claim in spec.properties if claim.kind in ("invariant", "step invariant")}
-    return result.distinct, set(result.findings) & judged
+    return result.distinct, set(result.findings) & {*judged, DEADLOCK}
 
 
 def main() -> int:
@@ -69,14 +86,19 @@ def main() -> int:
     parser.add_argument("--replication", default="small", metavar="SET", help="the bounds of the replication models")
     parser.add_argument("--only", default="", metavar="TEXT", help="only models whose names begin like this")
     options = parser.parse_args()
-    cases = [(name, options.replication) for name in MODELS if name.startswith("replication/")]
-    cases += [(name, family) for name, families in FAMILIES.items() for family in families]
-    cases = [(name, bounds) for name, bounds in cases if name.startswith(options.only)]
+    named = [(name, options.replication) for name in MODELS if name.startswith("replication/")]
+    named += [(name, family) for name, families in FAMILIES.items() for family in families]
+    cases: list[tuple[str, Spec, str, dict[str, int]]] = []
+    for name, chosen in named:
+        (values,) = [dict(bounds.values) for bounds in MODELS[name].bound_sets if bounds.name == chosen]
+        cases.append((name, MODELS[name], chosen, values))
+    for name, values in EXAMPLES.items():
+        told = ", ".join(f"{bound} {value}" for bound, value in values.items())
+        cases.append((f"examples.{name}", Models(MODELS).find(f"examples.{name}"), told, values))
+    cases = [case for case in cases if case[0].startswith(options.only)]
     print("| model | bounds | TLC, distinct states | ours | violated |\n|---|---|---|---|---|")
     differ = False
-    for name, bounds_name in cases:
-        spec = MODELS[name]
-        (bounds,) = [dict(bounds.values) for bounds in spec.bound_sets if bounds.name == bounds_name]
+    for name, spec, bounds_name, bounds in cases:
         (theirs, seen), (ours, violated) = by_tlc(spec, bounds), by_us(spec, bounds)
         same = theirs == ours and seen <= violated and bool(seen) == bool(violated)
         differ |= not same

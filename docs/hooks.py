@@ -171,9 +171,17 @@ def findings_page() -> str:
     return (ROOT / "FINDINGS.md").read_text(encoding="utf-8")
 
 
+def examples_counts() -> list[str]:
+    """Return the rows of TLC's counts beside ours, as benchmarks/tlc_counts.py measured them."""
+    lines = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8").splitlines()
+    rows = [line.replace("`examples.", "`") for line in lines if line.startswith("| `examples.")]
+    return ["| example | bounds | states, by TLC | by us | violated |", "|---|---|---|---|---|", *rows]
+
+
 def examples_page() -> str:
     """Return the examples: what each is, how it is checked, and its whole text."""
     lines = ["# Examples", "", "Each is a file that can be read from top to bottom. The counts are those of other checkers.", ""]
+    lines += ["TLC explores each as exported TLA+, and finds as many states and the same violations:", "", *examples_counts(), ""]
     for file in sorted((ROOT / "examples").glob("*.py")):
         text = file.read_text(encoding="utf-8")
         says = re.match(r'"""(.*?)"""', text, re.DOTALL)

@@ -411,7 +411,7 @@ def test_only_fire_changes_a_machine(explore: Any, state: type, effect: Any, mac
 
 def test_wrong_rules_are_refused() -> None:
     """A rule is refused if its parts are not tuples or take an unknown parameter."""
-    with pytest.raises(SpecError, match=r"rule Bad: effects is not a tuple; write \(effects=\(one,\)\)"):
+    with pytest.raises(SpecError, match=r"rule Bad: effects is not a tuple; write effects=\(nothing,\)"):
         Rule("Bad", "world", "", "", nothing)  # type: ignore[arg-type]
     with pytest.raises(SpecError, match="rule Bad: guards is not a tuple"):
         Rule("Bad", "world", "", "", (nothing,), guards=[yes])  # type: ignore[arg-type]
