@@ -10,6 +10,7 @@ import random
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -33,6 +34,7 @@ from kafka_spec.impl.protocol.controller_requests import (
     UpdateMetadataState,
 )
 from kafka_spec.impl.protocol.data_requests import (
+    AlterIsrRequest,
     ControlledShutdownRequest,
     ControlledShutdownResponse,
     EpochEnd,
@@ -53,6 +55,7 @@ from kafka_spec.impl.protocol.data_requests import (
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.responses import (
+    AlterIsrResponse,
     ControllerResponse,
     FetchResponse,
     ListOffsetsResponse,
@@ -163,6 +166,48 @@ def test_answers_arrive_as_they_were_sent(kind: type, data: st.DataObject) -> No
     assert apis.decode_answer(request, apis.encode_answer(received, answer)[4:]) == (7, answer)
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    broker=int32,
+    epoch=int64,
+    proposed=by_partition(leaderships),
+    error=codes,
+    answered=by_partition(leaderships | codes.filter(lambda code: code != ErrorCode.NONE)),
+)
+def test_alter_isr_is_served(
+    broker: int, epoch: int, proposed: dict[TopicPartition, Leadership], error: ErrorCode, answered: dict[TopicPartition, Any]
+) -> None:
+    """A leader's AlterPartition v0 is read as what it says, and each partition's answer is its error or what is in ZooKeeper."""
+    fields = [
+        {
+            "topic_name": partition.topic,
+            "partitions": [
+                {
+                    "partition_index": partition.partition,
+                    "leader_epoch": one.leader_epoch,
+                    "new_isr": one.isr,
+                    "partition_epoch": one.version,
+                }
+            ],
+        }
+        for partition, one in proposed.items()
+    ]
+    sent = entities.write_request(56, 0, 7, "1", {"broker_id": broker, "broker_epoch": epoch, "topics": fields})
+    received = apis.decode_request(sent)
+    known = {partition: replace(one, leader=broker, controller_epoch=-1) for partition, one in proposed.items()}
+    assert received.message == AlterIsrRequest(broker, epoch, known)
+    answer = apis.encode_answer(received, AlterIsrResponse(error, answered))
+    correlation, entity = entities.read_answer(56, 0, answer[4:])
+    assert (correlation, code_of(entity.error_code)) == (7, error)
+    read = {
+        TopicPartition(topic.topic_name, one.partition_index): code_of(one.error_code)
+        or Leadership(one.leader_id, one.leader_epoch, tuple(one.isr), one.partition_epoch, -1)
+        for topic in entity.topics
+        for one in topic.partitions
+    }
+    assert read == {p: one if isinstance(one, ErrorCode) else replace(one, controller_epoch=-1) for p, one in answered.items()}
+
+
 def test_leader_and_isr_bytes() -> None:
     """The bytes of a LeaderAndIsr v4, by hand from LeaderAndIsrRequest.json: flexible, so lengths are one more."""
     state = LeaderAndIsrState(Leadership(1, 5, (1, 2), 9, 3), (1, 2, 3), True)
@@ -185,7 +230,7 @@ def test_api_versions_of_an_unknown_version() -> None:
     assert received.message is None
     correlation, answer = entities.read_answer(18, 0, apis.api_versions(received.head)[4:])
     assert (correlation, int(answer.error_code)) == (5, ErrorCode.UNSUPPORTED_VERSION)
-    assert {int(one.api_key) for one in answer.api_keys} == {0, 1, 2, 3, 4, 5, 6, 7, 18, 23}
+    assert {int(one.api_key) for one in answer.api_keys} == {0, 1, 2, 3, 4, 5, 6, 7, 18, 23, 56}
 
 
 @pytest.mark.parametrize("version", range(10))

@@ -12,7 +12,6 @@ from kafka_spec.conformance.classes.java import EXCEPTION, Kafka
 from kafka_spec.conformance.findings.clients import AdminClient, Clients
 from kafka_spec.conformance.findings.real_cluster import ServersOnLoopback
 from kafka_spec.conformance.real.kafka_processes import HOST, SETTINGS, ServerProcesses, free_port
-from kafka_spec.conformance.real.kafka_proxy import KafkaProxy
 
 CONTROLLER = 100
 CLUSTER_ID = "kafkaSpecKRaftCluster1"
@@ -30,8 +29,6 @@ class KRaftProcesses(ServerProcesses):
         """`settings` are added to those of every server."""
         super().__init__(folder, jars, {**KRAFT_SETTINGS, **settings})
         self.ports[CONTROLLER] = free_port()
-        self.seen_at: dict[int, int] = {}
-        """The ports at which others find a server, where that is not its own: those of proxies."""
 
     def own_settings(self, broker: int) -> Mapping[str, Any]:
         """See `ServerProcesses.own_settings`."""
@@ -61,15 +58,8 @@ class KRaftCluster(ServersOnLoopback):
     def __init__(self, version: str, settings: Mapping[str, Any] | None = None) -> None:
         super().__init__(BROKERS[version])
         self.clients = Clients(Kafka(version, self.jars))
-        self.brokers = self._processes = KRaftProcesses(self.folder, self.jars, settings or {})
+        self.brokers = KRaftProcesses(self.folder, self.jars, settings or {})
         self._ends.callback(self.brokers.end)
-
-    def behind_proxy(self, server: int) -> KafkaProxy:
-        """Put a server that has not been started yet behind a proxy: all others find it there alone."""
-        proxy = KafkaProxy(self.brokers.ports.setdefault(server, free_port()))
-        self._ends.callback(proxy.close)
-        self._processes.seen_at[server] = proxy.port
-        return proxy
 
     def start_all(self, *brokers: int, own: Mapping[int, Mapping[str, Any]] | None = None) -> AdminClient:
         """Start the controller and brokers; return an admin client of the last one. `own` are the settings of single brokers."""

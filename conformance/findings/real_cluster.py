@@ -14,7 +14,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from kafka_spec.conformance.classes.jars import checked_jars, folder_of
-from kafka_spec.conformance.real.kafka_processes import KafkaProcesses, NotSeen, ServerProcesses
+from kafka_spec.conformance.real.kafka_processes import KafkaProcesses, NotSeen, ServerProcesses, free_port
+from kafka_spec.conformance.real.kafka_proxy import KafkaProxy
 from kafka_spec.impl.coordination.interface import CoordinationError
 from kafka_spec.impl.coordination.server import ZooKeeperServer
 from kafka_spec.impl.coordination.zookeeper import KazooSession
@@ -38,6 +39,13 @@ class ServersOnLoopback:
     def start(self, broker: int, settings: Mapping[str, Any] | None = None) -> None:
         """Start a broker, or start it again; `settings` are this broker's alone."""
         self.brokers.start(broker, settings)
+
+    def behind_proxy(self, server: int) -> KafkaProxy:
+        """Put a server that has not been started yet behind a proxy: all others find it there alone."""
+        proxy = KafkaProxy(self.brokers.ports.setdefault(server, free_port()))
+        self._ends.callback(proxy.close)
+        self.brokers.seen_at[server] = proxy.port
+        return proxy
 
     def signal(self, broker: int, number: signal.Signals) -> None:
         """Send a signal to a broker."""

@@ -23,7 +23,7 @@ from kafka_spec.spec.table import SpecError
 if TYPE_CHECKING:
     from kafka_spec.conformance.real.run import RealOptions, RealOutcome
 
-TRIED = ("2.8.2",)
+TRIED = ("2.8.2", "3.9.1")
 """The versions of Kafka that such a run has been tried with."""
 ERA = "era_2_8"
 """The era of our controllers unless `--era` names another: that of the brokers."""

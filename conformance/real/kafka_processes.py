@@ -69,6 +69,8 @@ class ServerProcesses(ABC):
         """`settings` are those of every server."""
         self.folder = folder
         self.ports: dict[int, int] = {}
+        self.seen_at: dict[int, int] = {}
+        """The ports at which others find a server, where that is not its own: those of proxies."""
         self._jars = jars
         self._settings = settings
         self._running: dict[int, KafkaProcess] = {}
@@ -172,9 +174,13 @@ class KafkaProcesses(ServerProcesses):
 
     def own_settings(self, broker: int) -> Mapping[str, Any]:
         """See `ServerProcesses.own_settings`."""
-        listener = f"PLAINTEXT://{HOST}:{self.ports[broker]}"
-        own = {"broker.id": broker, "zookeeper.connect": self._hosts}
-        return {**own, "listeners": listener, "advertised.listeners": listener}
+        port = self.ports[broker]
+        return {
+            "broker.id": broker,
+            "zookeeper.connect": self._hosts,
+            "listeners": f"PLAINTEXT://{HOST}:{port}",
+            "advertised.listeners": f"PLAINTEXT://{HOST}:{self.seen_at.get(broker, port)}",
+        }
 
 
 def free_port() -> int:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from kafka_spec.conformance.real.proxy import Proxy
 
-FETCH, ALTER_PARTITION = 1, 56
+FETCH, LEADER_AND_ISR, ALTER_PARTITION = 1, 4, 56
 SIZE, HEADER = struct.Struct(">i"), struct.Struct(">hhih")
 LOOK = 0.01
 """The seconds between two looks at a gate."""

@@ -7,17 +7,27 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from typing import Any
 
-from kafka_spec.conformance.real.course import FIRST_OF_OURS, Course
-from kafka_spec.conformance.real.kafka_processes import NotSeen
+from kafka_spec.conformance.real.course import FIRST_OF_OURS, ORDERS, Course
+from kafka_spec.conformance.real.kafka_processes import NotSeen, free_port
+from kafka_spec.conformance.real.proxy import Proxy
 from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 TOOLS = "tools"
 LINES = 5
+CUT = 3.0
+"""The seconds for which connections are cut."""
 
 
 class MixedCourse(Course):
     """Kafka's brokers, and one of ours that hosts replicas."""
+
+    def __init__(self, *arguments: Any) -> None:
+        """See `Course`."""
+        super().__init__(*arguments)
+        self._proxies: dict[int, Proxy] = {}
 
     async def conduct(self) -> None:
         """See `Course.conduct`."""
@@ -38,12 +48,26 @@ class MixedCourse(Course):
         await self.scene("reassignment to our broker", self.reassign)
         await self.scene("added partitions", self.add_partitions)
         await self.scene("deletion", self.delete)
+        await self.scene("connections to a leader of Kafka's are held", self._hold)
+        await self.scene("connections to our broker are cut", partial(self._cut, ours))
         await self.scene("from Kafka's controller to ours", partial(self.take_over_from_kafka, FIRST_OF_OURS))
         await self.scene("a leader of Kafka's is killed", self.kill_a_leader)
         await self.scene("preferred election", self.elect_preferred)
+        await self.scene("connections to our broker are held", partial(self._hold, ours))
+        await self.scene("connections to a leader of Kafka's are cut", self._cut)
+
+    async def end(self) -> None:
+        """See `Course.end`."""
+        await super().end()
+        for proxy in self._proxies.values():
+            await asyncio.to_thread(proxy.close)
+        self._proxies.clear()
 
     async def _brokers_begin(self) -> None:
-        """Kafka's brokers start first, and one of them becomes the controller."""
+        """Kafka's brokers start first, and one of them becomes the controller. Each broker is found behind a proxy."""
+        for number in self.hosts:
+            proxy = self._proxies[number] = Proxy(self.kafka.ports.setdefault(number, free_port()))
+            self.kafka.seen_at[number] = proxy.port
         self.session.create(znodes.CONTROLLER_EPOCH, znodes.encode_controller_epoch(0))
         await self.kafkas_brokers_begin()
         await self.until("a broker of Kafka is the controller", lambda: self.zookeeper.controller() in self.kafkas)
@@ -52,6 +76,29 @@ class MixedCourse(Course):
         self.ours.abstain()
         await self.ours.start(FIRST_OF_OURS)
         await self.until(f"{self.named(FIRST_OF_OURS)} is registered", lambda: FIRST_OF_OURS in self.zookeeper.registered())
+
+    async def _cut(self, number: int = 0) -> None:
+        """Break all connections to the leader of a partition, and let nobody connect for some seconds."""
+        partition, proxy = self._leader_behind_proxy(number)
+        await asyncio.to_thread(proxy.cut)
+        self.tell(f"all connections to the leader of {partition} are cut")
+        await asyncio.sleep(CUT)
+        proxy.mend()
+        await self.until(f"{CUT:.0f} s later they are mended, and all replicas are in their ISRs", self.in_sync)
+
+    async def _hold(self, number: int = 0) -> None:
+        """Let nothing pass to the leader of a partition, and nothing back, until it takes its followers out of the ISR."""
+        partition, proxy = self._leader_behind_proxy(number)
+        leader = self.leader(partition)
+        await asyncio.to_thread(proxy.hold)
+        self.tell(f"all connections to the leader of {partition} are held")
+        await self.until(f"{self.named(leader)} is the whole ISR", lambda: self.isr(partition) == {leader})
+        await asyncio.to_thread(proxy.release)
+        await self.until("they are released, and all replicas are in their ISRs", self.in_sync)
+
+    def _leader_behind_proxy(self, number: int) -> tuple[TopicPartition, Proxy]:
+        partition = TopicPartition(ORDERS, number)
+        return partition, self._proxies[self.leader(partition)]
 
     async def _use_tools(self) -> None:
         """Write with kafka-console-producer and read with kafka-console-consumer, which know our broker's address only."""

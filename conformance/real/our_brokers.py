@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
+from collections import ChainMap
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -52,8 +53,13 @@ class OurBroker:
 class OurBrokers:
     """Brokers of ours by number; `running` holds those that run. Use it on the event loop."""
 
-    def __init__(self, folder: Path, service: Service, era: Spec, ports: dict[int, int], peers: list[int]) -> None:
-        """`ports` are those of all brokers, `peers` all numbers that a broker of the cluster may have."""
+    def __init__(
+        self, folder: Path, service: Service, era: Spec, ports: dict[int, int], seen_at: dict[int, int], peers: list[int]
+    ) -> None:
+        """`ports` are those of all brokers, `peers` all numbers that a broker of the cluster may have.
+
+        `seen_at` are the ports at which others find a broker, where that is not its own: those of proxies.
+        """
         self.running: dict[int, OurBroker] = {}
         self.thread = ClusterThread()
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -63,6 +69,7 @@ class OurBrokers:
         self._service = service
         self._era = era
         self._ports = ports
+        self._seen = ChainMap(seen_at, ports)
         self._peers = peers
 
     def abstain(self) -> None:
@@ -84,7 +91,7 @@ class OurBrokers:
         log = (logs / "state-change.log").open("a", encoding="utf-8", buffering=1)
         broker = await self.thread.do(partial(self._process, number, log.write))
         node = RunningBroker(broker, self._peers, self._service.connect, BURST, PATIENCE)
-        process = LoopbackProcess(self._ports, self.thread, self._fail, KafkaConnection)
+        process = LoopbackProcess(self._seen, self.thread, self._fail, KafkaConnection)
         listener = KafkaListener(partial(self._serve, number, node), self.thread.on_loop)
         self.running[number] = OurBroker(node, process, listener, log)
         await listener.begin(listening)
@@ -120,7 +127,7 @@ class OurBrokers:
     def _process(self, number: int, write: Callable[[str], object]) -> BrokerProcess:
         state_changes = StateChangeLog(write, time.time, LogLevel.TRACE)
         session, folder = self._service.connect(), self._folder / f"data-{number}"
-        endpoint = Endpoint(HOST, self._ports[number])
+        endpoint = Endpoint(HOST, self._seen[number])
         broker = BrokerProcess(
             number, self._era, session, folder, state_changes, time.time, Random(number), SETTINGS, endpoint=endpoint
         )

@@ -32,8 +32,10 @@ from kafka_spec.impl.coordination.zookeeper import Servers
 from kafka_spec.impl.run.verdict import Broken
 from kafka_spec.spec.table import Spec, SpecError
 
-PROTOCOL = "2.6"
-"""inter.broker.protocol.version: the last one under which leaders write ISRs to ZooKeeper themselves."""
+OWN_WRITES = "2.6"
+"""The last inter.broker.protocol.version under which leaders write ISRs to ZooKeeper themselves, as brokers of ours do."""
+PROTOCOLS = {"2.8.2": OWN_WRITES, "3.9.1": "2.7"}
+"""The inter.broker.protocol.version of each version: from 2.7 on leaders ask the controller, from 2.8 on topics have ids."""
 TOPIC_VERSION = 2
 """The version of topic znodes under that protocol."""
 READING = 60.0
@@ -52,6 +54,11 @@ class RealOptions:
     seed: int
     mixed: bool = False
     """Whether a broker of ours hosts replicas too."""
+
+    @property
+    def protocol(self) -> str:
+        """The inter.broker.protocol.version of Kafka's brokers."""
+        return OWN_WRITES if self.mixed else PROTOCOLS[self.version]
 
 
 @dataclass
@@ -93,7 +100,7 @@ def run_with_kafka(options: RealOptions, folder: Path, say: Callable[[str], obje
     except NoServer as error:
         raise SpecError(f"--kafka {options.version}: {error}") from None
     with server, Servers(server.hosts, ended=lambda: server.exit_code, owner=owner) as servers:
-        kafka = KafkaProcesses(folder, jars, server.hosts, {"inter.broker.protocol.version": PROTOCOL})
+        kafka = KafkaProcesses(folder, jars, server.hosts, {"inter.broker.protocol.version": options.protocol})
         try:
             return asyncio.run(_run(options, folder, kafka, servers, say))
         finally:
@@ -105,7 +112,7 @@ async def _run(
 ) -> RealOutcome:
     session, began = servers.connect(), time.monotonic()
     numbers = [*range(options.brokers), FIRST_OF_OURS, FIRST_OF_OURS + 1]
-    ours = OurBrokers(folder, servers, options.era, kafka.ports, numbers)
+    ours = OurBrokers(folder, servers, options.era, kafka.ports, kafka.seen_at, numbers)
     admin = Admin(session, Random(options.seed), lambda _: None, TOPIC_VERSION)
     kind = MixedCourse if options.mixed else LedCourse
     course = kind(options.brokers, options.partitions, kafka, ours, session, admin, say)

@@ -23,6 +23,7 @@ from kafka_spec.impl.controller.channels import Channels
 from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
 from kafka_spec.impl.controller.controller import KafkaController
 from kafka_spec.impl.controller.deletion import ReplicasDeleted
+from kafka_spec.impl.controller.isr_changes import AlterIsr
 from kafka_spec.impl.controller.preferred_election import PreferredElection, UncleanElection
 from kafka_spec.impl.controller.reassignment import AlterPartitionReassignments, ListPartitionReassignments
 from kafka_spec.impl.controller.topic_changes import TopicUncleanElectionEnabled
@@ -32,6 +33,7 @@ from kafka_spec.impl.coordination.interface import NodeExists, Session
 from kafka_spec.impl.log.log import LogConfig
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, Request, StopReplicaRequest, UpdateMetadataRequest
 from kafka_spec.impl.protocol.data_requests import (
+    AlterIsrRequest,
     AlterPartitionReassignmentsRequest,
     ControlledShutdownRequest,
     ControlledShutdownResponse,
@@ -48,6 +50,7 @@ from kafka_spec.impl.protocol.data_requests import (
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.responses import (
+    AlterIsrResponse,
     AlterPartitionReassignmentsResponse,
     ControllerResponse,
     ElectLeadersResponse,
@@ -227,6 +230,8 @@ class BrokerProcess:
             case ControlledShutdownRequest(broker, epoch):
                 event = ControlledShutdown(broker, epoch, lambda error, left: reply(ControlledShutdownResponse(error, left)))
                 self.controller.handle(event)
+            case AlterIsrRequest(broker, epoch, proposals):
+                self.controller.handle(AlterIsr(broker, epoch, proposals, lambda *answer: reply(AlterIsrResponse(*answer))))
             case ElectLeadersRequest(partitions, unclean):
                 election = UncleanElection if unclean else PreferredElection
                 self.controller.handle(election(partitions, lambda codes: reply(ElectLeadersResponse(codes))))

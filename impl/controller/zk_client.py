@@ -128,6 +128,25 @@ class ControllerZkClient:
         assert isinstance(stat, Stat)
         self._context.leadership[partition] = written(state, stat.version)
 
+    def write_isr(self, partition: TopicPartition, proposed: Leadership) -> Leadership:
+        """Write leader and ISR as proposed, under the same leader epoch, in place of the version that the proposal names.
+
+        Raises:
+            StateZnodeChanged: the znode has another version by now, and other content.
+        """
+        state = znodes.State(proposed.leader, proposed.leader_epoch, proposed.isr, self._context.epoch)
+        try:
+            (stat,) = self.write(Set(znodes.state(partition), state.encode(), proposed.version))
+            assert isinstance(stat, Stat)
+            held = written(state, stat.version)
+        except (BadVersion, NoNode):
+            found = self.read_state(partition)
+            if found is None or found != written(state, proposed.version + 1):
+                raise StateZnodeChanged from None
+            held = found  # the answer to this very write was lost
+        self._context.leadership[partition] = held
+        return held
+
     def write_assignments(self, topic: str, assignments: Mapping[int, PartitionAssignment], *, others: bool = True) -> None:
         """Write the assignments of some partitions into the topic's znode; `others` keeps those of its other partitions.
 

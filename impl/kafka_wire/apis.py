@@ -1,8 +1,9 @@
 """The requests that are sent and served, by API key: their versions and codecs, and frames as bytes.
 
 The versions that are sent are those of inter.broker.protocol.version 2.6, the last under which leaders write ISRs to ZooKeeper
-themselves. What is not served is answered as Kafka answers: an unknown version of ApiVersions with UNSUPPORTED_VERSION and the
-list of what is served, and anything else by closing the connection.
+themselves; leaders of a later one ask the controller by AlterPartition (AlterIsr in version 0). What is not served is answered as
+Kafka answers: an unknown version of ApiVersions with UNSUPPORTED_VERSION and the list of what is served, and anything else by
+closing the connection.
 
 Source: Kafka 2.8 ApiKeys.java, ApiVersionsRequest.java, RequestContext.java, ReplicaFetcherThread.scala,
 ControllerChannelManager.scala.
@@ -21,6 +22,7 @@ from kafka_spec.impl.kafka_wire import entities
 from kafka_spec.impl.kafka_wire.entities import NotAMessage, RequestHead
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from kafka_spec.impl.protocol.data_requests import (
+    AlterIsrRequest,
     ControlledShutdownRequest,
     FetchRequest,
     ListOffsetsRequest,
@@ -86,6 +88,7 @@ APIS = (
         23, OffsetsForLeaderEpochRequest, 0, 3, data.epoch_ends_of, data.ended_epoch_fields,
         3, data.epoch_ends_fields, data.ended_epoch_of, "fetches",
     ),
+    Api(56, AlterIsrRequest, 0, 0, control.alter_isr_of, control.altered_isr_fields),
 )  # fmt: skip
 """What is served, beside ApiVersions."""
 BY_KEY = {api.key: api for api in APIS}

@@ -1,7 +1,7 @@
 """The requests of a controller, and those to it, as fields of Kafka's wire protocol.
 
-Source: Kafka 2.8 LeaderAndIsrRequest.json, UpdateMetadataRequest.json, StopReplicaRequest.json, ControlledShutdownRequest.json and
-their responses.
+Source: Kafka 2.8 LeaderAndIsrRequest.json, UpdateMetadataRequest.json, StopReplicaRequest.json, ControlledShutdownRequest.json,
+AlterIsrRequest.json and their responses.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Any
 
 from kafka_spec.impl.kafka_wire.topics import by_topic, code_of
 from kafka_spec.impl.protocol.controller_requests import (
+    NO_EPOCH,
+    NO_LEADER,
     LeaderAndIsrRequest,
     LeaderAndIsrState,
     Leadership,
@@ -20,9 +22,10 @@ from kafka_spec.impl.protocol.controller_requests import (
     UpdateMetadataRequest,
     UpdateMetadataState,
 )
-from kafka_spec.impl.protocol.data_requests import ControlledShutdownRequest, ControlledShutdownResponse
+from kafka_spec.impl.protocol.data_requests import AlterIsrRequest, ControlledShutdownRequest, ControlledShutdownResponse
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
-from kafka_spec.impl.protocol.responses import ControllerResponse
+from kafka_spec.impl.protocol.responses import AlterIsrResponse, ControllerResponse
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 Fields = Mapping[str, Any]
@@ -197,6 +200,39 @@ def remaining_fields(answer: ControlledShutdownResponse, _: object) -> Fields:
     """Return the fields of the answer to ControlledShutdown."""
     remaining = [{"topic_name": p.topic, "partition_index": p.partition} for p in answer.remaining]
     return {"error_code": int(answer.error), "remaining_partitions": remaining}
+
+
+def alter_isr_of(entity: Any) -> AlterIsrRequest:
+    """Return the AlterPartition request of an entity; in version 0 it is called AlterIsr."""
+    proposals = {
+        TopicPartition(topic.topic_name, one.partition_index): Leadership(
+            entity.broker_id, one.leader_epoch, tuple(one.new_isr), one.partition_epoch, NO_EPOCH
+        )
+        for topic in entity.topics
+        for one in topic.partitions
+    }
+    return AlterIsrRequest(entity.broker_id, entity.broker_epoch, proposals)
+
+
+def altered_isr_fields(answer: AlterIsrResponse, _: object) -> Fields:
+    """Return the fields of the answer to AlterPartition."""
+    partitions = {partition: _altered(partition, one) for partition, one in answer.partitions.items()}
+    topics = [{"topic_name": topic, "partitions": of_topic} for topic, of_topic in by_topic(partitions)]
+    return {"throttle_time": 0, "error_code": int(answer.error), "topics": topics}
+
+
+def _altered(partition: TopicPartition, answer: ErrorCode | Leadership) -> Fields:
+    if not isinstance(answer, Leadership):
+        none = {"leader_id": NO_LEADER, "leader_epoch": NO_EPOCH, "isr": (), "partition_epoch": NO_EPOCH}
+        return {"partition_index": partition.partition, "error_code": int(answer), **none}
+    return {
+        "partition_index": partition.partition,
+        "error_code": int(ErrorCode.NONE),
+        "leader_id": answer.leader,
+        "leader_epoch": answer.leader_epoch,
+        "isr": answer.isr,
+        "partition_epoch": answer.version,
+    }
 
 
 def remaining_of(entity: Any) -> ControlledShutdownResponse:

@@ -173,6 +173,18 @@ class ControlledShutdownResponse:
 
 
 @dataclass(frozen=True)
+class AlterIsrRequest:
+    """Ask the controller to change ISRs of partitions that the broker leads (KIP-497).
+
+    Each proposal names the leader epoch and the version of the state znode that the broker knows.
+    """
+
+    broker: int
+    broker_epoch: int
+    partitions: Mapping[TopicPartition, Leadership]
+
+
+@dataclass(frozen=True)
 class ElectLeadersRequest:
     """Request preferred leader elections, of all partitions if none is named, or `unclean` ones (KIP-460)."""
 
@@ -218,6 +230,7 @@ DataRequest: TypeAlias = (
     | ProduceRequest
     | MetadataRequest
     | ControlledShutdownRequest
+    | AlterIsrRequest
     | ElectLeadersRequest
     | AlterPartitionReassignmentsRequest
     | ListPartitionReassignmentsRequest

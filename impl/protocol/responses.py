@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.impl.protocol.data_requests import (
     ControlledShutdownResponse,
     EpochEnd,
@@ -59,6 +60,14 @@ class ListOffsetsResponse:
 
 
 @dataclass(frozen=True)
+class AlterIsrResponse:
+    """An error, or for each partition an error or what is in ZooKeeper now."""
+
+    error: ErrorCode
+    partitions: Mapping[TopicPartition, ErrorCode | Leadership]
+
+
+@dataclass(frozen=True)
 class ElectLeadersResponse:
     """The error code of each partition's election."""
 
@@ -88,6 +97,7 @@ Response: TypeAlias = (
     | ListOffsetsResponse
     | Metadata
     | ControlledShutdownResponse
+    | AlterIsrResponse
     | ElectLeadersResponse
     | AlterPartitionReassignmentsResponse
     | ListPartitionReassignmentsResponse

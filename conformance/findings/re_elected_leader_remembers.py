@@ -1,0 +1,80 @@
+"""FINDINGS, re-elected-leader-remembers, on four real brokers of Kafka 2.8.2 and a proxy before the leader.
+
+Broker 1 leads; follower 2 has fetched a record that follower 0, in the ISR too, has not: it is not committed. A preferred election
+makes broker 0 the leader; the proxy holds the LeaderAndIsr that tells broker 1. Follower 2 truncates the record. Broker 0 and the
+controller are killed. The next controller elects broker 1, for which nothing has happened: it remembers that 2 has the record, and
+acknowledges it with acks=all. Before follower 2 fetches, broker 1 is killed; 2 is elected, and the record is lost.
+
+    python -m kafka_spec.conformance.findings.re_elected_leader_remembers
+"""
+
+from __future__ import annotations
+
+import signal
+
+from kafka_spec.conformance.classes.java import Kafka
+from kafka_spec.conformance.findings.clients import Clients
+from kafka_spec.conformance.findings.real_cluster import VERSION, RealCluster, show
+from kafka_spec.conformance.real.kafka_proxy import FETCH, LEADER_AND_ISR
+from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+
+P = TopicPartition("p", 0)
+STATE = znodes.state(P)
+RECORDS = 5
+
+
+def finding() -> bool:
+    """Make it happen; return whether a record that was acknowledged with acks=all is lost."""
+    with RealCluster({"replica.lag.time.max.ms": 30_000}) as cluster:
+        clients = Clients(Kafka(VERSION, cluster.jars))
+        proxy = cluster.behind_proxy(1)
+        cluster.start(3)
+        cluster.wait("broker 3 is the controller", lambda: cluster.content("/controller")["brokerid"] == 3)
+        for broker in (1, 2):
+            cluster.start(broker)
+        cluster.wait("three brokers are registered", lambda: len(cluster.session.children("/brokers/ids")) == 3)
+        clients.create_topic(cluster.addresses(3), P.topic, {0: [0, 1, 2]})
+        cluster.wait("broker 1 leads", lambda: cluster.content(STATE)["leader"] == 1)
+        cluster.start(0)
+        cluster.wait("three replicas are in sync", lambda: sorted(cluster.content(STATE)["isr"]) == [0, 1, 2])
+        producer = clients.producer(cluster.addresses(2), acks="all", patience_ms=180_000)
+        for number in range(RECORDS):
+            clients.produce(producer, P.topic, f"record {number}")
+
+        def size(broker: int) -> int:
+            return (cluster.brokers.data(broker) / str(P) / f"{0:020}.log").stat().st_size
+
+        committed = size(1)
+        lags = proxy.gate(FETCH, "broker-0-fetcher-0")
+        cluster.wait("follower 0 is held", lambda: lags.arrived)
+        future = clients.send(producer, P.topic, "acknowledged")
+        cluster.wait("follower 2 has the record", lambda: size(2) == size(1) > committed)
+        told = proxy.gate(LEADER_AND_ISR)
+        cluster.session.create(znodes.PREFERRED_REPLICA_ELECTION, znodes.encode_partitions([P]))
+        cluster.wait("a preferred election makes broker 0 the leader", lambda: cluster.content(STATE)["leader"] == 0)
+        cluster.wait("the request that tells broker 1 is held", lambda: told.arrived)
+        late = proxy.gate(FETCH, "broker-2-fetcher-0")
+        cluster.wait("follower 2 has truncated the record", lambda: size(2) == committed)
+        cluster.say(f"the producer has {'an' if future.isDone() else 'no'} answer")
+        for broker in (0, 3):
+            cluster.signal(broker, signal.SIGKILL)
+        cluster.wait("they have ended", lambda: cluster.has_ended(0) and cluster.has_ended(3))
+        told.open()
+        cluster.wait("another controller elects broker 1", lambda: cluster.content(STATE)["leader"] == 1)
+        cluster.say(f"the ISR is {cluster.content(STATE)['isr']}")
+        cluster.wait("broker 1 acknowledges the record, with acks=all", future.isDone)
+        offset = int(future.get().offset())
+        cluster.say(
+            f"its offset is {offset}; follower 2 has {'it' if size(2) > committed else 'it not'}; {late.arrived} fetches are held"
+        )
+        cluster.signal(1, signal.SIGKILL)
+        cluster.wait("broker 2 leads", lambda: cluster.content(STATE)["leader"] == 2)
+        read = clients.read_all(cluster.addresses(2), P.topic)
+        lost = [value for value in ["acknowledged"] if value not in read]
+        cluster.say(f"read {len(read)} records; lost {len(lost)} of {RECORDS + 1} that were acknowledged with acks=all: {lost}")
+        return bool(lost)
+
+
+if __name__ == "__main__":
+    show(finding)

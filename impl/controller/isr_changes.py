@@ -1,0 +1,107 @@
+"""Leaders ask the controller to change ISRs (KIP-497), where the inter.broker.protocol of their cluster is 2.7 or later.
+
+Source: Kafka 3.9 KafkaController.scala (processAlterPartition, without leader recovery states and topic ids).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
+from kafka_spec.impl.controller.reassignment import PartitionIsrChange
+from kafka_spec.impl.controller.zk_client import StateZnodeChanged
+from kafka_spec.impl.protocol.controller_requests import Leadership
+from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+
+Answers = dict[TopicPartition, ErrorCode | Leadership]
+
+
+@dataclass(frozen=True)
+class AlterIsr(ControllerEvent):
+    """A leader proposes ISRs; `reply` receives an error, or for each partition an error or what is in ZooKeeper now.
+
+    A proposal has the broker as the leader, and the leader epoch and the znode version that the broker knows.
+    """
+
+    broker: int
+    broker_epoch: int
+    proposals: Mapping[TopicPartition, Leadership]
+    reply: Callable[[ErrorCode, Mapping[TopicPartition, ErrorCode | Leadership]], object]
+
+    def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """Judge each proposal by the memory, and write what is new."""
+        context, answers = core.context, Answers()
+        if context.broker_epochs.get(self.broker) != self.broker_epoch:
+            self.reply(ErrorCode.STALE_BROKER_EPOCH, {})
+            return []
+        electable = [broker for broker in context.live if broker not in context.stopping]
+        for partition, proposal in self.proposals.items():
+            found = judged(proposal, context.leadership.get(partition), electable)
+            if found is not None:
+                answers[partition] = found
+        writes = [WriteIsr(self, answers, partition) for partition in self.proposals if partition not in answers]
+        return [*writes, AnswerAlterIsr(self, answers)]
+
+    def refuse(self) -> None:
+        """See `ControllerEvent.refuse`."""
+        self.reply(ErrorCode.NOT_CONTROLLER, {})
+
+
+def judged(proposal: Leadership, held: Leadership | None, electable: Iterable[int]) -> ErrorCode | Leadership | None:
+    """Return the answer to a proposal that is not written, None if it is to be written; `held` is what the controller knows."""
+    if held is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if proposal.leader_epoch > held.leader_epoch or proposal.version > held.version:
+        return ErrorCode.NOT_CONTROLLER  # the leader has seen the writes of a later controller
+    if proposal.leader_epoch < held.leader_epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    if (proposal.leader, proposal.isr) == (held.leader, held.isr):
+        return held
+    if proposal.version < held.version:
+        return ErrorCode.INVALID_UPDATE_VERSION
+    if not set(proposal.isr) <= set(electable):
+        return ErrorCode.OPERATION_NOT_ATTEMPTED  # INELIGIBLE_REPLICA from version 2 of the request on
+    return None
+
+
+@dataclass(frozen=True)
+class WriteIsr(ControllerTask):
+    """Write an ISR under the same leader epoch, if the znode has the version that the leader knows."""
+
+    event: AlterIsr
+    answers: Answers
+    partition: TopicPartition
+
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class. The write may have been done before the connection was lost."""
+        partition, proposal = self.partition, self.event.proposals[self.partition]
+        try:
+            self.answers[partition] = core.zk.write_isr(partition, proposal)
+        except StateZnodeChanged:
+            self.answers[partition] = ErrorCode.INVALID_UPDATE_VERSION
+            if (held := core.zk.read_state(partition)) is not None:
+                core.context.leadership[partition] = held
+        return []
+
+
+@dataclass(frozen=True)
+class AnswerAlterIsr(ControllerTask):
+    """Tell all brokers the partitions that were named, answer, and see whether reassignments are complete."""
+
+    event: AlterIsr
+    answers: Answers
+
+    def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
+        """See the class."""
+        context = core.context
+        core.send_metadata(context.live, [partition for partition in self.answers if partition in context.leadership])
+        self.event.reply(ErrorCode.NONE, self.answers)
+        changed = [partition for partition, answer in self.answers.items() if isinstance(answer, Leadership)]
+        core.events.extend(PartitionIsrChange(partition) for partition in changed if partition in context.targets)
+        return []
+
+    def refuse(self) -> None:
+        """See `ControllerTask.refuse`."""
+        self.event.refuse()
