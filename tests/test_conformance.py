@@ -164,6 +164,8 @@ def test_kafka_agrees(version: str) -> None:
 FINDINGS = {
     "stopping_leader_not_told": "lost 3 of 3",
     "tail_lost_in_isr": "lost 3 of 10 that were acknowledged with acks=all",
+    "old_leader_without_successor": "lost 3 of 3 that were acknowledged with acks=1",
+    "re_elected_leader_remembers": "lost 1 of 6 that were acknowledged with acks=all",
     "no_election_after_removal": "for 20 s nobody leads; the ISR is [2], and brokers 0, 2 are alive",
 }
 """What each script of a finding tells at its end."""

@@ -13,6 +13,7 @@ from conftest import ROOT
 from kafka_spec.conformance.classes.jars import FOLDER, checked_jars
 from kafka_spec.conformance.real.clients import RecordWriters, read_all
 from kafka_spec.conformance.real.kafka_processes import KafkaProcesses
+from kafka_spec.conformance.real.kcat import has_kcat, kcat_reads, kcat_writes
 from kafka_spec.conformance.real.our_brokers import OurBrokers
 from kafka_spec.conformance.real.verdict import broken_for_clients, broken_in_logs, broken_in_zookeeper, broken_on_disk
 from kafka_spec.conformance.real.zookeeper_state import ZooKeeperState
@@ -42,7 +43,7 @@ class OurCluster:
         service = Ensemble()
         self.folder = folder
         self.ports: dict[int, int] = {}
-        self.brokers = OurBrokers(folder, service, ERA_2_8, self.ports, NUMBERS)
+        self.brokers = OurBrokers(folder, service, ERA_2_8, self.ports, {}, NUMBERS)
         self.session = service.connect()
         self.state = ZooKeeperState(self.session)
         self.admin = Admin(self.session, Random(1), lambda _: None, 2)
@@ -168,6 +169,24 @@ def test_logs_that_differ(tmp_path: Path) -> None:
     (tmp_path / "2" / "orders-0" / f"{0:020}.log").write_bytes(b"ax")
     (broken,) = broken_on_disk(where, lambda number: tmp_path / str(number))
     assert (broken.promise, "brokers 2 and 1 differ" in broken.found) == ("LogMatch", True)
+
+
+@pytest.mark.skipif(not has_kcat(), reason="apt-get install kcat")
+def test_kcat(tmp_path: Path) -> None:
+    """kcat, a client of librdkafka, writes to brokers of ours with acks=all, also compressed, and reads what it wrote."""
+    plain, compressed = (tuple(f"{kind} {number}" for number in range(50)) for kind in ("plain", "compressed"))
+
+    async def run() -> tuple[str, ...]:
+        cluster = OurCluster(tmp_path)
+        try:
+            addresses = await cluster.begin()
+            await asyncio.to_thread(kcat_writes, addresses, PARTITIONS[0], plain)
+            await asyncio.to_thread(kcat_writes, addresses, PARTITIONS[0], compressed, "gzip")
+            return await asyncio.to_thread(kcat_reads, addresses, PARTITIONS[0])
+        finally:
+            await cluster.brokers.end()
+
+    assert asyncio.run(run()) == plain + compressed
 
 
 @pytest.mark.long

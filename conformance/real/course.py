@@ -33,6 +33,8 @@ WORK = 1.5
 """The seconds between two scenes, in which clients work."""
 FIRST_OF_OURS = 100
 """The broker id of our first broker; Kafka's brokers count from 0."""
+SHUT_DOWN = ("Controlled shutdown succeeded", "Controlled shutdown request returned successfully")
+"""What brokers log when their controlled shutdown has succeeded: those of 2.8, and those of 3.x."""
 ORDERS, MOVES, GONE = "orders", "moves", "gone"
 MOST_REPLICAS = 3
 
@@ -188,9 +190,10 @@ class Course(ABC):
             self.kafka.signal(leader, signal.SIGTERM)
             await self._until_another_leads(partition, leader)
             await self.until(f"{self.named(leader)} has ended", lambda: self.kafka.has_ended(leader))
-            if not self.kafka.lines(leader, "server", "Controlled shutdown succeeded"):
+            said = [text for text in SHUT_DOWN if self.kafka.lines(leader, "server", text)]
+            if not said:
                 raise NotSeen(f"{self.named(leader)} ended without its controlled shutdown having succeeded")
-            self.tell("its log says: Controlled shutdown succeeded")
+            self.tell(f"its log says: {said[0]}")
         else:
             await self.ours.ask_for_shutdown(leader)
             if left := [str(one) for one in self.zookeeper.assignments() if self.leader(one) == leader]:

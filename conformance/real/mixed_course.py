@@ -11,6 +11,7 @@ from typing import Any
 
 from kafka_spec.conformance.real.course import FIRST_OF_OURS, ORDERS, Course
 from kafka_spec.conformance.real.kafka_processes import NotSeen, free_port
+from kafka_spec.conformance.real.kcat import has_kcat, kcat_reads, kcat_writes
 from kafka_spec.conformance.real.proxy import Proxy
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -114,3 +115,15 @@ class MixedCourse(Course):
         if read != lines:
             raise NotSeen(f"kafka-console-consumer reads {read!r} from {TOOLS}-0, where {lines!r} was written")
         self.tell(f"kafka-console-consumer has read them from {self.named(FIRST_OF_OURS)}")
+        if has_kcat():
+            await self._use_kcat(address)
+
+    async def _use_kcat(self, address: str) -> None:
+        """Write and read with kcat, and read what Kafka's tool has written."""
+        partition = TopicPartition(TOOLS, 0)
+        lines = [f"line {number}" for number in range(LINES, 2 * LINES)]
+        await asyncio.to_thread(kcat_writes, address, partition, lines)
+        read = await asyncio.to_thread(kcat_reads, address, partition)
+        if read != (wanted := tuple(f"line {number}" for number in range(2 * LINES))):
+            raise NotSeen(f"kcat reads {read} from {partition}, where {wanted} were written")
+        self.tell(f"kcat has written {LINES} more, and read all from {self.named(FIRST_OF_OURS)}")
