@@ -20,6 +20,7 @@ from benchmarks.validate import generate
 from kafka_spec.command import run as kafka_spec
 from kafka_spec.conformance.validate.embedded import run
 from kafka_spec.conformance.validate.events import Cursor, file_and_line
+from kafka_spec.conformance.validate.exchange import LIFE_BITS, Exchange
 from kafka_spec.conformance.validate.files import CHUNK, chunks, find_sources
 from kafka_spec.conformance.validate.findings import KINDS
 from kafka_spec.conformance.validate.outcome import Outcome, put_together
@@ -774,3 +775,23 @@ def test_spark_agrees(tmp_path: Path) -> None:
         spark.stop()
         for gateway in gateways:
             end_java(gateway)
+
+
+@pytest.mark.parametrize(
+    ("channel", "sent", "lost"),
+    [(1, ["all", "some", "all", "some", "more"], []), (0, ["all", "some", "other", "more"], [("other", True)])],
+)
+def test_another_channel_repeats_nothing(channel: int, sent: list[str], lost: list[tuple[str, bool]]) -> None:
+    """A broker that restarts is sent what it had got before: the same request on a new channel is another one, and none is lost.
+
+    On one channel it is the same once more, since its answer was lost. The broker's log may be read before the controller's.
+    """
+    found: list[tuple[Any, bool]] = []
+    exchange = Exchange(lambda place, when, request, was_lost: found.append((request, was_lost)))
+    for number, request in enumerate(["all", "all", "some", "more"]):
+        life = channel if number else 0
+        exchange.receive(request, (life << LIFE_BITS) + number, number, b"")
+    for place, request in enumerate(sent):
+        exchange.send(request, place, b"")
+    exchange.finish()
+    assert found == lost

@@ -58,7 +58,7 @@ class Exchange:
                 sent.popleft()
             elif not sent:
                 return
-            elif request == self._last:  # repeated, since the answer was lost
+            elif request == self._last and self._is_same_channel(number):  # repeated, since the answer was lost
                 got.popleft()
                 continue
             elif not self._skip_to(request, number):
@@ -71,7 +71,7 @@ class Exchange:
         index = next((at for at, (one, _, _) in enumerate(self.sent) if one == request), None)
         if index is None:
             return False
-        same_channel = self._last is not None and number >> LIFE_BITS == self._number >> LIFE_BITS
+        same_channel = self._last is not None and self._is_same_channel(number)
         for _ in range(index):
             lost, place, when = self.sent.popleft()
             self.dropped += 1
@@ -79,6 +79,10 @@ class Exchange:
                 self._tell(place, when.decode(), lost, True)
         self.sent.popleft()
         return True
+
+    def _is_same_channel(self, number: int) -> bool:
+        """Whether the last request that was followed came on the channel of this one; a new channel repeats nothing."""
+        return number >> LIFE_BITS == self._number >> LIFE_BITS
 
     def finish(self) -> int:
         """Check the requests that still wait; return how many could not be followed to the broker."""
