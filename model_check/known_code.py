@@ -10,6 +10,7 @@ engine and of the vocabulary, and of the versions of Python and llvmlite.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import sys
@@ -74,7 +75,14 @@ _known: dict[bytes, Written] = {}
 
 
 def _new(write: Write) -> Written:
-    text, faults, tallies = write()
+    """Have the code written. Meanwhile nothing becomes garbage, so looking for it would only double the time."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        text, faults, tallies = write()
+    finally:
+        if collects:
+            gc.enable()
     return Written(text_known(text), faults, tallies)
 
 

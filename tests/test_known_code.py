@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -121,6 +122,27 @@ def test_faults_are_told_from_the_cache(compiled: list[str]) -> None:
 
     assert told[0][0] == told[1][0]
     assert [compiles for _, compiles in told] == [True, False]
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_the_collector_is_as_it_was(collects: bool) -> None:
+    """After code was written, and after it could not be, garbage is collected if it was before, and not otherwise."""
+    met = []
+
+    def fails() -> Any:
+        met.append(gc.isenabled())
+        raise SpecError("it cannot be compiled")
+
+    before = gc.isenabled()
+    try:
+        (gc.enable if collects else gc.disable)()
+        with pytest.raises(SpecError):
+            known_code.written("", fails, anew=True)
+        assert (met, gc.isenabled()) == ([False], collects)
+        known_code.written("", lambda: ("", (), ()), anew=True)
+        assert gc.isenabled() == collects
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 @pytest.fixture
