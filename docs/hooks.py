@@ -117,6 +117,8 @@ PROMISES: tuple[tuple[str, str, str], ...] = (
     ("a leader is elected at last", "LeaderIsElected", "LeaderIsElected"),
     ("the ISR grows back", "IsrGrowsBack", "IsrGrowsBack"),
     ("a proposal of an ISR is settled", "", "ProposalsSettle"),
+    ("a reassignment ends", "ReassignmentEnds", "ReassignmentEnds"),
+    ("records of a deleted topic never come back", "OldRecordsStayGone", "DeletedRecordsStayGone"),
 )
 """Promises in words, and the properties of `control/fixed` and of `kraft/fixed` that state them."""
 GIVEN_UP = {

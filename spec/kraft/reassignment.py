@@ -27,6 +27,15 @@ def target_is_another(s: KRaft, target: BrokerSet) -> bool:
     return target != 0 and target != s.history.target
 
 
+def nobody_new_is_eligible(s: KRaft, target: BrokerSet) -> bool:
+    """The request adds nobody whom the election of this very event could choose: it fails there, with UNKNOWN_SERVER_ERROR.
+
+    Only the ELR can name a broker that is no replica (elr-outside-replicas). Kafka 3.9: PartitionRegistration.directory.
+    """
+    partition = s.controller.partition
+    return partition.isr != 0 or partition.elr & target & ~members(partition.replicas) == 0
+
+
 def assign_replicas(s: KRaft, k: Constants, target: BrokerSet, removed: BrokerSet) -> None:
     """Write the replicas: first those of the target, then those that leave."""
     truncate(s.controller.partition.replicas, 0)
@@ -77,7 +86,7 @@ REASSIGN = Rule(
     actor="operator",
     kind="operator",
     params={"target": SetOf(BROKERS)},
-    guards=(there_is_a_topic, target_is_another),
+    guards=(there_is_a_topic, target_is_another, nobody_new_is_eligible),
     at_most=REASSIGNMENTS,
     effects=(reassign,),
     says="an operator reassigns the partition to the brokers {target}",
