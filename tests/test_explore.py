@@ -321,6 +321,10 @@ def test_the_page_in_a_browser(browser: Browser, explorer: Explorer, width: int,
     with page.expect_download() as saved:
         page.click("#test")
     compile(Path(saved.value.path()).read_text(encoding="utf-8"), "test_way.py", "exec")
+    names = [choice["action"] for choice in explorer.session.view()["choices"]]
+    assert page.locator(".choices .action").all_text_contents() == names
+    assert page.text_content(".now .action") == explorer.session.view()["now"]["action"]
+    assert page.evaluate("[...document.querySelectorAll('.changes')].every((one) => one.scrollWidth <= one.clientWidth + 1)")
     page.click("#first")
     at(f"state 1 of {len(explorer.session.walk.steps)}")
     for element in page.locator("button:visible, input:visible, a:visible").all():

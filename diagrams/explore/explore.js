@@ -87,7 +87,7 @@ function showRefusals() {
 
 function showStep(now) {
   one(".now h2").textContent = `${view.place + 1}. ${now.says}`;
-  one(".action").textContent = view.place === 0 ? "" : now.action;
+  one(".now .action").textContent = view.place === 0 ? "" : now.action;
   one(".cites").textContent = [view.place === 0 ? "" : `${now.actor}, ${now.kind}`, now.cites].filter(Boolean).join(" · ");
   const told = [["received", now.received], ["sent", now.sent], ["fired", now.fired.map(fired)]];
   one(".messages").replaceChildren(...told.flatMap(([tag, texts]) => texts.map((text) => {
@@ -99,6 +99,8 @@ function showStep(now) {
   if (now.changed.length) {
     const table = make("table");
     table.append(...now.changed.map((change) => row(change, ["", "before", "after", "place"])));
+    table.querySelectorAll("td:first-child").forEach((cell) => cell.replaceChildren(
+      ...cell.textContent.split(/(?<=\.)/).flatMap((part) => [part, document.createElement("wbr")]))); // a path breaks at its dots
     one(".changes").append(table);
   }
   one(".properties ul").replaceChildren(...view.properties.map((claim) => {
