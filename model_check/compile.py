@@ -55,10 +55,14 @@ class Program(Plan, Code):
         tests = len(self.state_tests), len(self.step_tests)
         Code.__init__(self, self.written.code, Shape(layout.size, *counts, *tests, tuple(vars(k).values()), seed), anew, quick)
         self.tallied = self._entry("tallied", None, [ctypes.c_void_p]) if covering else None
-        integer, pointer = ctypes.c_int64, ctypes.c_void_p
-        renames = spec.symmetry is not None
-        self.rename = self._entry("rename_members", None, [pointer, integer, integer, pointer]) if renames else None
         self.seconds = time.perf_counter() - began
+
+    def load(self, anew: bool = False, quick: bool = False) -> None:
+        """Load the machine code, and use it from now on; the arguments are those of `machine_code.load`."""
+        super().load(anew, quick)
+        integer, pointer = ctypes.c_int64, ctypes.c_void_p
+        renames = self.spec.symmetry is not None
+        self.rename = self._entry("rename_members", None, [pointer, integer, integer, pointer]) if renames else None
 
     def _compile(
         self,

@@ -781,3 +781,15 @@ def test_spark_submit(cluster: str, tmp_path: Path) -> None:
     result = json.loads((tmp_path / "result.json").read_text())
     assert result["graph_digest"] == f"{embedded.explore(KIP_320, SMALL).digest:016x}"
     assert json.loads((tmp_path / "states" / "level-00017.json").read_text())["by"] == "spark"
+
+
+@pytest.mark.parametrize("model", ["kip_320", "kip_101"])
+def test_normal_forms(on_spark: Callable[..., Exploration], model: str) -> None:
+    """A search of normal forms has the results of the embedded engine: here of states in which replicas are interchangeable."""
+    spec = MODELS[f"replication/{model}"].in_normal_form()
+    found, expected = on_spark(spec, SMALL, everything=True), embedded.explore(spec, SMALL, everything=True)
+
+    same(found, expected)
+    assert found.distinct < embedded.explore(MODELS[spec.name], SMALL, everything=True).distinct
+    for name in found.findings:
+        assert trace_of(found, name) is not None

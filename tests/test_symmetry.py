@@ -273,6 +273,14 @@ def test_orbits(guards: int) -> None:
         assert (plain.levels, plain.digest, plain.fired) == (found.levels, found.digest, found.fired)
 
 
+def test_faster_code_is_used_for_all() -> None:
+    """A search that loads faster code calls nothing of the code before, which is gone; it finds the same."""
+    used = []
+    result = searched(HOUSE, embedded.explore, fast_from=20, anew=True, on_level=lambda search: used.append(search.program.rename))
+    assert used[0] is not used[-1]
+    assert result.digest == searched(HOUSE, embedded.explore).digest
+
+
 @pytest.mark.parametrize("model", ["kip_279", "kip_320"])
 def test_replicas_are_interchangeable(model: str) -> None:
     """The orbits of all states are the states of the reduced search; verdicts and lengths of traces are equal."""

@@ -1,0 +1,177 @@
+"""What this checker is to do at least, as one table: each line is measured against its target and says by which command.
+
+    python -m benchmarks.at_least                     all lines, some ten minutes
+    python -m benchmarks.at_least symmetry walks      these lines only
+    python -m benchmarks.at_least --list
+
+A comparison is made in pairs, one run after the other, so that a busy machine slows both; least and largest of each are shown, and
+the ratio is of the least ones, which noise disturbs least. The exit code is 1 if a line misses its target. Comparisons with other
+checkers are in replication.py, the search of 800 million states is in billion.py: they need programs or hours that are not always
+there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from kafka_spec.model_check.check import check, simulate  # noqa: E402 - the project's folder comes first
+from kafka_spec.model_check.exploration import Budget  # noqa: E402
+from kafka_spec.spec.models import MODELS  # noqa: E402
+
+FAMILIES = ("three_bounce", "expired_leader", "leader_shuts_down")
+"""Families of the control plane that are searched with and without their normal form."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the table: what is measured, in which unit, and the target."""
+
+    what: str
+    target: float
+    unit: str
+    measure: Callable[[argparse.Namespace], tuple[float, str]]
+    most: bool = False
+    """Whether the target is the most that it may be."""
+
+
+def bounds_of(model: str, name: str) -> Mapping[str, int]:
+    """Return a bound set of a model."""
+    return next(bounds.values for bounds in MODELS[model].bound_sets if bounds.name == name)
+
+
+def span(values: list[float]) -> str:
+    """Return the least and the largest of some values."""
+    return f"{min(values):.2f} to {max(values):.2f}"
+
+
+def reduced(model: str, bounds: str, options: argparse.Namespace) -> tuple[float, str]:
+    """Return by how much a search by the normal form is faster, and the figures."""
+    times: dict[bool, list[float]] = {False: [], True: []}
+    counts: dict[bool, int] = {}
+    for _ in range(options.pairs):
+        for normal_form in (False, True):
+            result = check(MODELS[model], bounds_of(model, bounds), normal_form=normal_form, threads=options.threads)
+            times[normal_form].append(result.search_seconds)
+            counts[normal_form] = result.distinct
+    said = f"{bounds}: {counts[False]:,} states in {span(times[False])} s, {counts[True]:,} in {span(times[True])} s"
+    return min(times[False]) / min(times[True]), said
+
+
+def symmetry(options: argparse.Namespace) -> tuple[float, str]:
+    """Measure kip_320 with its replicas interchangeable."""
+    return reduced("replication/kip_320", "large", options)
+
+
+def normal_forms(options: argparse.Namespace) -> tuple[float, str]:
+    """Measure families of the control plane; the least ratio counts."""
+    found = [reduced("control/fixed", family, options) for family in FAMILIES]
+    return min(ratio for ratio, _ in found), "; ".join(said for _, said in found)
+
+
+def control(options: argparse.Namespace) -> tuple[float, str]:
+    """Measure states a second of the control plane with three brokers, everything on, on one thread."""
+    bounds, speeds = bounds_of("control/fixed", "three_bounce"), []
+    for _ in range(options.pairs):
+        result = check(MODELS["control/fixed"], bounds, threads=1)
+        speeds.append(result.distinct / result.search_seconds)
+    return max(speeds), f"three_bounce: {min(speeds):,.0f} to {max(speeds):,.0f}"
+
+
+def walks(options: argparse.Namespace) -> tuple[float, str]:
+    """Measure random walks of the control plane on two threads."""
+    walked = simulate(MODELS["control/fixed"], bounds_of("control/fixed", "large"), threads=2, budget=Budget(seconds=10))
+    speed = walked.steps / walked.seconds
+    return speed, f"{walked.steps:,} steps in {walked.seconds:.1f} s"
+
+
+def shell(arguments: tuple[str, ...], options: argparse.Namespace) -> tuple[float, str]:
+    """Measure the command line, warm: seconds from start to end."""
+    seconds = []
+    for _ in range(options.pairs + 1):
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "kafka_spec", *arguments], cwd=ROOT, capture_output=True, check=True)
+        seconds.append(time.perf_counter() - began)
+    return min(seconds[1:]), span(seconds[1:])
+
+
+def no_traces(options: argparse.Namespace) -> tuple[float, str]:
+    """Measure the memory of counts and verdicts without traces, all in, of 65 million states."""
+    found = large_search(["--epochs", "3", "--threads", str(options.threads)])
+    return found["memory, bytes a state"], f"{found['distinct']:,} states in {found['seconds']} s, digest {found['digest']}"
+
+
+def large_search(arguments: list[str]) -> dict[str, Any]:
+    """Return the figures of billion.py, run in its own process."""
+    with tempfile.TemporaryDirectory(prefix="kafka-spec-at-least-") as folder:
+        command = [sys.executable, "-m", "benchmarks.billion", folder, *arguments]
+        text = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
+    found: dict[str, Any] = json.JSONDecoder().raw_decode(text)[0]
+    return found
+
+
+def kills(options: argparse.Namespace) -> tuple[float, str]:
+    """Kill a search at random points; the figure is 1 if its end equals that of a whole search."""
+    with tempfile.TemporaryDirectory(prefix="kafka-spec-kills-") as folder:
+        ended = subprocess.run(
+            [sys.executable, "-m", "benchmarks.kills", folder], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False
+        )
+    return float(ended.returncode == 0), ended.stdout.strip().rpartition("\n")[2]
+
+
+LINES: Mapping[str, Line] = {
+    "symmetry": Line("kip_320 large, replicas interchangeable, against all states", 3, "times faster", symmetry),
+    "normal-forms": Line("control families by normal form, against all states", 2.5, "times faster", normal_forms),
+    "control": Line("control plane, three brokers, everything on, one thread", 600_000, "states a second", control),
+    "walks": Line("random walks of the control plane, two threads", 1_000_000, "steps a second", walks),
+    "help": Line("`kafka-spec --help`, warm", 0.25, "seconds", lambda o: shell(("--help",), o), most=True),
+    "small": Line(
+        "a check of 957 states from the shell, warm", 0.4, "seconds",
+        lambda o: shell(("check", "replication/kip_320", "--bounds", "tiny"), o), most=True,
+    ),
+    "no-traces": Line("kip_320, 65 million states, counts and verdicts only", 12, "bytes a state", no_traces, most=True),
+    "kills": Line("kill -9 at 20 random points, continued: equal digest, no reported level repeated", 1, "of 1", kills),
+}  # fmt: skip
+
+
+def main() -> int:
+    """Print the table; return 1 if a line misses its target."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lines", nargs="*", metavar="LINE", help=", ".join(LINES))
+    parser.add_argument("--list", action="store_true", help="print the names of the lines")
+    parser.add_argument("--pairs", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    if unknown := [name for name in options.lines if name not in LINES]:
+        parser.error(f"{unknown[0]} is no line; there is {', '.join(LINES)}")
+    if options.list:
+        print("\n".join(f"{name:<14}{line.what}" for name, line in LINES.items()))
+        return 0
+    print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} at the beginning\n")
+    print("| line | measure | target | measured | met | details |\n|---|---|---|---|---|---|")
+    missed = False
+    for name in options.lines or LINES:
+        line = LINES[name]
+        value, details = line.measure(options)
+        met = value <= line.target if line.most else value >= line.target
+        missed |= not met
+        target = f"{'at most ' if line.most else ''}{line.target:,g} {line.unit}"
+        shown = f"{value:,.0f}" if value >= 1000 else f"{value:.2f}"
+        print(f"| {name} | {line.what} | {target} | {shown} | {'yes' if met else 'no'} | {details} |", flush=True)
+    return int(missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
