@@ -16,6 +16,7 @@ from typing import Any
 from kafka_spec.spec import domain, lint
 from kafka_spec.spec.domain import BrokerSet, Scalar, show_set
 from kafka_spec.spec.lint import Function, Source, source_of
+from kafka_spec.spec.table import Constants
 
 Show = Callable[[int], str]
 """Prints a number."""
@@ -180,7 +181,7 @@ class _Evaluator:
                 return self.call.shows.get(name)
             case ast.BinOp(left=left, op=ast.BitAnd() | ast.BitOr() | ast.BitXor(), right=right):
                 return self.show_of(left) or self.show_of(right)
-            case ast.Attribute(value=of, attr=attr):
+            case ast.Attribute(value=of, attr=attr) if not isinstance(self.value(of), Constants):
                 type_ = getattr(getattr(self.value(of), "__type__", None), "fields", {}).get(attr)
             case ast.Subscript(value=of):
                 type_ = getattr(getattr(self.value(of), "type", None), "item", None)

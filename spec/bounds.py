@@ -43,6 +43,7 @@ def _control(
     *,
     brokers: int = 2,
     replicas: int = 2,
+    partitions: int = 1,
     channel_depth: int = 12,
     settled: int = 1,
     unclean: int = 0,
@@ -51,7 +52,7 @@ def _control(
     **happens: int,
 ) -> BoundSet:
     """Return bounds of the control plane; an event that `happens` does not mention has the bound 0."""
-    sizes = {"brokers": brokers, "replicas": replicas, "channel_depth": channel_depth}
+    sizes = {"brokers": brokers, "replicas": replicas, "partitions": partitions, "channel_depth": channel_depth}
     values = {**sizes, "settled": settled, "unclean": unclean, "min_isr": min_isr, "no_deletion": no_deletion}
     return BoundSet(name, {**values, **dict.fromkeys(HAPPENINGS, 0), **happens}, why)
 
@@ -104,6 +105,12 @@ CONTROL = (
     _control("reassigned_records", "a record is written while replicas change", replicas=1, reassignments=1, crashes=1, records=1),
     _control("three_reassigned", "three brokers, a crash", brokers=3, replicas=1, reassignments=1, crashes=1),
     _control("three_moved", "two of three brokers, a crash", brokers=3, replicas=2, reassignments=1, crashes=1),
+    _control("partitions_crash", "two partitions, and a crash", partitions=2, crashes=1),
+    _control("partitions_zombie", "two partitions, a crash and an expiry", partitions=2, crashes=1, expiries=1),
+    _control("partitions_records", "two partitions, a record and a bounce", partitions=2, bounces=1, records=1, isr_shrinks=1),
+    _control("partitions_shutdown", "two partitions, and a shutdown", partitions=2, controlled_shutdowns=1),
+    _control("partitions_deleted", "a topic of two partitions is deleted", partitions=2, channel_depth=16, deletions=1, expiries=1),
+    _control("partitions_reassigned", "two partitions, a crash", partitions=2, replicas=1, reassignments=1, crashes=1),
     _control("preferred", "the preferred leader comes back", controlled_shutdowns=1, preferred_elections=1, expiries=1),
     _control("two_expiries", "two zombies, and a request sent twice", expiries=2, repeats=1),
     _control("late_fetch", "a fetch outlives its sender", late_fetches=1, lossy_crashes=1, crashes=1, records=1, isr_shrinks=1),

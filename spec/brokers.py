@@ -1,4 +1,4 @@
-"""Kafka's words for the members of its cluster: brokers, what each of them has, and the replicas of a partition."""
+"""Kafka's words for the members of its cluster: brokers and partitions, what each has, and the replicas of a partition."""
 
 from __future__ import annotations
 
@@ -24,6 +24,20 @@ class PerBroker(Each):
 
     def __init__(self, item: Domain | type, brokers: Number) -> None:
         super().__init__(item, brokers, "broker")
+
+
+class PartitionIndex(Member):
+    """One of `partitions` partitions of a topic, numbered from 0."""
+
+    def __init__(self, partitions: Number) -> None:
+        super().__init__(partitions)
+
+
+class PerPartition(Each):
+    """One item for each partition."""
+
+    def __init__(self, item: Domain | type, partitions: Number) -> None:
+        super().__init__(item, partitions, "partition")
 
 
 class Assignment(Distinct):

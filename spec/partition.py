@@ -93,7 +93,7 @@ PARTITION = Machine(
         ),
         Row("shutdown", tuple(PartitionState), NON_EXISTENT, cites=f"{SOURCE}.shutdown", kind="initialisation"),
     ),
-    entity=("controller",),
+    entity=("controller", "partition"),
     cites="Kafka 2.8 PartitionStateMachine.scala:38-578, PartitionState.validPreviousStates",
     era="2.8",
 )

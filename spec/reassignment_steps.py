@@ -246,7 +246,7 @@ REASSIGNMENT = Machine(
         ),
         *COMMON,
     ),
-    entity=("controller",),
+    entity=("controller", "partition"),
     cites="Kafka 2.8 KafkaController.scala:651-800, 958-1086, 1834-2000 (KIP-455); Kafka 0.10: 531-654, 880-975",
 )
 """Both histories; a guard says which rows are of which."""

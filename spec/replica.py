@@ -176,7 +176,7 @@ REPLICA = Machine(
             kind="initialisation",
         ),
     ),
-    entity=("controller", "replica"),
+    entity=("controller", "partition", "replica"),
     cites="Kafka 2.8 ReplicaStateMachine.scala:36-491, ReplicaState.validPreviousStates",
     era="2.8",
 )

@@ -140,10 +140,10 @@ def test_every_state_of_a_machine_is_declared_as_one() -> None:
 
     assert {machine: machine_paths(root, machine) for machine in sorted(MACHINES)} == {
         "Controller": [("controllers", "[]", "life")],
-        "Partition": [("controllers", "[]", "partition")],
-        "Reassignment": [("controllers", "[]", "reassignment")],
-        "Replica": [("controllers", "[]", "replicas", "[]")],
-        "Role": [("brokers", "[]", "replica", "role")],
+        "Partition": [("controllers", "[]", "partitions", "[]", "state")],
+        "Reassignment": [("controllers", "[]", "partitions", "[]", "reassignment")],
+        "Replica": [("controllers", "[]", "partitions", "[]", "replicas", "[]")],
+        "Role": [("brokers", "[]", "replicas", "[]", "role")],
         "TopicDeletion": [("controllers", "[]", "deletion")],
     }
 
@@ -155,17 +155,17 @@ def promote(s: State) -> None:
 
 def put_online(s: State) -> None:
     """Put a partition online without asking its table."""
-    s.controllers[0].partition = 2
+    s.controllers[0].partitions[0].state = 2
 
 
 def put_replica_online(s: State) -> None:
     """Put a replica online without asking its table."""
-    s.controllers[0].replicas[1] = 2
+    s.controllers[0].partitions[0].replicas[1] = 2
 
 
 def usurp(s: State) -> None:
     """Lead without asking the table."""
-    s.brokers[1].replica.role = 2
+    s.brokers[1].replicas[0].role = 2
 
 
 @pytest.mark.parametrize("explore", [oracle.explore, embedded.explore], ids=["oracle", "embedded"])
@@ -376,8 +376,8 @@ def test_every_rule_fires() -> None:
 JOINED = (
     "Crash 0", "ElectController 1", "TakeOver 1", "UpdateMetadata 1 1", "CreateTopic", "NoticeTopic 1", "ElectLeader 1",
     "BecomeLeader 1 1", "Restart 0", "NoticeBrokerChange 1", "UpdateMetadata 1 0", "UpdateMetadata 1 1", "BecomeFollower 1 0",
-    "ExpandIsr 1 0",
-    "NoticeIsrChange 1",
+    "ExpandIsr 0 1 0",
+    "NoticeIsrChange 0 1",
 )  # fmt: skip
 """How broker 0 comes to follow broker 1, which is the controller."""
 JOINED_ANEW = (

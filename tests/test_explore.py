@@ -35,7 +35,7 @@ def session(*columns: str) -> ExploreSession:
 @pytest.fixture
 def explorer() -> Iterator[Explorer]:
     """Start a server, and stop it."""
-    started = Explorer(session("isr = s.zookeeper.partition.isr"))
+    started = Explorer(session("isr = s.zookeeper.partitions[0].state.isr"))
     thread = threading.Thread(target=started.serve, daemon=True)
     thread.start()
     yield started

@@ -175,7 +175,7 @@ def test_a_rule_knows_its_module() -> None:
 
 def test_a_check_does_not_move_a_spec() -> None:
     """A check validates rules and spec again; they keep the name of their module, and the next check accepts them."""
-    bounds = dict.fromkeys(FIXED.bounds, 0) | {"brokers": 1, "replicas": 1, "channel_depth": 4, "min_isr": 1}
+    bounds = dict.fromkeys(FIXED.bounds, 0) | {"brokers": 1, "replicas": 1, "partitions": 1, "channel_depth": 4, "min_isr": 1}
     for _ in range(2):
         check(FIXED, bounds, engine="oracle")
 

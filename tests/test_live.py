@@ -25,6 +25,7 @@ from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec as Model
 from kafka_spec.spec.bounds import HAPPENINGS
 from kafka_spec.spec.control.eras import BUG, FIXED
+from kafka_spec.spec.control.quiet import topic_exists
 from kafka_spec.spec.control.state import Role, World
 from kafka_spec.spec.domain import OutOfBound
 from kafka_spec.spec.table import Rule, Spec
@@ -32,6 +33,7 @@ from kafka_spec.spec.table import Rule, Spec
 BOUNDS = {
     "brokers": 3,
     "replicas": 3,
+    "partitions": 1,
     "channel_depth": 20,
     "settled": 1,
     "unclean": 0,
@@ -125,14 +127,15 @@ class Live(RuleBasedStateMachine):
 
     def remember(self, before: World) -> None:
         """Record what is committed: the model raises a high watermark record by record, the implementation at once."""
-        notes, zookeeper = self.state.notes, self.state.zookeeper
-        is_forgotten = notes.unclean_epoch != before.notes.unclean_epoch or len(notes.committed) < len(before.notes.committed)
-        notes.committed = list(notes.committed if is_forgotten else before.notes.committed)
-        if zookeeper.delete_topic or not zookeeper.assignment.replicas:  # nothing is promised of a topic that is to be deleted
+        notes, former = self.state.notes.partitions[0], before.notes.partitions[0]
+        is_forgotten = notes.unclean_epoch != former.unclean_epoch or len(notes.committed) < len(former.committed)
+        notes.committed = list(notes.committed if is_forgotten else former.committed)
+        zookeeper = self.state.zookeeper
+        if zookeeper.delete_topic or not topic_exists(self.state):  # nothing is promised of a topic that is to be deleted
             return
         for broker in self.state.brokers:
-            replica = broker.replica
-            is_former = any(entry.record < notes.first_record for entry in replica.log)
+            replica = broker.replicas[0]
+            is_former = any(entry.record < self.state.notes.first_record for entry in replica.log)
             if replica.role == Role.LEADER and replica.leader_epoch >= notes.unclean_epoch and not is_former:
                 notes.committed += replica.log[len(notes.committed) : replica.high_watermark]
 

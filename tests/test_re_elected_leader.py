@@ -17,8 +17,8 @@ BOUNDS = {**next(bounds.values for bounds in FIXED.bound_sets if bounds.name == 
 REMEMBERS = BUG["re-elected-leader-remembers"].on(FIXED)
 COMMITTED = FIXED.property("Committed")
 MISSED = (
-    "Write 1", "Fetch 1 2", "PreferredElection 0", "ElectLeader 0", "BecomeLeader 0 0", "BecomeFollower 0 2",
-    "TruncateToLeader 0 2",
+    "Write 0 1", "Fetch 0 1 2", "PreferredElection 0 0", "ElectLeader 0", "BecomeLeader 0 0", "BecomeFollower 0 2",
+    "TruncateToLeader 0 0 2",
 )  # fmt: skip
 """Broker 1 leads, and follower 2 has its record; broker 0, which has not, is elected, and broker 1 is not told."""
 ELECTED_AGAIN = (
@@ -28,7 +28,7 @@ ELECTED_AGAIN = (
 )  # fmt: skip
 """The new leader crashes with its controller; broker 1 is elected again, and has missed that it was not the leader."""
 LOST = (
-    "AdvanceHighWatermark 1", "Crash 1", "NoticeBrokerChange 2", "ElectLeader 2", "UpdateMetadata 2 2", "IgnoreLeaderAndIsr 2 2",
+    "AdvanceHighWatermark 0 1", "Crash 1", "NoticeBrokerChange 2", "ElectLeader 2", "UpdateMetadata 2 2", "IgnoreLeaderAndIsr 2 2",
     "LeaderIsUnavailable 2 2", "BecomeFollower 2 2", "UpdateMetadata 2 2", "BecomeLeader 2 2",
 )  # fmt: skip
 """It commits by the remembered log end of follower 2, and crashes; follower 2 leads."""
@@ -62,8 +62,8 @@ def test_who_forgets_commits_nothing() -> None:
             rule = follower.rule(name, binding)
             assert rule is not None, name
             follower.step(modeled, rule, binding)
-    assert follower.state.brokers[1].replica.ends[2] == 0
-    assert follower.rule("AdvanceHighWatermark", (1,)) is None
+    assert follower.state.brokers[1].replicas[0].ends[2] == 0
+    assert follower.rule("AdvanceHighWatermark", (0, 1)) is None
 
 
 def test_both_eras_remember() -> None:

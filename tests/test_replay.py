@@ -30,8 +30,8 @@ from kafka_spec.spec.table import Spec, SpecError
 
 def bounds(brokers: int = 2, replicas: int = 2, settled: int = 1, unclean: int = 0, **happens: int) -> dict[str, int]:
     """Return bounds of the control plane; faults and operations that are not named do not happen."""
-    values = {"brokers": brokers, "replicas": replicas, "channel_depth": 12, "settled": settled, "unclean": unclean}
-    return {**values, "min_isr": 1, "no_deletion": 0, **dict.fromkeys(HAPPENINGS, 0), **happens}
+    values = {"brokers": brokers, "replicas": replicas, "partitions": 1, "channel_depth": 12, "settled": settled}
+    return {**values, "unclean": unclean, "min_isr": 1, "no_deletion": 0, **dict.fromkeys(HAPPENINGS, 0), **happens}
 
 
 ERAS = {"fixed": FIXED, "era_2_8": ERA_2_8, "era_0_10": ERA_0_10}
@@ -271,14 +271,14 @@ def stays_leader(patch: pytest.MonkeyPatch) -> None:
 
 
 MUTATIONS: dict[Callable[[pytest.MonkeyPatch], None], tuple[Spec, Mapping[str, int], str, str]] = {
-    same_epoch: (FIXED, FAMILIES["unclean elections"], "ElectLeader(", "zookeeper.partition.leader_epoch"),
+    same_epoch: (FIXED, FAMILIES["unclean elections"], "ElectLeader(", "zookeeper.partitions[0].state.leader_epoch"),
     leader_only: (FIXED, FAMILIES["nothing fails"], "ElectLeader(", "channels[1].requests"),
-    forgets_isr: (FIXED, FAMILIES["unclean elections"], "BecomeLeader(", "replica.isr"),
-    keeps_its_log: (ERA_0_10, FAMILIES["a crash and a record"], "BecomeFollower(", "replica.log"),
+    forgets_isr: (FIXED, FAMILIES["unclean elections"], "BecomeLeader(", "replicas[0].isr"),
+    keeps_its_log: (ERA_0_10, FAMILIES["a crash and a record"], "BecomeFollower(", "replicas[0].log"),
     unfenced: (FIXED, LARGER["an expiry at the beginning"], "ControllerMoved(", "controllers"),
     takes_former_requests: (FIXED, FAMILIES["a preferred election"], "RefuseRequest(", "brokers"),
-    forgets_version: (FIXED, FAMILIES["a lost reply"], "ShrinkIsr(", "replica.version"),
-    stays_leader: (FIXED, bounds(controlled_shutdowns=1), "BecomeFollower(", "replica.role"),
+    forgets_version: (FIXED, FAMILIES["a lost reply"], "ShrinkIsr(", "replicas[0].version"),
+    stays_leader: (FIXED, bounds(controlled_shutdowns=1), "BecomeFollower(", "replicas[0].role"),
 }
 
 

@@ -161,77 +161,77 @@ def note_question(s: State) -> None:
 
 def settle_by_hand(s: State) -> None:
     """Let broker 0 lead, broker 1 follow, and controller 0 know it."""
-    append(s.zookeeper.assignment.replicas, 0)
-    append(s.zookeeper.assignment.replicas, 1)
+    append(s.zookeeper.partitions[0].assignment.replicas, 0)
+    append(s.zookeeper.partitions[0].assignment.replicas, 1)
     s.zookeeper.registered = 3
     s.zookeeper.controller_epoch = 1
-    s.zookeeper.partition.leader = 0
-    s.zookeeper.partition.leader_epoch = 0
-    s.zookeeper.partition.isr = 3
-    s.zookeeper.partition.controller_epoch = 1
+    s.zookeeper.partitions[0].state.leader = 0
+    s.zookeeper.partitions[0].state.leader_epoch = 0
+    s.zookeeper.partitions[0].state.isr = 3
+    s.zookeeper.partitions[0].state.controller_epoch = 1
     s.controllers[0].epoch = 1
     s.controllers[0].context.live = 3
-    assign(s.controllers[0].context.assignment, s.zookeeper.assignment)
-    assign(s.controllers[0].context.leadership, s.zookeeper.partition)
+    assign(s.controllers[0].context.partitions[0].assignment, s.zookeeper.partitions[0].assignment)
+    assign(s.controllers[0].context.partitions[0].leadership, s.zookeeper.partitions[0].state)
 
 
 def bring_about(s: State, situation: int) -> None:
     """Bring about the situation."""
     if situation == 1:
-        s.controllers[0].context.leadership.leader_epoch = NO_EPOCH
-        s.zookeeper.partition.leader_epoch = NO_EPOCH
+        s.controllers[0].context.partitions[0].leadership.leader_epoch = NO_EPOCH
+        s.zookeeper.partitions[0].state.leader_epoch = NO_EPOCH
     elif situation == 2:
-        s.zookeeper.partition.isr = excluding(s.zookeeper.partition.isr, 1)
+        s.zookeeper.partitions[0].state.isr = excluding(s.zookeeper.partitions[0].state.isr, 1)
     elif situation == 3:
-        truncate(s.controllers[0].context.assignment.replicas, 1)
+        truncate(s.controllers[0].context.partitions[0].assignment.replicas, 1)
 
 
 def seed_machines(s: State, k: Constants, seed: int) -> None:
     """Put the partition (if it has such a state) and replica 1 of controller 0 into a state."""
     if seed == 0:
-        fire(s, k, SEEDED_PARTITION, (0,), "seed_non_existent")
-        fire(s, k, SEEDED_REPLICA, (0, 1), "seed_non_existent")
+        fire(s, k, SEEDED_PARTITION, (0, 0), "seed_non_existent")
+        fire(s, k, SEEDED_REPLICA, (0, 0, 1), "seed_non_existent")
     elif seed == 1:
-        fire(s, k, SEEDED_PARTITION, (0,), "seed_new")
-        fire(s, k, SEEDED_REPLICA, (0, 1), "seed_new")
+        fire(s, k, SEEDED_PARTITION, (0, 0), "seed_new")
+        fire(s, k, SEEDED_REPLICA, (0, 0, 1), "seed_new")
     elif seed == 2:
-        fire(s, k, SEEDED_PARTITION, (0,), "seed_online")
-        fire(s, k, SEEDED_REPLICA, (0, 1), "seed_online")
+        fire(s, k, SEEDED_PARTITION, (0, 0), "seed_online")
+        fire(s, k, SEEDED_REPLICA, (0, 0, 1), "seed_online")
     elif seed == 3:
-        fire(s, k, SEEDED_PARTITION, (0,), "seed_offline")
-        fire(s, k, SEEDED_REPLICA, (0, 1), "seed_offline")
+        fire(s, k, SEEDED_PARTITION, (0, 0), "seed_offline")
+        fire(s, k, SEEDED_REPLICA, (0, 0, 1), "seed_offline")
     elif seed == 4:
-        fire(s, k, SEEDED_REPLICA, (0, 1), "seed_deletion_started")
+        fire(s, k, SEEDED_REPLICA, (0, 0, 1), "seed_deletion_started")
     elif seed == 5:
-        fire(s, k, SEEDED_REPLICA, (0, 1), "seed_deletion_successful")
+        fire(s, k, SEEDED_REPLICA, (0, 0, 1), "seed_deletion_successful")
     else:
-        fire(s, k, SEEDED_REPLICA, (0, 1), "seed_deletion_ineligible")
+        fire(s, k, SEEDED_REPLICA, (0, 0, 1), "seed_deletion_ineligible")
 
 
 def ask(s: State, k: Constants, trigger: int) -> None:
     """Ask the tables for one thing."""
     if trigger == 0:
-        fire(s, k, SEEDED_PARTITION, (0,), "new_partition")
+        fire(s, k, SEEDED_PARTITION, (0, 0), "new_partition")
     elif trigger == 1:
-        fire(s, k, SEEDED_PARTITION, (0,), "online_partition")
+        fire(s, k, SEEDED_PARTITION, (0, 0), "online_partition")
     elif trigger == 2:
-        fire(s, k, SEEDED_PARTITION, (0,), "offline_partition")
+        fire(s, k, SEEDED_PARTITION, (0, 0), "offline_partition")
     elif trigger == 3:
-        fire(s, k, SEEDED_PARTITION, (0,), "non_existent_partition")
+        fire(s, k, SEEDED_PARTITION, (0, 0), "non_existent_partition")
     elif trigger == 4:
-        fire(s, k, SEEDED_REPLICA, (0, 1), "new_replica")
+        fire(s, k, SEEDED_REPLICA, (0, 0, 1), "new_replica")
     elif trigger == 5:
-        fire(s, k, SEEDED_REPLICA, (0, 1), "online_replica")
+        fire(s, k, SEEDED_REPLICA, (0, 0, 1), "online_replica")
     elif trigger == 6:
-        fire(s, k, SEEDED_REPLICA, (0, 1), "offline_replica")
+        fire(s, k, SEEDED_REPLICA, (0, 0, 1), "offline_replica")
     elif trigger == 7:
-        fire(s, k, SEEDED_REPLICA, (0, 1), "replica_deletion_started")
+        fire(s, k, SEEDED_REPLICA, (0, 0, 1), "replica_deletion_started")
     elif trigger == 8:
-        fire(s, k, SEEDED_REPLICA, (0, 1), "replica_deletion_successful")
+        fire(s, k, SEEDED_REPLICA, (0, 0, 1), "replica_deletion_successful")
     elif trigger == 9:
-        fire(s, k, SEEDED_REPLICA, (0, 1), "replica_deletion_ineligible")
+        fire(s, k, SEEDED_REPLICA, (0, 0, 1), "replica_deletion_ineligible")
     else:
-        fire(s, k, SEEDED_REPLICA, (0, 1), "non_existent_replica")
+        fire(s, k, SEEDED_REPLICA, (0, 0, 1), "non_existent_replica")
 
 
 ASKING = Spec(
@@ -333,8 +333,8 @@ def test_a_legal_pair_is_entered_and_recorded() -> None:
             if attempt.target is not None:
                 entered += 1
                 assert attempt.target is TRIGGERS[trigger]
-                controller = after.controllers[0]
-                assert attempt.target == (controller.partition if attempt.machine == "Partition" else controller.replicas[1])
+                machines = after.controllers[0].partitions[0]
+                assert attempt.target == (machines.state if attempt.machine == "Partition" else machines.replicas[1])
             else:
                 assert changed == set()
     assert entered > 20
@@ -357,7 +357,7 @@ def test_both_engines_enter_and_refuse_alike() -> None:
 
 def no_leader_was_found(s: State) -> bool:
     """Controller 1 has done with an election of an offline partition, without success."""
-    return s.controllers[1].partition == PartitionState.OFFLINE and s.controllers[1].step == ControllerStep.REMOVE
+    return s.controllers[1].partitions[0].state == PartitionState.OFFLINE and s.controllers[1].step == ControllerStep.REMOVE
 
 
 def test_a_trace_shows_what_was_refused() -> None:
@@ -369,8 +369,8 @@ def test_a_trace_shows_what_was_refused() -> None:
 
     assert trace is not None
     text = trace_text(trace, spec)
-    assert "Partition[1] offline_partition: ONLINE -> OFFLINE" in text
-    assert "Partition[1] online_partition: OFFLINE -> refused" in text
+    assert "Partition[1, 0] offline_partition: ONLINE -> OFFLINE" in text
+    assert "Partition[1, 0] online_partition: OFFLINE -> refused" in text
 
 
 # ---------------------------------------------------------------------------------------------------------------------

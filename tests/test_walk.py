@@ -74,8 +74,8 @@ def test_refused_steps_name_the_guard() -> None:
     """A step that cannot be taken is refused with the guard, the bound or the arity that is in its way, and changes nothing."""
     walk = control()
     for act, why in (
-        (("Fetch", 1, 1), "cannot happen here"),
-        (("Write", 0), "records is 0|bound of the exploration"),
+        (("Fetch", 0, 1, 1), "cannot happen here"),
+        (("Write", 0, 0), "records is 0|bound of the exploration"),
         (("Crash",), "1 parameters"),
         (("NoSuchRule",), "NoSuchRule"),
     ):
@@ -147,7 +147,7 @@ def test_expressions_are_evaluated() -> None:
     values: dict[str, Any] = {
         "up = sum(1 for b in s.brokers if b.life == 0)": 2,
         "k.brokers": 2,
-        "s.controllers[0].partition == PartitionState.ONLINE": True,
+        "s.controllers[0].partitions[0].state == PartitionState.ONLINE": True,
         "[b.life for b in s.brokers] == [0, 0] and not any(b.life > 0 for b in s.brokers)": True,
     }
     assert {text: expression(text).of(walk.world, walk.state) for text in values} == values

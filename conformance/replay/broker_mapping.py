@@ -254,7 +254,7 @@ PROCESS = RecordMapping(
     attribute("alive"),
     attribute("lists_topic"),
     FieldMapping(
-        "replica", lambda process: REPLICA.read(process.replica), lambda process, record: process.put_replica(record.replica)
+        "replicas", lambda process: [REPLICA.read(process.replica)], lambda process, record: process.put_replica(record.replicas[0])
     ),
     attribute("stale"),
 )

@@ -79,12 +79,12 @@ class ControllerView:
         self.context.epoch = self.context.epoch_version = epoch
 
     @property
-    def partition(self) -> int:
+    def partition_state(self) -> int:
         """The state of the partition in the controller's machine."""
         return int(self.controller.partitions.state_of(PARTITION))
 
-    @partition.setter
-    def partition(self, found: int) -> None:
+    @partition_state.setter
+    def partition_state(self, found: int) -> None:
         self.controller.partitions.load((PARTITION,), PartitionState(found))
 
     @property
@@ -185,33 +185,33 @@ class ControllerView:
 
     def put_agenda(self, record: state.Controller) -> None:
         """Put the remaining work on the agenda."""
-        context = record.context
+        context, known = record.context, record.context.partitions[0]
         starting = {
             broker: (registration(broker), self.modeled.creation_of(broker, context.broker_epochs[broker]))
             for broker in BrokerSet(context.bounced | context.rejoining)
         }
         rest = RemainingWork(
             record.step,
-            context.strategy,
-            context.creating,
-            context.leaving,
+            known.strategy,
+            known.creating,
+            known.leaving,
             context.bounced,
             context.rejoining,
             context.failed,
-            context.reassignment_resumes,
+            known.reassignment_resumes,
             int(Resuming.NOTHING) if self.has_thread and context.resuming == Resuming.CONSIDER else context.resuming,
-            context.deleting,
+            known.deleting,
             starting,
         )
         tasks = agenda.written(
             rest,
             PARTITION,
-            context.assignment.replicas,
+            known.assignment.replicas,
             life=ControllerState(record.life),
             seeded=is_seeded(record),
-            leaves_alive=context.leaving & context.live != 0,
-            reassignment=ReassignmentState(record.reassignment),
-            target=context.target,
+            leaves_alive=known.leaving & context.live != 0,
+            reassignment=ReassignmentState(record.partitions[0].reassignment),
+            target=known.target,
             is_queued=record.deletion not in (DeletionState.NOT_QUEUED, DeletionState.NAME_KEPT),
         )
         self.controller.agenda.clear()
@@ -253,7 +253,9 @@ class ControllerView:
     def channels(self) -> list[state.Channel]:
         """The requests to each broker."""
         repeats, brokers = self.modeled.repeats, range(self.modeled.brokers)
-        return [state.Channel(self._requests(broker), int(repeats(self.number, broker)), self.answer(broker)) for broker in brokers]
+        return [
+            state.Channel(self._requests(broker), int(repeats(self.number, broker)), [self.answer(broker)]) for broker in brokers
+        ]
 
     def _requests(self, broker: int) -> list[state.Request]:
         queue = self.controller.channels.queues.get(broker)
@@ -306,15 +308,15 @@ class ControllerView:
             if record.channels[broker].repeats:
                 self.modeled.lose_next_answer(self.number, broker)
         for broker, channel in enumerate(record.channels):
-            if channel.answer != state.Answer.NONE:
-                self.controller.events.append(real_answer(broker, state.Answer(channel.answer)))
+            if channel.answers[0] != state.Answer.NONE:
+                self.controller.events.append(real_answer(broker, state.Answer(channel.answers[0])))
 
 
 def is_seeded(record: state.Controller) -> bool:
     """Whether a controller in its fail-over has started the partition machine, or has no partition to start it for."""
-    has_partition = record.partition != PartitionState.NON_EXISTENT
+    has_partition = record.partitions[0].state != PartitionState.NON_EXISTENT
     is_gone = record.deletion in (DeletionState.STARTED, DeletionState.HALTED)
-    return has_partition or is_gone or not record.context.assignment.replicas
+    return has_partition or is_gone or not record.context.partitions[0].assignment.replicas
 
 
 def live_in(request: UpdateMetadataRequest) -> int:
@@ -331,23 +333,33 @@ def _of_rest(field: str) -> FieldMapping:
     return FieldMapping(field, lambda view: getattr(view.rest, field), _nothing)
 
 
-CONTEXT = RecordMapping(
-    state.Context,
-    attribute("live"),
-    FieldMapping("broker_epochs", lambda view: view.broker_epochs, ControllerView.put_broker_epochs),
-    attribute("stopping"),
+KNOWN = RecordMapping(
+    state.PartitionContext,
     attribute("assignment"),
     attribute("leadership"),
     _of_rest("strategy"),
     _of_rest("creating"),
     _of_rest("leaving"),
-    FieldMapping("resuming", lambda view: view.resuming, ControllerView.put_resuming),
     _of_rest("deleting"),
+    attribute("target"),
+    _of_rest("reassignment_resumes"),
+)
+
+MACHINES = RecordMapping(
+    state.PartitionMachines, attribute("state", "partition_state"), attribute("replicas"), attribute("reassignment")
+)
+
+CONTEXT = RecordMapping(
+    state.Context,
+    attribute("live"),
+    FieldMapping("broker_epochs", lambda view: view.broker_epochs, ControllerView.put_broker_epochs),
+    attribute("stopping"),
+    FieldMapping("partitions", lambda view: [KNOWN.read(view)], lambda view, record: KNOWN.put(view, record.partitions[0])),
+    FieldMapping("turn", lambda _: 0, _nothing),
+    FieldMapping("resuming", lambda view: view.resuming, ControllerView.put_resuming),
     _of_rest("bounced"),
     _of_rest("rejoining"),
     _of_rest("failed"),
-    attribute("target"),
-    _of_rest("reassignment_resumes"),
 )
 
 CONTROLLER = RecordMapping(
@@ -355,10 +367,8 @@ CONTROLLER = RecordMapping(
     attribute("life"),
     attribute("epoch"),
     FieldMapping("step", lambda view: view.rest.step, ControllerView.put_agenda),
-    attribute("partition"),
     attribute("deletion"),
-    attribute("replicas"),
-    attribute("reassignment"),
+    FieldMapping("partitions", lambda view: [MACHINES.read(view)], lambda view, held: MACHINES.put(view, held.partitions[0])),
     FieldMapping("context", CONTEXT.read, lambda view, record: CONTEXT.put(view, record.context)),
     FieldMapping("channels", lambda view: view.channels, ControllerView.put_channels),
 )

@@ -152,7 +152,7 @@ class ModeledCluster:
     def model_fetch(self, request: FetchRequest, leader_epoch: int) -> state.LateFetch:
         """Return the model's record of a delayed fetch; `leader_epoch` is recorded apart, since a request may carry none."""
         broker_epoch = self.epoch_of(request.replica, request.broker_epoch)
-        return state.LateFetch(request.replica, request.partitions[PARTITION].offset, leader_epoch, broker_epoch)
+        return state.LateFetch(0, request.replica, request.partitions[PARTITION].offset, leader_epoch, broker_epoch)
 
     # StopReplicas that wait at a broker
 
@@ -173,7 +173,7 @@ class ModeledCluster:
         broker_epoch = self.epoch_of(late.broker, request.broker_epoch)
         epoch = request.partitions[PARTITION].leader_epoch
         kind = int(kind_of(request))
-        return state.LateStop(late.broker, kind, request.controller_epoch, broker_epoch, epoch, int(late.is_of_former_topic))
+        return state.LateStop(0, late.broker, kind, request.controller_epoch, broker_epoch, epoch, int(late.is_of_former_topic))
 
     # Answers on the network
 
@@ -191,7 +191,7 @@ class ModeledCluster:
         asked = delayed.asked.asked[PARTITION]
         record, epoch = entry_in(delayed.fetched.records)
         reached = delayed.fetched.high_watermark
-        return state.LateAnswer(delayed.leader, delayed.follower, asked.offset, asked.leader_epoch, record, epoch, reached)
+        return state.LateAnswer(0, delayed.leader, delayed.follower, asked.offset, asked.leader_epoch, record, epoch, reached)
 
     def lose_answers(self, broker: int) -> None:
         """Lose the delayed answers from or to a broker whose process ends."""

@@ -113,10 +113,10 @@ class Projection(ModeledCluster):
         none = state.LeaderIsrAndControllerEpoch(NONE, NO_EPOCH, nobody, 0, 0)
         epochs, strategy = [0] * self.brokers, Strategy.OFFLINE
         unknown = state.ReplicaAssignment([], nobody, nobody)
-        nothing = state.Context(
-            nobody, epochs, nobody, unknown, none, strategy, 0, nobody, 0, nobody, nobody, nobody, nobody, [], 0
-        )
-        life, partition, replicas = ControllerState.STANDBY, PartitionState.NON_EXISTENT, [ReplicaState.NON_EXISTENT] * self.brokers
-        channels = [state.Channel([], 0, state.Answer.NONE) for _ in range(self.brokers)]
-        known = DeletionState.NOT_QUEUED, list(map(int, replicas)), ReassignmentState.NONE
-        return state.Controller(life, 0, ControllerStep.IDLE, partition, *known, nothing, channels)
+        known = state.PartitionContext(unknown, none, strategy, 0, nobody, nobody, [], 0)
+        nothing = state.Context(nobody, epochs, nobody, [known], 0, 0, nobody, nobody, nobody)
+        replicas = [int(ReplicaState.NON_EXISTENT)] * self.brokers
+        machines = state.PartitionMachines(PartitionState.NON_EXISTENT, replicas, ReassignmentState.NONE)
+        channels = [state.Channel([], 0, [state.Answer.NONE]) for _ in range(self.brokers)]
+        life, deletion = ControllerState.STANDBY, DeletionState.NOT_QUEUED
+        return state.Controller(life, 0, ControllerStep.IDLE, deletion, [machines], nothing, channels)

@@ -121,7 +121,7 @@ def model_request(request: requests.Request, broker_epoch: int) -> Request:
     kind = kind_of(request)
     said = {"leader": NONE, "leader_epoch": NO_EPOCH, "isr": NO_BROKERS, "version": 0, "state_epoch": 0}
     nobody = {"replicas": NO_BROKERS, "live": NO_BROKERS}
-    return Request(int(kind), request.controller_epoch, broker_epoch, **{**said, **nobody, **FORMS[kind][1](request)})
+    return Request(int(kind), 0, request.controller_epoch, broker_epoch, **{**said, **nobody, **FORMS[kind][1](request)})
 
 
 def real_request(of_model: Request, header: Header) -> requests.Request:

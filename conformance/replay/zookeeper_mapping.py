@@ -125,7 +125,7 @@ def _topic(replicas: tuple[int, ...], adding: int, removing: int) -> bytes:
     return znodes.Topic({PARTITION.partition: replicas}, added, removed).encode()
 
 
-def _put_assignment(nodes: Znodes, record: state.ZooKeeper) -> None:
+def _put_assignment(nodes: Znodes, record: state.PartitionZnodes) -> None:
     if record.assignment.replicas:
         held = record.assignment
         nodes.stage(TOPIC, _topic(tuple(held.replicas), held.adding, held.removing))
@@ -145,7 +145,7 @@ def _put_delete_topic(nodes: Znodes, record: state.ZooKeeper) -> None:
         nodes.stage(DELETION)
 
 
-def _partition(nodes: Znodes) -> state.LeaderIsrAndControllerEpoch:
+def _state_znode(nodes: Znodes) -> state.LeaderIsrAndControllerEpoch:
     found = nodes.find(STATE)
     return model_leadership(None if found is None else written(_state(found.data), found.version))
 
@@ -160,8 +160,8 @@ def _state(data: bytes) -> znodes.State:
     return znodes.State.decode(PARTITION, data)
 
 
-def _put_partition(nodes: Znodes, record: state.ZooKeeper) -> None:
-    held = leadership(record.partition)
+def _put_state(nodes: Znodes, record: state.PartitionZnodes) -> None:
+    held = leadership(record.state)
     if held is not None:
         for parent in PARENTS:
             nodes.stage(parent)
@@ -173,10 +173,17 @@ def _reassignment(nodes: Znodes) -> list[int]:
     return [] if found is None else list(znodes.decode_reassignment(found.data)[PARTITION])
 
 
-def _put_reassignment(nodes: Znodes, record: state.ZooKeeper) -> None:
+def _put_reassignment(nodes: Znodes, record: state.PartitionZnodes) -> None:
     if record.reassignment:
         nodes.stage(znodes.REASSIGN_PARTITIONS, znodes.encode_reassignment({PARTITION: record.reassignment}))
 
+
+ZNODES = RecordMapping(
+    state.PartitionZnodes,
+    FieldMapping("assignment", _assignment, _put_assignment),
+    FieldMapping("state", _state_znode, _put_state),
+    FieldMapping("reassignment", _reassignment, _put_reassignment),
+)
 
 ZOOKEEPER = RecordMapping(
     state.ZooKeeper,
@@ -184,11 +191,9 @@ ZOOKEEPER = RecordMapping(
     FieldMapping("controller_epoch", _controller_epoch, _put_controller_epoch),
     FieldMapping("registered", _registered, _put_registered),
     FieldMapping("broker_epochs", _broker_epochs, _put_broker_epochs),
-    FieldMapping("assignment", _assignment, _put_assignment),
     FieldMapping("config", _exists(CONFIG), _put_config),
     FieldMapping("delete_topic", _exists(DELETION), _put_delete_topic),
-    FieldMapping("partition", _partition, _put_partition),
-    FieldMapping("reassignment", _reassignment, _put_reassignment),
+    FieldMapping("partitions", lambda nodes: [ZNODES.read(nodes)], lambda nodes, record: ZNODES.put(nodes, record.partitions[0])),
 )
 
 

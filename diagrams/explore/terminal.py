@@ -13,7 +13,7 @@ HELP = """\
   NUMBER            take that step               b, f, START..    back, forward, or to a state: g 1
   r [N]             N random steps (100), until an invariant breaks or a property with a stop changes
   x PROPERTY        put a stop on a property, or take it away
-  ? EXPRESSION      go to the nearest state where it is true, as in ? s.zookeeper.partition.leader == 1
+  ? EXPRESSION      go to the nearest state where it is true, as in ? s.zookeeper.partitions[0].state.leader == 1
   = NAME = EXPR     show a column with each state
   w [RULE]          what cannot happen here, and which guard refuses it
   s [TEXT]          the state, or the fields whose path has the text

@@ -9,6 +9,7 @@ from kafka_spec.spec.control.controller.reassignment import admin_znode_exists
 from kafka_spec.spec.control.quiet import (
     a_deletion_waits,
     a_topic_is_quiet,
+    all_replicas_are_up,
     is_quiet,
     leader_is_registered_or_none_can_be,
     leader_is_up,
@@ -28,60 +29,96 @@ from kafka_spec.spec.reassignment_steps import ReassignmentState
 from kafka_spec.spec.table import Constants, Property, invariant, leads_to
 
 
-def assigned_in_zookeeper(s: World) -> BrokerSet:
+def assigned_in_zookeeper(s: World, partition: int) -> BrokerSet:
     """Return the replicas that the topic znode names."""
-    return members(s.zookeeper.assignment.replicas)
+    return members(s.zookeeper.partitions[partition].assignment.replicas)
 
 
-def a_reassignment_is_recorded(s: World) -> bool:
+def a_reassignment_is_recorded(s: World, partition: int) -> bool:
     """ZooKeeper names a reassignment."""
-    return s.zookeeper.assignment.adding | s.zookeeper.assignment.removing != 0 or admin_znode_exists(s)
+    return s.zookeeper.partitions[partition].assignment.adding | s.zookeeper.partitions[
+        partition
+    ].assignment.removing != 0 or admin_znode_exists(s, partition)
 
 
-def wanted_replicas(s: World) -> BrokerSet:
+def wanted_replicas(s: World, partition: int) -> BrokerSet:
     """Return the target of the recorded reassignment; that of /admin/reassign_partitions goes first."""
-    if admin_znode_exists(s):
-        return members(s.zookeeper.reassignment)
-    return assigned_in_zookeeper(s) & ~s.zookeeper.assignment.removing
+    znodes = s.zookeeper.partitions[partition]
+    if admin_znode_exists(s, partition):
+        return members(znodes.reassignment)
+    return assigned_in_zookeeper(s, partition) & ~znodes.assignment.removing
 
 
-def isr_is_settled(s: World, k: Constants) -> bool:
+def isr_is_settled(s: World, k: Constants, partition: int) -> bool:
     """There is an ISR, and no reassignment: ZooKeeper records none, and no controller is in the middle of one."""
-    if not there_is_an_isr(s) or a_reassignment_is_recorded(s):
+    if not there_is_an_isr(s, partition) or a_reassignment_is_recorded(s, partition):
         return False
     for controller in range(k.brokers):
-        if s.controllers[controller].reassignment != ReassignmentState.NONE:
+        if s.controllers[controller].partitions[partition].reassignment != ReassignmentState.NONE:
             return False
     return True
 
 
-def isr_is_assigned(s: World) -> bool:
+def isr_is_settled_somewhere(s: World, k: Constants) -> bool:
+    """In some partition: there is an ISR; ZooKeeper records no reassignment, and no controller is in the middle of one."""
+    for partition in range(k.partitions):
+        if isr_is_settled(s, k, partition):
+            return True
+    return False
+
+
+def isr_is_assigned(s: World, partition: int) -> bool:
     """The ISR holds assigned replicas only."""
-    return s.zookeeper.partition.isr & ~assigned_in_zookeeper(s) == 0
+    return s.zookeeper.partitions[partition].state.isr & ~assigned_in_zookeeper(s, partition) == 0
 
 
-def nobody_keeps_a_stray_replica(s: World, k: Constants) -> bool:
+def isr_is_assigned_everywhere(s: World, k: Constants) -> bool:
+    """In each partition: the ISR holds assigned replicas only."""
+    for partition in range(k.partitions):
+        if isr_is_settled(s, k, partition) and not isr_is_assigned(s, partition):
+            return False
+    return True
+
+
+def nobody_keeps_a_stray_replica(s: World, k: Constants, partition: int) -> bool:
     """No broker that is up and not assigned hosts the replica, or has its log."""
     for broker in range(k.brokers):
-        if s.brokers[broker].life == Life.UP and contains(assigned_in_zookeeper(s), broker) == 0:
-            if s.brokers[broker].replica.role != Role.NONE or len(s.brokers[broker].replica.log) > 0:
+        if s.brokers[broker].life == Life.UP and contains(assigned_in_zookeeper(s, partition), broker) == 0:
+            if s.brokers[broker].replicas[partition].role != Role.NONE or len(s.brokers[broker].replicas[partition].log) > 0:
                 return False
     return True
 
 
-def a_leader_is_up_and_quiet(s: World, k: Constants) -> bool:
+def nobody_keeps_a_stray_replica_everywhere(s: World, k: Constants) -> bool:
+    """In each partition: no broker that is up and not assigned hosts the replica, or has its log."""
+    for partition in range(k.partitions):
+        if not nobody_keeps_a_stray_replica(s, k, partition):
+            return False
+    return True
+
+
+def a_leader_is_up_and_quiet(s: World, k: Constants, partition: int) -> bool:
     """The leader of a topic that stays is up, and the state is quiet."""
-    return leader_is_up(s) and topic_stays(s) and is_quiet(s, k)
+    return leader_is_up(s, partition) and topic_stays(s) and is_quiet(s, k)
 
 
-def assignments_agree(s: World, k: Constants) -> bool:
+def a_leader_is_up_and_quiet_somewhere(s: World, k: Constants) -> bool:
+    """In some partition: the leader of a topic that stays is up, and the state is quiet."""
+    for partition in range(k.partitions):
+        if a_leader_is_up_and_quiet(s, k, partition):
+            return True
+    return False
+
+
+def assignments_agree(s: World, k: Constants, partition: int) -> bool:
     """The controller has the assignment that the topic znode names, and the leader knows all of its replicas.
 
     The leader may know one more that has left: a controller that is out of date may send an old assignment with the newest leader
     epoch. Nobody hosts that replica.
     """
-    recorded = s.zookeeper.assignment
-    known = s.controllers[s.zookeeper.controller].context.assignment
+    znodes = s.zookeeper.partitions[partition]
+    recorded = znodes.assignment
+    known = s.controllers[s.zookeeper.controller].context.partitions[partition].assignment
     if len(known.replicas) != len(recorded.replicas):
         return False
     for place in range(len(known.replicas)):
@@ -89,31 +126,66 @@ def assignments_agree(s: World, k: Constants) -> bool:
             return False
     if known.adding != recorded.adding or known.removing != recorded.removing:
         return False
-    return assigned_in_zookeeper(s) & ~s.brokers[s.zookeeper.partition.leader].replica.replicas == 0
+    return assigned_in_zookeeper(s, partition) & ~s.brokers[znodes.state.leader].replicas[partition].replicas == 0
 
 
-def leaders_are_assigned(s: World, k: Constants) -> bool:
-    """Who leads is assigned: in ZooKeeper, and on the brokers."""
-    for broker in range(k.brokers):
-        if contains(assigned_in_zookeeper(s), broker) == 0:
-            if s.brokers[broker].replica.role == Role.LEADER or s.zookeeper.partition.leader == broker:
-                return False
-    return True
-
-
-def a_reassignment_can_end(s: World, k: Constants) -> bool:
-    """A reassignment is recorded, its target is up, and so is the leader."""
-    if not a_reassignment_is_recorded(s) or not leader_is_up(s):
-        return False
-    for broker in range(k.brokers):
-        if contains(wanted_replicas(s), broker) == 1 and s.brokers[broker].life != Life.UP:
+def assignments_agree_everywhere(s: World, k: Constants) -> bool:
+    """In each partition: the controller has the assignment of the topic znode, and the leader knows all of its replicas."""
+    for partition in range(k.partitions):
+        if a_leader_is_up_and_quiet(s, k, partition) and not assignments_agree(s, k, partition):
             return False
     return True
 
 
-def no_reassignment_can_end(s: World, k: Constants) -> bool:
+def leaders_are_assigned(s: World, k: Constants, partition: int) -> bool:
+    """Who leads is assigned: in ZooKeeper, and on the brokers."""
+    for broker in range(k.brokers):
+        if contains(assigned_in_zookeeper(s, partition), broker) == 0:
+            if (
+                s.brokers[broker].replicas[partition].role == Role.LEADER
+                or s.zookeeper.partitions[partition].state.leader == broker
+            ):
+                return False
+    return True
+
+
+def leaders_are_assigned_everywhere(s: World, k: Constants) -> bool:
+    """In each partition: who leads is assigned: in ZooKeeper, and on the brokers."""
+    for partition in range(k.partitions):
+        if not leaders_are_assigned(s, k, partition):
+            return False
+    return True
+
+
+def a_reassignment_can_end(s: World, k: Constants, partition: int) -> bool:
+    """A reassignment is recorded, its target is up, and so is the leader."""
+    if not a_reassignment_is_recorded(s, partition) or not leader_is_up(s, partition):
+        return False
+    for broker in range(k.brokers):
+        if contains(wanted_replicas(s, partition), broker) == 1 and s.brokers[broker].life != Life.UP:
+            return False
+    return True
+
+
+def a_reassignment_can_end_somewhere(s: World, k: Constants) -> bool:
+    """In some partition: a reassignment is recorded, its target is up, and so is the leader."""
+    for partition in range(k.partitions):
+        if a_reassignment_can_end(s, k, partition):
+            return True
+    return False
+
+
+def no_reassignment_can_end(s: World, k: Constants, partition: int) -> bool:
     """No reassignment is recorded; or its target is not up, or the leader."""
-    return not a_reassignment_can_end(s, k)
+    return not a_reassignment_can_end(s, k, partition)
+
+
+def no_reassignment_can_end_everywhere(s: World, k: Constants) -> bool:
+    """In each partition: no reassignment is recorded; or its target is not up, or the leader."""
+    for partition in range(k.partitions):
+        if not no_reassignment_can_end(s, k, partition):
+            return False
+    return True
 
 
 def is_recovered(s: World, k: Constants) -> bool:
@@ -127,44 +199,56 @@ def is_recovered(s: World, k: Constants) -> bool:
     if not is_quiet(s, k):
         return False
     if a_deletion_waits(s):
-        return settled_members(s, k) != assigned_in_zookeeper(s)
+        return not all_replicas_are_up(s, k)
     if not topic_exists(s):
         return replicas_are_gone(s, k)
-    state = s.zookeeper.partition
+    for partition in range(k.partitions):
+        if not partition_is_recovered(s, k, partition):
+            return False
+    return True
+
+
+def partition_is_recovered(s: World, k: Constants, partition: int) -> bool:
+    """All know leader and epoch, the ISR is all replicas that are up, and the reassignment has ended; or nobody can lead."""
+    state = s.zookeeper.partitions[partition].state
     if state.leader == NONE:
-        return leader_is_registered_or_none_can_be(s, k)
-    if not (leader_is_registered_or_none_can_be(s, k) and replicas_know_the_epoch(s, k) and nobody_leads_at_an_older_epoch(s, k)):
+        return leader_is_registered_or_none_can_be(s, k, partition)
+    if not (
+        leader_is_registered_or_none_can_be(s, k, partition)
+        and replicas_know_the_epoch(s, k, partition)
+        and nobody_leads_at_an_older_epoch(s, k, partition)
+    ):
         return False
-    if a_reassignment_can_end(s, k) or not nobody_keeps_a_stray_replica(s, k):
+    if a_reassignment_can_end(s, k, partition) or not nobody_keeps_a_stray_replica(s, k, partition):
         return False
-    return s.brokers[state.leader].life != Life.UP or state.isr == settled_members(s, k)
+    return s.brokers[state.leader].life != Life.UP or state.isr == settled_members(s, k, partition)
 
 
 ASSIGNMENTS: tuple[Property, ...] = (
     invariant(
         "IsrAssigned",
-        isr_is_assigned,
+        isr_is_assigned_everywhere,
         "while no reassignment runs, the ISR holds assigned replicas only",
         "ISR within the assignment: KAFKA-1097",
-        when=isr_is_settled,
+        when=isr_is_settled_somewhere,
     ),
     invariant(
         "NoStrayReplica",
-        nobody_keeps_a_stray_replica,
+        nobody_keeps_a_stray_replica_everywhere,
         "in quiet states no broker that is up keeps a replica that it is not assigned",
         "CONVERGE: KAFKA-13972",
         when=a_topic_is_quiet,
     ),
     invariant(
         "AssignmentsAgree",
-        assignments_agree,
+        assignments_agree_everywhere,
         "in quiet states the controller has the assignment that the topic znode names, and the leader knows all of its replicas",
         "CONVERGE: Kafka 2.8 KafkaController.onPartitionReassignment",
-        when=a_leader_is_up_and_quiet,
+        when=a_leader_is_up_and_quiet_somewhere,
     ),
     invariant(
         "LeaderAssigned",
-        leaders_are_assigned,
+        leaders_are_assigned_everywhere,
         "in quiet states only an assigned replica leads",
         "CONVERGE: Kafka 2.8 KafkaController.moveReassignedPartitionLeaderIfRequired",
         when=a_topic_is_quiet,
@@ -174,8 +258,8 @@ ASSIGNMENTS: tuple[Property, ...] = (
 
 REASSIGNMENT_ENDS = leads_to(
     "ReassignmentEnds",
-    a_reassignment_can_end,
-    no_reassignment_can_end,
+    a_reassignment_can_end_somewhere,
+    no_reassignment_can_end_everywhere,
     "a reassignment whose target and leader are up ends, whichever controller finishes it",
     "CONVERGE: KAFKA-6193, KAFKA-9089",
 )

@@ -13,7 +13,7 @@ from kafka_spec.spec.control.controller.broker_changes import notice_broker_chan
 from kafka_spec.spec.control.controller.failover import become_controller, take_over
 from kafka_spec.spec.control.controller.resignation import open_new_session
 from kafka_spec.spec.control.controller.steps import bring_partition_online
-from kafka_spec.spec.control.controller.topics import create_partition, learn_isr
+from kafka_spec.spec.control.controller.topics import create_partitions, learn_isr
 from kafka_spec.spec.control.environment import create_topic, end_process, start_process
 from kafka_spec.spec.control.state import BROKERS, Kind, World
 from kafka_spec.spec.control.zookeeper import end_session, register
@@ -34,7 +34,7 @@ def a_controller_can_be_chosen(k: Constants, controller: int) -> bool:
 def begin(s: World, k: Constants) -> None:
     """All brokers are up and registered; there is no controller and no topic."""
     for broker in range(k.brokers):
-        register(s, broker)
+        register(s, k, broker)
 
 
 def settle(s: World, k: Constants, controller: int) -> None:
@@ -58,24 +58,26 @@ def create_settled_topic(s: World, k: Constants, controller: int) -> None:
     become_controller(s, k, controller)
     take_over(s, k, controller)
     create_topic(s, k)
-    create_partition(s, k, controller)
-    bring_partition_online(s, k, controller)
+    create_partitions(s, k, controller)
+    for _ in range(k.partitions):
+        bring_partition_online(s, k, controller)
     deliver_all(s, k, controller)
 
 
 def let_broker_0_join(s: World, k: Constants) -> None:
     """Start broker 0, which was down when broker 1 became controller and leader; it follows, and joins the ISR."""
-    start_process(s, 0)
+    start_process(s, k, 0)
     notice_broker_change(s, k, 1)
     deliver_all(s, k, 1)
-    expand_isr(s, 1, 0)
-    learn_isr(s, k, 1)
+    for partition in range(k.partitions):
+        expand_isr(s, 1, 0, partition)
+        learn_isr(s, k, 1, partition)
 
 
 def deliver_all(s: World, k: Constants, controller: int) -> None:
     """Deliver the requests of a controller."""
     for broker in range(k.brokers):
-        for _ in range(3):
+        for _ in range(2 * k.partitions + 1):
             if len(s.controllers[controller].channels[broker].requests) > 0:
                 deliver(s, k, controller, broker)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.control.controller.deletion import replicas_in
 from kafka_spec.spec.control.controller.knowledge import topic_is_queued_for_deletion
-from kafka_spec.spec.control.quiet import a_deletion_waits, is_quiet, replicas_are_gone, settled_members, topic_exists
+from kafka_spec.spec.control.quiet import a_deletion_waits, all_replicas_are_up, is_quiet, replicas_are_gone, topic_exists
 from kafka_spec.spec.control.state import STANDBY, ControllerStep, Role, World
 from kafka_spec.spec.domain import contains
 from kafka_spec.spec.election import members
@@ -18,13 +18,24 @@ from kafka_spec.spec.table import Constants, Property, invariant, leads_to, step
 # Who deletes
 
 
-def a_znode_of_the_topic_is_deleted(before: World, after: World) -> bool:
+def a_znode_of_the_topic_is_deleted(before: World, after: World, partition: int) -> bool:
     """The znode of the topic, of its state, or of its configuration is deleted."""
     if topic_exists(before) and not topic_exists(after):
         return True
-    if before.zookeeper.partition.leader_epoch >= 0 and after.zookeeper.partition.leader_epoch < 0:
+    if (
+        before.zookeeper.partitions[partition].state.leader_epoch >= 0
+        and after.zookeeper.partitions[partition].state.leader_epoch < 0
+    ):
         return True
     return before.zookeeper.config == 1 and after.zookeeper.config == 0
+
+
+def a_znode_of_the_topic_is_deleted_somewhere(before: World, after: World, k: Constants) -> bool:
+    """In some partition: the znode of the topic, of its state, or of its configuration is deleted."""
+    for partition in range(k.partitions):
+        if a_znode_of_the_topic_is_deleted(before, after, partition):
+            return True
+    return False
 
 
 def deleter_is_the_newest_controller(before: World, after: World, k: Constants) -> bool:
@@ -46,30 +57,46 @@ def deleted_topic_was_to_be_deleted(before: World, after: World) -> bool:
 # What is gone
 
 
-def a_replica_counts_as_deleted(s: World, k: Constants) -> bool:
+def a_replica_counts_as_deleted(s: World, k: Constants, partition: int) -> bool:
     """The newest controller has a replica as deleted."""
     for controller in range(k.brokers):
-        if counts_as_deleted(s, k, controller) != 0:
+        if counts_as_deleted(s, k, controller, partition) != 0:
             return True
     return False
 
 
-def counts_as_deleted(s: World, k: Constants, controller: int) -> int:
+def a_replica_counts_as_deleted_somewhere(s: World, k: Constants) -> bool:
+    """In some partition: the newest controller has a replica as deleted."""
+    for partition in range(k.partitions):
+        if a_replica_counts_as_deleted(s, k, partition):
+            return True
+    return False
+
+
+def counts_as_deleted(s: World, k: Constants, controller: int, partition: int) -> int:
     """Return the replicas that this controller has as deleted, if it is the newest."""
     if s.controllers[controller].life == STANDBY or s.controllers[controller].epoch != s.zookeeper.controller_epoch:
         return 0
-    return replicas_in(s, k, controller, ReplicaState.DELETION_SUCCESSFUL)
+    return replicas_in(s, k, controller, partition, ReplicaState.DELETION_SUCCESSFUL)
 
 
-def replicas_that_count_as_deleted_are_gone(s: World, k: Constants) -> bool:
+def replicas_that_count_as_deleted_are_gone(s: World, k: Constants, partition: int) -> bool:
     """No broker hosts a replica that the newest controller has as deleted, or holds a record of it."""
     for controller in range(k.brokers):
-        deleted = counts_as_deleted(s, k, controller)
+        deleted = counts_as_deleted(s, k, controller, partition)
         for broker in range(k.brokers):
             if contains(deleted, broker) == 1:
-                replica = s.brokers[broker].replica
+                replica = s.brokers[broker].replicas[partition]
                 if replica.role != Role.NONE or len(replica.log) > 0:
                     return False
+    return True
+
+
+def replicas_that_count_as_deleted_are_gone_everywhere(s: World, k: Constants) -> bool:
+    """In each partition: no broker hosts a replica that the newest controller has as deleted, or holds a record of it."""
+    for partition in range(k.partitions):
+        if a_replica_counts_as_deleted(s, k, partition) and not replicas_that_count_as_deleted_are_gone(s, k, partition):
+            return False
     return True
 
 
@@ -78,13 +105,21 @@ def a_topic_was_deleted(s: World) -> bool:
     return s.spent.deletions > 0 and (not topic_exists(s) or s.spent.recreations > 0)
 
 
-def no_log_is_of_a_deleted_topic(s: World, k: Constants) -> bool:
+def no_log_is_of_a_deleted_topic(s: World, k: Constants, partition: int) -> bool:
     """No log has a record that was written before the topic was last created."""
     for broker in range(k.brokers):
-        log = s.brokers[broker].replica.log
+        log = s.brokers[broker].replicas[partition].log
         for offset in range(len(log)):
             if log[offset].record < s.notes.first_record:
                 return False
+    return True
+
+
+def no_log_is_of_a_deleted_topic_everywhere(s: World, k: Constants) -> bool:
+    """In each partition: no log has a record that was written before the topic was last created."""
+    for partition in range(k.partitions):
+        if not no_log_is_of_a_deleted_topic(s, k, partition):
+            return False
     return True
 
 
@@ -95,11 +130,15 @@ def no_topic_is_quiet(s: World, k: Constants) -> bool:
 
 def nothing_is_left(s: World, k: Constants) -> bool:
     """No replica, no entry of a metadata cache, no znode, and nothing in the memory of the controller is left of the topic."""
-    if s.zookeeper.config == 1 or s.zookeeper.partition.leader_epoch >= 0:
+    if s.zookeeper.config == 1:
         return False
     context = s.controllers[s.zookeeper.controller].context
-    if len(context.assignment.replicas) > 0 or context.leadership.leader_epoch >= 0:
-        return False
+    for partition in range(k.partitions):
+        known = context.partitions[partition]
+        if s.zookeeper.partitions[partition].state.leader_epoch >= 0 or known.leadership.leader_epoch >= 0:
+            return False
+        if len(known.assignment.replicas) > 0:
+            return False
     return replicas_are_gone(s, k)
 
 
@@ -108,17 +147,25 @@ def a_topic_that_stays_is_quiet(s: World, k: Constants) -> bool:
     return s.spent.deletions > 0 and topic_exists(s) and not a_deletion_waits(s) and is_quiet(s, k)
 
 
-def caches_agree(s: World, k: Constants) -> bool:
+def caches_agree(s: World, k: Constants, partition: int) -> bool:
     """The topic has its configuration, the controller its assignment, and no other broker than the replicas' hosts it."""
     if s.zookeeper.config == 0 or topic_is_queued_for_deletion(s, s.zookeeper.controller):
         return False
-    assigned = members(s.zookeeper.assignment.replicas)
-    if members(s.controllers[s.zookeeper.controller].context.assignment.replicas) != assigned:
+    assigned = members(s.zookeeper.partitions[partition].assignment.replicas)
+    if members(s.controllers[s.zookeeper.controller].context.partitions[partition].assignment.replicas) != assigned:
         return False
     for broker in range(k.brokers):
-        if s.brokers[broker].replica.role != Role.NONE and s.brokers[broker].lists_topic == 0:
+        if s.brokers[broker].replicas[partition].role != Role.NONE and s.brokers[broker].lists_topic == 0:
             return False
-        if s.brokers[broker].replica.role != Role.NONE and contains(assigned, broker) == 0:
+        if s.brokers[broker].replicas[partition].role != Role.NONE and contains(assigned, broker) == 0:
+            return False
+    return True
+
+
+def caches_agree_everywhere(s: World, k: Constants) -> bool:
+    """In each partition: the controller has its assignment, and no other broker than those of the replicas hosts it."""
+    for partition in range(k.partitions):
+        if not caches_agree(s, k, partition):
             return False
     return True
 
@@ -129,7 +176,7 @@ def caches_agree(s: World, k: Constants) -> bool:
 
 def a_deletion_can_be_done(s: World, k: Constants) -> bool:
     """The topic is to be deleted, and all brokers that hold it are up."""
-    return a_deletion_waits(s) and settled_members(s, k) == members(s.zookeeper.assignment.replicas)
+    return a_deletion_waits(s) and all_replicas_are_up(s, k)
 
 
 def no_deletion_can_be_done(s: World, k: Constants) -> bool:
@@ -143,7 +190,7 @@ DELETION: tuple[Property, ...] = (
         deleter_is_the_newest_controller,
         "the znodes of a topic are deleted only by the controller whose epoch is the newest",
         "ONEWRITER: KAFKA-6082",
-        when=a_znode_of_the_topic_is_deleted,
+        when=a_znode_of_the_topic_is_deleted_somewhere,
     ),
     step_invariant(
         "OnlyMarkedTopicsAreDeleted",
@@ -151,18 +198,18 @@ DELETION: tuple[Property, ...] = (
         "the znodes of a topic are deleted only while /admin/delete_topics names it, so that a controller that fails in between is "
         "followed by one that continues",
         "Kafka 2.8 KafkaZkClient, TopicDeletionManager.completeDeleteTopic",
-        when=a_znode_of_the_topic_is_deleted,
+        when=a_znode_of_the_topic_is_deleted_somewhere,
     ),
     invariant(
         "DeletedIsGone",
-        replicas_that_count_as_deleted_are_gone,
+        replicas_that_count_as_deleted_are_gone_everywhere,
         "a replica that the newest controller has as deleted is not hosted and holds no record: its broker answered after that",
         "deletion safety: KAFKA-9946",
-        when=a_replica_counts_as_deleted,
+        when=a_replica_counts_as_deleted_somewhere,
     ),
     invariant(
         "OldRecordsStayGone",
-        no_log_is_of_a_deleted_topic,
+        no_log_is_of_a_deleted_topic_everywhere,
         "once the znode of a topic is deleted, no log holds a record of it, also not under a new topic of the same name",
         "deletion safety",
         when=a_topic_was_deleted,
@@ -176,7 +223,7 @@ DELETION: tuple[Property, ...] = (
     ),
     invariant(
         "QuietCachesAgree",
-        caches_agree,
+        caches_agree_everywhere,
         "in quiet states a topic that was not deleted, or was created again, has its configuration, the controller has its "
         "assignment, and the brokers that host it list it",
         "CONVERGE",

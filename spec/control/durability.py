@@ -8,81 +8,156 @@ from kafka_spec.spec.log import holds_same_prefix, records_in, same_entry
 from kafka_spec.spec.table import Constants, Property, invariant, reachable, step_invariant
 
 
-def a_record_is_committed(s: World) -> bool:
+def a_record_is_committed(s: World, partition: int) -> bool:
     """A record is committed."""
-    return len(s.notes.committed) > 0
+    return len(s.notes.partitions[partition].committed) > 0
 
 
-def isr_holds_what_is_committed(s: World, k: Constants) -> bool:
-    """Every member of ZooKeeper's ISR holds all committed records, whether its broker runs or not."""
-    for broker in range(k.brokers):
-        if contains(s.zookeeper.partition.isr, broker) == 1:
-            if not holds_same_prefix(s.brokers[broker].replica.log, s.notes.committed, len(s.notes.committed)):
-                return False
-    return True
-
-
-def leads_newest(s: World, broker: int) -> bool:
-    """The broker's replica leads under the newest leader epoch."""
-    replica = s.brokers[broker].replica
-    return replica.role == Role.LEADER and replica.leader_epoch == s.zookeeper.partition.leader_epoch
-
-
-def a_replica_leads_newest(s: World, k: Constants) -> bool:
-    """A replica leads under the newest leader epoch."""
-    for broker in range(k.brokers):
-        if leads_newest(s, broker):
+def a_record_is_committed_somewhere(s: World, k: Constants) -> bool:
+    """In some partition: a record is committed."""
+    for partition in range(k.partitions):
+        if a_record_is_committed(s, partition):
             return True
     return False
 
 
-def leader_counts_the_isr(s: World, k: Constants) -> bool:
-    """The replica that leads under the newest leader epoch counts every member of ZooKeeper's ISR, or waits for an answer."""
+def isr_holds_what_is_committed(s: World, k: Constants, partition: int) -> bool:
+    """Every member of ZooKeeper's ISR holds all committed records, whether its broker runs or not."""
+    notes = s.notes.partitions[partition]
     for broker in range(k.brokers):
-        replica = s.brokers[broker].replica
-        if leads_newest(s, broker) and s.zookeeper.partition.isr & ~(replica.isr | replica.written) != 0:
+        if contains(s.zookeeper.partitions[partition].state.isr, broker) == 1:
+            if not holds_same_prefix(s.brokers[broker].replicas[partition].log, notes.committed, len(notes.committed)):
+                return False
+    return True
+
+
+def isr_holds_what_is_committed_everywhere(s: World, k: Constants) -> bool:
+    """In each partition: every member of ZooKeeper's ISR holds all committed records, whether its broker runs or not."""
+    for partition in range(k.partitions):
+        if a_record_is_committed(s, partition) and not isr_holds_what_is_committed(s, k, partition):
             return False
     return True
 
 
-def leader_tells_its_high_watermark(s: World, broker: int) -> bool:
-    """The replica leads under the newest leader epoch, and its high watermark has reached the start of that epoch."""
-    return leads_newest(s, broker) and s.brokers[broker].replica.high_watermark >= s.brokers[broker].replica.epoch_start
+def leads_newest(s: World, broker: int, partition: int) -> bool:
+    """The broker's replica leads under the newest leader epoch."""
+    replica = s.brokers[broker].replicas[partition]
+    return replica.role == Role.LEADER and replica.leader_epoch == s.zookeeper.partitions[partition].state.leader_epoch
 
 
-def readers_are_told_an_offset(s: World, k: Constants) -> bool:
-    """A record is committed, and the newest leader tells readers its high watermark."""
+def a_replica_leads_newest(s: World, k: Constants, partition: int) -> bool:
+    """A replica leads under the newest leader epoch."""
     for broker in range(k.brokers):
-        if leader_tells_its_high_watermark(s, broker):
-            return a_record_is_committed(s)
+        if leads_newest(s, broker, partition):
+            return True
     return False
 
 
-def told_offsets_do_not_go_back(s: World, k: Constants) -> bool:
+def a_replica_leads_newest_somewhere(s: World, k: Constants) -> bool:
+    """In some partition: a replica leads under the newest leader epoch."""
+    for partition in range(k.partitions):
+        if a_replica_leads_newest(s, k, partition):
+            return True
+    return False
+
+
+def leader_counts_the_isr(s: World, k: Constants, partition: int) -> bool:
+    """The replica that leads under the newest leader epoch counts every member of ZooKeeper's ISR, or waits for an answer."""
+    for broker in range(k.brokers):
+        replica = s.brokers[broker].replicas[partition]
+        if (
+            leads_newest(s, broker, partition)
+            and s.zookeeper.partitions[partition].state.isr & ~(replica.isr | replica.written) != 0
+        ):
+            return False
+    return True
+
+
+def leader_counts_the_isr_everywhere(s: World, k: Constants) -> bool:
+    """In each partition: who leads under the newest leader epoch counts all of ZooKeeper's ISR, or waits for an answer."""
+    for partition in range(k.partitions):
+        if a_replica_leads_newest(s, k, partition) and not leader_counts_the_isr(s, k, partition):
+            return False
+    return True
+
+
+def leader_tells_its_high_watermark(s: World, broker: int, partition: int) -> bool:
+    """The replica leads under the newest leader epoch, and its high watermark has reached the start of that epoch."""
+    return (
+        leads_newest(s, broker, partition)
+        and s.brokers[broker].replicas[partition].high_watermark >= s.brokers[broker].replicas[partition].epoch_start
+    )
+
+
+def readers_are_told_an_offset(s: World, k: Constants, partition: int) -> bool:
+    """A record is committed, and the newest leader tells readers its high watermark."""
+    for broker in range(k.brokers):
+        if leader_tells_its_high_watermark(s, broker, partition):
+            return a_record_is_committed(s, partition)
+    return False
+
+
+def readers_are_told_an_offset_somewhere(s: World, k: Constants) -> bool:
+    """In some partition: a record is committed, and the newest leader tells readers its high watermark."""
+    for partition in range(k.partitions):
+        if readers_are_told_an_offset(s, k, partition):
+            return True
+    return False
+
+
+def told_offsets_do_not_go_back(s: World, k: Constants, partition: int) -> bool:
     """The high watermark that the newest leader tells is not below any committed record."""
     for broker in range(k.brokers):
-        if leader_tells_its_high_watermark(s, broker) and s.brokers[broker].replica.high_watermark < len(s.notes.committed):
+        if leader_tells_its_high_watermark(s, broker, partition) and s.brokers[broker].replicas[partition].high_watermark < len(
+            s.notes.partitions[partition].committed
+        ):
             return False
     return True
 
 
-def newest_high_watermark_does_not_go_back(s: World, k: Constants) -> bool:
+def told_offsets_do_not_go_back_everywhere(s: World, k: Constants) -> bool:
+    """In each partition: the high watermark that the newest leader tells is not below any committed record."""
+    for partition in range(k.partitions):
+        if readers_are_told_an_offset(s, k, partition) and not told_offsets_do_not_go_back(s, k, partition):
+            return False
+    return True
+
+
+def newest_high_watermark_does_not_go_back(s: World, k: Constants, partition: int) -> bool:
     """The high watermark of the newest leader is not below any committed record."""
     for broker in range(k.brokers):
-        if leads_newest(s, broker) and s.brokers[broker].replica.high_watermark < len(s.notes.committed):
+        if leads_newest(s, broker, partition) and s.brokers[broker].replicas[partition].high_watermark < len(
+            s.notes.partitions[partition].committed
+        ):
             return False
     return True
 
 
-def a_leader_adds_to_the_isr(before: World, after: World) -> bool:
+def newest_high_watermark_does_not_go_back_everywhere(s: World, k: Constants) -> bool:
+    """In each partition: the high watermark of the newest leader is not below any committed record."""
+    for partition in range(k.partitions):
+        if a_record_is_committed(s, partition) and not newest_high_watermark_does_not_go_back(s, k, partition):
+            return False
+    return True
+
+
+def a_leader_adds_to_the_isr(before: World, after: World, partition: int) -> bool:
     """The ISR grows within a leader epoch, which only its leader does."""
-    old, new = before.zookeeper.partition, after.zookeeper.partition
+    old, new = before.zookeeper.partitions[partition].state, after.zookeeper.partitions[partition].state
     return old.leader_epoch == new.leader_epoch and new.isr & ~old.isr != 0
 
 
-def who_is_added_is_up(before: World, after: World, k: Constants) -> bool:
+def a_leader_adds_to_the_isr_somewhere(before: World, after: World, k: Constants) -> bool:
+    """In some partition: the ISR grows within a leader epoch, which only its leader does."""
+    for partition in range(k.partitions):
+        if a_leader_adds_to_the_isr(before, after, partition):
+            return True
+    return False
+
+
+def who_is_added_is_up(before: World, after: World, k: Constants, partition: int) -> bool:
     """Each broker that is added to the ISR is registered, and not shutting down."""
-    added = after.zookeeper.partition.isr & ~before.zookeeper.partition.isr
+    added = after.zookeeper.partitions[partition].state.isr & ~before.zookeeper.partitions[partition].state.isr
     for broker in range(k.brokers):
         if contains(added, broker) == 1:
             if contains(after.zookeeper.registered, broker) == 0 or after.brokers[broker].life != Life.UP:
@@ -90,15 +165,42 @@ def who_is_added_is_up(before: World, after: World, k: Constants) -> bool:
     return True
 
 
-def a_leader_has_to_hold_an_acknowledged_record(s: World, k: Constants) -> bool:
+def who_is_added_is_up_everywhere(before: World, after: World, k: Constants) -> bool:
+    """In each partition: each broker that is added to the ISR is registered, and not shutting down."""
+    for partition in range(k.partitions):
+        if a_leader_adds_to_the_isr(before, after, partition) and not who_is_added_is_up(before, after, k, partition):
+            return False
+    return True
+
+
+def a_leader_has_to_hold_an_acknowledged_record(s: World, k: Constants, partition: int) -> bool:
     """A client saw a record acknowledged, and a replica leads under the newest leader epoch."""
-    return s.notes.acknowledged != 0 and a_replica_leads_newest(s, k)
+    return s.notes.partitions[partition].acknowledged != 0 and a_replica_leads_newest(s, k, partition)
 
 
-def leaders_hold_what_is_acknowledged(s: World, k: Constants) -> bool:
+def a_leader_has_to_hold_an_acknowledged_record_somewhere(s: World, k: Constants) -> bool:
+    """In some partition: a client saw a record acknowledged, and a replica leads under the newest leader epoch."""
+    for partition in range(k.partitions):
+        if a_leader_has_to_hold_an_acknowledged_record(s, k, partition):
+            return True
+    return False
+
+
+def leaders_hold_what_is_acknowledged(s: World, k: Constants, partition: int) -> bool:
     """A replica that leads under the newest leader epoch holds every record that a client saw acknowledged."""
     for broker in range(k.brokers):
-        if leads_newest(s, broker) and s.notes.acknowledged & ~records_in(s.brokers[broker].replica.log) != 0:
+        if (
+            leads_newest(s, broker, partition)
+            and s.notes.partitions[partition].acknowledged & ~records_in(s.brokers[broker].replicas[partition].log) != 0
+        ):
+            return False
+    return True
+
+
+def leaders_hold_what_is_acknowledged_everywhere(s: World, k: Constants) -> bool:
+    """In each partition: a replica that leads under the newest leader epoch holds every record that a client saw acknowledged."""
+    for partition in range(k.partitions):
+        if a_leader_has_to_hold_an_acknowledged_record(s, k, partition) and not leaders_hold_what_is_acknowledged(s, k, partition):
             return False
     return True
 
@@ -106,105 +208,140 @@ def leaders_hold_what_is_acknowledged(s: World, k: Constants) -> bool:
 DURABILITY: tuple[Property, ...] = (
     invariant(
         "AcknowledgedKept",
-        leaders_hold_what_is_acknowledged,
+        leaders_hold_what_is_acknowledged_everywhere,
         "the replica that leads under the newest leader epoch holds every record that was acknowledged with acks=all",
         "COMMITTED; Kafka 2.8 Partition.checkEnoughReplicasReachOffset",
-        when=a_leader_has_to_hold_an_acknowledged_record,
+        when=a_leader_has_to_hold_an_acknowledged_record_somewhere,
     ),
     invariant(
         "LeaderCountsIsr",
-        leader_counts_the_isr,
+        leader_counts_the_isr_everywhere,
         "the ISR in ZooKeeper is a part of what the leader of the newest epoch waits for before it commits",
         "COMMITTED; Kafka 2.8 Partition.expandIsr, shrinkIsr",
-        when=a_replica_leads_newest,
+        when=a_replica_leads_newest_somewhere,
     ),
     invariant(
         "ReadsNeverGoBack",
-        told_offsets_do_not_go_back,
+        told_offsets_do_not_go_back_everywhere,
         "once the newest leader's high watermark has reached the start of its epoch, it is at least what any leader had before",
         "HWMONO: KIP-207; Kafka 2.8 Partition.fetchOffsetForTimestamp",
-        when=readers_are_told_an_offset,
+        when=readers_are_told_an_offset_somewhere,
     ),
 )
 """Invariants about committed records."""
 
 ISR_HOLDS_COMMITTED = invariant(
     "IsrHoldsCommitted",
-    isr_holds_what_is_committed,
+    isr_holds_what_is_committed_everywhere,
     "every member of the ISR in ZooKeeper holds all committed records: each of them could lead",
     "COMMITTED; Kafka's replication protocol",
-    when=a_record_is_committed,
+    when=a_record_is_committed_somewhere,
 )
 """Judged in a model of its own: a bug that loses a record breaks this before anybody leads without it, and would hide that."""
 
 READS_BEFORE_KIP_207 = invariant(
     "NewestHighWatermarkNeverGoesBack",
-    newest_high_watermark_does_not_go_back,
+    newest_high_watermark_does_not_go_back_everywhere,
     "the high watermark of the newest leader is at least what any leader had before, from its first moment on",
     "a claim that no Kafka up to 3.9 keeps, and that a reader before 2.2 (KIP-207) relies on",
-    when=a_record_is_committed,
+    when=a_record_is_committed_somewhere,
 )
 """Stricter than Kafka; not a property of `fixed`."""
 
 ADDED_ARE_UP = step_invariant(
     "AddedToIsrIsUp",
-    who_is_added_is_up,
+    who_is_added_is_up_everywhere,
     "a leader adds a broker to the ISR only while that broker is registered and not shutting down",
     "a claim that no Kafka up to 3.9 keeps while leaders write the ISR to ZooKeeper: KAFKA-14140",
-    when=a_leader_adds_to_the_isr,
+    when=a_leader_adds_to_the_isr_somewhere,
 )
 """Stricter than Kafka; not a property of `fixed`."""
 
 
-def two_logs_differ(s: World, k: Constants) -> bool:
+def two_logs_differ(s: World, k: Constants, partition: int) -> bool:
     """Two logs hold different entries at an offset."""
     for one in range(k.brokers):
         for other in range(one):
-            mine, theirs = s.brokers[one].replica, s.brokers[other].replica
+            mine, theirs = s.brokers[one].replicas[partition], s.brokers[other].replicas[partition]
             for offset in range(min(len(mine.log), len(theirs.log))):
                 if not same_entry(mine.log, theirs.log, offset):
                     return True
     return False
 
 
-def an_earlier_epoch_is_committed(s: World, k: Constants) -> bool:
+def two_logs_differ_somewhere(s: World, k: Constants) -> bool:
+    """In some partition: two logs hold different entries at an offset."""
+    for partition in range(k.partitions):
+        if two_logs_differ(s, k, partition):
+            return True
+    return False
+
+
+def an_earlier_epoch_is_committed(s: World, k: Constants, partition: int) -> bool:
     """A replica leads under the newest leader epoch, and a committed record is of an earlier epoch."""
     for broker in range(k.brokers):
-        if leads_newest(s, broker) and a_record_is_committed(s):
-            if s.notes.committed[0].epoch < s.brokers[broker].replica.leader_epoch:
+        if leads_newest(s, broker, partition) and a_record_is_committed(s, partition):
+            if s.notes.partitions[partition].committed[0].epoch < s.brokers[broker].replicas[partition].leader_epoch:
                 return True
     return False
 
 
-def two_leaders_are_alone(s: World, k: Constants) -> bool:
+def an_earlier_epoch_is_committed_somewhere(s: World, k: Constants) -> bool:
+    """In some partition: a replica leads under the newest leader epoch, and a committed record is of an earlier epoch."""
+    for partition in range(k.partitions):
+        if an_earlier_epoch_is_committed(s, k, partition):
+            return True
+    return False
+
+
+def two_leaders_are_alone(s: World, k: Constants, partition: int) -> bool:
     """Two replicas lead, each alone in its ISR."""
     alone = 0
     for broker in range(k.brokers):
-        if s.brokers[broker].replica.role == Role.LEADER and s.brokers[broker].replica.isr == 1 << broker:
+        if s.brokers[broker].replicas[partition].role == Role.LEADER and s.brokers[broker].replicas[partition].isr == 1 << broker:
             alone += 1
     return alone > 1
 
 
-def a_follower_with_high_watermark_is_elected(s: World, k: Constants) -> bool:
+def two_leaders_are_alone_somewhere(s: World, k: Constants) -> bool:
+    """In some partition: two replicas lead, each alone in its ISR."""
+    for partition in range(k.partitions):
+        if two_leaders_are_alone(s, k, partition):
+            return True
+    return False
+
+
+def a_follower_with_high_watermark_is_elected(s: World, k: Constants, partition: int) -> bool:
     """A follower with a high watermark above 0 is elected, and does not know it yet."""
-    state = s.zookeeper.partition
+    state = s.zookeeper.partitions[partition].state
     for broker in range(k.brokers):
-        replica = s.brokers[broker].replica
+        replica = s.brokers[broker].replicas[partition]
         if state.leader == broker and replica.role == Role.FOLLOWER and replica.leader_epoch < state.leader_epoch:
             if replica.high_watermark > 0:
                 return True
     return False
 
 
+def a_follower_with_high_watermark_is_elected_somewhere(s: World, k: Constants) -> bool:
+    """In some partition: a follower with a high watermark above 0 is elected, and does not know it yet."""
+    for partition in range(k.partitions):
+        if a_follower_with_high_watermark_is_elected(s, k, partition):
+            return True
+    return False
+
+
 LOG_GOALS: tuple[Property, ...] = (
-    reachable("LogsDiffer", two_logs_differ, "two logs hold different entries at an offset", "goal"),
+    reachable("LogsDiffer", two_logs_differ_somewhere, "two logs hold different entries at an offset", "goal"),
     reachable(
-        "EarlierEpochCommitted", an_earlier_epoch_is_committed, "a leader holds a committed record of an earlier epoch", "goal"
+        "EarlierEpochCommitted",
+        an_earlier_epoch_is_committed_somewhere,
+        "a leader holds a committed record of an earlier epoch",
+        "goal",
     ),
-    reachable("TwoLeadersAlone", two_leaders_are_alone, "two replicas lead, each alone in its ISR", "goal"),
+    reachable("TwoLeadersAlone", two_leaders_are_alone_somewhere, "two replicas lead, each alone in its ISR", "goal"),
     reachable(
         "HighWatermarkElected",
-        a_follower_with_high_watermark_is_elected,
+        a_follower_with_high_watermark_is_elected_somewhere,
         "a follower whose high watermark is above 0 is elected",
         "goal",
     ),

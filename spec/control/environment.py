@@ -5,7 +5,7 @@ Every rule here is limited by a bound (`at_most`), except the restart of a broke
 
 from __future__ import annotations
 
-from kafka_spec.spec.brokers import Broker
+from kafka_spec.spec.brokers import Broker, PartitionIndex
 from kafka_spec.spec.control.broker.fetching import size
 from kafka_spec.spec.control.broker.requests import forget_replica
 from kafka_spec.spec.control.controller.resignation import forget_controller
@@ -17,6 +17,7 @@ from kafka_spec.spec.control.state import (
     CRASHES,
     EXPIRIES,
     LOSSY_CRASHES,
+    PARTITIONS,
     RECORDS,
     REPEATS,
     ROLE,
@@ -32,6 +33,7 @@ from kafka_spec.spec.log import enough_are_in_sync, holds_same_prefix, unflushed
 from kafka_spec.spec.table import Constants, Rule, fire
 
 ANY_BROKER = {"broker": Broker(BROKERS)}
+ANY_REPLICA = {"partition": PartitionIndex(PARTITIONS), "broker": Broker(BROKERS)}
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Operators and clients
@@ -39,7 +41,7 @@ ANY_BROKER = {"broker": Broker(BROKERS)}
 
 def there_is_no_topic(s: World) -> bool:
     """The topic does not exist."""
-    return len(s.zookeeper.assignment.replicas) == 0
+    return len(s.zookeeper.partitions[0].assignment.replicas) == 0
 
 
 def topic_was_never_deleted(s: World) -> bool:
@@ -50,8 +52,9 @@ def topic_was_never_deleted(s: World) -> bool:
 def create_topic(s: World, k: Constants) -> None:
     """Write the configuration of the topic, and the topic with its assignment: the first brokers, in ascending order."""
     s.zookeeper.config = 1
-    for replica in range(k.replicas):
-        append(s.zookeeper.assignment.replicas, replica)
+    for partition in range(k.partitions):
+        for replica in range(k.replicas):
+            append(s.zookeeper.partitions[partition].assignment.replicas, replica)
 
 
 CREATE_TOPIC = Rule(
@@ -65,27 +68,29 @@ CREATE_TOPIC = Rule(
 )
 
 
-def broker_leads(s: World, broker: int) -> bool:
+def broker_leads(s: World, broker: int, partition: int) -> bool:
     """The broker runs, believes that it leads, and waits for no answer of ZooKeeper."""
-    replica = s.brokers[broker].replica
+    replica = s.brokers[broker].replicas[partition]
     return s.brokers[broker].life != Life.DOWN and replica.role == Role.LEADER and replica.written == NO_BROKERS
 
 
-def enough_take_writes(s: World, k: Constants, broker: int) -> bool:
+def enough_take_writes(s: World, k: Constants, broker: int, partition: int) -> bool:
     """The leader's ISR is large enough for acks=all."""
-    return enough_are_in_sync(size(k, s.brokers[broker].replica.isr), k.min_isr)
+    return enough_are_in_sync(size(k, s.brokers[broker].replicas[partition].isr), k.min_isr)
 
 
-def append_record(s: World, broker: int) -> None:
+def append_record(s: World, broker: int, partition: int) -> None:
     """Append the next record in the leader's epoch."""
-    append(s.brokers[broker].replica.log, record=s.spent.records, epoch=s.brokers[broker].replica.leader_epoch)
+    append(
+        s.brokers[broker].replicas[partition].log, record=s.spent.records, epoch=s.brokers[broker].replicas[partition].leader_epoch
+    )
 
 
 WRITE = Rule(
     "Write",
     actor="client",
     kind="operator",
-    params=ANY_BROKER,
+    params=ANY_REPLICA,
     guards=(broker_leads, enough_take_writes),
     at_most=RECORDS,
     effects=(append_record,),
@@ -136,9 +141,10 @@ def end_process(s: World, k: Constants, broker: int) -> None:
     node.lists_topic = 0
     if len(s.answers) > 0 and (s.answers[0].leader == broker or s.answers[0].follower == broker):
         pop_first(s.answers)
-    forget_replica(s, k, broker)
-    node.replica.high_watermark = 0
-    fire(s, k, ROLE, (broker,), "die")
+    for partition in range(k.partitions):
+        forget_replica(s, k, broker, partition)
+        node.replicas[partition].high_watermark = 0
+        fire(s, k, ROLE, (broker, partition), "die")
     if s.controllers[broker].life != STANDBY:
         fire(s, k, CONTROLLER, (broker,), "die")
         forget_controller(s, k, broker)
@@ -160,10 +166,10 @@ def broker_is_down(s: World, broker: int) -> bool:
     return s.brokers[broker].life == Life.DOWN
 
 
-def start_process(s: World, broker: int) -> None:
+def start_process(s: World, k: Constants, broker: int) -> None:
     """Start the broker's process, which registers."""
     s.brokers[broker].life = Life.UP
-    register(s, broker)
+    register(s, k, broker)
 
 
 RESTART = Rule(
@@ -199,33 +205,34 @@ CRASH = Rule(
 )
 
 
-def log_reaches_beyond(s: World, broker: int, end: int) -> bool:
+def log_reaches_beyond(s: World, broker: int, end: int, partition: int) -> bool:
     """The broker's log has an entry at this offset."""
-    return end < len(s.brokers[broker].replica.log)
+    return end < len(s.brokers[broker].replicas[partition].log)
 
 
-def suffix_may_be_lost(s: World, k: Constants, broker: int) -> bool:
+def suffix_may_be_lost(s: World, k: Constants, broker: int, partition: int) -> bool:
     """The era lets a crash lose entries: outside the ISR, if another live ISR member holds all of the log, or always."""
+    state = s.zookeeper.partitions[partition].state
     others_hold = 0
     for other in range(k.brokers):
-        if other != broker and contains(s.zookeeper.partition.isr, other) == 1 and s.brokers[other].life != Life.DOWN:
-            end = len(s.brokers[broker].replica.log)
-            if holds_same_prefix(s.brokers[other].replica.log, s.brokers[broker].replica.log, end):
+        if other != broker and contains(state.isr, other) == 1 and s.brokers[other].life != Life.DOWN:
+            end = len(s.brokers[broker].replicas[partition].log)
+            if holds_same_prefix(s.brokers[other].replicas[partition].log, s.brokers[broker].replicas[partition].log, end):
                 others_hold = 1
-    return unflushed_may_be_lost(contains(s.zookeeper.partition.isr, broker), others_hold, k.suffix_loss)
+    return unflushed_may_be_lost(contains(state.isr, broker), others_hold, k.suffix_loss)
 
 
-def crash_and_lose(s: World, k: Constants, broker: int, end: int) -> None:
+def crash_and_lose(s: World, k: Constants, broker: int, end: int, partition: int) -> None:
     """End the process, and lose the entries that were not flushed."""
     end_process(s, k, broker)
-    truncate(s.brokers[broker].replica.log, end)
+    truncate(s.brokers[broker].replicas[partition].log, end)
 
 
 LOSSY_CRASH = Rule(
     "LossyCrash",
     actor="{broker}",
     kind="fault",
-    params={**ANY_BROKER, "end": Range(0, RECORDS)},
+    params={**ANY_REPLICA, "end": Range(0, RECORDS)},
     guards=(broker_runs, suffix_may_be_lost, log_reaches_beyond),
     at_most=LOSSY_CRASHES,
     effects=(crash_and_lose,),
@@ -237,7 +244,7 @@ LOSSY_CRASH = Rule(
 def bounce(s: World, k: Constants, broker: int) -> None:
     """End the process and start it again before anybody reads ZooKeeper."""
     end_process(s, k, broker)
-    start_process(s, broker)
+    start_process(s, k, broker)
 
 
 BOUNCE = Rule(

@@ -77,8 +77,13 @@ from kafka_spec.spec.table import Abstraction, BoundSet, Decision, Machine, Prop
 
 ABSTRACTIONS = (
     Abstraction(
-        "one topic with one partition, which is created on the first brokers in ascending order, and reassigned to one or two",
+        "one topic with one or two partitions, created on the first brokers in ascending order, and each reassigned to one or two",
         "a controller handles partitions one by one, and they share no state but the channels; added partitions are not modelled",
+    ),
+    Abstraction(
+        "a request that is about two partitions is two requests, one after the other in the channel, sent with their writes",
+        "Kafka sends one batch at the end of the event; what it sends later could also be delivered later; a controller that dies "
+        "between two writes loses what waits in the channels",
     ),
     Abstraction(
         "the leader writes the ISR to ZooKeeper, as at inter.broker.protocol 2.6; AlterPartition (2.7 and later) is not modelled",
@@ -134,7 +139,7 @@ ABSTRACTIONS = (
         "the UpdateMetadata that comes with each LeaderAndIsr changes nothing else that is modelled",
     ),
     Abstraction(
-        "the znodes under that of a topic are deleted in one step, before it",
+        "the znodes under that of a topic are deleted in one step for each partition, before it",
         "the state znode is the only one of them with content",
     ),
     Abstraction(

@@ -1,7 +1,7 @@
 """Requests of controllers to brokers: how they are sent and queued. Which requests a broker refuses is in spec/gates.py.
 
-One FIFO channel for each controller and broker. The first request is in flight; after a lost connection it is sent again, so it
-may be processed twice. Waiting requests are discarded only when the broker is removed.
+One FIFO channel for each controller and broker, which the partitions share. The first request is in flight; after a lost connection
+it is sent again, so it may be processed twice. Waiting requests are discarded only when the broker is removed.
 
 Source: Kafka 2.8 ControllerChannelManager.scala.
 """
@@ -31,29 +31,31 @@ def is_being_deleted(s: World, controller: int) -> bool:
     return deletion != DeletionState.NOT_QUEUED and deletion != DeletionState.NAME_KEPT
 
 
-def send_leader_and_isr(s: World, controller: int, broker: int) -> None:
+def send_leader_and_isr(s: World, controller: int, broker: int, partition: int) -> None:
     """Send the cached leader and ISR to a broker, if there is a channel."""
     context = s.controllers[controller].context
+    known = context.partitions[partition]
     if contains(connected(s, controller), broker) == 1:
         append(
             s.controllers[controller].channels[broker].requests,
             kind=Kind.LEADER_AND_ISR,
+            partition=partition,
             controller_epoch=s.controllers[controller].epoch,
             broker_epoch=context.broker_epochs[broker],
-            leader=context.leadership.leader,
-            leader_epoch=context.leadership.leader_epoch,
-            isr=context.leadership.isr,
-            version=context.leadership.version,
-            state_epoch=context.leadership.controller_epoch,
-            replicas=members(context.assignment.replicas),
+            leader=known.leadership.leader,
+            leader_epoch=known.leadership.leader_epoch,
+            isr=known.leadership.isr,
+            version=known.leadership.version,
+            state_epoch=known.leadership.controller_epoch,
+            replicas=members(known.assignment.replicas),
         )
 
 
-def send_leader_and_isr_to_all(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
+def send_leader_and_isr_to_all(s: World, k: Constants, controller: int, brokers: BrokerSet, partition: int) -> None:
     """Send the cached leader and ISR to each broker of the set."""
     for broker in range(k.brokers):
         if contains(brokers, broker) == 1:
-            send_leader_and_isr(s, controller, broker)
+            send_leader_and_isr(s, controller, broker, partition)
 
 
 def send_update_metadata(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
@@ -70,11 +72,19 @@ def send_update_metadata(s: World, k: Constants, controller: int, brokers: Broke
             )
 
 
+def a_leadership_is_known(s: World, k: Constants, controller: int) -> bool:
+    """The controller has leader and ISR of a partition in its cache."""
+    for partition in range(k.partitions):
+        if s.controllers[controller].context.partitions[partition].leadership.leader_epoch != NO_EPOCH:
+            return True
+    return False
+
+
 def send_deletion_mark(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
-    """Send each broker of the set an UpdateMetadata that marks the partition as being deleted, if it has had a leader."""
+    """Send each broker of the set an UpdateMetadata that marks the topic as being deleted, if a partition has had a leader."""
     context = s.controllers[controller].context
     for broker in range(k.brokers):
-        if context.leadership.leader_epoch != NO_EPOCH and contains(brokers & connected(s, controller), broker) == 1:
+        if a_leadership_is_known(s, k, controller) and contains(brokers & connected(s, controller), broker) == 1:
             append(
                 s.controllers[controller].channels[broker].requests,
                 kind=Kind.UPDATE_METADATA,
@@ -85,31 +95,32 @@ def send_deletion_mark(s: World, k: Constants, controller: int, brokers: BrokerS
             )
 
 
-def send_stop_replica_to(s: World, controller: int, broker: int) -> None:
+def send_stop_replica_to(s: World, controller: int, broker: int, partition: int) -> None:
     """Send a broker a StopReplica with the currently cached leader epoch."""
-    stop_replica_by(s, controller, broker, Kind.STOP_REPLICA, 1 if is_being_deleted(s, controller) else 0)
+    stop_replica_by(s, controller, broker, Kind.STOP_REPLICA, 1 if is_being_deleted(s, controller) else 0, partition)
 
 
-def send_stop_replica_with_delete_to(s: World, controller: int, broker: int) -> None:
+def send_stop_replica_with_delete_to(s: World, controller: int, broker: int, partition: int) -> None:
     """Send a broker a StopReplica that deletes the replica, with the currently cached leader epoch."""
-    stop_replica_by(s, controller, broker, Kind.STOP_REPLICA_AND_DELETE, 1 if is_being_deleted(s, controller) else 0)
+    stop_replica_by(s, controller, broker, Kind.STOP_REPLICA_AND_DELETE, 1 if is_being_deleted(s, controller) else 0, partition)
 
 
-def send_stop_replica_to_unassigned(s: World, controller: int, broker: int) -> None:
+def send_stop_replica_to_unassigned(s: World, controller: int, broker: int, partition: int) -> None:
     """Have a broker that is not assigned delete its replica; no deletion of the topic waits for the answer."""
-    stop_replica_by(s, controller, broker, Kind.STOP_REPLICA_AND_DELETE, 0)
+    stop_replica_by(s, controller, broker, Kind.STOP_REPLICA_AND_DELETE, 0, partition)
 
 
-def stop_replica_by(s: World, controller: int, broker: int, kind: int, is_queued: int) -> None:
+def stop_replica_by(s: World, controller: int, broker: int, kind: int, is_queued: int, partition: int) -> None:
     """Send a broker a StopReplica of this kind; its leader epoch marks a topic that is being deleted, if it is queued."""
     context = s.controllers[controller].context
     if contains(connected(s, controller), broker) == 1:
         append(
             s.controllers[controller].channels[broker].requests,
             kind=kind,
+            partition=partition,
             controller_epoch=s.controllers[controller].epoch,
             broker_epoch=context.broker_epochs[broker],
-            leader_epoch=leader_epoch_in_stop_replica(context.leadership.leader_epoch, is_queued),
+            leader_epoch=leader_epoch_in_stop_replica(context.partitions[partition].leadership.leader_epoch, is_queued),
         )
 
 
@@ -117,7 +128,8 @@ def discard_answers(s: World, k: Constants, controller: int, brokers: BrokerSet)
     """Drop the answers of brokers that the controller has received and not handled."""
     for broker in range(k.brokers):
         if contains(brokers, broker) == 1:
-            s.controllers[controller].channels[broker].answer = Answer.NONE
+            for partition in range(k.partitions):
+                s.controllers[controller].channels[broker].answers[partition] = Answer.NONE
 
 
 def discard_channels(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:

@@ -83,7 +83,7 @@ def clear_request(s: World, k: Constants, controller: int, broker: int, index: i
     if request.kind == Kind.UPDATE_METADATA:
         request.live = excluding(request.live, broker)
     if request.kind == Kind.LEADER_AND_ISR:
-        is_old = request.leader_epoch <= s.brokers[broker].replica.leader_epoch
+        is_old = request.leader_epoch <= s.brokers[broker].replicas[request.partition].leader_epoch
         if is_old and k.broker_epoch_checked == Checked.YES and k.deletions == 0:
             request.leader = NONE
             request.leader_epoch = NO_EPOCH
@@ -121,9 +121,17 @@ NORMAL_FORM = (
     drop_doomed_requests,
     clear_what_nobody_reads,
     raise_seen_epochs,
-    Ranks("version", newest="zookeeper.partition.version", equality=True),
+    Ranks(
+        "version", newest="zookeeper.partitions[{partition}].state.version", each="partition", told_by="partition", equality=True
+    ),
     Ranks("controller epoch", newest="zookeeper.controller_epoch"),
-    Ranks("leader epoch", newest="zookeeper.partition.leader_epoch", keep=NO_EPOCH),
+    Ranks(
+        "leader epoch",
+        newest="zookeeper.partitions[{partition}].state.leader_epoch",
+        keep=NO_EPOCH,
+        each="partition",
+        told_by="partition",
+    ),
     Ranks("broker epoch", newest="zookeeper.broker_epochs[{broker}]", each="broker", told_by="follower"),
 )
 """The parts of the normal form, in order."""

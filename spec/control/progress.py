@@ -18,55 +18,107 @@ from kafka_spec.spec.control.state import World
 from kafka_spec.spec.table import Constants, Property, leads_to
 
 
-def a_leader_is_missing(s: World, k: Constants) -> bool:
+def a_leader_is_missing(s: World, k: Constants, partition: int) -> bool:
     """The topic stays, its leader is not registered, and a replica that could lead is up."""
-    return topic_stays(s) and settled_members(s, k) != 0 and not leader_is_registered_or_none_can_be(s, k)
+    return topic_stays(s) and settled_members(s, k, partition) != 0 and not leader_is_registered_or_none_can_be(s, k, partition)
 
 
-def no_leader_is_missing(s: World, k: Constants) -> bool:
+def a_leader_is_missing_somewhere(s: World, k: Constants) -> bool:
+    """In some partition: the topic stays, its leader is not registered, and a replica that could lead is up."""
+    for partition in range(k.partitions):
+        if a_leader_is_missing(s, k, partition):
+            return True
+    return False
+
+
+def no_leader_is_missing(s: World, k: Constants, partition: int) -> bool:
     """The leader is registered, or no replica that could lead is up."""
-    return not a_leader_is_missing(s, k)
+    return not a_leader_is_missing(s, k, partition)
 
 
-def a_replica_does_not_know_the_epoch(s: World, k: Constants) -> bool:
+def no_leader_is_missing_everywhere(s: World, k: Constants) -> bool:
+    """In each partition: the leader is registered, or no replica that could lead is up."""
+    for partition in range(k.partitions):
+        if not no_leader_is_missing(s, k, partition):
+            return False
+    return True
+
+
+def a_replica_does_not_know_the_epoch(s: World, k: Constants, partition: int) -> bool:
     """A topic that stays has a leader, and a replica that is up has not applied the newest leader epoch, or does not fetch."""
-    return there_is_a_leader(s) and topic_stays(s) and not replicas_know_the_epoch(s, k)
+    return there_is_a_leader(s, partition) and topic_stays(s) and not replicas_know_the_epoch(s, k, partition)
 
 
-def all_replicas_know_the_epoch(s: World, k: Constants) -> bool:
+def a_replica_does_not_know_the_epoch_somewhere(s: World, k: Constants) -> bool:
+    """In some partition: there is a leader, and a replica that is up does not know the newest leader epoch, or does not fetch."""
+    for partition in range(k.partitions):
+        if a_replica_does_not_know_the_epoch(s, k, partition):
+            return True
+    return False
+
+
+def all_replicas_know_the_epoch(s: World, k: Constants, partition: int) -> bool:
     """Every replica that is up has applied the newest leader epoch, and fetches or leads; or there is no leader."""
-    return not a_replica_does_not_know_the_epoch(s, k)
+    return not a_replica_does_not_know_the_epoch(s, k, partition)
 
 
-def a_replica_is_outside_the_isr(s: World, k: Constants) -> bool:
+def all_replicas_know_the_epoch_everywhere(s: World, k: Constants) -> bool:
+    """In each partition: every replica that is up knows the newest leader epoch, and fetches or leads; or there is no leader."""
+    for partition in range(k.partitions):
+        if not all_replicas_know_the_epoch(s, k, partition):
+            return False
+    return True
+
+
+def a_replica_is_outside_the_isr(s: World, k: Constants, partition: int) -> bool:
     """The leader is up, its topic stays, and a replica that is up is not in the ISR."""
-    return leader_is_up(s) and topic_stays(s) and settled_members(s, k) & ~s.zookeeper.partition.isr != 0
+    return (
+        leader_is_up(s, partition)
+        and topic_stays(s)
+        and settled_members(s, k, partition) & ~s.zookeeper.partitions[partition].state.isr != 0
+    )
 
 
-def no_replica_is_outside_the_isr(s: World, k: Constants) -> bool:
+def a_replica_is_outside_the_isr_somewhere(s: World, k: Constants) -> bool:
+    """In some partition: the leader is up, its topic stays, and a replica that is up is not in the ISR."""
+    for partition in range(k.partitions):
+        if a_replica_is_outside_the_isr(s, k, partition):
+            return True
+    return False
+
+
+def no_replica_is_outside_the_isr(s: World, k: Constants, partition: int) -> bool:
     """Every replica that is up is in the ISR; or the leader is not up."""
-    return not a_replica_is_outside_the_isr(s, k)
+    return not a_replica_is_outside_the_isr(s, k, partition)
+
+
+def no_replica_is_outside_the_isr_everywhere(s: World, k: Constants) -> bool:
+    """In each partition: every replica that is up is in the ISR; or the leader is not up."""
+    for partition in range(k.partitions):
+        if not no_replica_is_outside_the_isr(s, k, partition):
+            return False
+    return True
 
 
 PROGRESS: tuple[Property, ...] = (
     leads_to(
         "LeaderIsElected",
-        a_leader_is_missing,
-        no_leader_is_missing,
+        a_leader_is_missing_somewhere,
+        no_leader_is_missing_everywhere,
         "when the leader has failed and a replica that could lead is up, a leader is elected, unless that replica fails too",
         "CONVERGE: KAFKA-3143, KAFKA-7235",
     ),
     leads_to(
         "ReplicasLearn",
-        a_replica_does_not_know_the_epoch,
-        all_replicas_know_the_epoch,
+        a_replica_does_not_know_the_epoch_somewhere,
+        all_replicas_know_the_epoch_everywhere,
         "when there is a leader, every replica that is up comes to apply the newest leader epoch, and its fetcher runs",
         "CONVERGE: KAFKA-1188, KAFKA-7235",
     ),
     leads_to(
         "IsrGrowsBack",
-        a_replica_is_outside_the_isr,
-        no_replica_is_outside_the_isr,
+        a_replica_is_outside_the_isr_somewhere,
+        no_replica_is_outside_the_isr_everywhere,
         "when the leader is up, every replica that is up comes back into the ISR",
         "CONVERGE: KAFKA-1382, KAFKA-1188",
     ),

@@ -17,13 +17,13 @@ from kafka_spec.spec.election import members
 from kafka_spec.spec.table import Constants
 
 
-def a_reassignment_is_due(s: World, k: Constants, controller: int) -> bool:
+def a_reassignment_is_due(s: World, k: Constants, controller: int, partition: int) -> bool:
     """The controller has a reassignment to begin or to end."""
-    if admin_znode_is_news(s, k, controller) and leadership_is_known(s, controller):
+    if admin_znode_is_news(s, k, controller, partition) and leadership_is_known(s, controller, partition):
         return True
-    if not a_reassignment_runs(s, controller) or not target_is_in_isr(s, controller):
+    if not a_reassignment_runs(s, controller, partition) or not target_is_in_isr(s, controller, partition):
         return False
-    return completion_may_go_on(s, k, controller)
+    return completion_may_go_on(s, k, controller, partition)
 
 
 def nothing_waits(s: World, k: Constants) -> bool:
@@ -31,8 +31,11 @@ def nothing_waits(s: World, k: Constants) -> bool:
     for controller in range(k.brokers):
         for broker in range(k.brokers):
             channel = s.controllers[controller].channels[broker]
-            if len(channel.requests) > 0 or channel.answer != Answer.NONE:
+            if len(channel.requests) > 0:
                 return False
+            for partition in range(k.partitions):
+                if channel.answers[partition] != Answer.NONE:
+                    return False
     return True
 
 
@@ -51,39 +54,50 @@ def is_quiet(s: World, k: Constants) -> bool:
     holder = s.zookeeper.controller
     if holder == NONE or s.controllers[holder].life != ACTIVE or s.controllers[holder].step != ControllerStep.IDLE:
         return False
-    if brokers_have_changed(s, k, holder) or isr_has_changed(s, holder) or a_topic_is_new(s, holder):
+    if brokers_have_changed(s, k, holder) or a_topic_is_new(s, holder):
         return False
-    if a_reassignment_is_due(s, k, holder) or a_deletion_is_asked_for(s, holder) or deletion_thread_is_awake(s, k, holder):
+    if a_deletion_is_asked_for(s, holder) or deletion_thread_is_awake(s, k, holder):
         return False
+    for partition in range(k.partitions):
+        if isr_has_changed(s, holder, partition) or a_reassignment_is_due(s, k, holder, partition):
+            return False
     return only_the_holder_controls(s, k) and nothing_waits(s, k)
 
 
-def settled_members(s: World, k: Constants) -> int:
+def settled_members(s: World, k: Constants, partition: int) -> int:
     """Return the assigned brokers that are registered and not shutting down."""
     brokers = 0
-    registered = s.zookeeper.registered & members(s.zookeeper.assignment.replicas)
+    registered = s.zookeeper.registered & members(s.zookeeper.partitions[partition].assignment.replicas)
     for broker in range(k.brokers):
         if s.brokers[broker].life == Life.UP and contains(registered, broker) == 1:
             brokers = brokers | (1 << broker)
     return brokers
 
 
-def leader_is_registered_or_none_can_be(s: World, k: Constants) -> bool:
+def all_replicas_are_up(s: World, k: Constants) -> bool:
+    """Each assigned broker of each partition is registered and not shutting down."""
+    for partition in range(k.partitions):
+        if settled_members(s, k, partition) != members(s.zookeeper.partitions[partition].assignment.replicas):
+            return False
+    return True
+
+
+def leader_is_registered_or_none_can_be(s: World, k: Constants, partition: int) -> bool:
     """The leader in ZooKeeper is registered; or there is no leader, and no member of the ISR is up."""
-    state = s.zookeeper.partition
+    state = s.zookeeper.partitions[partition].state
     if state.leader_epoch == NO_EPOCH:
-        return settled_members(s, k) == 0
+        return settled_members(s, k, partition) == 0
     if state.leader == NONE:
-        return state.isr & settled_members(s, k) == 0
+        return state.isr & settled_members(s, k, partition) == 0
     return contains(s.zookeeper.registered, state.leader) == 1
 
 
-def replicas_know_the_epoch(s: World, k: Constants) -> bool:
+def replicas_know_the_epoch(s: World, k: Constants, partition: int) -> bool:
     """Every assigned replica that is up has applied the leader epoch, and follows the leader or leads."""
-    state = s.zookeeper.partition
+    state = s.zookeeper.partitions[partition].state
     for broker in range(k.brokers):
-        if contains(settled_members(s, k), broker) == 1:
-            replica = s.brokers[broker].replica
+        if contains(settled_members(s, k, partition), broker) == 1:
+            replica = s.brokers[broker].replicas[partition]
             if replica.leader_epoch != state.leader_epoch or replica.leader != state.leader:
                 return False
             if (replica.role == Role.LEADER) != (state.leader == broker) or (broker != state.leader and replica.fetching == 0):
@@ -91,34 +105,50 @@ def replicas_know_the_epoch(s: World, k: Constants) -> bool:
     return True
 
 
-def nobody_leads_at_an_older_epoch(s: World, k: Constants) -> bool:
+def nobody_leads_at_an_older_epoch(s: World, k: Constants, partition: int) -> bool:
     """No running broker believes that it leads under an older leader epoch."""
     for broker in range(k.brokers):
-        if s.brokers[broker].replica.role == Role.LEADER:
-            if s.brokers[broker].replica.leader_epoch < s.zookeeper.partition.leader_epoch:
+        if s.brokers[broker].replicas[partition].role == Role.LEADER:
+            if s.brokers[broker].replicas[partition].leader_epoch < s.zookeeper.partitions[partition].state.leader_epoch:
                 return False
     return True
 
 
-def there_is_an_isr(s: World) -> bool:
+def there_is_an_isr(s: World, partition: int) -> bool:
     """The state znode of the partition was written."""
-    return s.zookeeper.partition.leader_epoch != NO_EPOCH
+    return s.zookeeper.partitions[partition].state.leader_epoch != NO_EPOCH
 
 
-def leader_is_up(s: World) -> bool:
+def there_is_an_isr_somewhere(s: World, k: Constants) -> bool:
+    """In some partition: the state znode of the partition was written."""
+    for partition in range(k.partitions):
+        if there_is_an_isr(s, partition):
+            return True
+    return False
+
+
+def leader_is_up(s: World, partition: int) -> bool:
     """There is a leader, and it is up."""
-    leader = s.zookeeper.partition.leader
+    leader = s.zookeeper.partitions[partition].state.leader
     return leader != NONE and s.brokers[leader].life == Life.UP
 
 
-def there_is_a_leader(s: World) -> bool:
+def there_is_a_leader(s: World, partition: int) -> bool:
     """There is a leader in ZooKeeper."""
-    return s.zookeeper.partition.leader != NONE
+    return s.zookeeper.partitions[partition].state.leader != NONE
+
+
+def there_is_a_leader_somewhere(s: World, k: Constants) -> bool:
+    """In some partition: there is a leader in ZooKeeper."""
+    for partition in range(k.partitions):
+        if there_is_a_leader(s, partition):
+            return True
+    return False
 
 
 def topic_exists(s: World) -> bool:
     """The topic was created."""
-    return len(s.zookeeper.assignment.replicas) > 0
+    return len(s.zookeeper.partitions[0].assignment.replicas) > 0
 
 
 def topic_stays(s: World) -> bool:
@@ -131,9 +161,17 @@ def a_topic_is_quiet(s: World, k: Constants) -> bool:
     return topic_stays(s) and is_quiet(s, k)
 
 
-def a_leader_is_quiet(s: World, k: Constants) -> bool:
+def a_leader_is_quiet(s: World, k: Constants, partition: int) -> bool:
     """There is a leader of a topic that stays, and the state is quiet."""
-    return there_is_a_leader(s) and topic_stays(s) and is_quiet(s, k)
+    return there_is_a_leader(s, partition) and topic_stays(s) and is_quiet(s, k)
+
+
+def a_leader_is_quiet_somewhere(s: World, k: Constants) -> bool:
+    """In some partition: there is a leader of a topic that stays, and the state is quiet."""
+    for partition in range(k.partitions):
+        if a_leader_is_quiet(s, k, partition):
+            return True
+    return False
 
 
 def a_deletion_waits(s: World) -> bool:
@@ -145,8 +183,11 @@ def replicas_are_gone(s: World, k: Constants) -> bool:
     """No broker that runs hosts the partition or lists the topic, and no broker holds a record of it."""
     for broker in range(k.brokers):
         node = s.brokers[broker]
-        if node.replica.role != Role.NONE or node.lists_topic == 1 or len(node.replica.log) > 0:
+        if node.lists_topic == 1:
             return False
+        for partition in range(k.partitions):
+            if node.replicas[partition].role != Role.NONE or len(node.replicas[partition].log) > 0:
+                return False
     return True
 
 

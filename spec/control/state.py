@@ -1,7 +1,8 @@
 """The state of the control plane: ZooKeeper, controllers with their channels, brokers with their replicas.
 
-There is one topic with one partition. Its replicas are the first `replicas` of the brokers, in ascending order, so broker 0 is
-preferred; the other brokers can only be controllers. Field names are Kafka's where Kafka has one.
+There is one topic with one or two partitions. The replicas of each are the first `replicas` of the brokers, in ascending order, so
+broker 0 is preferred; the other brokers can only be controllers. What is of one partition is in a record held per partition. The
+partitions share the channels, and what is of the topic. Field names are Kafka's where Kafka has one.
 
 Some values need no field. The data version of /controller_epoch changes exactly when its content does. A watch whose handler
 reads again is pending while the controller's context differs from ZooKeeper. The creation id of a broker's registration (czxid)
@@ -13,7 +14,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from kafka_spec.spec.brokers import Assignment, Broker, BrokerOrNone, PerBroker
+from kafka_spec.spec.brokers import Assignment, Broker, BrokerOrNone, PartitionIndex, PerBroker, PerPartition
 from kafka_spec.spec.control.order import Stage
 from kafka_spec.spec.deletion import DeletionState
 from kafka_spec.spec.domain import (
@@ -42,6 +43,7 @@ from kafka_spec.spec.table import Machine, Row
 
 BROKERS = Bound("brokers", 1, 4, "brokers, each of which can become the controller")
 REPLICAS = Bound("replicas", 1, 4, "brokers that hold the partition: the first ones; at most the number of brokers")
+PARTITIONS = Bound("partitions", 1, 2, "partitions of the topic")
 RECORDS = Bound("records", 0, 3, "records that clients write")
 CHANNEL_DEPTH = Bound("channel_depth", 1, 20, "requests that wait in the channel of one controller to one broker")
 
@@ -205,6 +207,18 @@ class ReplicaAssignment:
 
 
 @dataclass
+class PartitionZnodes:
+    """What the znodes say of one partition."""
+
+    assignment: ReplicaAssignment = holds(ReplicaAssignment)
+    """/brokers/topics/T: its part of that znode."""
+    state: LeaderIsrAndControllerEpoch = holds(LeaderIsrAndControllerEpoch)
+    """/brokers/topics/T/partitions/P/state."""
+    reassignment: list[int] = holds(Assignment(BROKERS))
+    """/admin/reassign_partitions: the partition's target; empty while the znode does not exist, or names another partition."""
+
+
+@dataclass
 class ZooKeeper:
     """The znodes. Ephemeral ones are deleted with the session of their owner, whether it notices or not."""
 
@@ -216,16 +230,11 @@ class ZooKeeper:
     """/brokers/ids, ephemeral: the registered brokers."""
     broker_epochs: list[int] = holds(PerBroker(BROKER_EPOCHS, BROKERS))
     """The creation id of each broker's current or last registration."""
-    assignment: ReplicaAssignment = holds(ReplicaAssignment)
-    """/brokers/topics/T."""
     config: int = holds(Flag())
     """/config/topics/T exists."""
     delete_topic: int = holds(Flag())
     """/admin/delete_topics/T exists: an operator wants the topic deleted."""
-    partition: LeaderIsrAndControllerEpoch = holds(LeaderIsrAndControllerEpoch)
-    """/brokers/topics/T/partitions/0/state."""
-    reassignment: list[int] = holds(Assignment(BROKERS))
-    """/admin/reassign_partitions: the target; empty while the znode does not exist."""
+    partitions: list[PartitionZnodes] = holds(PerPartition(PartitionZnodes, PARTITIONS))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -236,6 +245,7 @@ class ZooKeeper:
     "kind",
     {
         Kind.LEADER_AND_ISR: (
+            "partition",
             "controller_epoch",
             "broker_epoch",
             "leader",
@@ -246,8 +256,8 @@ class ZooKeeper:
             "replicas",
         ),
         Kind.UPDATE_METADATA: ("controller_epoch", "broker_epoch", "leader", "live"),
-        Kind.STOP_REPLICA: ("controller_epoch", "broker_epoch", "leader_epoch"),
-        Kind.STOP_REPLICA_AND_DELETE: ("controller_epoch", "broker_epoch", "leader_epoch"),
+        Kind.STOP_REPLICA: ("partition", "controller_epoch", "broker_epoch", "leader_epoch"),
+        Kind.STOP_REPLICA_AND_DELETE: ("partition", "controller_epoch", "broker_epoch", "leader_epoch"),
     },
 )
 @dataclass
@@ -255,6 +265,8 @@ class Request:
     """A request of a controller to a broker."""
 
     kind: int = holds(OneOf(Kind))
+    partition: int = holds(PartitionIndex(PARTITIONS))
+    """The partition that it is about; an UpdateMetadata is about the topic."""
     controller_epoch: int = holds(CONTROLLER_EPOCHS)
     broker_epoch: int = holds(BROKER_EPOCHS)
     """The registration of the receiver that the sender knows of."""
@@ -278,8 +290,30 @@ class Channel:
     requests: list[Request] = holds(Queue(Request, CHANNEL_DEPTH))
     repeats: int = holds(Flag())
     """The connection is lost before the answer to the first request, which will be sent once more."""
-    answer: int = holds(OneOf(Answer))
-    """The answer to a StopReplica with delete that the controller has received and not handled yet."""
+    answers: list[int] = holds(PerPartition(OneOf(Answer), PARTITIONS))
+    """For each partition the answer to a StopReplica with delete that the controller has received and not handled yet."""
+
+
+@dataclass
+class PartitionContext:
+    """What an active controller knows of one partition, and the rest of its event that is about it."""
+
+    assignment: ReplicaAssignment = holds(ReplicaAssignment)
+    """The replicas that it acts on; none while it does not know the partition."""
+    leadership: LeaderIsrAndControllerEpoch = holds(LeaderIsrAndControllerEpoch)
+    """The cached state of the partition (partitionLeadershipInfo)."""
+    strategy: int = holds(OneOf(Strategy))
+    """The election strategy of the step ELECT."""
+    creating: int = holds(Flag())
+    """The partition is being created: its replicas go online after the partition."""
+    leaving: BrokerSet = holds(SetOf(BROKERS))
+    """Replicas that the step REMOVE takes offline."""
+    deleting: BrokerSet = holds(SetOf(BROKERS))
+    """Replicas whose brokers will be asked to delete them, after they have been taken offline."""
+    target: list[int] = holds(Assignment(BROKERS))
+    """The target of the reassignment that runs (partitionsBeingReassigned); empty if none does."""
+    reassignment_resumes: int = holds(Flag())
+    """This event resumes the reassignment: after a fail-over, or since a broker of the target starts."""
 
 
 @dataclass
@@ -291,30 +325,26 @@ class Context:
     broker_epochs: list[int] = holds(PerBroker(BROKER_EPOCHS, BROKERS))
     stopping: BrokerSet = holds(SetOf(BROKERS))
     """Brokers that are shutting down (shuttingDownBrokerIds)."""
-    assignment: ReplicaAssignment = holds(ReplicaAssignment)
-    """The replicas that it acts on; none while it does not know the topic."""
-    leadership: LeaderIsrAndControllerEpoch = holds(LeaderIsrAndControllerEpoch)
-    """The cached state of the partition (partitionLeadershipInfo)."""
-    strategy: int = holds(OneOf(Strategy))
-    """The election strategy of the step ELECT."""
-    creating: int = holds(Flag())
-    """The partition is being created: its replicas go online after the partition."""
-    leaving: BrokerSet = holds(SetOf(BROKERS))
-    """Replicas that the step REMOVE takes offline."""
+    partitions: list[PartitionContext] = holds(PerPartition(PartitionContext, PARTITIONS))
+    turn: int = holds(PartitionIndex(PARTITIONS))
+    """The partition whose turn it is, in the steps ELECT and REASSIGN; 0 in all others."""
     resuming: int = holds(OneOf(Resuming))
     """What the event still does about the deletion of the topic."""
-    deleting: BrokerSet = holds(SetOf(BROKERS))
-    """Replicas whose brokers will be asked to delete them, after they have been taken offline."""
     bounced: BrokerSet = holds(SetOf(BROKERS))
     """Brokers that restarted unnoticed: to be processed as failed, and then as started."""
     rejoining: BrokerSet = holds(SetOf(BROKERS))
     """Bounced brokers that have been processed as failed, and not yet as started."""
     failed: BrokerSet = holds(SetOf(BROKERS))
     """Brokers that died: to be processed as failed."""
-    target: list[int] = holds(Assignment(BROKERS))
-    """The target of the reassignment that runs (partitionsBeingReassigned); empty if none does."""
-    reassignment_resumes: int = holds(Flag())
-    """This event resumes the reassignment: after a fail-over, or since a broker of the target starts."""
+
+
+@dataclass
+class PartitionMachines:
+    """The machines of a controller for one partition."""
+
+    state: int = holds(StateOf(PartitionState, "Partition"))
+    replicas: list[int] = holds(PerBroker(StateOf(ReplicaState, "Replica"), BROKERS))
+    reassignment: int = holds(StateOf(ReassignmentState, "Reassignment"))
 
 
 @dataclass
@@ -324,10 +354,8 @@ class Controller:
     life: int = holds(StateOf(ControllerState, "Controller"))
     epoch: int = holds(CONTROLLER_EPOCHS)
     step: int = holds(OneOf(ControllerStep))
-    partition: int = holds(StateOf(PartitionState, "Partition"))
     deletion: int = holds(StateOf(DeletionState, "TopicDeletion"))
-    replicas: list[int] = holds(PerBroker(StateOf(ReplicaState, "Replica"), BROKERS))
-    reassignment: int = holds(StateOf(ReassignmentState, "Reassignment"))
+    partitions: list[PartitionMachines] = holds(PerPartition(PartitionMachines, PARTITIONS))
     context: Context = holds(Context)
     channels: list[Channel] = holds(PerBroker(Channel, BROKERS))
 
@@ -365,7 +393,7 @@ class Replica:
 
 @dataclass
 class BrokerNode:
-    """A broker: its process, its session, the controller epoch it knows, its metadata cache, its replica."""
+    """A broker: its process, its session, the controller epoch it knows, its metadata cache, its replica of each partition."""
 
     life: int = holds(OneOf(Life))
     has_session: int = holds(Flag())
@@ -378,7 +406,7 @@ class BrokerNode:
     """The brokers that its metadata cache lists as alive."""
     lists_topic: int = holds(Flag())
     """Its metadata cache lists the topic."""
-    replica: Replica = holds(Replica)
+    replicas: list[Replica] = holds(PerPartition(Replica, PARTITIONS))
     stale: int = holds(OneOf(Stale))
     """For the properties: why the first outdated request that took effect here was outdated."""
 
@@ -388,6 +416,7 @@ class BrokerNode:
 class LateFetch:
     """A fetch request that is delayed on the network and may outlive the process that sent it."""
 
+    partition: int = holds(PartitionIndex(PARTITIONS))
     follower: int = holds(Broker(BROKERS))
     end: int = holds(OFFSETS)
     """The fetch offset: the sender's log end."""
@@ -400,6 +429,7 @@ class LateFetch:
 class LateStop:
     """The first copy of a StopReplica that was sent twice; it waits in the queue of a broker."""
 
+    partition: int = holds(PartitionIndex(PARTITIONS))
     follower: int = holds(Broker(BROKERS))
     """The broker that it is for."""
     kind: int = holds(OneOf(Kind))
@@ -415,6 +445,7 @@ class LateStop:
 class LateAnswer:
     """An answer to a fetch that is delayed on the network. It is lost with the process of either side."""
 
+    partition: int = holds(PartitionIndex(PARTITIONS))
     leader: int = holds(Broker(BROKERS))
     follower: int = holds(Broker(BROKERS))
     offset: int = holds(OFFSETS)
@@ -464,8 +495,8 @@ SETTLED = Bound(
 
 
 @dataclass
-class Notes:
-    """History that the properties need and that no part of Kafka keeps."""
+class PartitionNotes:
+    """History of one partition that the properties need and that no part of Kafka keeps."""
 
     committed: list[LogEntry] = holds(Bounded(LogEntry, RECORDS, "offset"))
     """Every entry that was ever below a leader's high watermark; an unclean election truncates it to the new leader's log."""
@@ -473,10 +504,17 @@ class Notes:
     """The records that a client saw acknowledged with acks=all; without those that an unclean election dropped."""
     removed: BrokerSet = holds(SetOf(BROKERS))
     """Brokers that were removed from the ISR as dead and have not registered since."""
-    first_record: int = holds(OFFSETS)
-    """The first record that can be one of the topic as it is now: earlier ones were written before it was deleted and created."""
     unclean_epoch: int = holds(LEADER_EPOCHS)
     """The leader epoch of the last unclean election, or -1. Entries that earlier leaders commit after it do not count."""
+
+
+@dataclass
+class Notes:
+    """History that the properties need and that no part of Kafka keeps."""
+
+    partitions: list[PartitionNotes] = holds(PerPartition(PartitionNotes, PARTITIONS))
+    first_record: int = holds(OFFSETS)
+    """The first record that can be one of the topic as it is now: earlier ones were written before it was deleted and created."""
 
 
 @dataclass
@@ -537,7 +575,7 @@ ROLE = Machine(
         ),
         Row("die", tuple(Role), Role.NONE, cites="the process ends", kind="initialisation"),
     ),
-    entity=("broker",),
+    entity=("broker", "partition"),
     cites="Kafka 2.8 ReplicaManager.scala, Partition.scala",
 )
 """The role of a replica on its broker."""

@@ -8,9 +8,9 @@ Source: Kafka 2.8 AbstractFetcherThread.scala, ReplicaFetcherThread.scala, Parti
 
 from __future__ import annotations
 
-from kafka_spec.spec.brokers import Broker
+from kafka_spec.spec.brokers import Broker, PartitionIndex
 from kafka_spec.spec.control.broker.requests import KAFKA
-from kafka_spec.spec.control.state import BROKERS, Life, Role, World
+from kafka_spec.spec.control.state import BROKERS, PARTITIONS, Life, Role, World
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, append, contains, including, truncate
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.gates import answer_to_fetch_epoch
@@ -24,15 +24,15 @@ from kafka_spec.spec.log import (
 )
 from kafka_spec.spec.table import Constants, Rule
 
-LEADER_AND_FOLLOWER = {"leader": Broker(BROKERS), "follower": Broker(BROKERS)}
+LEADER_AND_FOLLOWER = {"partition": PartitionIndex(PARTITIONS), "leader": Broker(BROKERS), "follower": Broker(BROKERS)}
 
 
-A_LEADER = {"leader": Broker(BROKERS)}
+A_LEADER = {"partition": PartitionIndex(PARTITIONS), "leader": Broker(BROKERS)}
 
 
-def leader_leads(s: World, leader: int) -> bool:
+def leader_leads(s: World, leader: int, partition: int) -> bool:
     """The broker runs, believes that it leads, and waits for no answer of ZooKeeper, which would lock the partition."""
-    replica = s.brokers[leader].replica
+    replica = s.brokers[leader].replicas[partition]
     return s.brokers[leader].life != Life.DOWN and replica.role == Role.LEADER and replica.written == NO_BROKERS
 
 
@@ -41,37 +41,39 @@ def waits_for_an_answer(s: World, leader: int, follower: int) -> bool:
     return len(s.answers) > 0 and s.answers[0].leader == leader and s.answers[0].follower == follower
 
 
-def follower_follows(s: World, k: Constants, leader: int, follower: int) -> bool:
+def follower_follows(s: World, k: Constants, leader: int, follower: int, partition: int) -> bool:
     """The follower runs and fetches from this leader, and both have the same leader epoch, if the era compares epochs."""
-    following = s.brokers[follower].replica
+    following = s.brokers[follower].replicas[partition]
     if s.brokers[follower].life == Life.DOWN or following.role != Role.FOLLOWER:
         return False
     if following.leader != leader or following.fetching == 0 or waits_for_an_answer(s, leader, follower):
         return False
-    answer = answer_to_fetch_epoch(following.leader_epoch, s.brokers[leader].replica.leader_epoch, k.fetches_fenced)
+    answer = answer_to_fetch_epoch(following.leader_epoch, s.brokers[leader].replicas[partition].leader_epoch, k.fetches_fenced)
     return answer == ErrorCode.NONE
 
 
-def leader_knows_follower(s: World, leader: int, follower: int) -> bool:
+def leader_knows_follower(s: World, leader: int, follower: int, partition: int) -> bool:
     """The leader's last LeaderAndIsr named the follower as a replica. A fetch of another broker gets no records."""
-    return contains(s.brokers[leader].replica.replicas, follower)
+    return contains(s.brokers[leader].replicas[partition].replicas, follower)
 
 
-def log_matches(s: World, k: Constants, leader: int, follower: int) -> bool:
+def log_matches(s: World, k: Constants, leader: int, follower: int, partition: int) -> bool:
     """The follower's log is a prefix of the leader's: nothing is left to truncate. Some eras do not compare the logs."""
-    return nothing_is_left_to_truncate(s.brokers[leader].replica.log, s.brokers[follower].replica.log, k.truncation)
+    return nothing_is_left_to_truncate(
+        s.brokers[leader].replicas[partition].log, s.brokers[follower].replicas[partition].log, k.truncation
+    )
 
 
-def log_does_not_match(s: World, k: Constants, leader: int, follower: int) -> bool:
+def log_does_not_match(s: World, k: Constants, leader: int, follower: int, partition: int) -> bool:
     """The follower's log diverges from the leader's."""
-    return not log_matches(s, k, leader, follower)
+    return not log_matches(s, k, leader, follower, partition)
 
 
-def truncate_to_leader(s: World, leader: int, follower: int) -> None:
+def truncate_to_leader(s: World, leader: int, follower: int, partition: int) -> None:
     """Drop the entries that the leader does not have; lower the high watermark if it is above the new end of the log."""
-    offset = divergence_offset(s.brokers[leader].replica.log, s.brokers[follower].replica.log)
-    s.brokers[follower].replica.high_watermark = min(offset, s.brokers[follower].replica.high_watermark)
-    truncate(s.brokers[follower].replica.log, offset)
+    offset = divergence_offset(s.brokers[leader].replicas[partition].log, s.brokers[follower].replicas[partition].log)
+    s.brokers[follower].replicas[partition].high_watermark = min(offset, s.brokers[follower].replicas[partition].high_watermark)
+    truncate(s.brokers[follower].replicas[partition].log, offset)
 
 
 TRUNCATE_TO_LEADER = Rule(
@@ -86,30 +88,30 @@ TRUNCATE_TO_LEADER = Rule(
 )
 
 
-def fetch_is_in_range(s: World, leader: int, follower: int) -> bool:
+def fetch_is_in_range(s: World, leader: int, follower: int, partition: int) -> bool:
     """The follower's log is not longer than the leader's: otherwise the leader answers OFFSET_OUT_OF_RANGE, and notes nothing."""
-    return len(s.brokers[follower].replica.log) <= len(s.brokers[leader].replica.log)
+    return len(s.brokers[follower].replicas[partition].log) <= len(s.brokers[leader].replicas[partition].log)
 
 
-def there_is_something_to_fetch(s: World, leader: int, follower: int) -> bool:
+def there_is_something_to_fetch(s: World, leader: int, follower: int, partition: int) -> bool:
     """The leader has more records, or a larger high watermark that the follower can take, or another end recorded for it."""
-    leading = s.brokers[leader].replica
-    following = s.brokers[follower].replica
+    leading = s.brokers[leader].replicas[partition]
+    following = s.brokers[follower].replicas[partition]
     if leading.ends[follower] != len(following.log):
         return True
     return len(following.log) < len(leading.log) or following.high_watermark < min(leading.high_watermark, len(following.log))
 
 
-def fetch(s: World, leader: int, follower: int) -> None:
+def fetch(s: World, leader: int, follower: int, partition: int) -> None:
     """Append the next record, if there is one, and adopt the leader's high watermark, at most up to the end of the log.
 
     The next fetch tells the leader where the log ends then.
     """
-    leading = s.brokers[leader].replica
-    following = s.brokers[follower].replica
+    leading = s.brokers[leader].replicas[partition]
+    following = s.brokers[follower].replicas[partition]
     end = len(following.log)
     if end < len(leading.log):
-        append(s.brokers[follower].replica.log, record=leading.log[end].record, epoch=leading.log[end].epoch)
+        append(s.brokers[follower].replicas[partition].log, record=leading.log[end].record, epoch=leading.log[end].epoch)
     reached = follower_high_watermark(leading.high_watermark, len(following.log))
     following.high_watermark = max(following.high_watermark, reached)
     leading.ends[follower] = len(following.log)
@@ -127,9 +129,9 @@ FETCH = Rule(
 )
 
 
-def isr_holds_next_record(s: World, k: Constants, leader: int) -> bool:
+def isr_holds_next_record(s: World, k: Constants, leader: int, partition: int) -> bool:
     """Every member of the leader's ISR holds the record at the high watermark, as its last fetch said: an offset, and no more."""
-    leading = s.brokers[leader].replica
+    leading = s.brokers[leader].replicas[partition]
     if not high_watermark_may_pass(leading.high_watermark, len(leading.log)):
         return False
     counted = members_that_count(leading.isr, leading.replicas, k.counted_members)
@@ -148,19 +150,20 @@ def size(k: Constants, brokers: BrokerSet) -> int:
     return members
 
 
-def advance_high_watermark(s: World, k: Constants, leader: int) -> None:
+def advance_high_watermark(s: World, k: Constants, leader: int, partition: int) -> None:
     """Advance the high watermark by one; entries below it are committed, and recorded for the properties.
 
     A client that waits for the record is told, if enough replicas are in sync.
     """
-    leading = s.brokers[leader].replica
+    notes = s.notes.partitions[partition]
+    leading = s.brokers[leader].replicas[partition]
     record = leading.log[leading.high_watermark].record
     leading.high_watermark += 1
-    if leading.leader_epoch >= s.notes.unclean_epoch:
+    if leading.leader_epoch >= notes.unclean_epoch:
         if enough_are_in_sync(size(k, leading.isr), k.min_isr) and record >= s.notes.first_record:
-            s.notes.acknowledged = including(s.notes.acknowledged, record)
-        for offset in range(len(s.notes.committed), leading.high_watermark):
-            append(s.notes.committed, record=leading.log[offset].record, epoch=leading.log[offset].epoch)
+            notes.acknowledged = including(notes.acknowledged, record)
+        for offset in range(len(notes.committed), leading.high_watermark):
+            append(notes.committed, record=leading.log[offset].record, epoch=leading.log[offset].epoch)
 
 
 ADVANCE_HIGH_WATERMARK = Rule(

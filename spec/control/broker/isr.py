@@ -29,39 +29,40 @@ def leader_reaches_zookeeper(s: World, k: Constants, leader: int) -> bool:
     return zookeeper_can_be_reached(s, k, leader)
 
 
-def follower_is_in_isr(s: World, leader: int, follower: int) -> bool:
+def follower_is_in_isr(s: World, leader: int, follower: int, partition: int) -> bool:
     """The leader's ISR holds the follower, which is another broker."""
-    return leader != follower and contains(s.brokers[leader].replica.isr, follower) == 1
+    return leader != follower and contains(s.brokers[leader].replicas[partition].isr, follower) == 1
 
 
-def follower_is_not_in_isr(s: World, leader: int, follower: int) -> bool:
+def follower_is_not_in_isr(s: World, leader: int, follower: int, partition: int) -> bool:
     """The leader's ISR does not hold the follower."""
-    return contains(s.brokers[leader].replica.isr, follower) == 0
+    return contains(s.brokers[leader].replicas[partition].isr, follower) == 0
 
 
-def follower_lags(s: World, k: Constants, leader: int, follower: int) -> bool:
+def follower_lags(s: World, k: Constants, leader: int, follower: int, partition: int) -> bool:
     """The follower does not fetch from this leader, or does not have all of its log."""
-    if not (follower_follows(s, k, leader, follower) and log_matches(s, k, leader, follower)):
+    if not (follower_follows(s, k, leader, follower, partition) and log_matches(s, k, leader, follower, partition)):
         return True
-    return len(s.brokers[follower].replica.log) < len(s.brokers[leader].replica.log)
+    return len(s.brokers[follower].replicas[partition].log) < len(s.brokers[leader].replicas[partition].log)
 
 
-def adopt_isr(s: World, leader: int) -> None:
+def adopt_isr(s: World, leader: int, partition: int) -> None:
     """Adopt the ISR and the version that were written."""
-    s.brokers[leader].replica.isr = s.zookeeper.partition.isr
-    s.brokers[leader].replica.version = s.zookeeper.partition.version
+    state = s.zookeeper.partitions[partition].state
+    s.brokers[leader].replicas[partition].isr = state.isr
+    s.brokers[leader].replicas[partition].version = state.version
 
 
-def follower_has_stopped(s: World, leader: int, follower: int) -> bool:
+def follower_has_stopped(s: World, leader: int, follower: int, partition: int) -> bool:
     """The follower's process or its fetcher does not run."""
     node = s.brokers[follower]
-    return node.life == Life.DOWN or (node.replica.role == Role.FOLLOWER and node.replica.fetching == 0)
+    return node.life == Life.DOWN or (node.replicas[partition].role == Role.FOLLOWER and node.replicas[partition].fetching == 0)
 
 
-def drop_from_isr(s: World, leader: int, follower: int) -> None:
+def drop_from_isr(s: World, leader: int, follower: int, partition: int) -> None:
     """Write the ISR without the follower; the leader knows the new version."""
-    write_isr(s, leader, excluding(s.brokers[leader].replica.isr, follower))
-    adopt_isr(s, leader)
+    write_isr(s, leader, excluding(s.brokers[leader].replicas[partition].isr, follower), partition)
+    adopt_isr(s, leader, partition)
 
 
 DROP_FROM_ISR = Rule(
@@ -88,14 +89,14 @@ SHRINK_ISR = Rule(
 )
 
 
-def follower_has_caught_up(s: World, k: Constants, leader: int, follower: int) -> bool:
+def follower_has_caught_up(s: World, k: Constants, leader: int, follower: int, partition: int) -> bool:
     """The follower has reached the high watermark and, since 2.0.1, the start of the leader epoch."""
-    return end_is_far_enough(s, k, leader, len(s.brokers[follower].replica.log))
+    return end_is_far_enough(s, k, leader, len(s.brokers[follower].replicas[partition].log), partition)
 
 
-def end_is_far_enough(s: World, k: Constants, leader: int, end: int) -> bool:
+def end_is_far_enough(s: World, k: Constants, leader: int, end: int, partition: int) -> bool:
     """A follower whose log ends here may join the leader's ISR."""
-    leading = s.brokers[leader].replica
+    leading = s.brokers[leader].replicas[partition]
     return may_join_isr(end, leading.high_watermark, leading.epoch_start, k.join_needs_epoch_start)
 
 
@@ -104,11 +105,11 @@ def follower_is_alive_in_cache(s: World, k: Constants, leader: int, follower: in
     return is_isr_candidate(follower, s.brokers[leader].alive, k.isr_candidates_alive)
 
 
-def expand_isr(s: World, leader: int, follower: int) -> None:
+def expand_isr(s: World, leader: int, follower: int, partition: int) -> None:
     """Write the ISR with the follower; the leader knows the new version."""
-    s.brokers[leader].replica.ends[follower] = len(s.brokers[follower].replica.log)
-    write_isr(s, leader, including(s.brokers[leader].replica.isr, follower))
-    adopt_isr(s, leader)
+    s.brokers[leader].replicas[partition].ends[follower] = len(s.brokers[follower].replicas[partition].log)
+    write_isr(s, leader, including(s.brokers[leader].replicas[partition].isr, follower), partition)
+    adopt_isr(s, leader, partition)
 
 
 EXPAND_ISR = Rule(
@@ -133,10 +134,10 @@ EXPAND_ISR = Rule(
 )
 
 
-def shrink_isr_unanswered(s: World, leader: int, follower: int) -> None:
+def shrink_isr_unanswered(s: World, leader: int, follower: int, partition: int) -> None:
     """Write the ISR without the follower; the answer is lost."""
-    s.brokers[leader].replica.written = excluding(s.brokers[leader].replica.isr, follower)
-    write_isr(s, leader, s.brokers[leader].replica.written)
+    s.brokers[leader].replicas[partition].written = excluding(s.brokers[leader].replicas[partition].isr, follower)
+    write_isr(s, leader, s.brokers[leader].replicas[partition].written, partition)
 
 
 SHRINK_ISR_UNANSWERED = Rule(
@@ -152,11 +153,11 @@ SHRINK_ISR_UNANSWERED = Rule(
 )
 
 
-def expand_isr_unanswered(s: World, leader: int, follower: int) -> None:
+def expand_isr_unanswered(s: World, leader: int, follower: int, partition: int) -> None:
     """Write the ISR with the follower; the answer is lost."""
-    s.brokers[leader].replica.ends[follower] = len(s.brokers[follower].replica.log)
-    s.brokers[leader].replica.written = including(s.brokers[leader].replica.isr, follower)
-    write_isr(s, leader, s.brokers[leader].replica.written)
+    s.brokers[leader].replicas[partition].ends[follower] = len(s.brokers[follower].replicas[partition].log)
+    s.brokers[leader].replicas[partition].written = including(s.brokers[leader].replicas[partition].isr, follower)
+    write_isr(s, leader, s.brokers[leader].replicas[partition].written, partition)
 
 
 EXPAND_ISR_UNANSWERED = Rule(
@@ -172,22 +173,22 @@ EXPAND_ISR_UNANSWERED = Rule(
 )
 
 
-def isr_write_is_unanswered(s: World, leader: int) -> bool:
+def isr_write_is_unanswered(s: World, leader: int, partition: int) -> bool:
     """The broker has written an ISR, and has no answer; it runs, since its end forgets this."""
-    return s.brokers[leader].replica.written != NO_BROKERS
+    return s.brokers[leader].replicas[partition].written != NO_BROKERS
 
 
-def state_is_what_was_written(s: World, leader: int) -> bool:
+def state_is_what_was_written(s: World, leader: int, partition: int) -> bool:
     """The state znode holds what this leader wrote in this leader epoch."""
-    state, replica = s.zookeeper.partition, s.brokers[leader].replica
+    state, replica = s.zookeeper.partitions[partition].state, s.brokers[leader].replicas[partition]
     return state.isr == replica.written and state.leader_epoch == replica.leader_epoch
 
 
-def retry_isr_write(s: World, k: Constants, leader: int) -> None:
+def retry_isr_write(s: World, k: Constants, leader: int, partition: int) -> None:
     """Repeat the write, which finds another version; then read whether the first attempt took effect, in eras that do."""
-    replica = s.brokers[leader].replica
-    if isr_write_took_effect(1 if state_is_what_was_written(s, leader) else 0, k.bad_version):
-        adopt_isr(s, leader)
+    replica = s.brokers[leader].replicas[partition]
+    if isr_write_took_effect(1 if state_is_what_was_written(s, leader, partition) else 0, k.bad_version):
+        adopt_isr(s, leader, partition)
     else:
         replica.isr = isr_after_failed_write(replica.isr, replica.written, k.refused_isr_write)
     replica.written = NO_BROKERS

@@ -8,7 +8,7 @@ Source: Kafka 2.8 AbstractFetcherThread.processFetchRequest, partitionFetchState
 
 from __future__ import annotations
 
-from kafka_spec.spec.brokers import Broker
+from kafka_spec.spec.brokers import Broker, PartitionIndex
 from kafka_spec.spec.control.broker.fetching import (
     LEADER_AND_FOLLOWER,
     fetch_is_in_range,
@@ -16,25 +16,26 @@ from kafka_spec.spec.control.broker.fetching import (
     leader_leads,
     log_matches,
 )
-from kafka_spec.spec.control.state import BROKERS, LATE_FETCH_ANSWERS, Life, Role, World
+from kafka_spec.spec.control.state import BROKERS, LATE_FETCH_ANSWERS, PARTITIONS, Life, Role, World
 from kafka_spec.spec.domain import append, pop_first
 from kafka_spec.spec.gates import late_answer_is_taken
 from kafka_spec.spec.log import follower_high_watermark
 from kafka_spec.spec.table import Constants, Rule
 
 
-def leader_has_more(s: World, leader: int, follower: int) -> bool:
+def leader_has_more(s: World, leader: int, follower: int, partition: int) -> bool:
     """The leader has a record that the follower lacks."""
-    return len(s.brokers[follower].replica.log) < len(s.brokers[leader].replica.log)
+    return len(s.brokers[follower].replicas[partition].log) < len(s.brokers[leader].replicas[partition].log)
 
 
-def send_late_answer(s: World, leader: int, follower: int) -> None:
+def send_late_answer(s: World, leader: int, follower: int, partition: int) -> None:
     """Answer a fetch with the next record; note the fetch offset. The answer will arrive later."""
-    leading, following = s.brokers[leader].replica, s.brokers[follower].replica
+    leading, following = s.brokers[leader].replicas[partition], s.brokers[follower].replicas[partition]
     end = len(following.log)
     leading.ends[follower] = end
     append(
         s.answers,
+        partition=partition,
         leader=leader,
         follower=follower,
         offset=end,
@@ -63,9 +64,14 @@ def an_answer_waits(s: World) -> bool:
     return len(s.answers) > 0
 
 
-def follower_waits_for_it(s: World, k: Constants, follower: int) -> bool:
+def answer_is_of_partition(s: World, partition: int) -> bool:
+    """The delayed answer has a record of this partition."""
+    return s.answers[0].partition == partition
+
+
+def follower_waits_for_it(s: World, k: Constants, follower: int, partition: int) -> bool:
     """The broker runs and follows the leader that answered; its log ends at the fetch offset, and the era takes the answer."""
-    answer, replica = s.answers[0], s.brokers[follower].replica
+    answer, replica = s.answers[0], s.brokers[follower].replicas[partition]
     if answer.follower != follower or s.brokers[follower].life == Life.DOWN or replica.role != Role.FOLLOWER:
         return False
     if replica.fetching == 0 or replica.leader != answer.leader or len(replica.log) != answer.offset:
@@ -73,9 +79,9 @@ def follower_waits_for_it(s: World, k: Constants, follower: int) -> bool:
     return late_answer_is_taken(answer.leader_epoch, replica.leader_epoch, k.fetch_answers_taken)
 
 
-def append_late_record(s: World, follower: int) -> None:
+def append_late_record(s: World, follower: int, partition: int) -> None:
     """Append the record of the answer, and adopt its high watermark, at most up to the end of the log."""
-    replica = s.brokers[follower].replica
+    replica = s.brokers[follower].replicas[partition]
     append(replica.log, record=s.answers[0].record, epoch=s.answers[0].epoch)
     reached = follower_high_watermark(s.answers[0].high_watermark, len(replica.log))
     replica.high_watermark = max(replica.high_watermark, reached)
@@ -89,8 +95,8 @@ def drop_answer(s: World) -> None:
 LATE_ANSWER_ARRIVES = Rule(
     "LateAnswerArrives",
     actor="{follower}",
-    params={"follower": Broker(BROKERS)},
-    guards=(an_answer_waits, follower_waits_for_it),
+    params={"partition": PartitionIndex(PARTITIONS), "follower": Broker(BROKERS)},
+    guards=(an_answer_waits, answer_is_of_partition, follower_waits_for_it),
     receives="answers",
     effects=(append_late_record, drop_answer),
     says="{follower} processes the delayed answer, and appends its record",

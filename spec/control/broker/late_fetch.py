@@ -29,13 +29,14 @@ from kafka_spec.spec.gates import answer_to_fetch_epoch, fetch_is_of_registratio
 from kafka_spec.spec.table import Constants, Rule
 
 
-def send_late_fetch(s: World, leader: int, follower: int) -> None:
+def send_late_fetch(s: World, leader: int, follower: int, partition: int) -> None:
     """Send a fetch that will be processed later, perhaps after its sender's process has ended."""
     append(
         s.fetches,
+        partition=partition,
         follower=follower,
-        end=len(s.brokers[follower].replica.log),
-        leader_epoch=s.brokers[leader].replica.leader_epoch,
+        end=len(s.brokers[follower].replicas[partition].log),
+        leader_epoch=s.brokers[leader].replicas[partition].leader_epoch,
         broker_epoch=s.brokers[follower].broker_epoch,
     )
 
@@ -58,9 +59,14 @@ def a_fetch_waits(s: World) -> bool:
     return len(s.fetches) > 0
 
 
-def fetch_is_of_leaders_epoch(s: World, k: Constants, leader: int) -> bool:
+def fetch_is_of_partition(s: World, partition: int) -> bool:
+    """The delayed fetch is for this partition."""
+    return s.fetches[0].partition == partition
+
+
+def fetch_is_of_leaders_epoch(s: World, k: Constants, leader: int, partition: int) -> bool:
     """The fetch carries the leader's current leader epoch, if the era compares epochs."""
-    answer = answer_to_fetch_epoch(s.fetches[0].leader_epoch, s.brokers[leader].replica.leader_epoch, k.fetches_fenced)
+    answer = answer_to_fetch_epoch(s.fetches[0].leader_epoch, s.brokers[leader].replicas[partition].leader_epoch, k.fetches_fenced)
     return answer == ErrorCode.NONE
 
 
@@ -76,36 +82,40 @@ def sender_is_alive_in_cache(s: World, k: Constants, leader: int) -> bool:
     return follower_is_alive_in_cache(s, k, leader, s.fetches[0].follower)
 
 
-def sender_could_join(s: World, k: Constants, leader: int) -> bool:
+def sender_could_join(s: World, k: Constants, leader: int, partition: int) -> bool:
     """The sender is a replica outside the leader's ISR, and the fetch offset is high enough to join it."""
     sender = s.fetches[0].follower
-    if sender == leader or not leader_knows_follower(s, leader, sender) or not follower_is_not_in_isr(s, leader, sender):
+    if (
+        sender == leader
+        or not leader_knows_follower(s, leader, sender, partition)
+        or not follower_is_not_in_isr(s, leader, sender, partition)
+    ):
         return False
-    if s.fetches[0].end > len(s.brokers[leader].replica.log):
+    if s.fetches[0].end > len(s.brokers[leader].replicas[partition].log):
         return False
-    return end_is_far_enough(s, k, leader, s.fetches[0].end)
+    return end_is_far_enough(s, k, leader, s.fetches[0].end, partition)
 
 
-def late_end_is_news(s: World, leader: int) -> bool:
+def late_end_is_news(s: World, leader: int, partition: int) -> bool:
     """The sender is another replica, its log was not longer than the leader's, and the leader believes that it ends elsewhere."""
     fetch = s.fetches[0]
-    if fetch.follower == leader or fetch.end > len(s.brokers[leader].replica.log):
+    if fetch.follower == leader or fetch.end > len(s.brokers[leader].replicas[partition].log):
         return False
-    if not leader_knows_follower(s, leader, fetch.follower):
+    if not leader_knows_follower(s, leader, fetch.follower, partition):
         return False
-    return s.brokers[leader].replica.ends[fetch.follower] != fetch.end
+    return s.brokers[leader].replicas[partition].ends[fetch.follower] != fetch.end
 
 
-def note_late_end(s: World, leader: int) -> None:
+def note_late_end(s: World, leader: int, partition: int) -> None:
     """Note where the sender's log ended when it sent the fetch."""
-    s.brokers[leader].replica.ends[s.fetches[0].follower] = s.fetches[0].end
+    s.brokers[leader].replicas[partition].ends[s.fetches[0].follower] = s.fetches[0].end
 
 
-def expand_isr_by_late_fetch(s: World, leader: int) -> None:
+def expand_isr_by_late_fetch(s: World, leader: int, partition: int) -> None:
     """Write the ISR with the sender of the fetch, and note where its log ended."""
-    note_late_end(s, leader)
-    write_isr(s, leader, including(s.brokers[leader].replica.isr, s.fetches[0].follower))
-    adopt_isr(s, leader)
+    note_late_end(s, leader, partition)
+    write_isr(s, leader, including(s.brokers[leader].replicas[partition].isr, s.fetches[0].follower), partition)
+    adopt_isr(s, leader, partition)
 
 
 def drop_fetch(s: World) -> None:
@@ -120,6 +130,7 @@ LATE_FETCH_EXPANDS_ISR = Rule(
     guards=(
         a_fetch_waits,
         fetch_is_of_this_generation,
+        fetch_is_of_partition,
         leader_leads,
         leader_reaches_zookeeper,
         isr_write_succeeds,
@@ -138,7 +149,14 @@ LATE_FETCH_TELLS_END = Rule(
     "LateFetchTellsEnd",
     actor="{leader}",
     params=A_LEADER,
-    guards=(a_fetch_waits, fetch_is_of_this_generation, leader_leads, fetch_is_of_leaders_epoch, late_end_is_news),
+    guards=(
+        a_fetch_waits,
+        fetch_is_of_this_generation,
+        fetch_is_of_partition,
+        leader_leads,
+        fetch_is_of_leaders_epoch,
+        late_end_is_news,
+    ),
     receives="fetches",
     effects=(note_late_end, drop_fetch),
     says="{leader} processes the delayed fetch, and notes where its sender's log ended",

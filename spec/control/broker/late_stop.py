@@ -32,6 +32,7 @@ def delay_stop_replica(s: World, controller: int, broker: int) -> None:
     request = s.controllers[controller].channels[broker].requests[0]
     append(
         s.late_stops,
+        partition=request.partition,
         follower=broker,
         kind=request.kind,
         controller_epoch=request.controller_epoch,
@@ -55,13 +56,14 @@ DELAY_STOP_REPLICA = Rule(
 
 def late_stop_takes_effect(s: World, k: Constants, late: int) -> bool:
     """The broker accepts the request, and hosts a replica that it may stop, or has to delete what is left of one."""
+    partition = s.late_stops[late].partition
     stop = s.late_stops[late]
     node = s.brokers[stop.follower]
     if not request_is_taken(s, k, late):
         return False
-    if node.replica.role == Role.NONE:
-        return stop.kind == Kind.STOP_REPLICA_AND_DELETE and len(node.replica.log) > 0
-    return answer_to_stop_replica(stop.leader_epoch, node.replica.leader_epoch, k.stop_replica_epoch) == ErrorCode.NONE
+    if node.replicas[partition].role == Role.NONE:
+        return stop.kind == Kind.STOP_REPLICA_AND_DELETE and len(node.replicas[partition].log) > 0
+    return answer_to_stop_replica(stop.leader_epoch, node.replicas[partition].leader_epoch, k.stop_replica_epoch) == ErrorCode.NONE
 
 
 def late_stop_has_no_effect(s: World, k: Constants, late: int) -> bool:
@@ -95,6 +97,7 @@ def see_controller_epoch(s: World, k: Constants, late: int) -> None:
 
 def note_if_late_stop_is_stale(s: World, late: int) -> None:
     """Record for the properties that the request is of a former topic, or that one of its epochs is outdated."""
+    partition = s.late_stops[late].partition
     stop = s.late_stops[late]
     node = s.brokers[stop.follower]
     if node.stale == Stale.NOTHING:
@@ -104,16 +107,17 @@ def note_if_late_stop_is_stale(s: World, late: int) -> None:
             node.stale = Stale.CONTROLLER_EPOCH
         elif stop.broker_epoch < node.broker_epoch:
             node.stale = Stale.BROKER_EPOCH
-        elif 0 <= stop.leader_epoch < node.replica.leader_epoch:
+        elif 0 <= stop.leader_epoch < node.replicas[partition].leader_epoch:
             node.stale = Stale.LEADER_EPOCH
 
 
 def stop_late(s: World, k: Constants, late: int) -> None:
     """Stop the replica, or delete it."""
+    partition = s.late_stops[late].partition
     if s.late_stops[late].kind == Kind.STOP_REPLICA_AND_DELETE:
-        delete_replica(s, k, s.late_stops[late].follower)
+        delete_replica(s, k, s.late_stops[late].follower, partition)
     else:
-        stop_fetching(s, s.late_stops[late].follower)
+        stop_fetching(s, s.late_stops[late].follower, partition)
 
 
 def drop_late_stop(s: World) -> None:

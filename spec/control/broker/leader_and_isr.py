@@ -13,6 +13,7 @@ from kafka_spec.spec.control.broker.requests import (
     answer_request,
     forget_log_ends,
     note_if_stale,
+    partition_of_request,
     request_is_taken,
     see_controller_epoch,
 )
@@ -26,15 +27,20 @@ from kafka_spec.spec.table import Constants, Rule, fire
 
 def request_is_leader_and_isr(s: World, controller: int, broker: int) -> bool:
     """The request is a LeaderAndIsr, and no unanswered ISR write locks the partition."""
+    partition = partition_of_request(s, controller, broker)
     request = s.controllers[controller].channels[broker].requests[0]
-    return request.kind == Kind.LEADER_AND_ISR and s.brokers[broker].replica.written == NO_BROKERS
+    return request.kind == Kind.LEADER_AND_ISR and s.brokers[broker].replicas[partition].written == NO_BROKERS
 
 
 def leader_and_isr_is_news(s: World, controller: int, broker: int) -> bool:
     """The request has a larger leader epoch than the replica, and the broker is assigned."""
+    partition = partition_of_request(s, controller, broker)
     request = s.controllers[controller].channels[broker].requests[0]
     is_assigned = contains(request.replicas, broker)
-    return answer_to_leader_and_isr(request.leader_epoch, s.brokers[broker].replica.leader_epoch, is_assigned) == ErrorCode.NONE
+    return (
+        answer_to_leader_and_isr(request.leader_epoch, s.brokers[broker].replicas[partition].leader_epoch, is_assigned)
+        == ErrorCode.NONE
+    )
 
 
 def leader_and_isr_is_old(s: World, controller: int, broker: int) -> bool:
@@ -76,7 +82,8 @@ IGNORE_LEADER_AND_ISR = Rule(
 
 def ends_that_are_forgotten(s: World, k: Constants, controller: int, broker: int) -> BrokerSet:
     """Return whose log ends a leader forgets when it leads again: those of brokers that are no replicas any more, or all."""
-    was_leader = 1 if s.brokers[broker].replica.role == Role.LEADER else 0
+    partition = partition_of_request(s, controller, broker)
+    was_leader = 1 if s.brokers[broker].replicas[partition].role == Role.LEADER else 0
     if log_ends_are_forgotten(was_leader, k.follower_ends):
         return first_brokers(k.brokers)
     return first_brokers(k.brokers) & ~s.controllers[controller].channels[broker].requests[0].replicas
@@ -84,8 +91,9 @@ def ends_that_are_forgotten(s: World, k: Constants, controller: int, broker: int
 
 def make_leader(s: World, k: Constants, controller: int, broker: int) -> None:
     """Lead under the request's leader epoch, with its ISR and version (Partition.makeLeader)."""
+    partition = partition_of_request(s, controller, broker)
     request = s.controllers[controller].channels[broker].requests[0]
-    replica = s.brokers[broker].replica
+    replica = s.brokers[broker].replicas[partition]
     replica.leader_epoch = request.leader_epoch
     replica.leader = broker
     replica.isr = request.isr
@@ -93,10 +101,10 @@ def make_leader(s: World, k: Constants, controller: int, broker: int) -> None:
     replica.version = request.version
     replica.state_epoch = request.state_epoch
     replica.epoch_start = len(replica.log)
-    forget_log_ends(s, k, broker, ends_that_are_forgotten(s, k, controller, broker))
+    forget_log_ends(s, k, broker, ends_that_are_forgotten(s, k, controller, broker), partition)
     replica.fetching = 0
     s.brokers[broker].lists_topic = 1
-    fire(s, k, ROLE, (broker,), "become_leader")
+    fire(s, k, ROLE, (broker, partition), "become_leader")
 
 
 BECOME_LEADER = Rule(
@@ -113,8 +121,9 @@ BECOME_LEADER = Rule(
 
 def make_follower(s: World, k: Constants, controller: int, broker: int) -> None:
     """Follow the named leader under the request's leader epoch (Partition.makeFollower)."""
+    partition = partition_of_request(s, controller, broker)
     request = s.controllers[controller].channels[broker].requests[0]
-    replica = s.brokers[broker].replica
+    replica = s.brokers[broker].replicas[partition]
     follows = 1 if replica.role == Role.FOLLOWER else 0
     goes_on = follower_goes_on(follows, replica.leader, request.leader, k.follower_skip)
     replica.leader_epoch = request.leader_epoch
@@ -124,13 +133,13 @@ def make_follower(s: World, k: Constants, controller: int, broker: int) -> None:
     replica.version = 0
     replica.state_epoch = 0
     replica.epoch_start = 0
-    forget_log_ends(s, k, broker, first_brokers(k.brokers))
+    forget_log_ends(s, k, broker, first_brokers(k.brokers), partition)
     s.brokers[broker].lists_topic = 1
-    fire(s, k, ROLE, (broker,), "become_follower")
+    fire(s, k, ROLE, (broker, partition), "become_follower")
     if not goes_on:
         replica.fetching = 1
         offset, _ = first_truncation(len(replica.log), replica.high_watermark, k.truncation)
-        truncate(s.brokers[broker].replica.log, offset)
+        truncate(s.brokers[broker].replicas[partition].log, offset)
 
 
 BECOME_FOLLOWER = Rule(

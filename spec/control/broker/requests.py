@@ -41,6 +41,11 @@ def a_request_arrives(s: World, controller: int, broker: int) -> bool:
     return len(s.controllers[controller].channels[broker].requests) > 0 and s.brokers[broker].life != Life.DOWN
 
 
+def partition_of_request(s: World, controller: int, broker: int) -> int:
+    """Return the partition that the first request of a channel is about."""
+    return s.controllers[controller].channels[broker].requests[0].partition
+
+
 def request_is_refused(s: World, k: Constants, controller: int, broker: int) -> bool:
     """The broker refuses the request as a whole: STALE_BROKER_EPOCH or STALE_CONTROLLER_EPOCH."""
     request = s.controllers[controller].channels[broker].requests[0]
@@ -77,7 +82,7 @@ def note_answer(s: World, controller: int, broker: int, answer: int) -> None:
     channel = s.controllers[controller].channels[broker]
     request = channel.requests[0]
     if request.kind == Kind.STOP_REPLICA_AND_DELETE and request.leader_epoch == EPOCH_DURING_DELETE and channel.repeats == 0:
-        channel.answer = answer
+        channel.answers[request.partition] = answer
 
 
 def note_answer_without_delete(s: World, k: Constants, controller: int, broker: int) -> None:
@@ -86,7 +91,7 @@ def note_answer_without_delete(s: World, k: Constants, controller: int, broker: 
     request = channel.requests[0]
     deletes = request.kind == Kind.STOP_REPLICA_AND_DELETE
     if answer_is_counted(deletes, k.answers_counted) and request.leader_epoch == EPOCH_DURING_DELETE and channel.repeats == 0:
-        channel.answer = Answer.DELETED
+        channel.answers[request.partition] = Answer.DELETED
 
 
 def note_refusal(s: World, controller: int, broker: int) -> None:
@@ -115,13 +120,14 @@ def see_controller_epoch(s: World, controller: int, broker: int) -> None:
 
 def what_is_over(s: World, controller: int, broker: int) -> int:
     """Return which epoch of the first request in a channel is outdated at its receiver (the first such kind), or that none is."""
+    partition = partition_of_request(s, controller, broker)
     request = s.controllers[controller].channels[broker].requests[0]
     node = s.brokers[broker]
     if request.controller_epoch < node.controller_epoch:
         return Stale.CONTROLLER_EPOCH
     if request.broker_epoch < node.broker_epoch:
         return Stale.BROKER_EPOCH
-    if request.kind != Kind.UPDATE_METADATA and NO_EPOCH < request.leader_epoch < node.replica.leader_epoch:
+    if request.kind != Kind.UPDATE_METADATA and NO_EPOCH < request.leader_epoch < node.replicas[partition].leader_epoch:
         return Stale.LEADER_EPOCH
     return Stale.NOTHING
 
@@ -132,16 +138,16 @@ def note_if_stale(s: World, controller: int, broker: int) -> None:
         s.brokers[broker].stale = what_is_over(s, controller, broker)
 
 
-def forget_log_ends(s: World, k: Constants, broker: int, followers: BrokerSet) -> None:
+def forget_log_ends(s: World, k: Constants, broker: int, followers: BrokerSet, partition: int) -> None:
     """Forget where the logs of these followers end."""
     for follower in range(k.brokers):
         if contains(followers, follower) == 1:
-            s.brokers[broker].replica.ends[follower] = 0
+            s.brokers[broker].replicas[partition].ends[follower] = 0
 
 
-def forget_replica(s: World, k: Constants, broker: int) -> None:
+def forget_replica(s: World, k: Constants, broker: int, partition: int) -> None:
     """Forget all that a broker has in memory about its replica: the replica is deleted, or the process ends."""
-    replica = s.brokers[broker].replica
+    replica = s.brokers[broker].replicas[partition]
     replica.leader_epoch = NO_EPOCH
     replica.leader = NONE
     replica.isr = NO_BROKERS
@@ -149,7 +155,7 @@ def forget_replica(s: World, k: Constants, broker: int) -> None:
     replica.version = 0
     replica.state_epoch = 0
     replica.epoch_start = 0
-    forget_log_ends(s, k, broker, first_brokers(k.brokers))
+    forget_log_ends(s, k, broker, first_brokers(k.brokers), partition)
     replica.written = NO_BROKERS
     replica.fetching = 0
 
@@ -238,8 +244,9 @@ def request_is_stop_replica(s: World, controller: int, broker: int) -> bool:
 
 def request_is_stop_replica_with_delete(s: World, controller: int, broker: int) -> bool:
     """The request is a StopReplica that deletes. It waits while the broker has no answer to an ISR write: both hold the lock."""
+    partition = partition_of_request(s, controller, broker)
     request = s.controllers[controller].channels[broker].requests[0]
-    return request.kind == Kind.STOP_REPLICA_AND_DELETE and s.brokers[broker].replica.written == NO_BROKERS
+    return request.kind == Kind.STOP_REPLICA_AND_DELETE and s.brokers[broker].replicas[partition].written == NO_BROKERS
 
 
 def request_stops_replica(s: World, controller: int, broker: int) -> bool:
@@ -249,7 +256,8 @@ def request_stops_replica(s: World, controller: int, broker: int) -> bool:
 
 def replica_may_be_deleted(s: World, k: Constants, controller: int, broker: int) -> bool:
     """The broker does not host the replica, or the request's leader epoch is current by the era's comparison."""
-    return s.brokers[broker].replica.role == Role.NONE or replica_may_be_stopped(s, k, controller, broker)
+    partition = partition_of_request(s, controller, broker)
+    return s.brokers[broker].replicas[partition].role == Role.NONE or replica_may_be_stopped(s, k, controller, broker)
 
 
 def replica_may_not_be_stopped_or_deleted(s: World, k: Constants, controller: int, broker: int) -> bool:
@@ -261,16 +269,23 @@ def replica_may_not_be_stopped_or_deleted(s: World, k: Constants, controller: in
 
 def replica_may_be_stopped(s: World, k: Constants, controller: int, broker: int) -> bool:
     """The broker hosts the replica, and the request's leader epoch is current by the era's comparison."""
+    partition = partition_of_request(s, controller, broker)
     request = s.controllers[controller].channels[broker].requests[0]
-    replica = s.brokers[broker].replica
+    replica = s.brokers[broker].replicas[partition]
     if replica.role == Role.NONE:
         return False
     return answer_to_stop_replica(request.leader_epoch, replica.leader_epoch, k.stop_replica_epoch) == ErrorCode.NONE
 
 
-def stop_fetching(s: World, broker: int) -> None:
+def stop_fetching(s: World, broker: int, partition: int) -> None:
     """Stop the replica's fetcher; leadership and leader epoch stay as they were."""
-    s.brokers[broker].replica.fetching = 0
+    s.brokers[broker].replicas[partition].fetching = 0
+
+
+def stop_named_replica(s: World, controller: int, broker: int) -> None:
+    """Stop the fetcher of the replica that the request names."""
+    partition = partition_of_request(s, controller, broker)
+    stop_fetching(s, broker, partition)
 
 
 STOP_REPLICA = Rule(
@@ -279,22 +294,28 @@ STOP_REPLICA = Rule(
     params=A_CHANNEL,
     receives=THE_REQUEST,
     guards=(a_request_arrives, request_is_stop_replica, request_is_taken, replica_may_be_stopped),
-    effects=(note_if_stale, see_controller_epoch, stop_fetching, note_answer_without_delete, answer_request),
+    effects=(note_if_stale, see_controller_epoch, stop_named_replica, note_answer_without_delete, answer_request),
     says="{broker} stops its replica at the request of the controller on {controller}",
     cites=f"{KAFKA} ReplicaManager.stopReplicas",
 )
 
 
-def delete_replica(s: World, k: Constants, broker: int) -> None:
+def delete_replica(s: World, k: Constants, broker: int, partition: int) -> None:
     """Forget the replica with its leader epoch, and delete its log and high watermark.
 
     A broker that does not host the replica deletes the log that an earlier process left. Kafka renames the folder, which is
     one step, and deletes it later.
     """
-    forget_replica(s, k, broker)
-    s.brokers[broker].replica.high_watermark = 0
-    truncate(s.brokers[broker].replica.log, 0)
-    fire(s, k, ROLE, (broker,), "delete_replica")
+    forget_replica(s, k, broker, partition)
+    s.brokers[broker].replicas[partition].high_watermark = 0
+    truncate(s.brokers[broker].replicas[partition].log, 0)
+    fire(s, k, ROLE, (broker, partition), "delete_replica")
+
+
+def delete_named_replica(s: World, k: Constants, controller: int, broker: int) -> None:
+    """Delete the replica that the request names."""
+    partition = partition_of_request(s, controller, broker)
+    delete_replica(s, k, broker, partition)
 
 
 def note_deletion(s: World, controller: int, broker: int) -> None:
@@ -308,7 +329,7 @@ DELETE_REPLICA = Rule(
     params=A_CHANNEL,
     receives=THE_REQUEST,
     guards=(a_request_arrives, request_is_stop_replica_with_delete, request_is_taken, replica_may_be_deleted),
-    effects=(note_if_stale, see_controller_epoch, delete_replica, note_deletion, answer_request),
+    effects=(note_if_stale, see_controller_epoch, delete_named_replica, note_deletion, answer_request),
     says="{broker} stops and deletes its replica at the request of the controller on {controller}",
     cites=f"{KAFKA} ReplicaManager.stopReplicas, LogManager.asyncDelete",
 )

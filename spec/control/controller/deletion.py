@@ -25,11 +25,11 @@ from kafka_spec.spec.replica import REPLICA, ReplicaState
 from kafka_spec.spec.table import Constants, fire
 
 
-def replicas_in(s: World, k: Constants, controller: int, state: int) -> BrokerSet:
+def replicas_in(s: World, k: Constants, controller: int, partition: int, state: int) -> BrokerSet:
     """Return the replicas that the controller has in this state."""
     replicas = NO_BROKERS
     for replica in range(k.brokers):
-        if s.controllers[controller].replicas[replica] == state:
+        if s.controllers[controller].partitions[partition].replicas[replica] == state:
             replicas = including(replicas, replica)
     return replicas
 
@@ -46,6 +46,23 @@ def deletion_has_begun(s: World, controller: int) -> bool:
     return deletion == DeletionState.STARTED or deletion == DeletionState.HALTED
 
 
+def next_of_deletion(s: World, k: Constants, controller: int) -> int:
+    """Return what the controller does with the queued topic; note which replicas of its partitions go offline before that."""
+    replicas, started, remaining = NO_BROKERS, NO_BROKERS, NO_BROKERS
+    for partition in range(k.partitions):
+        assigned = assigned_replicas(s, controller, partition)
+        replicas = replicas | assigned
+        started = started | replicas_in(s, k, controller, partition, ReplicaState.DELETION_STARTED)
+        remaining = remaining | (assigned & ~replicas_in(s, k, controller, partition, ReplicaState.DELETION_SUCCESSFUL))
+    halted = deletion_is_halted(s, controller)
+    for partition in range(k.partitions):
+        ineligible = replicas_in(s, k, controller, partition, ReplicaState.DELETION_INELIGIBLE)
+        _, retried = resumed(replicas, started, replicas & ~remaining, ineligible, halted)
+        s.controllers[controller].context.partitions[partition].leaving = retried
+    step, _ = resumed(replicas, started, replicas & ~remaining, NO_BROKERS, halted)
+    return step
+
+
 def consider_deletion(s: World, k: Constants, controller: int) -> None:
     """Complete the deletion, start it, or let it wait; replicas that failed before go offline first (resumeDeletions)."""
     context = s.controllers[controller].context
@@ -55,14 +72,7 @@ def consider_deletion(s: World, k: Constants, controller: int) -> None:
     if resuming == Resuming.START:
         start_deletion(s, k, controller)
     elif topic_is_queued_for_deletion(s, controller):
-        step, retried = resumed(
-            assigned_replicas(s, controller),
-            replicas_in(s, k, controller, ReplicaState.DELETION_STARTED),
-            replicas_in(s, k, controller, ReplicaState.DELETION_SUCCESSFUL),
-            replicas_in(s, k, controller, ReplicaState.DELETION_INELIGIBLE),
-            deletion_is_halted(s, controller),
-        )
-        context.leaving = retried
+        step = next_of_deletion(s, k, controller)
         if step == Resumption.COMPLETE:
             complete_deletion(s, k, controller)
         elif step == Resumption.START:
@@ -70,45 +80,47 @@ def consider_deletion(s: World, k: Constants, controller: int) -> None:
 
 
 def start_deletion(s: World, k: Constants, controller: int) -> None:
-    """End the partition, tell all brokers, and begin to stop the replicas that are alive (onTopicDeletion)."""
+    """End the partitions, tell all brokers, and begin to stop the replicas that are alive (onTopicDeletion)."""
     context = s.controllers[controller].context
     if not deletion_has_begun(s, controller):
-        fire(s, k, PARTITION, (controller,), "offline_partition")
-        fire(s, k, PARTITION, (controller,), "non_existent_partition")
+        for partition in range(k.partitions):
+            fire(s, k, PARTITION, (controller, partition), "offline_partition")
+            fire(s, k, PARTITION, (controller, partition), "non_existent_partition")
     fire(s, k, TOPIC_DELETION, (controller,), "begin_topic_deletion")
     send_deletion_mark(s, k, controller, context.live)
-    stopped, hindered = started_by_deletion(
-        assigned_replicas(s, controller),
-        live_brokers(s, controller),
-        replicas_in(s, k, controller, ReplicaState.DELETION_SUCCESSFUL),
-    )
-    halt_deletion(s, k, controller, hindered)
-    context.leaving = stopped
-    context.deleting = stopped
+    for partition in range(k.partitions):
+        stopped, hindered = started_by_deletion(
+            assigned_replicas(s, controller, partition),
+            live_brokers(s, controller),
+            replicas_in(s, k, controller, partition, ReplicaState.DELETION_SUCCESSFUL),
+        )
+        halt_deletion(s, k, controller, hindered, partition)
+        context.partitions[partition].leaving = stopped
+        context.partitions[partition].deleting = stopped
 
 
-def halt_deletion(s: World, k: Constants, controller: int, replicas: BrokerSet) -> None:
+def halt_deletion(s: World, k: Constants, controller: int, replicas: BrokerSet, partition: int) -> None:
     """Mark replicas that cannot be deleted now, and the topic, as ineligible."""
     if replicas != 0:
         for replica in range(k.brokers):
             if contains(replicas, replica) == 1:
-                fire(s, k, REPLICA, (controller, replica), "replica_deletion_ineligible")
+                fire(s, k, REPLICA, (controller, partition, replica), "replica_deletion_ineligible")
         fire(s, k, TOPIC_DELETION, (controller,), "mark_topic_ineligible")
 
 
-def fail_deletion(s: World, k: Constants, controller: int, replicas: BrokerSet) -> None:
+def fail_deletion(s: World, k: Constants, controller: int, replicas: BrokerSet, partition: int) -> None:
     """Halt the deletion, since the brokers of these replicas have failed, and consider it again (failReplicaDeletion)."""
     if replicas != 0:
-        halt_deletion(s, k, controller, replicas)
+        halt_deletion(s, k, controller, replicas, partition)
         s.controllers[controller].context.resuming = Resuming.CONSIDER
 
 
-def note_failed_replica(s: World, k: Constants, controller: int, replica: int) -> None:
+def note_failed_replica(s: World, k: Constants, controller: int, replica: int, partition: int) -> None:
     """Mark a replica that its broker could not delete, and the topic if the era waits then; consider the deletion again."""
     if failure_halts_deletion(contains(live_brokers(s, controller), replica), k.failed_deletions):
-        halt_deletion(s, k, controller, only(replica))
+        halt_deletion(s, k, controller, only(replica), partition)
     else:
-        fire(s, k, REPLICA, (controller, replica), "replica_deletion_ineligible")
+        fire(s, k, REPLICA, (controller, partition, replica), "replica_deletion_ineligible")
     s.controllers[controller].context.resuming = Resuming.CONSIDER
 
 
@@ -118,36 +130,43 @@ def forget_topic(s: World, k: Constants, controller: int) -> None:
         fire(s, k, TOPIC_DELETION, (controller,), "keep_ineligible_name")
     else:
         fire(s, k, TOPIC_DELETION, (controller,), "remove_topic")
-    reset(s.controllers[controller].context.assignment)
-    reset(s.controllers[controller].context.leadership)
+    for partition in range(k.partitions):
+        reset(s.controllers[controller].context.partitions[partition].assignment)
+        reset(s.controllers[controller].context.partitions[partition].leadership)
 
 
 def resume_deletion(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
     """Consider the deletion again, since these brokers have started, if they hold replicas (resumeDeletionForTopics)."""
-    if topic_is_queued_for_deletion(s, controller) and brokers & assigned_replicas(s, controller) != 0:
+    replicas = NO_BROKERS
+    for partition in range(k.partitions):
+        replicas = replicas | assigned_replicas(s, controller, partition)
+    if topic_is_queued_for_deletion(s, controller) and brokers & replicas != 0:
         fire(s, k, TOPIC_DELETION, (controller,), "resume_topic_deletion")
         s.controllers[controller].context.resuming = Resuming.CONSIDER
 
 
 def ask_to_delete(s: World, k: Constants, controller: int) -> None:
     """Ask the brokers of the replicas that have been taken offline to delete them."""
-    deleting = s.controllers[controller].context.deleting
-    s.controllers[controller].context.deleting = NO_BROKERS
-    for replica in range(k.brokers):
-        if contains(deleting, replica) == 1:
-            fire(s, k, REPLICA, (controller, replica), "replica_deletion_started")
+    for partition in range(k.partitions):
+        deleting = s.controllers[controller].context.partitions[partition].deleting
+        s.controllers[controller].context.partitions[partition].deleting = NO_BROKERS
+        for replica in range(k.brokers):
+            if contains(deleting, replica) == 1:
+                fire(s, k, REPLICA, (controller, partition, replica), "replica_deletion_started")
 
 
 def complete_deletion(s: World, k: Constants, controller: int) -> None:
     """End the replicas, and begin to delete the znodes of the topic (completeDeleteTopic)."""
-    for replica in range(k.brokers):
-        if s.controllers[controller].replicas[replica] == ReplicaState.DELETION_SUCCESSFUL:
-            fire(s, k, REPLICA, (controller, replica), "non_existent_replica")
-    s.controllers[controller].step = first_znode_left(s)
+    for partition in range(k.partitions):
+        for replica in range(k.brokers):
+            if s.controllers[controller].partitions[partition].replicas[replica] == ReplicaState.DELETION_SUCCESSFUL:
+                fire(s, k, REPLICA, (controller, partition, replica), "non_existent_replica")
+    s.controllers[controller].step = first_znode_left(s, k)
 
 
-def first_znode_left(s: World) -> int:
+def first_znode_left(s: World, k: Constants) -> int:
     """Return the step that deletes the first of the topic's znodes that exist; a controller before may have deleted some."""
-    if s.zookeeper.partition.leader_epoch != NO_EPOCH:
-        return ControllerStep.DELETE_STATE
-    return ControllerStep.DELETE_TOPIC if len(s.zookeeper.assignment.replicas) > 0 else ControllerStep.DELETE_CONFIG
+    for partition in range(k.partitions):
+        if s.zookeeper.partitions[partition].state.leader_epoch != NO_EPOCH:
+            return ControllerStep.DELETE_STATE
+    return ControllerStep.DELETE_TOPIC if len(s.zookeeper.partitions[0].assignment.replicas) > 0 else ControllerStep.DELETE_CONFIG

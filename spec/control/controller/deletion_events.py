@@ -9,6 +9,7 @@ from kafka_spec.spec.brokers import Broker
 from kafka_spec.spec.control.controller.broker_changes import zookeeper_can_be_read
 from kafka_spec.spec.control.controller.deletion import consider_deletion, fail_deletion, forget_topic, note_failed_replica
 from kafka_spec.spec.control.controller.knowledge import (
+    ANY_CONTROLLED_PARTITION,
     ANY_CONTROLLER,
     KAFKA,
     assigned_replicas,
@@ -40,7 +41,7 @@ def a_deletion_is_asked_for(s: World, controller: int) -> bool:
 
 def topic_can_be_deleted(s: World, k: Constants, controller: int) -> bool:
     """The controller knows the topic, and deletion is enabled."""
-    return k.no_deletion == 0 and assigned_replicas(s, controller) != 0
+    return k.no_deletion == 0 and assigned_replicas(s, controller, 0) != 0
 
 
 def topic_cannot_be_deleted(s: World, k: Constants, controller: int) -> bool:
@@ -48,11 +49,17 @@ def topic_cannot_be_deleted(s: World, k: Constants, controller: int) -> bool:
     return not topic_can_be_deleted(s, k, controller)
 
 
+def promise_no_records(s: World, k: Constants) -> None:
+    """Note for the properties that the records of the topic are no longer promised."""
+    for partition in range(k.partitions):
+        truncate(s.notes.partitions[partition].committed, 0)
+        s.notes.partitions[partition].acknowledged = NO_BROKERS
+
+
 def queue_deletion(s: World, k: Constants, controller: int) -> None:
     """Queue the topic for deletion, and consider it; its records are no longer promised."""
     fire(s, k, TOPIC_DELETION, (controller,), "queue_topic_deletion")
-    truncate(s.notes.committed, 0)
-    s.notes.acknowledged = NO_BROKERS
+    promise_no_records(s, k)
     s.controllers[controller].context.resuming = Resuming.CONSIDER
     s.controllers[controller].step = ControllerStep.REMOVE
     go_on(s, k, controller)
@@ -88,22 +95,22 @@ REFUSE_DELETION = Rule(
 # Answers of brokers
 
 
-def an_answer_waits(s: World, controller: int, broker: int) -> bool:
+def an_answer_waits(s: World, controller: int, broker: int, partition: int) -> bool:
     """The answer of the broker to a StopReplica with delete has arrived."""
-    return s.controllers[controller].channels[broker].answer != Answer.NONE
+    return s.controllers[controller].channels[broker].answers[partition] != Answer.NONE
 
 
-def handle_answer(s: World, k: Constants, controller: int, broker: int) -> None:
+def handle_answer(s: World, k: Constants, controller: int, broker: int, partition: int) -> None:
     """Enter the replica as deleted, or as not deleted, and consider the deletion again."""
-    answer = s.controllers[controller].channels[broker].answer
-    s.controllers[controller].channels[broker].answer = Answer.NONE
+    answer = s.controllers[controller].channels[broker].answers[partition]
+    s.controllers[controller].channels[broker].answers[partition] = Answer.NONE
     if topic_is_queued_for_deletion(s, controller):
         if answer == Answer.REFUSED:
-            fail_deletion(s, k, controller, only(broker))
+            fail_deletion(s, k, controller, only(broker), partition)
         elif answer == Answer.FAILED:
-            note_failed_replica(s, k, controller, broker)
+            note_failed_replica(s, k, controller, broker, partition)
         else:
-            fire(s, k, REPLICA, (controller, broker), "replica_deletion_successful")
+            fire(s, k, REPLICA, (controller, partition, broker), "replica_deletion_successful")
             s.controllers[controller].context.resuming = Resuming.CONSIDER
     s.controllers[controller].step = ControllerStep.REMOVE
     go_on(s, k, controller)
@@ -112,7 +119,7 @@ def handle_answer(s: World, k: Constants, controller: int, broker: int) -> None:
 HANDLE_ANSWER = Rule(
     "HandleStopReplicaAnswer",
     actor="controller on {controller}",
-    params={**ANY_CONTROLLER, "broker": Broker(BROKERS)},
+    params={**ANY_CONTROLLED_PARTITION, "broker": Broker(BROKERS)},
     guards=(is_handling_no_event, an_answer_waits),
     effects=(handle_answer,),
     says="the controller on {controller} handles the answer of {broker}, which was asked to delete its replica",
@@ -150,11 +157,21 @@ def state_is_next(s: World, controller: int) -> bool:
     return s.controllers[controller].step == ControllerStep.DELETE_STATE
 
 
-def delete_state(s: World, controller: int) -> None:
-    """Delete the state znode, the first of the topic's znodes."""
-    reset(s.zookeeper.partition)
-    s.notes.removed = NO_BROKERS
-    s.controllers[controller].step = ControllerStep.DELETE_TOPIC
+def delete_state(s: World, k: Constants, controller: int) -> None:
+    """Delete the first state znode; they are the first of the topic's znodes."""
+    first = first_partition_with_state(s, k)
+    reset(s.zookeeper.partitions[first].state)
+    s.notes.partitions[first].removed = NO_BROKERS
+    if first_partition_with_state(s, k) == k.partitions:
+        s.controllers[controller].step = ControllerStep.DELETE_TOPIC
+
+
+def first_partition_with_state(s: World, k: Constants) -> int:
+    """Return the first partition whose state znode exists; the number of partitions if none does."""
+    for partition in range(k.partitions):
+        if s.zookeeper.partitions[partition].state.leader_epoch != NO_EPOCH:
+            return partition
+    return k.partitions
 
 
 DELETE_STATE = Rule(
@@ -173,16 +190,16 @@ def topic_is_next(s: World, controller: int) -> bool:
     return s.controllers[controller].step == ControllerStep.DELETE_TOPIC
 
 
-def delete_topic_znode(s: World, controller: int) -> None:
+def delete_topic_znode(s: World, k: Constants, controller: int) -> None:
     """Delete /brokers/topics/T. Nothing of the topic is promised any more."""
-    reset(s.zookeeper.partition)
-    reset(s.zookeeper.assignment)
-    truncate(s.notes.committed, 0)
-    s.notes.acknowledged = NO_BROKERS
+    promise_no_records(s, k)
+    for partition in range(k.partitions):
+        reset(s.zookeeper.partitions[partition].state)
+        reset(s.zookeeper.partitions[partition].assignment)
+        s.notes.partitions[partition].unclean_epoch = NO_EPOCH
     s.notes.first_record = s.spent.records
     for late in range(len(s.late_stops)):
         s.late_stops[late].is_of_former_topic = 1
-    s.notes.unclean_epoch = NO_EPOCH
     s.controllers[controller].step = ControllerStep.DELETE_CONFIG
 
 

@@ -13,7 +13,7 @@ from kafka_spec.spec.control.state import CONTROLLER, ELECTING, STANDBY, Control
 from kafka_spec.spec.control.zookeeper import create_controller_and_increment_epoch, read_state
 from kafka_spec.spec.decisions import ControllerElection
 from kafka_spec.spec.deletion import TOPIC_DELETION
-from kafka_spec.spec.domain import NONE, BrokerSet, assign, contains
+from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, assign, contains
 from kafka_spec.spec.election import replicas_lost_at_fail_over
 from kafka_spec.spec.replica import REPLICA
 from kafka_spec.spec.table import Constants, Rule, fire
@@ -115,29 +115,45 @@ def take_over(s: World, k: Constants, controller: int) -> None:
     for broker in range(k.brokers):
         if contains(context.live, broker) == 1:
             context.broker_epochs[broker] = s.zookeeper.broker_epochs[broker]
-    assign(s.controllers[controller].context.assignment, s.zookeeper.assignment)
-    read_reassignment(s, k, controller)
-    read_state(s, controller)
+    for partition in range(k.partitions):
+        assign(context.partitions[partition].assignment, s.zookeeper.partitions[partition].assignment)
+        read_reassignment(s, k, controller, partition)
+        read_state(s, controller, partition)
     live = s.controllers[controller].context.live
     send_update_metadata(s, k, controller, live)
-    replicas = assigned_replicas(s, controller)
-    take_deletion_over(s, k, controller, replicas & ~live)
-    for replica in range(k.brokers):
-        if contains(replicas, replica) == 1:
-            fire(s, k, REPLICA, (controller, replica), "startup")
-    put_replicas_online(s, k, controller, replicas & live)
-    stop_unassigned_brokers(s, k, controller, live)
-    s.controllers[controller].context.leaving = replicas_lost_at_fail_over(replicas, live, k.dead_replicas)
+    take_deletion_over(s, k, controller)
+    for partition in range(k.partitions):
+        start_replicas(s, k, controller, partition)
     s.controllers[controller].step = ControllerStep.REMOVE
     go_on(s, k, controller)
 
 
-def take_deletion_over(s: World, k: Constants, controller: int, hindering: BrokerSet) -> None:
+def start_replicas(s: World, k: Constants, controller: int, partition: int) -> None:
+    """Start the machine of each replica; the live ones go online, and the dead ones offline next (ReplicaStateMachine.startup)."""
+    replicas, live = assigned_replicas(s, controller, partition), s.controllers[controller].context.live
+    for replica in range(k.brokers):
+        if contains(replicas, replica) == 1:
+            fire(s, k, REPLICA, (controller, partition, replica), "startup")
+    put_replicas_online(s, k, controller, replicas & live, partition)
+    stop_unassigned_brokers(s, k, controller, live, partition)
+    leaving = replicas_lost_at_fail_over(replicas, live, k.dead_replicas)
+    s.controllers[controller].context.partitions[partition].leaving = leaving
+
+
+def replicas_that_are_down(s: World, k: Constants, controller: int) -> BrokerSet:
+    """Return the brokers that hold a replica and are not live."""
+    replicas = NO_BROKERS
+    for partition in range(k.partitions):
+        replicas = replicas | assigned_replicas(s, controller, partition)
+    return replicas & ~s.controllers[controller].context.live
+
+
+def take_deletion_over(s: World, k: Constants, controller: int) -> None:
     """Queue a topic that shall be deleted; replicas that are not live make it ineligible (fetchTopicDeletionsInProgress)."""
     if s.zookeeper.delete_topic == 1 and k.no_deletion == 0:
         fire(s, k, TOPIC_DELETION, (controller,), "queue_topic_deletion")
         s.controllers[controller].context.resuming = Resuming.CONSIDER
-        if hindering != 0:
+        if replicas_that_are_down(s, k, controller) != 0:
             fire(s, k, TOPIC_DELETION, (controller,), "mark_topic_ineligible")
 
 

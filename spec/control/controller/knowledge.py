@@ -5,8 +5,8 @@ Source: Kafka 2.8 ControllerContext.scala.
 
 from __future__ import annotations
 
-from kafka_spec.spec.brokers import Broker
-from kafka_spec.spec.control.state import ACTIVE, BROKERS, NO_EPOCH, ControllerStep, World
+from kafka_spec.spec.brokers import Broker, PartitionIndex
+from kafka_spec.spec.control.state import ACTIVE, BROKERS, NO_EPOCH, PARTITIONS, ControllerStep, World
 from kafka_spec.spec.deletion import DeletionState
 from kafka_spec.spec.domain import NONE, BrokerSet, contains
 from kafka_spec.spec.election import leader_is_lost, members
@@ -16,6 +16,7 @@ KAFKA = "Kafka 2.8 KafkaController"
 
 
 ANY_CONTROLLER = {"controller": Broker(BROKERS)}
+ANY_CONTROLLED_PARTITION = {"partition": PartitionIndex(PARTITIONS), "controller": Broker(BROKERS)}
 
 
 def live_brokers(s: World, controller: int) -> BrokerSet:
@@ -23,9 +24,9 @@ def live_brokers(s: World, controller: int) -> BrokerSet:
     return s.controllers[controller].context.live & ~s.controllers[controller].context.stopping
 
 
-def assigned_replicas(s: World, controller: int) -> BrokerSet:
+def assigned_replicas(s: World, controller: int, partition: int) -> BrokerSet:
     """Return the replicas of the partition; none before the controller knows the topic."""
-    return members(s.controllers[controller].context.assignment.replicas)
+    return members(s.controllers[controller].context.partitions[partition].assignment.replicas)
 
 
 def topic_is_queued_for_deletion(s: World, controller: int) -> bool:
@@ -34,21 +35,23 @@ def topic_is_queued_for_deletion(s: World, controller: int) -> bool:
     return deletion != DeletionState.NOT_QUEUED and deletion != DeletionState.NAME_KEPT
 
 
-def leadership_is_known(s: World, controller: int) -> bool:
+def leadership_is_known(s: World, controller: int, partition: int) -> bool:
     """The controller has leader and ISR of the partition in its cache."""
-    return s.controllers[controller].context.leadership.leader_epoch != NO_EPOCH
+    return s.controllers[controller].context.partitions[partition].leadership.leader_epoch != NO_EPOCH
 
 
-def cached_leader_is_live(s: World, controller: int) -> bool:
+def cached_leader_is_live(s: World, controller: int, partition: int) -> bool:
     """The cached leader is a live broker."""
-    leader = s.controllers[controller].context.leadership.leader
+    leader = s.controllers[controller].context.partitions[partition].leadership.leader
     return leader != NONE and contains(live_brokers(s, controller), leader) == 1
 
 
-def cached_leader_is_lost(s: World, k: Constants, controller: int) -> bool:
+def cached_leader_is_lost(s: World, k: Constants, controller: int, partition: int) -> bool:
     """The cached leader is nobody, or dead, or, since 1.0, shuts down."""
     context = s.controllers[controller].context
-    return leader_is_lost(context.leadership.leader, live_brokers(s, controller), context.stopping, k.offline_leaders)
+    return leader_is_lost(
+        context.partitions[partition].leadership.leader, live_brokers(s, controller), context.stopping, k.offline_leaders
+    )
 
 
 def is_handling_no_event(s: World, controller: int) -> bool:

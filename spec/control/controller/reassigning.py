@@ -6,9 +6,10 @@ processPartitionReassignmentIsrChange; Kafka 0.10 PartitionsReassignedListener, 
 
 from __future__ import annotations
 
-from kafka_spec.spec.brokers import Broker, BrokerOrNone
+from kafka_spec.spec.brokers import Broker, BrokerOrNone, PartitionIndex
 from kafka_spec.spec.control.controller.broker_changes import zookeeper_can_be_read
 from kafka_spec.spec.control.controller.knowledge import (
+    ANY_CONTROLLED_PARTITION,
     ANY_CONTROLLER,
     KAFKA,
     assigned_replicas,
@@ -28,7 +29,7 @@ from kafka_spec.spec.control.controller.reassignment import (
 )
 from kafka_spec.spec.control.controller.stages import go_on
 from kafka_spec.spec.control.controller.steps import controller_is_not_fenced
-from kafka_spec.spec.control.state import BROKERS, REASSIGNMENTS, ControllerStep, World
+from kafka_spec.spec.control.state import BROKERS, PARTITIONS, REASSIGNMENTS, ControllerStep, World
 from kafka_spec.spec.domain import NONE, append, contains, only, truncate
 from kafka_spec.spec.reassignment_steps import REASSIGNMENT, ReassignmentState
 from kafka_spec.spec.table import Constants, Rule, fire
@@ -45,29 +46,33 @@ def target_has_no_duplicate(first: int, second: int) -> bool:
     return first != second
 
 
-def topic_has_a_leader_epoch(s: World) -> bool:
+def topic_has_a_leader_epoch(s: World, partition: int) -> bool:
     """The partition was created and has had a leader."""
-    return s.zookeeper.partition.leader_epoch >= 0
+    return s.zookeeper.partitions[partition].state.leader_epoch >= 0
 
 
-def no_reassignment_is_in_admin_znode(s: World) -> bool:
+def no_reassignment_is_in_admin_znode(s: World, k: Constants) -> bool:
     """The znode /admin/reassign_partitions does not exist: otherwise the tool refuses."""
-    return not admin_znode_exists(s)
+    for partition in range(k.partitions):
+        if admin_znode_exists(s, partition):
+            return False
+    return True
 
 
-def write_admin_reassignment(s: World, first: int, second: int) -> None:
+def write_admin_reassignment(s: World, first: int, second: int, partition: int) -> None:
     """Create /admin/reassign_partitions with the target."""
-    append(s.zookeeper.reassignment, first)
+    znodes = s.zookeeper.partitions[partition]
+    append(znodes.reassignment, first)
     if second != NONE:
-        append(s.zookeeper.reassignment, second)
+        append(znodes.reassignment, second)
 
 
 WRITE_REASSIGNMENT = Rule(
     "WriteReassignment",
     actor="operator",
     kind="operator",
-    params=A_TARGET,
-    guards=(topic_has_a_leader_epoch, no_reassignment_is_in_admin_znode, target_has_no_duplicate),
+    params={"partition": PartitionIndex(PARTITIONS), **A_TARGET},
+    guards=(no_reassignment_is_in_admin_znode, topic_has_a_leader_epoch, target_has_no_duplicate),
     at_most=REASSIGNMENTS,
     effects=(write_admin_reassignment,),
     says="an operator writes a reassignment to {first} and {second} to /admin/reassign_partitions",
@@ -80,29 +85,29 @@ def era_has_reassignment_api(k: Constants) -> bool:
     return topic_znode_records_reassignments(k)
 
 
-def partition_can_be_reassigned(s: World, controller: int) -> bool:
+def partition_can_be_reassigned(s: World, controller: int, partition: int) -> bool:
     """The controller is idle and knows the partition."""
-    return is_handling_no_event(s, controller) and leadership_is_known(s, controller)
+    return is_handling_no_event(s, controller) and leadership_is_known(s, controller, partition)
 
 
-def added_brokers_are_live(s: World, controller: int, first: int, second: int) -> bool:
+def added_brokers_are_live(s: World, controller: int, first: int, second: int, partition: int) -> bool:
     """The brokers of the target that are not replicas yet are live: otherwise the request is refused."""
     wanted = only(first)
     if second != NONE:
         wanted = wanted | only(second)
-    return wanted & ~assigned_replicas(s, controller) & ~live_brokers(s, controller) == 0
+    return wanted & ~assigned_replicas(s, controller, partition) & ~live_brokers(s, controller) == 0
 
 
-def begin_reassignment(s: World, k: Constants, controller: int) -> None:
+def begin_reassignment(s: World, k: Constants, controller: int, partition: int) -> None:
     """Begin the reassignment that the API asks for, in place of one that runs."""
-    fire(s, k, REASSIGNMENT, (controller,), "reassign_by_api")
-    enter_reassignment_step(s, k, controller)
+    fire(s, k, REASSIGNMENT, (controller, partition), "reassign_by_api")
+    enter_reassignment_step(s, k, controller, partition)
     go_on(s, k, controller)
 
 
-def set_target(s: World, controller: int, first: int, second: int) -> None:
+def set_target(s: World, controller: int, first: int, second: int, partition: int) -> None:
     """Set the target of the request."""
-    target = s.controllers[controller].context.target
+    target = s.controllers[controller].context.partitions[partition].target
     truncate(target, 0)
     append(target, first)
     if second != NONE:
@@ -113,7 +118,7 @@ REASSIGN = Rule(
     "Reassign",
     actor="operator",
     kind="operator",
-    params={**ANY_CONTROLLER, **A_TARGET},
+    params={**ANY_CONTROLLED_PARTITION, **A_TARGET},
     guards=(era_has_reassignment_api, partition_can_be_reassigned, target_has_no_duplicate, added_brokers_are_live),
     at_most=REASSIGNMENTS,
     effects=(set_target, begin_reassignment),
@@ -122,26 +127,26 @@ REASSIGN = Rule(
 )
 
 
-def a_reassignment_runs(s: World, controller: int) -> bool:
+def a_reassignment_runs(s: World, controller: int, partition: int) -> bool:
     """The partition is being reassigned."""
-    return s.controllers[controller].reassignment == ReassignmentState.WAITING
+    return s.controllers[controller].partitions[partition].reassignment == ReassignmentState.WAITING
 
 
-def set_target_to_origin(s: World, controller: int) -> None:
+def set_target_to_origin(s: World, controller: int, partition: int) -> None:
     """Make the replicas from before the reassignment its target."""
-    context = s.controllers[controller].context
-    origin = origin_replicas(s, controller)
-    truncate(context.target, 0)
-    for place in range(len(context.assignment.replicas)):
-        if contains(origin, context.assignment.replicas[place]) == 1:
-            append(context.target, context.assignment.replicas[place])
+    known = s.controllers[controller].context.partitions[partition]
+    origin = origin_replicas(s, controller, partition)
+    truncate(known.target, 0)
+    for place in range(len(known.assignment.replicas)):
+        if contains(origin, known.assignment.replicas[place]) == 1:
+            append(known.target, known.assignment.replicas[place])
 
 
 CANCEL_REASSIGNMENT = Rule(
     "CancelReassignment",
     actor="operator",
     kind="operator",
-    params=ANY_CONTROLLER,
+    params=ANY_CONTROLLED_PARTITION,
     guards=(era_has_reassignment_api, partition_can_be_reassigned, a_reassignment_runs),
     at_most=REASSIGNMENTS,
     effects=(set_target_to_origin, begin_reassignment),
@@ -153,25 +158,28 @@ CANCEL_REASSIGNMENT = Rule(
 # Notifications
 
 
-def admin_znode_is_news(s: World, k: Constants, controller: int) -> bool:
+def admin_znode_is_news(s: World, k: Constants, controller: int, partition: int) -> bool:
     """The znode /admin/reassign_partitions names a target that this controller does not have; up to 2.3, one that runs stays."""
-    if not admin_znode_exists(s) or admin_znode_names_target(s, controller):
+    if not admin_znode_exists(s, partition) or admin_znode_names_target(s, controller, partition):
         return False
-    return topic_znode_records_reassignments(k) or s.controllers[controller].reassignment == ReassignmentState.NONE
+    return (
+        topic_znode_records_reassignments(k)
+        or s.controllers[controller].partitions[partition].reassignment == ReassignmentState.NONE
+    )
 
 
-def begin_reassignment_of_znode(s: World, k: Constants, controller: int) -> None:
+def begin_reassignment_of_znode(s: World, k: Constants, controller: int, partition: int) -> None:
     """Begin the reassignment that the znode names, since 2.4 also in place of one that runs."""
-    set_target_by_admin_znode(s, controller)
-    fire(s, k, REASSIGNMENT, (controller,), "reassign")
-    enter_reassignment_step(s, k, controller)
+    set_target_by_admin_znode(s, controller, partition)
+    fire(s, k, REASSIGNMENT, (controller, partition), "reassign")
+    enter_reassignment_step(s, k, controller, partition)
     go_on(s, k, controller)
 
 
 NOTICE_REASSIGNMENT = Rule(
     "NoticeReassignment",
     actor="controller on {controller}",
-    params=ANY_CONTROLLER,
+    params=ANY_CONTROLLED_PARTITION,
     guards=(partition_can_be_reassigned, zookeeper_can_be_read, admin_znode_is_news),
     effects=(begin_reassignment_of_znode,),
     says="the controller on {controller} reads /admin/reassign_partitions, and begins the reassignment",
@@ -179,17 +187,17 @@ NOTICE_REASSIGNMENT = Rule(
 )
 
 
-def begin_completion(s: World, k: Constants, controller: int) -> None:
+def begin_completion(s: World, k: Constants, controller: int, partition: int) -> None:
     """Begin the end of the reassignment."""
-    fire(s, k, REASSIGNMENT, (controller,), "complete")
-    enter_reassignment_step(s, k, controller)
+    fire(s, k, REASSIGNMENT, (controller, partition), "complete")
+    enter_reassignment_step(s, k, controller, partition)
     go_on(s, k, controller)
 
 
 NOTICE_CAUGHT_UP = Rule(
     "NoticeCaughtUp",
     actor="controller on {controller}",
-    params=ANY_CONTROLLER,
+    params=ANY_CONTROLLED_PARTITION,
     guards=(is_handling_no_event, zookeeper_can_be_read, a_reassignment_runs, target_is_in_isr, completion_may_go_on),
     effects=(begin_completion,),
     says="the controller on {controller} is notified that the ISR has changed, and finds that it holds the target",
@@ -203,7 +211,7 @@ NOTICE_CAUGHT_UP = Rule(
 def step_is(s: World, controller: int, state: int) -> bool:
     """The controller's next step is this one of the reassignment."""
     own = s.controllers[controller]
-    return own.step == ControllerStep.REASSIGN and own.reassignment == state
+    return own.step == ControllerStep.REASSIGN and own.partitions[own.context.turn].reassignment == state
 
 
 def step_is_to_supplant(s: World, controller: int) -> bool:
@@ -238,37 +246,37 @@ def step_is_to_clear(s: World, controller: int) -> bool:
 
 def supplant(s: World, k: Constants, controller: int) -> None:
     """Fire the step."""
-    fire(s, k, REASSIGNMENT, (controller,), "supplant")
+    fire(s, k, REASSIGNMENT, (controller, s.controllers[controller].context.turn), "supplant")
 
 
 def record(s: World, k: Constants, controller: int) -> None:
     """Fire the step."""
-    fire(s, k, REASSIGNMENT, (controller,), "record")
+    fire(s, k, REASSIGNMENT, (controller, s.controllers[controller].context.turn), "record")
 
 
 def extend(s: World, k: Constants, controller: int) -> None:
     """Fire the step."""
-    fire(s, k, REASSIGNMENT, (controller,), "extend")
+    fire(s, k, REASSIGNMENT, (controller, s.controllers[controller].context.turn), "extend")
 
 
 def move_leader(s: World, k: Constants, controller: int) -> None:
     """Fire the step."""
-    fire(s, k, REASSIGNMENT, (controller,), "move_leader")
+    fire(s, k, REASSIGNMENT, (controller, s.controllers[controller].context.turn), "move_leader")
 
 
 def finish(s: World, k: Constants, controller: int) -> None:
     """Fire the step."""
-    fire(s, k, REASSIGNMENT, (controller,), "finish")
+    fire(s, k, REASSIGNMENT, (controller, s.controllers[controller].context.turn), "finish")
 
 
 def clear(s: World, k: Constants, controller: int) -> None:
     """Fire the step."""
-    fire(s, k, REASSIGNMENT, (controller,), "clear")
+    fire(s, k, REASSIGNMENT, (controller, s.controllers[controller].context.turn), "clear")
 
 
 def continue_event(s: World, k: Constants, controller: int) -> None:
     """Continue with the step that the table names, or with the rest of the event."""
-    enter_reassignment_step(s, k, controller)
+    enter_reassignment_step(s, k, controller, s.controllers[controller].context.turn)
     go_on(s, k, controller)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
 from kafka_spec.spec.control.controller.knowledge import (
+    ANY_CONTROLLED_PARTITION,
     ANY_CONTROLLER,
     KAFKA,
     is_handling_no_event,
@@ -22,17 +23,17 @@ from kafka_spec.spec.gates import shutdown_is_of_registration
 from kafka_spec.spec.table import Constants, Rule
 
 
-def preferred_leader_does_not_lead(s: World, controller: int) -> bool:
+def preferred_leader_does_not_lead(s: World, controller: int, partition: int) -> bool:
     """The partition has a leader that is not the first assigned replica, and the topic is not to be deleted."""
-    context = s.controllers[controller].context
-    if context.leadership.leader_epoch == NO_EPOCH or topic_is_queued_for_deletion(s, controller):
+    known = s.controllers[controller].context.partitions[partition]
+    if known.leadership.leader_epoch == NO_EPOCH or topic_is_queued_for_deletion(s, controller):
         return False
-    return not preferred_leader_leads(context.assignment.replicas, context.leadership.leader)
+    return not preferred_leader_leads(known.assignment.replicas, known.leadership.leader)
 
 
-def ask_for_preferred_election(s: World, controller: int) -> None:
+def ask_for_preferred_election(s: World, controller: int, partition: int) -> None:
     """Begin the election of the preferred leader, which succeeds if it is live and in sync."""
-    s.controllers[controller].context.strategy = Strategy.PREFERRED
+    s.controllers[controller].context.partitions[partition].strategy = Strategy.PREFERRED
     s.controllers[controller].step = ControllerStep.ELECT
 
 
@@ -40,7 +41,7 @@ PREFERRED_ELECTION = Rule(
     "PreferredElection",
     actor="operator",
     kind="operator",
-    params=ANY_CONTROLLER,
+    params=ANY_CONTROLLED_PARTITION,
     guards=(is_handling_no_event, preferred_leader_does_not_lead),
     at_most=PREFERRED_ELECTIONS,
     effects=(ask_for_preferred_election,),
@@ -67,19 +68,27 @@ def controller_has_heard_it(s: World, controller: int, broker: int) -> bool:
     return not controller_has_not_heard_it(s, controller, broker)
 
 
+def take_part_in_shutdown(s: World, controller: int, broker: int, partition: int) -> None:
+    """Move the leadership of a partition that the broker leads, or stop its replica and have it leave the ISR."""
+    known = s.controllers[controller].context.partitions[partition]
+    if leadership_is_known(s, controller, partition):
+        part = part_in_shutdown(known.assignment.replicas, known.leadership.leader, broker)
+        if part == ShutdownPart.LEADERSHIP_MOVES:
+            known.strategy = Strategy.CONTROLLED_SHUTDOWN
+            s.controllers[controller].step = ControllerStep.ELECT
+        elif part == ShutdownPart.STOPS:
+            send_stop_replica_to(s, controller, broker, partition)
+            known.leaving = only(broker)
+
+
 def shut_broker_down(s: World, k: Constants, controller: int, broker: int) -> None:
-    """Mark the broker as shutting down: move its leadership, or stop its replica and remove it from the ISR."""
+    """Mark the broker as shutting down: move its leaderships, or stop its replicas and remove them from the ISR."""
     context = s.controllers[controller].context
     context.stopping = including(context.stopping, broker)
     s.controllers[controller].step = ControllerStep.REMOVE
-    if leadership_is_known(s, controller) and not topic_is_queued_for_deletion(s, controller):
-        part = part_in_shutdown(context.assignment.replicas, context.leadership.leader, broker)
-        if part == ShutdownPart.LEADERSHIP_MOVES:
-            context.strategy = Strategy.CONTROLLED_SHUTDOWN
-            s.controllers[controller].step = ControllerStep.ELECT
-        elif part == ShutdownPart.STOPS:
-            send_stop_replica_to(s, controller, broker)
-            context.leaving = only(broker)
+    if not topic_is_queued_for_deletion(s, controller):
+        for partition in range(k.partitions):
+            take_part_in_shutdown(s, controller, broker, partition)
     go_on(s, k, controller)
 
 

@@ -38,11 +38,12 @@ def resign(s: World, k: Constants, controller: int) -> None:
 
 def forget_controller(s: World, k: Constants, controller: int) -> None:
     """Shut the machines down, clear the context, and drop the requests in the channels."""
-    fire(s, k, PARTITION, (controller,), "shutdown")
     fire(s, k, TOPIC_DELETION, (controller,), "shutdown")
-    for replica in range(k.brokers):
-        fire(s, k, REPLICA, (controller, replica), "shutdown")
-    fire(s, k, REASSIGNMENT, (controller,), "resign")
+    for partition in range(k.partitions):
+        fire(s, k, PARTITION, (controller, partition), "shutdown")
+        for replica in range(k.brokers):
+            fire(s, k, REPLICA, (controller, partition, replica), "shutdown")
+        fire(s, k, REASSIGNMENT, (controller, partition), "resign")
     s.controllers[controller].epoch = 0
     s.controllers[controller].step = ControllerStep.IDLE
     reset(s.controllers[controller].context)
@@ -147,7 +148,7 @@ def open_new_session(s: World, k: Constants, controller: int) -> None:
     """Resign if this was the controller, open a new session, and register again."""
     if s.controllers[controller].life != STANDBY:
         resign(s, k, controller)
-    register(s, controller)
+    register(s, k, controller)
 
 
 NOTICE_EXPIRY = Rule(

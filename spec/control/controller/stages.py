@@ -26,7 +26,7 @@ from kafka_spec.spec.control.controller.reassignment import (
     resume_if_target_starts,
     stop_unassigned_brokers,
 )
-from kafka_spec.spec.control.network import send_deletion_mark, send_update_metadata
+from kafka_spec.spec.control.network import a_leadership_is_known, send_deletion_mark, send_update_metadata
 from kafka_spec.spec.control.order import Stage
 from kafka_spec.spec.control.state import CONTROLLER, LOADING, ControllerStep, Resuming, World
 from kafka_spec.spec.decisions import DeletionThread
@@ -37,10 +37,12 @@ from kafka_spec.spec.replica import REPLICA
 from kafka_spec.spec.table import Constants, fire
 
 
-def an_election_is_due(s: World, controller: int) -> bool:
+def an_election_is_due(s: World, controller: int, partition: int) -> bool:
     """The partition is new or offline, or an election was requested; and the topic is not to be deleted."""
     own = s.controllers[controller]
-    return not topic_is_queued_for_deletion(s, controller) and election_is_due(own.partition, own.context.strategy)
+    return not topic_is_queued_for_deletion(s, controller) and election_is_due(
+        own.partitions[partition].state, own.context.partitions[partition].strategy
+    )
 
 
 def go_on(s: World, k: Constants, controller: int) -> None:
@@ -50,33 +52,70 @@ def go_on(s: World, k: Constants, controller: int) -> None:
     and removals, which may have nothing to do; a reassignment may be resumed after a start, or continue after removals; the
     deletion of the topic is considered after each.
     """
-    for _ in range(12):
-        if s.controllers[controller].step == ControllerStep.ELECT and not an_election_is_due(s, controller):
+    for _ in range(12 * k.partitions):
+        own = s.controllers[controller]
+        if own.step == ControllerStep.ELECT and not an_election_is_due(s, controller, own.context.turn):
             end_election(s, k, controller)
-        if s.controllers[controller].step == ControllerStep.REMOVE and s.controllers[controller].context.leaving == 0:
+        if s.controllers[controller].step == ControllerStep.REMOVE and no_replica_leaves(s, k, controller):
             begin_next_stage(s, k, controller)
 
 
+def no_replica_leaves(s: World, k: Constants, controller: int) -> bool:
+    """No replica of any partition has to be taken offline."""
+    for partition in range(k.partitions):
+        if s.controllers[controller].context.partitions[partition].leaving != 0:
+            return False
+    return True
+
+
 def end_election(s: World, k: Constants, controller: int) -> None:
-    """Continue after an election; the replicas of a partition that was just created go online."""
-    s.controllers[controller].context.strategy = Strategy.OFFLINE
-    s.controllers[controller].step = ControllerStep.REMOVE
-    if s.controllers[controller].context.creating == 1:
-        s.controllers[controller].context.creating = 0
-        put_replicas_online(s, k, controller, assigned_replicas(s, controller))
+    """Continue after an election: the next partition's turn; the replicas of one that was just created go online."""
+    partition = s.controllers[controller].context.turn
+    s.controllers[controller].context.partitions[partition].strategy = Strategy.OFFLINE
+    if partition + 1 < k.partitions:
+        s.controllers[controller].context.turn = partition + 1
+    else:
+        s.controllers[controller].context.turn = 0
+        s.controllers[controller].step = ControllerStep.REMOVE
+    if s.controllers[controller].context.partitions[partition].creating == 1:
+        s.controllers[controller].context.partitions[partition].creating = 0
+        put_replicas_online(s, k, controller, assigned_replicas(s, controller, partition), partition)
+
+
+def a_partition_has_to_start(s: World, k: Constants, controller: int) -> bool:
+    """The controller knows a partition that its machine has not."""
+    for partition in range(k.partitions):
+        if len(s.controllers[controller].context.partitions[partition].assignment.replicas) > 0:
+            if s.controllers[controller].partitions[partition].state == PartitionState.NON_EXISTENT:
+                return True
+    return False
+
+
+def partition_to_reassign(s: World, k: Constants, controller: int) -> int:
+    """Return the first partition whose reassignment is due in this event; the number of partitions if none is."""
+    for partition in range(k.partitions):
+        if reassignment_is_due(s, controller, partition):
+            return partition
+    return k.partitions
+
+
+def replicas_wait_for_deletion(s: World, k: Constants, controller: int) -> bool:
+    """Brokers have to be asked to delete replicas."""
+    for partition in range(k.partitions):
+        if s.controllers[controller].context.partitions[partition].deleting != 0:
+            return True
+    return False
 
 
 def stage_is_left(s: World, k: Constants, controller: int, stage: int) -> bool:
     """A stage is due that does not begin with an access to ZooKeeper."""
     own = s.controllers[controller]
     if stage == Stage.START_PARTITION_MACHINE:
-        if own.life != LOADING or own.partition != PartitionState.NON_EXISTENT or deletion_has_begun(s, controller):
-            return False
-        return len(own.context.assignment.replicas) > 0
+        return own.life == LOADING and not deletion_has_begun(s, controller) and a_partition_has_to_start(s, k, controller)
     if stage == Stage.REASSIGN:
-        return reassignment_is_due(s, controller)
+        return partition_to_reassign(s, k, controller) < k.partitions
     if stage == Stage.ASK_TO_DELETE:
-        return own.context.deleting != 0
+        return replicas_wait_for_deletion(s, k, controller)
     if stage == Stage.CONSIDER_DELETION:
         return own.context.resuming == Resuming.START or (
             own.context.resuming == Resuming.CONSIDER and k.deletion_thread == DeletionThread.NONE
@@ -103,10 +142,12 @@ def begin_next_stage(s: World, k: Constants, controller: int) -> None:
     own = s.controllers[controller]
     stage = first_stage_left(s, k, controller)
     if stage == Stage.START_PARTITION_MACHINE:
-        fire(s, k, PARTITION, (controller,), "startup")
+        for partition in range(k.partitions):
+            if assigned_replicas(s, controller, partition) != 0:
+                fire(s, k, PARTITION, (controller, partition), "startup")
         own.step = ControllerStep.ELECT
     elif stage == Stage.REASSIGN:
-        continue_reassignment(s, k, controller)
+        continue_reassignment(s, k, controller, partition_to_reassign(s, k, controller))
     elif stage == Stage.ASK_TO_DELETE:
         ask_to_delete(s, k, controller)
     elif stage == Stage.CONSIDER_DELETION:
@@ -130,12 +171,12 @@ def begin_next_stage(s: World, k: Constants, controller: int) -> None:
         own.step = ControllerStep.IDLE
 
 
-def put_replicas_online(s: World, k: Constants, controller: int, replicas: BrokerSet) -> None:
+def put_replicas_online(s: World, k: Constants, controller: int, replicas: BrokerSet, partition: int) -> None:
     """Fire the transition to online for each replica; a LeaderAndIsr of a topic to be deleted goes with the mark to all brokers."""
     told = 0
     for replica in range(k.brokers):
         if contains(replicas, replica) == 1:
-            if fire(s, k, REPLICA, (controller, replica), "online_replica"):
+            if fire(s, k, REPLICA, (controller, partition, replica), "online_replica"):
                 told = 1
     if told == 1 and topic_is_queued_for_deletion(s, controller):
         send_deletion_mark(s, k, controller, s.controllers[controller].context.live)
@@ -145,29 +186,31 @@ def start_brokers(s: World, k: Constants, controller: int, brokers: BrokerSet) -
     """Process brokers as started: send UpdateMetadata to all, put their replicas online, then try to elect (onBrokerStartup)."""
     context = s.controllers[controller].context
     context.live = context.live | brokers
-    if topic_is_queued_for_deletion(s, controller) and leadership_is_known(s, controller):
+    if topic_is_queued_for_deletion(s, controller) and a_leadership_is_known(s, k, controller):
         send_update_metadata(s, k, controller, context.live & ~brokers)
         send_deletion_mark(s, k, controller, brokers)
     else:
         send_update_metadata(s, k, controller, context.live)
-    put_replicas_online(s, k, controller, brokers & assigned_replicas(s, controller))
-    stop_unassigned_brokers(s, k, controller, brokers)
-    resume_if_target_starts(s, controller, brokers)
+    for partition in range(k.partitions):
+        put_replicas_online(s, k, controller, brokers & assigned_replicas(s, controller, partition), partition)
+        stop_unassigned_brokers(s, k, controller, brokers, partition)
+        resume_if_target_starts(s, controller, brokers, partition)
     resume_deletion(s, k, controller, brokers)
     s.controllers[controller].step = ControllerStep.ELECT
 
 
 def fail_brokers(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
-    """Process brokers as failed: their partition goes offline, try to elect, their replicas go offline (onBrokerFailure)."""
+    """Process brokers as failed: their partitions go offline, try to elect, their replicas go offline (onBrokerFailure)."""
     context = s.controllers[controller].context
     context.live = context.live & ~brokers
     context.stopping = context.stopping & ~brokers
     send_update_metadata(s, k, controller, context.live)
-    lost = brokers & assigned_replicas(s, controller)
-    if topic_is_queued_for_deletion(s, controller):
-        fail_deletion(s, k, controller, lost)
-        lost = NO_BROKERS
-    elif leadership_is_known(s, controller) and cached_leader_is_lost(s, k, controller):
-        fire(s, k, PARTITION, (controller,), "offline_partition")
-    s.controllers[controller].context.leaving = lost
+    for partition in range(k.partitions):
+        lost = brokers & assigned_replicas(s, controller, partition)
+        if topic_is_queued_for_deletion(s, controller):
+            fail_deletion(s, k, controller, lost, partition)
+            lost = NO_BROKERS
+        elif leadership_is_known(s, controller, partition) and cached_leader_is_lost(s, k, controller, partition):
+            fire(s, k, PARTITION, (controller, partition), "offline_partition")
+        s.controllers[controller].context.partitions[partition].leaving = lost
     s.controllers[controller].step = ControllerStep.ELECT

@@ -27,19 +27,29 @@ from kafka_spec.spec.table import Constants, Rule, fire
 def write_is_due(s: World, k: Constants, controller: int) -> bool:
     """The next step writes to ZooKeeper, unless ZooKeeper's content refuses it."""
     own = s.controllers[controller]
-    if own.step == ControllerStep.ELECT and own.partition == PartitionState.NEW:
-        return an_assigned_replica_is_live(s, controller)
+    partition = own.context.turn
+    if own.step == ControllerStep.ELECT and own.partitions[partition].state == PartitionState.NEW:
+        return an_assigned_replica_is_live(s, controller, partition)
     if own.step == ControllerStep.ELECT:
-        return no_newer_controller_wrote(s, controller) and a_leader_can_be_elected(s, k, controller)
+        return no_newer_controller_wrote(s, controller, partition) and a_leader_can_be_elected(s, k, controller, partition)
     if own.step == ControllerStep.REMOVE:
+        leaving = partition_with_removal(s, k, controller)
         return (
-            leadership_is_known(s, controller)
-            and no_newer_controller_wrote(s, controller)
-            and isr_contains_replica(s, lowest(own.context.leaving, k.brokers))
+            leadership_is_known(s, controller, leaving)
+            and no_newer_controller_wrote(s, controller, leaving)
+            and isr_contains_replica(s, lowest(own.context.partitions[leaving].leaving, k.brokers), leaving)
         )
     if own.step == ControllerStep.REASSIGN:
         return reassignment_write_is_due(s, k, controller)
     return own.step > ControllerStep.REASSIGN
+
+
+def partition_with_removal(s: World, k: Constants, controller: int) -> int:
+    """Return the first partition of which a replica has to be taken offline; 0 if none has."""
+    for partition in range(k.partitions):
+        if s.controllers[controller].context.partitions[partition].leaving != 0:
+            return partition
+    return 0
 
 
 def lowest(brokers: BrokerSet, count: int) -> int:
@@ -67,7 +77,7 @@ def step_is_election(s: World, controller: int) -> bool:
 
 def bring_partition_online(s: World, k: Constants, controller: int) -> None:
     """Fire the transition of the partition to online; if it is refused, the event continues."""
-    fire(s, k, PARTITION, (controller,), "online_partition")
+    fire(s, k, PARTITION, (controller, s.controllers[controller].context.turn), "online_partition")
     end_election(s, k, controller)
     go_on(s, k, controller)
 
@@ -88,23 +98,28 @@ def step_is_removal(s: World, controller: int) -> bool:
     return s.controllers[controller].step == ControllerStep.REMOVE
 
 
-def isr_has_grown_meanwhile(s: World, k: Constants, controller: int) -> bool:
+def isr_has_grown_meanwhile(s: World, k: Constants, controller: int, partition: int) -> bool:
     """All removals are done, the partition is offline, and its ISR has a live member, which it did not have at the election."""
     own = s.controllers[controller]
-    if own.context.leaving != 0:
+    known = own.context.partitions[partition]
+    if known.leaving != 0:
         return False
-    isr, live = own.context.leadership.isr, live_brokers(s, controller)
-    return election_is_due_after_removal(own.partition, isr, live, k.election_after_removal)
+    isr, live = known.leadership.isr, live_brokers(s, controller)
+    return election_is_due_after_removal(own.partitions[partition].state, isr, live, k.election_after_removal)
 
 
 def take_replica_offline(s: World, k: Constants, controller: int) -> None:
     """Fire the transition of the next replica to offline; if it is refused, StopReplica is sent nevertheless."""
-    replica = lowest(s.controllers[controller].context.leaving, k.brokers)
-    if not fire(s, k, REPLICA, (controller, replica), "offline_replica"):
-        send_stop_replica_to(s, controller, replica)
-    s.controllers[controller].context.leaving = s.controllers[controller].context.leaving & ~only(replica)
-    if isr_has_grown_meanwhile(s, k, controller):
+    partition = partition_with_removal(s, k, controller)
+    replica = lowest(s.controllers[controller].context.partitions[partition].leaving, k.brokers)
+    if not fire(s, k, REPLICA, (controller, partition, replica), "offline_replica"):
+        send_stop_replica_to(s, controller, replica, partition)
+    s.controllers[controller].context.partitions[partition].leaving = s.controllers[controller].context.partitions[
+        partition
+    ].leaving & ~only(replica)
+    if isr_has_grown_meanwhile(s, k, controller, partition):
         s.controllers[controller].step = ControllerStep.ELECT
+        s.controllers[controller].context.turn = 0
     go_on(s, k, controller)
 
 
