@@ -212,7 +212,19 @@ def test_elr_outside_replicas_on_kafkas_controller(version: str, replaced: str) 
     done = subprocess.run(script, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{version} fewer_replicas: shown" in done.stdout
+    assert f"{version} four_requests: shown" in done.stdout
     assert f"{version} replaced_replica: {replaced}" in done.stdout
+
+
+@pytest.mark.skipif(not HAS_JARS, reason="`make kafka` fetches Kafka's jars")
+@pytest.mark.parametrize(("version", "given_up"), [("4.1.2", "not shown"), ("4.4.0", "shown")])
+def test_reassignments_on_kafkas_controller(version: str, given_up: str) -> None:
+    """Kafka's controller removes replicas that were asked for again, since 4.3 never ends a reassignment, and cancels cleanly."""
+    environment = {**os.environ, jars.VARIABLE: str(ROOT / jars.FOLDER)}
+    script = [sys.executable, "-m", "kafka_spec.conformance.findings.reassignments_in_controller", "--kafka", version]
+    done = subprocess.run(script, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{version} given_up: {given_up}" in done.stdout
 
 
 OURS = "from kafka_spec.conformance.classes import kraft_ours as ours\nfrom kafka_spec.spec.decisions import Checked\n"

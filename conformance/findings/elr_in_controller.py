@@ -27,10 +27,12 @@ RETURNED = 2
 class Telling:
     """A controller with the ELR whose every request is told, with the partition after it."""
 
-    def __init__(self, classes: ControllerClasses, brokers: int) -> None:
-        self._controller = KafkasKRaft(classes, brokers, 3, unclean=False, elr=True, replicas=3)
+    def __init__(
+        self, classes: ControllerClasses, brokers: int, replicas: int = 3, min_isr: int = 3, unclean: bool = False
+    ) -> None:
+        self._controller = KafkasKRaft(classes, brokers, min_isr, unclean=unclean, elr=True, replicas=replicas)
         self.shown: Shown = []
-        self._tell("created, min.insync.replicas=3")
+        self._tell(f"created, min.insync.replicas={min_isr}")
 
     def _tell(self, what: str) -> None:
         self.shown.append((what, self._controller.view().partition))
@@ -49,6 +51,10 @@ class Telling:
         """Reassign the partition."""
         error = self._controller.reassign(replicas)
         self._tell(f"reassigned to {', '.join(map(str, replicas))}: {error}")
+
+    def cancel(self) -> None:
+        """Cancel the reassignment."""
+        self._tell(f"cancelled: {self._controller.reassign(None)}")
 
     def join(self, broker: int) -> None:
         """The leader, broker 0, adds a broker to the ISR."""
@@ -84,6 +90,16 @@ def replaced_replica(classes: ControllerClasses) -> Shown:
     return telling.shown
 
 
+def four_requests(classes: ControllerClasses) -> Shown:
+    """Remove a broker that runs, and add it again: the removal itself puts it into the ELR."""
+    telling = Telling(classes, 3)
+    telling.reassign(0, 1)
+    telling.fence(1)
+    telling.reassign(0, RETURNED)
+    telling.fence(0)
+    return telling.shown
+
+
 def is_shown(shown: Shown) -> bool:
     """Whether a broker that was no replica stayed in the ELR, and was elected cleanly at the end."""
     removed = any(RETURNED not in held.replicas and RETURNED in held.elr for _, held in shown)
@@ -98,7 +114,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--jars", type=Path)
     options = parser.parse_args(arguments)
     classes = ControllerClasses(Kafka(options.kafka, checked_jars(options.kafka, folder_of(options.kafka, options.jars))))
-    results = [(sequence.__name__, sequence(classes)) for sequence in (fewer_replicas, replaced_replica)]
+    results = [(sequence.__name__, sequence(classes)) for sequence in (fewer_replicas, four_requests, replaced_replica)]
     for name, shown in results:
         print(f"{options.kafka} {name}: {'shown' if is_shown(shown) else 'not shown'}")
         for what, held in shown:
