@@ -1,6 +1,7 @@
 """Two-phase commit: a transaction manager and its resource managers decide together whether to commit.
 
     kafka-spec check examples.two_phase_commit:TWO_PHASE_COMMIT --bound resource_managers=3      holds, 288 states
+    kafka-spec check examples.two_phase_commit:TWO_PHASE_COMMIT --bounds seven --normal-form       920 orbits of 296,448 states
     kafka-spec check examples.two_phase_commit:HASTY                                             violated: Consistent
 
 The protocol of J. Gray and L. Lamport, "Consensus on transaction commit" (ACM TODS 31(1), 2006); the state counts are those
@@ -21,6 +22,7 @@ from kafka_spec import (
     Rule,
     SetOf,
     Spec,
+    Symmetric,
     contains,
     holds,
     including,
@@ -179,6 +181,7 @@ TWO_PHASE_COMMIT = Spec(
         BoundSet("three", {"resource_managers": 3}, "the size whose count every other checker gives: 288 states"),
         BoundSet("seven", {"resource_managers": 7}, "a larger one: 296,448 states"),
     ),
+    normal_form=(Symmetric(RMS),),  # which resource manager is which makes no difference
 )
 
 HASTY = TWO_PHASE_COMMIT.replacing(

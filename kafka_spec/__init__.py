@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from kafka_spec.spec.table import Row as Row
     from kafka_spec.spec.table import Rule as Rule
     from kafka_spec.spec.table import Spec as Spec
+    from kafka_spec.spec.table import Symmetric as Symmetric
     from kafka_spec.spec.table import anywhere as anywhere
     from kafka_spec.spec.table import fire as fire
     from kafka_spec.spec.table import invariant as invariant
@@ -127,8 +128,8 @@ _PLACES = {
     "spec.models": "MACHINES MODELS",
     "spec.partition": "PARTITION",
     "spec.replica": "REPLICA REPLICA_0_10",
-    "spec.table": "Abstraction Among BoundSet Constants Decision ElementOf ItemOf Machine Overlap Property Row Rule Spec anywhere "
-    "fire invariant leads_to reachable recoverable step_invariant",
+    "spec.table": "Abstraction Among BoundSet Constants Decision ElementOf ItemOf Machine Overlap Property Row Rule Spec Symmetric "
+    "anywhere fire invariant leads_to reachable recoverable step_invariant",
     "spec.trace": "Action FieldChange Step Trace",
 }
 """The public names by the module that defines them: the imports above, for use at run time."""
