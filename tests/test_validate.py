@@ -795,3 +795,32 @@ def test_another_channel_repeats_nothing(channel: int, sent: list[str], lost: li
         exchange.send(request, place, b"")
     exchange.finish()
     assert found == lost
+
+
+@pytest.mark.parametrize("controller_first", [True, False])
+@pytest.mark.parametrize(
+    ("got", "is_lost"),
+    [
+        (["all", "all", "some", "some", "more"], False),
+        (["all", "some", "some", "more"], False),
+        (["all", "all", "some", "other", "more"], True),
+    ],
+)
+def test_requests_that_are_alike(got: list[str], is_lost: bool, controller_first: bool) -> None:
+    """What was sent before a broker started may have been lost; what was sent since may not, also where requests are alike."""
+    sent = ["all", "some", "some", "some", "all", "all", "some", "some", *(["other"] if is_lost else []), "more"]
+    found: list[tuple[Any, bool]] = []
+    exchange = Exchange(lambda place, when, request, was_lost: found.append((request, was_lost)), alike=True)
+
+    def arrive() -> None:
+        for number, request in enumerate(got):
+            exchange.receive(request, number, number, b"")
+
+    if not controller_first:
+        arrive()
+    for place, request in enumerate(sent):
+        exchange.send(request, place, b"")
+    if controller_first:
+        arrive()
+    exchange.finish()
+    assert bool(found) == is_lost

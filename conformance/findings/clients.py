@@ -65,7 +65,7 @@ class Clients:
                 name = str(read.message().getClass().getSimpleName())
                 converter = kafka.named(f"{COMMON}.metadata.{name}JsonConverter")
                 found.append(MetadataRecord(name, str(converter.write(read.message(), read.version()).toString())))
-        opened.close()
+        opened.channel().close()  # its own `close` of 3.9 truncates the file, which is open for reading
         return found
 
     def producer(self, addresses: str, acks: str, patience_ms: int = 60_000) -> Any:

@@ -75,8 +75,8 @@ def finding(version: str) -> bool:
         acknowledged.append("with acks=all")
         offset = clients.produce(producer, TOPIC, acknowledged[-1])
         cluster.say(f"{acknowledged[-1]!r} is acknowledged at offset {offset}")
-        held = admin.partition(TOPIC)
-        cluster.say(f"    {held}: broker 2 is in the ISR, and does not have it")
+        everybody = "broker 2, which does not have it, is in the ISR of all brokers but broker 0"
+        cluster.wait(everybody, lambda: sorted(admin.partition(TOPIC).isr) == [0, 1, 2])
         cluster.signal(0, signal.SIGKILL)
         cluster.wait("broker 2 leads", lambda: admin.partition(TOPIC).leader == 2)
         cluster.say(f"    {admin.partition(TOPIC)}")

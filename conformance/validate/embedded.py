@@ -54,7 +54,7 @@ class ChannelCheck:
     def __init__(self, epoch: int, broker: int) -> None:
         self._epoch, self._broker = epoch, broker
         self._violations: list[Violation] = []
-        self.exchange = Exchange(self._told)
+        self.exchange = Exchange(self._told, alike=True)
 
     def _told(self, place: int, when: str, request: Any, lost: bool) -> None:
         actor = f"broker {self._broker}"
