@@ -5,8 +5,8 @@
 
 The protocol of D. Ongaro and J. Ousterhout, "In search of an understandable consensus algorithm" (USENIX ATC 2014), section 5.2,
 without the log. The messages are a set, as in the TLA+ module of Ongaro's thesis: they are never lost for good, may arrive in any
-order, and may be read many times or never. A list of messages in place of the set has 18,346 states instead of 2,805, since it tells
-orders apart that mean the same; three terms have 65,917 states, 0.4 seconds on one thread.
+order, and may be read many times or never. A list of messages in place of the set has 18,346 states instead of 2,805, since it
+tells orders apart that mean the same; three terms have 65,917 states, 0.4 seconds on one thread.
 """
 
 from dataclasses import dataclass
