@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from kafka_spec.impl.coordination.interface import CoordinationError
 from kafka_spec.spec.control.eras import SPECS
+from kafka_spec.spec.kraft.eras import ERAS as KRAFT
+from kafka_spec.spec.kraft.eras import FIXED as KRAFT_FIXED
+from kafka_spec.spec.kraft.eras import SPECS as KRAFT_SPECS
 from kafka_spec.spec.log import unflushed_may_be_lost
 from kafka_spec.spec.table import Spec, SpecError
 
@@ -41,6 +44,12 @@ NOT_RUN = (
     "KAFKA-14140-in-zookeeper",
 )
 """Models for which the implementation has no switch: an expired session reads nothing here; the others are goals or claims."""
+KRAFT_ERAS = ("kraft_fixed", *(name.replace("era_", "kraft_") for name in KRAFT))
+"""The eras of KRaft, as `--era` names them."""
+ONLY_ZOOKEEPER = ("zookeeper", "operations", "script", "state_change_log")
+"""The options that KRaft has no use for: it has no ZooKeeper and no state-change log; operators' requests are among its faults."""
+MOST_REPLICAS = 4
+"""The most replicas of a partition in the model of KRaft, which judges the run."""
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +63,12 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--replication-factor", type=_number(1, MOST_BROKERS), metavar="N", help="default: 3, or all brokers")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="the source of all randomness (default: 0)")
     parser.add_argument("--seconds", type=_seconds, metavar="S", help="how long clients work (default: 30 virtual, or 10 real)")
-    parser.add_argument("--era", default="fixed", metavar="ERA", help="fixed, era_2_8, era_0_10, or a bug: see `models`")
+    parser.add_argument(
+        "--era",
+        default="fixed",
+        metavar="ERA",
+        help=f"with ZooKeeper: fixed, era_2_8, era_0_10; KRaft: {', '.join(KRAFT_ERAS)}; or a bug, see `models`",
+    )
     parser.add_argument("--faults", metavar="A,B,...", help="the faults: names, or none, usual (the default), all")
     parser.add_argument("--operations", metavar="A,B,...", help="what operators do: names, or none (the default), all")
     parser.add_argument(
@@ -89,19 +103,35 @@ def _seconds(text: str) -> float:
 
 
 def find_era(name: str) -> Spec:
-    """Return the era with this name, with or without `control/`.
+    """Return the era with this name, with or without `control/`; those of KRaft begin with `kraft_` or `kraft/`.
 
     Raises:
         SpecError: the name is unknown, or the implementation has no switch for it.
     """
+    if name.startswith(("kraft_", "kraft/")):
+        return _find_kraft_era(name)
     eras = {spec.name.removeprefix("control/"): spec for spec in SPECS}
     short = name.removeprefix("control/")
     if short in NOT_RUN:
         raise SpecError(f"--era {name}: only the model has this; `kafka-spec check control/{short}` shows it")
     if short not in eras:
-        known = ", ".join(one for one in eras if one not in NOT_RUN)
+        known = ", ".join([*(one for one in eras if one not in NOT_RUN), *KRAFT_ERAS])
         raise SpecError(f"--era {name}: unknown; known are {known}")
     return eras[short]
+
+
+def _find_kraft_era(name: str) -> Spec:
+    """Return `kraft_4_1`, `kraft_fixed`, or any version of our model of KRaft by its name, such as `kraft/KAFKA-14617`.
+
+    Raises:
+        SpecError: the name is unknown, or that of a public model.
+    """
+    named = {era: f"kraft/{era.replace('kraft_', 'era_')}" for era in KRAFT_ERAS} | {"kraft_fixed": "kraft/fixed"}
+    eras = {spec.name: spec for spec in KRAFT_SPECS if spec.state is KRAFT_FIXED.state}
+    wanted = named.get(name, name)
+    if wanted not in eras:
+        raise SpecError(f"--era {name}: unknown; of KRaft known are {', '.join((*KRAFT_ERAS, *eras))}")
+    return eras[wanted]
 
 
 def run(options: argparse.Namespace) -> int:
@@ -139,13 +169,14 @@ def _options(options: argparse.Namespace) -> Options:
     factor = options.replication_factor or min(3, options.brokers)
     if factor > options.brokers:
         raise SpecError(f"--replication-factor {factor} needs {factor} brokers, and there are {options.brokers}")
+    if is_kraft(era := find_era(options.era)):
+        return _kraft_options(options, era, factor)
     real = options.zookeeper is not None
     faults = parse_faults(options.faults or (",".join(ANYWHERE) if real else "usual"))
     if real and (only_simulated := [fault for fault in faults if fault not in ANYWHERE]):
         raise SpecError(
             f"--faults {only_simulated[0]} is possible only in the simulation; with --zookeeper use {', '.join(ANYWHERE)}, or none"
         )
-    era = find_era(options.era)
     if unflushed_may_be_lost(1, 1, era.constants({}).suffix_loss) and not real:
         faults = parse_faults(",".join((*faults, "power")))
     return Options(
@@ -160,6 +191,37 @@ def _options(options: argparse.Namespace) -> Options:
         script=tuple(_script(options.script)),
         unclean=options.unclean,
         real=real,
+    )
+
+
+def is_kraft(era: Spec) -> bool:
+    """Whether an era is one of KRaft."""
+    return era.state is KRAFT_FIXED.state
+
+
+def _kraft_options(options: argparse.Namespace, era: Spec, factor: int) -> Options:
+    """Return the options of a run of KRaft.
+
+    Raises:
+        SpecError: an option makes no sense there.
+    """
+    from kafka_spec.impl.run.kraft.faults import parse_kraft_faults
+    from kafka_spec.impl.run.options import Options
+
+    for name in ONLY_ZOOKEEPER:
+        if getattr(options, name) is not None and (name, options.operations) != ("operations", "none"):
+            raise SpecError(f"--{name.replace('_', '-')} is for clusters with ZooKeeper; leave it out with --era {options.era}")
+    if factor > MOST_REPLICAS:
+        raise SpecError(f"--replication-factor {factor}: the model of KRaft, which judges the run, has at most {MOST_REPLICAS}")
+    return Options(
+        brokers=options.brokers,
+        partitions=options.partitions,
+        replication_factor=factor,
+        seed=options.seed,
+        seconds=options.seconds or 30.0,
+        era=era,
+        faults=parse_kraft_faults(options.faults or "usual"),
+        unclean=options.unclean,
     )
 
 
@@ -182,6 +244,16 @@ def _script(path: Path | None) -> list[ScriptLine]:
 
 
 def _outcome(options: argparse.Namespace, asked: Options, folder: Path, log: TextIO | None, display: RunDisplay) -> RunOutcome:
+    if is_kraft(asked.era):
+        from kafka_spec.impl.run.kraft.display import brokers_line, partitions_table
+        from kafka_spec.impl.run.kraft.simulation import simulate_kraft
+        from kafka_spec.impl.run.kraft.world import KRaftWorld
+
+        def watch_kraft(world: KRaftWorld) -> None:
+            display.show_parts(lambda: (brokers_line(world), partitions_table(world)), world.observer)
+
+        return simulate_kraft(asked, folder, display.news, watch_kraft)
+
     def write(line: str) -> None:
         if log is not None:
             log.write(line)
@@ -230,7 +302,7 @@ def _log(options: argparse.Namespace) -> Iterator[TextIO | None]:
         SpecError: it cannot be written.
     """
     path = options.state_change_log or (options.data / LOG if options.data is not None else None)
-    if path is None:
+    if path is None or is_kraft(find_era(options.era)):
         yield None
         return
     try:

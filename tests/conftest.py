@@ -62,11 +62,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for name, value in report.user_properties:
             if name == "replayed" and report.when == "call":
                 era, *counts = value
+                era = era if "/" in era else f"control/{era}"
                 total[era] = [a + b for a, b in zip(total.get(era, [0, 0, 0]), counts, strict=True)]
     for era, (edges, states, refused) in total.items():
         refusals = f"; {refused:,} of them it refuses, see conformance/replay/rules.py" if refused else ""
         terminalreporter.write_line(
-            f"control/{era}: {edges:,} edges out of {states:,} states replayed on the implementation, which agrees{refusals}"
+            f"{era}: {edges:,} edges out of {states:,} states replayed on the implementation, which agrees{refusals}"
         )
 
 

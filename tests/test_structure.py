@@ -73,6 +73,8 @@ SHARED_NAMES = {
     "LeaderAndIsr": "the request in the replication model, and as a log shows it",
     "LogEntry": TWO_MODELS,
     "Outcome": "of a named check; of a validation",
+    "PartitionChangeRecord": "a record of the metadata log: of Kafka, and of the public model",
+    "PartitionRecord": "a record of the metadata log; a partition as the lines of a log show it",
     "Record": TWO_FORMS,
     "Replica": TWO_MODELS,
     "Sequence": TWO_FORMS,

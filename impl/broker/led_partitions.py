@@ -7,8 +7,12 @@ Source: Kafka 2.8 Partition.scala, ReplicaManager.scala, KafkaApis.scala.
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Callable, Container, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
 from kafka_spec.impl.broker.partition import HostedPartition
-from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.log.batches import Corrupt
 from kafka_spec.impl.log.log import OffsetOutOfRange, PartitionLog
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
@@ -27,6 +31,7 @@ from kafka_spec.impl.protocol.data_requests import (
     OffsetsForLeaderEpochRequest,
 )
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
+from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.state import Role
 from kafka_spec.spec.gates import answer_to_fetch_epoch
@@ -35,10 +40,43 @@ from kafka_spec.spec.log import end_shows_divergence
 ACKS_ALL = -1
 
 
+class Hosting(Protocol):
+    """The replicas that a broker hosts, whoever tells it to lead or to follow."""
+
+    changed: Callable[[TopicPartition], object]
+    """Called with a partition whenever its role or its high watermark changes."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the broker."""
+
+    @property
+    def topic_config(self) -> Callable[[str], Mapping[str, str]]:
+        """What is configured for a topic; `settings` hold for the rest."""
+
+    @property
+    def k(self) -> Any:
+        """The decisions of its era."""
+
+    @property
+    def partitions(self) -> Mapping[TopicPartition, HostedPartition]:
+        """The partitions that it hosts."""
+
+    @property
+    def metadata(self) -> Container[TopicPartition]:
+        """The partitions in its metadata cache."""
+
+    def role_of(self, partition: TopicPartition) -> enum.IntEnum:
+        """Return the role of the broker's replica, as a number of `Role`."""
+
+    def storage(self, partition: TopicPartition) -> AbstractContextManager[HostedPartition]:
+        """Access a partition's log; an OSError becomes a KafkaError."""
+
+
 class LedPartitions:
     """The partitions that one broker leads."""
 
-    def __init__(self, replicas: ReplicaManager) -> None:
+    def __init__(self, replicas: Hosting) -> None:
         """`replicas` are all that the broker hosts."""
         self.replicas = replicas
 

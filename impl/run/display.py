@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TextIO
 
 from rich.console import Console, Group
@@ -49,12 +49,16 @@ class RunDisplay:
 
     def show(self, cluster: Cluster, numbers: Iterable[int], partitions: list[TopicPartition], observer: Observer) -> None:
         """Show the cluster, if the last update was long enough ago."""
+        self.show_parts(lambda: (brokers_line(cluster, numbers), partitions_table(cluster, partitions)), observer)
+
+    def show_parts(self, parts: Callable[[], tuple[Text, Table]], observer: Observer) -> None:
+        """Show a line of the brokers and a table of the partitions, if the last update was long enough ago."""
         now = time.perf_counter()
         if self._live is None or not self._enabled or now - self._shown < REFRESH:
             return
         self._shown = now
         newest = Text("\n".join(observer.newest), overflow="ellipsis", no_wrap=True)
-        self._live.update(Group(brokers_line(cluster, numbers), partitions_table(cluster, partitions), newest), refresh=True)
+        self._live.update(Group(*parts(), newest), refresh=True)
 
 
 def brokers_line(cluster: Cluster, numbers: Iterable[int]) -> Text:

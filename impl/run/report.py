@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 
 from kafka_spec.impl.run.assignment_verdict import SAYS
 from kafka_spec.impl.run.outcome import RunOutcome
-from kafka_spec.impl.run.verdict import PROMISES, Broken, Lost
-from kafka_spec.spec.control.eras import BUG
+from kafka_spec.impl.run.verdict import Broken, Lost
+from kafka_spec.spec.models import MODELS
+from kafka_spec.spec.table import Spec
 
 SHOWN = 3
 """The number of findings listed for one promise."""
@@ -50,7 +51,7 @@ def text_of(outcome: RunOutcome) -> str:
         return "\n".join([*lines, _line("verdict", f"INCONCLUSIVE: {stopped}; {believed}")]) + "\n"
     names = list(dict.fromkeys(broken.promise for broken in verdict.broken))
     lines.append(_line("verdict", f"BROKEN: {', '.join(names)}" if names else "every promise was kept"))
-    return "\n".join([*lines, *(line for name in names for line in _promise(name, verdict.broken))]) + "\n"
+    return "\n".join([*lines, *(line for name in names for line in _promise(options.era, name, verdict.broken))]) + "\n"
 
 
 def _line(name: str, text: str) -> str:
@@ -77,17 +78,19 @@ def _lost(lost: Iterable[Lost]) -> str:
     return ", ".join(told)
 
 
-def _promise(name: str, broken: Iterable[Broken]) -> list[str]:
+def _promise(era: Spec, name: str, broken: Iterable[Broken]) -> list[str]:
     """Return the findings of one broken promise, and the possible causes."""
     mine = [one for one in broken if one.promise == name]
-    lines = [f"{name}: {PROMISES[name].says if name in PROMISES else SAYS[name]}", *(f"  {one.found}" for one in mine[:SHOWN])]
+    stated = {one.name: one.says for one in era.properties}
+    lines = [f"{name}: {stated[name] if name in stated else SAYS[name]}", *(f"  {one.found}" for one in mine[:SHOWN])]
     if len(mine) > SHOWN:
         lines.append(f"  and {len(mine) - SHOWN} more")
     for suspect in dict.fromkeys(suspect for one in mine for suspect in one.suspects):
-        if suspect in BUG:
-            lines.append(f"  may be {suspect}: {BUG[suspect].says}; see `kafka-spec check control/{suspect}`")
+        model = f"{era.name.partition('/')[0]}/{suspect}"
+        if model in MODELS:
+            lines.append(f"  may be {suspect}: {MODELS[model].says}; see `kafka-spec check {model}`")
         else:
-            lines.append(f"  may be an {suspect}: the elected leader lacked committed records, which --unclean permits")
+            lines.append(f"  may be an {suspect}: the elected leader lacked committed records")
     return lines
 
 

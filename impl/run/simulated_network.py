@@ -11,12 +11,27 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
+from kafka_spec.impl.kraft.requests import (
+    BrokerHeartbeatRequest,
+    BrokerRegistrationRequest,
+    FetchMetadataRequest,
+    ProposalRequest,
+)
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from kafka_spec.impl.run.faults import LATE, chance
 from kafka_spec.impl.run.scheduler import ScheduledTasks, Scheduler
 from kafka_spec.impl.run.tasks import RemoteCall
 
-CONTROLLERS = (LeaderAndIsrRequest, UpdateMetadataRequest, StopReplicaRequest)
+CONTROLLERS = (
+    LeaderAndIsrRequest,
+    UpdateMetadataRequest,
+    StopReplicaRequest,
+    BrokerRegistrationRequest,
+    BrokerHeartbeatRequest,
+    ProposalRequest,
+    FetchMetadataRequest,
+)
+"""The requests of and to controllers."""
 LATENCY = (0.0002, 0.002)
 """The shortest and the longest latency of a message, in seconds."""
 

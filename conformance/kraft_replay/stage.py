@@ -1,0 +1,306 @@
+"""A cluster of KRaft that can be put into any state of the model, and read as one.
+
+The metadata log begins with the oldest image of the state, as after a snapshot; each further image becomes a batch. Broker epochs
+of a loaded state are the model's numbers; later ones are offsets of the log, which begins beyond them. So in a loaded state every
+process has applied its registration, for which the model does not wait either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from uuid import UUID
+
+from kafka_spec.conformance.replay.disk import Disk, entries_on, put_disk
+from kafka_spec.impl.broker.partition import FetchState, Follower
+from kafka_spec.impl.kraft.broker import KRaftProcess
+from kafka_spec.impl.kraft.clean_shutdown import delete_clean_shutdown, read_clean_shutdown, write_clean_shutdown
+from kafka_spec.impl.kraft.cluster import KRaftNodes
+from kafka_spec.impl.kraft.heartbeats import NO_OFFSET, BrokerContact
+from kafka_spec.impl.kraft.image import ClusterImage, RegisteredBroker, RegisteredPartition
+from kafka_spec.impl.kraft.metadata_log import MetadataLog
+from kafka_spec.impl.kraft.partition import HostedKRaftPartition
+from kafka_spec.impl.kraft.projection import KRaftNetwork, KRaftProjection, ReplicaDisk
+from kafka_spec.impl.kraft.records import (
+    FENCED,
+    NO_LEADER_CHANGE,
+    NO_RECOVERY_CHANGE,
+    UNCHANGED,
+    UNFENCED,
+    BrokerRegistrationChangeRecord,
+    MetadataRecord,
+    PartitionChangeRecord,
+    RegisterBrokerRecord,
+)
+from kafka_spec.impl.kraft.requests import AlteredPartition, ProposalAnswer, ProposalRequest, ProposedIsr
+from kafka_spec.impl.log import checkpoint
+from kafka_spec.impl.protocol.data_requests import FetchPosition, FetchRequest
+from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.domain import NONE, BrokerSet, Spent
+from kafka_spec.spec.kraft import state
+from kafka_spec.spec.kraft.machines import CONTROLLED_SHUTDOWN, LEADER, ProposalState, ReplicaRole
+from kafka_spec.spec.kraft.machines import FENCED as IS_FENCED
+from kafka_spec.spec.kraft.state import UNKNOWN, ProcessLife
+from kafka_spec.spec.table import Spec
+
+PARTITION = TopicPartition("orders", 0)
+TOPIC_ID = UUID(int=1)
+BEGINNING = 1_000
+"""The offset at which the metadata log of a loaded state begins: beyond all numbers of broker epochs."""
+
+
+class KRaftStage:
+    """A cluster within the bounds of a model."""
+
+    def __init__(self, folder: Path, era: Spec, bounds: Mapping[str, int]) -> None:
+        """`folder` is for the brokers' logs; `bounds` are those of the model. A fetch brings one record."""
+        settings = Settings(
+            unclean_leader_election_enable=bounds["unclean"] == 1,
+            min_insync_replicas=bounds["min_isr"],
+            replica_fetch_max_bytes=1,
+        )
+        self.clock = 0
+        """The time in milliseconds, which advances with each step."""
+        self.numbers = range(bounds["brokers"])
+        self.cache_ahead = bounds["cache_ahead"] == 1
+        self.cluster = KRaftNodes(folder, era, MetadataLog(), lambda: self.clock / 1000, settings=settings)
+        self.network = KRaftNetwork()
+        self.records = 0
+        """The number of records that clients have written."""
+        self._loaded_epochs = [0] * len(self.numbers)
+        self._projection = KRaftProjection(self.cluster, PARTITION, self.numbers, self._disk, self.number_of)
+
+    # Broker epochs
+
+    def number_of(self, broker: int, epoch: int) -> int:
+        """Return the model's number of a broker epoch: registrations after the loaded one are counted."""
+        if epoch < BEGINNING:
+            return epoch
+        later = [
+            record.broker_epoch
+            for batch in self.cluster.log.batches
+            for record in batch
+            if isinstance(record, RegisterBrokerRecord) and record.broker_id == broker and record.broker_epoch >= BEGINNING
+        ]
+        return self._loaded_epochs[broker] + 1 + later.index(epoch)
+
+    # Reading
+
+    def project(self, spent: Spent, history: state.PastEvents) -> state.KRaft:
+        """Read the state; what the model keeps for itself is passed in."""
+        for number, process in self.cluster.brokers.items():
+            request = process.data.isr.next_request()
+            if request is None:
+                self.network.forget(number)
+            else:
+                self.network.requests[number] = request
+        for number in self.numbers:
+            if number not in self.network.requests:
+                self.network.forget(number)
+        return self._projection.project(self.network, spent, history)
+
+    def _log_folder(self, number: int) -> Path:
+        return self.cluster.folder_of(number) / str(PARTITION)
+
+    def _disk(self, number: int) -> ReplicaDisk:
+        entries = [state.StoredRecord(*entry) for entry in entries_on(str(self._log_folder(number)))]
+        folder = self.cluster.folder_of(number)
+        clean = self.number_of(number, read_clean_shutdown(folder))
+        offsets = checkpoint.read_offsets(folder / checkpoint.REPLICATION_OFFSETS)
+        return ReplicaDisk(entries, offsets.get(PARTITION, 0), clean)
+
+    # Loading
+
+    def load(self, wanted: state.KRaft) -> None:
+        """Put the cluster into a state of the model."""
+        controller = self.cluster.controller
+        self._loaded_epochs = [one.epoch for one in wanted.controller.registrations]
+        controller.log = MetadataLog(beginning=image_of(wanted.metadata[0]))
+        for before, after in zip(wanted.metadata, wanted.metadata[1:], strict=False):
+            controller.log.commit(records_between(before, after))
+        controller.tables.load(controller.image)
+        self.records = wanted.spent.records
+        self._load_network(wanted)
+        for number, node in enumerate(wanted.brokers):
+            self._load_broker(number, node)
+        for number, registration in enumerate(wanted.controller.registrations):
+            waits = NO_OFFSET
+            if registration.shutdown_image > 0:
+                waits = controller.log.images[registration.shutdown_image].end
+            controller.heartbeats.brokers[number] = BrokerContact(self.clock, self.applied_by(number), waits)
+
+    def applied_by(self, number: int) -> int:
+        """Return how far a broker's heartbeats say that it is; one that has ended keeps nobody waiting."""
+        process = self.cluster.brokers.get(number)
+        return self.cluster.log.end if process is None else process.metadata_end
+
+    def _load_network(self, wanted: state.KRaft) -> None:
+        self.network = KRaftNetwork()
+        for number, node in enumerate(wanted.brokers):
+            for request in node.requests:
+                self.network.requests[number] = request_of(number, request)
+            for answer in node.answers:
+                self.network.answers[number] = answer_of(answer)
+            if node.handled:
+                self.network.handled.add(number)
+        for fetch in wanted.fetches:
+            position = FetchPosition(fetch.end, fetch.leader_epoch, 1, fetch.last_epoch)
+            self.network.fetches.append(FetchRequest(fetch.follower, fetch.broker_epoch, {PARTITION: position}))
+
+    def _load_broker(self, number: int, node: state.KRaftBroker) -> None:
+        folder = self.cluster.folder_of(number)
+        if node.life == ProcessLife.DOWN:
+            if number in self.cluster.brokers:
+                self.cluster.crash(number)
+            folder.mkdir(parents=True, exist_ok=True)
+            put_disk(str(self._log_folder(number)), disk_of(node.replica))
+            self._checkpoint(folder, node.replica.high_watermark)
+            if node.clean_epoch == UNKNOWN:
+                delete_clean_shutdown(folder)
+            else:
+                write_clean_shutdown(folder, node.clean_epoch)
+            return
+        if self._checkpoint(folder, 0) and number in self.cluster.brokers:
+            self.cluster.crash(number)  # it has read the former checkpoint
+        delete_clean_shutdown(folder)
+        self._load_process(self.cluster.brokers.get(number) or self.cluster.start(number), node)
+
+    def _checkpoint(self, folder: Path, high_watermark: int) -> bool:
+        """Write a high watermark into a broker's checkpoint; return whether another was there."""
+        path = folder / checkpoint.REPLICATION_OFFSETS
+        if checkpoint.read_offsets(path).get(PARTITION, 0) == high_watermark:
+            return False
+        checkpoint.write_offsets(path, {PARTITION: high_watermark})
+        return True
+
+    def _load_process(self, process: KRaftProcess, node: state.KRaftBroker) -> None:
+        replicas, replica = process.replicas, node.replica
+        process.incarnation = incarnation(process.number, node.epoch)
+        process.previous_epoch = UNKNOWN
+        replicas.broker_epoch = node.epoch
+        replicas.is_stopping = node.life == ProcessLife.STOPPING
+        replicas.image = self.cluster.log.images[node.image]
+        replicas.to_apply = {PARTITION: replicas.image.partitions[PARTITION]} if node.applying else {}
+        log = replicas.logs.logs.get(PARTITION) or replicas.logs.open(PARTITION)[0]
+        disk_of(replica).write(log)
+        numbers = [number for number in self.numbers if number != process.number]
+        followers = {n: Follower(replica.ends[n], broker_epoch=replica.fetch_epochs[n]) for n in numbers}
+        replicas.partitions[PARTITION] = HostedKRaftPartition(
+            leader_epoch=replica.leader_epoch,
+            leader=replica.leader,
+            replicas=tuple(self.numbers),
+            isr=tuple(BrokerSet(replica.isr)),
+            pending_isr=tuple(BrokerSet(replica.proposed)) or None,
+            log=log,
+            high_watermark=replica.high_watermark,
+            epoch_start=replica.epoch_start,
+            followers=followers if replica.role == LEADER else {},
+            partition_epoch=replica.partition_epoch,
+        )
+        replicas.roles.load((PARTITION,), ReplicaRole(replica.role))
+        replicas.proposals.load((PARTITION,), ProposalState(replica.proposal))
+        process.data.fetchers.in_flight.clear()
+        replicas.fetchers.clear()
+        if replica.fetching:
+            replicas.fetchers[PARTITION] = FetchState(replica.leader, replica.leader_epoch, log.end_offset)
+        request = self.network.requests.get(process.number)
+        process.data.isr.in_flight = request
+        process.data.isr.waiting = {} if request is None else dict(request.partitions)
+
+    def end(self) -> None:
+        """End all processes."""
+        self.cluster.end()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The model's values as those of the implementation
+
+
+def incarnation(broker: int, epoch: int) -> UUID:
+    """Return the incarnation id of the process that registered under a broker epoch of the model."""
+    return UUID(int=(broker << 32) + epoch)
+
+
+def image_of(image: state.MetadataImage) -> ClusterImage:
+    """Return an image at the beginning of the metadata log."""
+    held = image.partition
+    partition = RegisteredPartition(
+        TOPIC_ID,
+        tuple(held.replicas),
+        tuple(BrokerSet(held.isr)),
+        held.leader,
+        held.leader_epoch,
+        held.partition_epoch,
+        tuple(BrokerSet(held.elr)),
+        held.last_known_leader,
+        held.recovery,
+    )
+    brokers = {
+        number: RegisteredBroker(
+            number,
+            known.epoch,
+            incarnation(number, known.epoch),
+            known.state == IS_FENCED,
+            known.state == CONTROLLED_SHUTDOWN,
+        )
+        for number, known in enumerate(image.brokers)
+    }
+    topics = {TOPIC_ID: PARTITION.topic}
+    return ClusterImage(BEGINNING, MappingProxyType(brokers), MappingProxyType(topics), MappingProxyType({PARTITION: partition}))
+
+
+def records_between(before: state.MetadataImage, after: state.MetadataImage) -> list[MetadataRecord]:
+    """Return the batch that leads from an image to the next."""
+    records: list[MetadataRecord] = []
+    for number, (old, new) in enumerate(zip(before.brokers, after.brokers, strict=True)):
+        fenced, stops = new.state == IS_FENCED, new.state == CONTROLLED_SHUTDOWN
+        if new.epoch != old.epoch:
+            process = incarnation(number, new.epoch)
+            records.append(RegisterBrokerRecord(number, process, new.epoch, fenced=fenced, in_controlled_shutdown=stops))
+        elif new.state != old.state:
+            changed = UNCHANGED
+            if fenced != (old.state == IS_FENCED):
+                changed = FENCED if fenced else UNFENCED
+            records.append(BrokerRegistrationChangeRecord(number, new.epoch, changed, int(stops)))
+    held, was = after.partition, before.partition
+    if held.partition_epoch != was.partition_epoch:
+        known = held.last_known_leader
+        records.append(
+            PartitionChangeRecord(
+                PARTITION.partition,
+                TOPIC_ID,
+                isr=tuple(BrokerSet(held.isr)),
+                leader=held.leader if held.leader_epoch != was.leader_epoch else NO_LEADER_CHANGE,
+                leader_recovery_state=held.recovery if held.recovery != was.recovery else NO_RECOVERY_CHANGE,
+                eligible_leader_replicas=tuple(BrokerSet(held.elr)),
+                last_known_elr=() if known == NONE else (known,),
+            )
+        )
+    return records
+
+
+def request_of(broker: int, request: state.AlterPartitionRequest) -> ProposalRequest:
+    """Return a proposal on its way."""
+    members = tuple((member, request.epochs[member]) for member in BrokerSet(request.isr))
+    proposed = ProposedIsr(request.leader_epoch, request.partition_epoch, members)
+    return ProposalRequest(broker, request.broker_epoch, {PARTITION: proposed})
+
+
+def answer_of(answer: state.AlterPartitionAnswer) -> ProposalAnswer:
+    """Return an answer on its way."""
+    altered = AlteredPartition(ErrorCode(answer.error), answer.leader_epoch, answer.partition_epoch, tuple(BrokerSet(answer.isr)))
+    return ProposalAnswer(ErrorCode.NONE, {PARTITION: altered})
+
+
+def disk_of(replica: state.PartitionReplica) -> Disk:
+    """Return the disk of a replica; a leader has recorded the start of its own epoch."""
+    entries = tuple((entry.record, entry.epoch) for entry in replica.log)
+    begin: dict[int, int] = {}
+    for offset, (_, epoch) in enumerate(entries):
+        begin.setdefault(epoch, offset)
+    if replica.role == LEADER:
+        begin.setdefault(replica.leader_epoch, replica.epoch_start)
+    return Disk(entries, tuple(begin.items()))

@@ -1,0 +1,166 @@
+"""One process of a broker of KRaft, from its registration to its end.
+
+Sans-IO: the caller carries requests to the controller and back, brings the committed batches of the metadata log, and delivers
+requests of clients and followers. What is not on disk is lost with the process.
+
+Source: Kafka 3.9 BrokerServer.scala, BrokerLifecycleManager.scala, MetadataLoader.java.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from uuid import UUID
+
+from kafka_spec.impl.kraft.clean_shutdown import delete_clean_shutdown, read_clean_shutdown, write_clean_shutdown
+from kafka_spec.impl.kraft.data_plane import KRaftDataPlane
+from kafka_spec.impl.kraft.replicas import KRaftReplicas
+from kafka_spec.impl.kraft.requests import (
+    BrokerHeartbeatRequest,
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+    FetchMetadataRequest,
+    FetchMetadataResponse,
+)
+from kafka_spec.impl.log.log import LogConfig
+from kafka_spec.impl.protocol.controller_requests import NO_EPOCH, Leadership
+from kafka_spec.impl.protocol.data_requests import (
+    DataRequest,
+    FetchRequest,
+    ListOffsetsRequest,
+    Metadata,
+    MetadataRequest,
+    PartitionMetadata,
+    ProduceRequest,
+)
+from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
+from kafka_spec.impl.protocol.responses import FetchResponse, ListOffsetsResponse, ProduceResponse, Response
+from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.spec.domain import NONE
+from kafka_spec.spec.table import Spec
+
+
+class KRaftProcess:
+    """A broker's process. The controller does not know it before it has registered."""
+
+    def __init__(
+        self,
+        number: int,
+        era: Spec,
+        folder: Path,
+        incarnation: UUID,
+        clock: Callable[[], float],
+        settings: Settings | None = None,
+        config: LogConfig | None = None,
+    ) -> None:
+        """`folder` is the broker's data folder; `clock` returns seconds since 1970. The file of an orderly stop is deleted.
+
+        Raises:
+            CheckpointError: a checkpoint in the folder is unreadable.
+        """
+        self.number = number
+        self.incarnation = incarnation
+        self.replicas = KRaftReplicas(number, era, folder, config, settings)
+        self.data = KRaftDataPlane(self.replicas)
+        self.previous_epoch = read_clean_shutdown(folder)
+        delete_clean_shutdown(folder)
+        self._folder = folder
+        self._clock = clock
+
+    @property
+    def now(self) -> int:
+        """The time in milliseconds since 1970."""
+        return int(self._clock() * 1000)
+
+    @property
+    def epoch(self) -> int:
+        """The broker epoch, -1 before the registration."""
+        return self.replicas.broker_epoch
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether it asks for a controlled shutdown."""
+        return self.replicas.is_stopping
+
+    @property
+    def metadata_end(self) -> int:
+        """The offset up to which it has applied the metadata log."""
+        return self.replicas.image.end
+
+    # The controller
+
+    def registration(self) -> BrokerRegistrationRequest:
+        """Return the request that registers this process."""
+        return BrokerRegistrationRequest(self.number, self.incarnation, self.previous_epoch)
+
+    def registered(self, answer: BrokerRegistrationResponse) -> bool:
+        """Take the answer to the registration; return whether it succeeded."""
+        if answer.error == ErrorCode.NONE:
+            self.replicas.broker_epoch = answer.broker_epoch
+        return answer.error == ErrorCode.NONE
+
+    def shut_down(self) -> None:
+        """Begin to ask for a controlled shutdown with each heartbeat."""
+        self.replicas.is_stopping = True
+
+    def heartbeat(self) -> BrokerHeartbeatRequest:
+        """Return the next heartbeat; it wants to be fenced until its registration is applied."""
+        wants_fence = self.metadata_end <= self.epoch
+        return BrokerHeartbeatRequest(self.number, self.epoch, self.metadata_end, wants_fence, self.is_stopping)
+
+    def next_metadata(self) -> FetchMetadataRequest:
+        """Return the fetch of what it does not have of the metadata log."""
+        return FetchMetadataRequest(self.number, self.metadata_end)
+
+    def learn(self, answer: FetchMetadataResponse) -> None:
+        """Take committed batches into the metadata cache; the replicas follow with `follow`."""
+        image = answer.snapshot or self.replicas.image
+        for end, records in answer.batches:
+            if end > image.end:
+                image = image.after(records)
+        if image is not self.replicas.image:
+            self.replicas.take_image(image)
+
+    def follow(self) -> None:
+        """Let the replicas follow the metadata cache."""
+        self.replicas.apply_image(self.now)
+
+    # Requests of followers and clients
+
+    def serve(self, message: DataRequest, reply: Callable[[Response], object]) -> None:
+        """Handle a request; `reply` receives its answer, at once or later. A produce with acks=0 has no answer."""
+        match message:
+            case ProduceRequest():
+                self.data.handle_produce(message, self.now, lambda done: reply(ProduceResponse(done)))
+            case FetchRequest():
+                self.data.handle_fetch(message, self.now, lambda fetched: reply(FetchResponse(fetched)))
+            case ListOffsetsRequest():
+                reply(ListOffsetsResponse(self.data.handle_list_offsets(message)))
+            case MetadataRequest():
+                reply(self.metadata(message))
+
+    def metadata(self, request: MetadataRequest) -> Metadata:
+        """Return brokers and partitions of the metadata cache; a leader that is not active is not available."""
+        image = self.replicas.image
+        known = tuple(BrokerRegistration(one, (Endpoint("127.0.0.1", 9092 + one),)) for one in image.active)
+        partitions = {}
+        for name, told in image.partitions.items():
+            if request.topics is None or name.topic in request.topics:
+                error = ErrorCode.LEADER_NOT_AVAILABLE if told.leader == NONE else ErrorCode.NONE
+                held = Leadership(told.leader, told.leader_epoch, told.isr, 0, told.partition_epoch)
+                offline = tuple(one for one in told.replicas if one not in image.active)
+                partitions[name] = PartitionMetadata(error, held, told.replicas, offline)
+        missing = [] if request.topics is None else [t for t in request.topics if t not in image.topics.values()]
+        return Metadata(known, NO_EPOCH, partitions, dict.fromkeys(missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+
+    # The end
+
+    def close(self) -> None:
+        """End in order: flush and close the logs, and leave the file that says so."""
+        self.replicas.close()
+        write_clean_shutdown(self._folder, self.epoch)
+
+    def crash(self) -> None:
+        """Crash: nothing more is written."""
+        self.replicas.crash()

@@ -1,0 +1,74 @@
+"""The data plane of a broker of KRaft: what a leader learns from fetches, and periodic work.
+
+Sans-IO, like impl/broker/data_plane.py, whose requests, logs and delayed operations it shares.
+
+Source: Kafka 3.9 ReplicaManager.scala, Partition.updateFollowerFetchState.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.impl.broker.record_requests import RecordRequests
+from kafka_spec.impl.kraft.fetcher import KRaftFetchers
+from kafka_spec.impl.kraft.isr import IsrProposals
+from kafka_spec.impl.kraft.replicas import KRaftReplicas
+from kafka_spec.impl.protocol.data_requests import FetchPosition, FetchRequest
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.gates import fetch_is_outdated
+from kafka_spec.spec.kraft.machines import LEADER
+
+
+class KRaftDataPlane(RecordRequests):
+    """The data plane of one broker."""
+
+    def __init__(self, replicas: KRaftReplicas) -> None:
+        """`replicas` are the broker's."""
+        super().__init__(replicas)
+        self.replicas: KRaftReplicas = replicas
+        self.fetchers = KRaftFetchers(replicas)
+        self.isr = IsrProposals(replicas)
+        self.shrink_due = self.checkpoint_due = 0
+        """The time of the next periodic work."""
+
+    def advance_high_watermark(self, partition: TopicPartition, now: int, at_most: int | None = None) -> bool:
+        """See `KRaftReplicas.advance_high_watermark`."""
+        return self.replicas.advance_high_watermark(partition, now)
+
+    # Fetches
+
+    def _follower_fetched(self, partition: TopicPartition, position: FetchPosition, request: FetchRequest, now: int) -> None:
+        """Update a leader's knowledge after a fetch, unless the logs diverge (Partition.fetchRecords)."""
+        hosted = self.replicas.partitions[partition]
+        if self.replicas.role_of(partition) == LEADER and request.replica in hosted.followers:
+            self.learn(partition, request.replica, position.offset, request.broker_epoch, now)
+
+    def learn(self, partition: TopicPartition, follower: int, offset: int, broker_epoch: int, now: int) -> None:
+        """Note a follower's log end and broker epoch; propose it for the ISR if it may join; raise the high watermark.
+
+        A fetch of an earlier process of the follower is ignored if the era compares broker epochs (KIP-903).
+        """
+        hosted = self.replicas.partitions[partition]
+        latest = hosted.followers[follower].broker_epoch
+        if not fetch_is_outdated(broker_epoch, latest, self.replicas.k.fetch_epochs_compared):
+            hosted.note_fetch(follower, offset, broker_epoch, now)
+            self.isr.try_expand(partition, follower)
+            self.advance_high_watermark(partition, now)
+
+    # Time
+
+    def tick(self, now: int) -> None:
+        """Do the periodic work that is due: delayed operations, slow followers, the checkpoint of high watermarks."""
+        self.produces.expire(now)
+        self.fetches.expire(now)
+        settings = self.replicas.settings
+        if now >= self.shrink_due:
+            self.shrink_due = now + settings.replica_lag_time_max_ms // 2
+            self.isr.shrink_all(now)
+        if now >= self.checkpoint_due:
+            self.checkpoint_due = now + settings.replica_high_watermark_checkpoint_interval_ms
+            self.replicas.checkpoint_high_watermarks()
+
+    def next_tick(self, now: int) -> int:
+        """Return when `tick` next has work; `now` if it has work already."""
+        deadlines = [self.shrink_due, self.checkpoint_due]
+        deadlines += [d for d in (self.produces.next_deadline(), self.fetches.next_deadline()) if d is not None]
+        return max(now, min(deadlines))

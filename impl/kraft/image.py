@@ -1,0 +1,215 @@
+"""The metadata image: everything that the metadata log says up to an offset.
+
+Applying a record derives what the record leaves out: each change of a partition raises its partition epoch, and one that names a
+leader its leader epoch.
+
+Source: Kafka 3.9 MetadataImage.java, ClusterImage.java, TopicsImage.java, PartitionRegistration.merge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from uuid import UUID
+
+from kafka_spec.impl.kraft.records import (
+    FENCED,
+    NO_LEADER_CHANGE,
+    NO_RECOVERY_CHANGE,
+    TOPIC_CONFIG,
+    UNCHANGED,
+    BrokerRegistrationChangeRecord,
+    ConfigRecord,
+    FeatureLevelRecord,
+    MetadataRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+    TopicRecord,
+)
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.domain import NONE, BrokerSet
+from kafka_spec.spec.kraft.machines import CONTROLLED_SHUTDOWN, UNFENCED, BrokerState
+from kafka_spec.spec.kraft.machines import FENCED as IS_FENCED
+
+
+class InconsistentLog(ValueError):  # noqa: N818 - the name is the message
+    """A record refers to what the log before it does not have, which no controller writes."""
+
+
+@dataclass(frozen=True)
+class RegisteredBroker:
+    """A registered broker."""
+
+    broker: int
+    epoch: int
+    incarnation: UUID
+    fenced: bool
+    in_controlled_shutdown: bool
+
+    @property
+    def state(self) -> BrokerState:
+        """Its state in the table of registrations."""
+        if self.fenced:
+            return IS_FENCED
+        return CONTROLLED_SHUTDOWN if self.in_controlled_shutdown else UNFENCED
+
+
+@dataclass(frozen=True)
+class RegisteredPartition:
+    """A partition; the order of its lists is that of the records. `last_known` is the last known leader, NONE if there is none."""
+
+    topic_id: UUID
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+    elr: tuple[int, ...] = ()
+    last_known: int = NONE
+    recovery: int = 0
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    def merged(self, change: PartitionChangeRecord) -> RegisteredPartition:
+        """Return the partition after a change (PartitionRegistration.merge)."""
+        names_leader = change.leader != NO_LEADER_CHANGE
+        known = change.last_known_elr
+        recovery = change.leader_recovery_state
+        return replace(
+            self,
+            replicas=self.replicas if change.replicas is None else change.replicas,
+            isr=self.isr if change.isr is None else change.isr,
+            leader=change.leader if names_leader else self.leader,
+            leader_epoch=self.leader_epoch + names_leader,
+            partition_epoch=self.partition_epoch + 1,
+            elr=self.elr if change.eligible_leader_replicas is None else change.eligible_leader_replicas,
+            last_known=self.last_known if known is None else (known[0] if known else NONE),
+            recovery=self.recovery if recovery == NO_RECOVERY_CHANGE else recovery,
+            adding=self.adding if change.adding_replicas is None else change.adding_replicas,
+            removing=self.removing if change.removing_replicas is None else change.removing_replicas,
+        )
+
+
+def partition_of(record: PartitionRecord) -> RegisteredPartition:
+    """Return the partition that a record describes."""
+    return RegisteredPartition(
+        record.topic_id,
+        record.replicas,
+        record.isr,
+        record.leader,
+        record.leader_epoch,
+        record.partition_epoch,
+        record.eligible_leader_replicas or (),
+        record.last_known_elr[0] if record.last_known_elr else NONE,
+        record.leader_recovery_state,
+        record.adding_replicas,
+        record.removing_replicas,
+    )
+
+
+@dataclass(frozen=True)
+class ClusterImage:
+    """All metadata; `end` is the offset after the last record that it has."""
+
+    end: int = 0
+    brokers: Mapping[int, RegisteredBroker] = field(default_factory=lambda: MappingProxyType({}))
+    topics: Mapping[UUID, str] = field(default_factory=lambda: MappingProxyType({}))
+    partitions: Mapping[TopicPartition, RegisteredPartition] = field(default_factory=lambda: MappingProxyType({}))
+    configs: Mapping[tuple[str, str], str] = field(default_factory=lambda: MappingProxyType({}))
+    features: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def active(self) -> BrokerSet:
+        """The brokers that may lead: registered, neither fenced nor in controlled shutdown."""
+        return BrokerSet.of(broker for broker, known in self.brokers.items() if known.state == UNFENCED)
+
+    def epoch_of(self, broker: int) -> int:
+        """Return a broker's epoch, -1 if it is not registered."""
+        return self.brokers[broker].epoch if broker in self.brokers else -1
+
+    def is_active(self, broker: int) -> bool:
+        """Whether a broker may lead, and be in an ISR."""
+        return broker in self.brokers and self.brokers[broker].state == UNFENCED
+
+    def after(self, records: Iterable[MetadataRecord]) -> ClusterImage:
+        """Return the image after these records.
+
+        Raises:
+            InconsistentLog: a record refers to an unknown topic, partition or registration.
+        """
+        delta = _Delta(self)
+        for record in records:
+            delta.apply(record)
+        return delta.image()
+
+
+class _Delta:
+    """The changes of an image by some records; it copies only what they change."""
+
+    def __init__(self, before: ClusterImage) -> None:
+        self._before = before
+        self._end = before.end
+        self._brokers = dict(before.brokers)
+        self._topics = dict(before.topics)
+        self._partitions = dict(before.partitions)
+        self._configs = dict(before.configs)
+        self._features = dict(before.features)
+
+    def image(self) -> ClusterImage:
+        """Return the image after all records."""
+        parts = (self._brokers, self._topics, self._partitions, self._configs, self._features)
+        return ClusterImage(self._end, *(MappingProxyType(part) for part in parts))
+
+    def apply(self, record: MetadataRecord) -> None:
+        """Apply a record."""
+        self._end += 1
+        match record:
+            case RegisterBrokerRecord():
+                self._brokers[record.broker_id] = RegisteredBroker(
+                    record.broker_id,
+                    record.broker_epoch,
+                    record.incarnation_id,
+                    record.fenced,
+                    record.in_controlled_shutdown,
+                )
+            case BrokerRegistrationChangeRecord():
+                self._change_registration(record)
+            case TopicRecord():
+                self._topics[record.topic_id] = record.name
+            case PartitionRecord():
+                self._partitions[self._name(record)] = partition_of(record)
+            case PartitionChangeRecord():
+                name = self._name(record)
+                if name not in self._partitions:
+                    raise InconsistentLog(f"offset {self._end - 1} changes {name}, which does not exist")
+                self._partitions[name] = self._partitions[name].merged(record)
+            case ConfigRecord():
+                self._configure(record)
+            case FeatureLevelRecord():
+                self._features[record.name] = record.feature_level
+
+    def _name(self, record: PartitionRecord | PartitionChangeRecord) -> TopicPartition:
+        if record.topic_id not in self._topics:
+            raise InconsistentLog(f"offset {self._end - 1} names the unknown topic {record.topic_id}")
+        return TopicPartition(self._topics[record.topic_id], record.partition_id)
+
+    def _change_registration(self, record: BrokerRegistrationChangeRecord) -> None:
+        known = self._brokers.get(record.broker_id)
+        if known is None or known.epoch != record.broker_epoch:
+            raise InconsistentLog(
+                f"offset {self._end - 1} changes broker {record.broker_id} under the broker epoch {record.broker_epoch}, "
+                f"which is not registered"
+            )
+        fenced = known.fenced if record.fenced == UNCHANGED else record.fenced == FENCED
+        stops = known.in_controlled_shutdown or record.in_controlled_shutdown != UNCHANGED
+        self._brokers[record.broker_id] = replace(known, fenced=fenced, in_controlled_shutdown=stops)
+
+    def _configure(self, record: ConfigRecord) -> None:
+        if record.resource_type != TOPIC_CONFIG:
+            raise InconsistentLog(f"offset {self._end - 1} configures a resource of the unknown type {record.resource_type}")
+        if record.value is None:
+            self._configs.pop((record.resource_name, record.name), None)
+        else:
+            self._configs[record.resource_name, record.name] = record.value

@@ -1,0 +1,105 @@
+"""The metadata log: one totally ordered list of committed batches, in memory, and on disk in Kafka's record-batch format.
+
+A batch is atomic: all its records become visible at once. The protocol by which controllers agree on the log (Raft) is not
+implemented: a batch is committed when it is appended.
+
+Source: Kafka 3.9 KafkaRaftClient.java, BatchAccumulator.java; the folder is __cluster_metadata-0.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from kafka_spec.impl.kraft.image import ClusterImage
+from kafka_spec.impl.kraft.record_codec import decode, encode
+from kafka_spec.impl.kraft.records import MetadataRecord
+from kafka_spec.impl.log import batches
+from kafka_spec.impl.log.log import PartitionLog
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+
+TOPIC = TopicPartition("__cluster_metadata", 0)
+CONTROLLER_EPOCH = 1
+"""The epoch of the only controller, which the batches carry as leader epoch."""
+
+
+class MetadataLog:
+    """The committed batches, and the image after each of them."""
+
+    def __init__(
+        self, folder: Path | None = None, beginning: ClusterImage | None = None, clock: Callable[[], float] = lambda: 0.0
+    ) -> None:
+        """Begin with an image, by default the empty one; with a folder, read the log that it has, and write there.
+
+        `clock` returns seconds since 1970, for the timestamps of batches.
+
+        Raises:
+            UnreadableRecord: the folder has a record that is unknown here.
+            InconsistentLog: a record refers to what the log does not have.
+        """
+        self.images = [beginning or ClusterImage()]
+        """The image after each batch; the first is the one that the log begins with."""
+        self.batches: list[tuple[MetadataRecord, ...]] = []
+        self._clock = clock
+        self._store = None if folder is None else PartitionLog(folder / str(TOPIC))
+        if self._store is not None:
+            for records in read_batches(self._store):
+                self._note(records)
+
+    @property
+    def newest(self) -> ClusterImage:
+        """The image at the end of the log."""
+        return self.images[-1]
+
+    @property
+    def end(self) -> int:
+        """The offset of the next record."""
+        return self.newest.end
+
+    def commit(self, records: Sequence[MetadataRecord]) -> ClusterImage:
+        """Append a batch, and return the image after it.
+
+        Raises:
+            InconsistentLog: a record refers to what the log does not have; nothing is written.
+        """
+        image = self.newest.after(records)
+        if self._store is not None:
+            now = int(self._clock() * 1000)
+            self._store.append_as_leader(bytes(batches.build((now, None, encode(one)) for one in records)), CONTROLLER_EPOCH)
+        self.batches.append(tuple(records))
+        self.images.append(image)
+        return image
+
+    def _note(self, records: Sequence[MetadataRecord]) -> None:
+        self.images.append(self.newest.after(records))
+        self.batches.append(tuple(records))
+
+    def image_at(self, end: int) -> ClusterImage:
+        """Return the image whose last record is before this offset: the first one that reaches it.
+
+        Raises:
+            LookupError: the log ends before.
+        """
+        place = bisect_left(self.images, end, key=lambda image: image.end)
+        if place == len(self.images):
+            raise LookupError(f"the metadata log ends at {self.end}, before {end}")
+        return self.images[place]
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._store is not None:
+            self._store.close()
+
+
+def read_batches(log: PartitionLog) -> Iterator[tuple[MetadataRecord, ...]]:
+    """Yield the records of each batch of a file.
+
+    Raises:
+        UnreadableRecord: a record is unknown here.
+    """
+    offset = log.start_offset
+    while data := log.read(offset, 1 << 20):
+        for batch, one in batches.split(data):
+            yield tuple(decode(record.value or b"") for record in batches.records(one))
+            offset = batch.last + 1

@@ -1,0 +1,51 @@
+"""One partition on a broker of KRaft: how an image makes it lead or follow. The rest is that of impl/broker/partition.py.
+
+Source: Kafka 3.9 Partition.makeLeader, makeFollower.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kafka_spec.impl.broker.partition import NEVER, Follower, HostedPartition
+from kafka_spec.impl.kraft.image import RegisteredPartition
+from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
+
+
+@dataclass
+class HostedKRaftPartition(HostedPartition):
+    """A partition that the broker hosts; its ISR is changed by the controller alone, on the leader's proposal (`pending_isr`)."""
+
+    partition_epoch: int = NO_EPOCH
+
+    def take(self, told: RegisteredPartition) -> None:
+        """Take the leader, the epochs and the replicas of an image."""
+        self.leader, self.leader_epoch, self.partition_epoch = told.leader, told.leader_epoch, told.partition_epoch
+        self.replicas, self.adding, self.removing = told.replicas, told.adding, told.removing
+
+    def lead(self, number: int, told: RegisteredPartition, forgets: bool, now: int) -> None:
+        """Lead, or go on leading. A new leader epoch begins at the end of the log; it `forgets` the followers' ends or not.
+
+        Raises:
+            OSError: the leader epoch cannot be written; the partition is unchanged.
+        """
+        is_new = told.leader_epoch > self.leader_epoch
+        end = self.opened.end_offset
+        if is_new:
+            self.opened.assign_epoch(told.leader_epoch)
+            self.epoch_start = end
+        known = {} if is_new and forgets else self.followers
+        self.followers = {broker: known.get(broker, Follower()) for broker in told.replicas if broker != number}
+        self.take(told)
+        self.isr = told.isr
+        if is_new:
+            for broker, follower in self.followers.items():
+                follower.caught_up_at = now if broker in self.isr else NEVER
+                follower.leader_end, follower.fetched_at = end, now
+
+    def follow(self, told: RegisteredPartition) -> bool:
+        """Follow the leader of an image, or nobody; return whether its leader epoch is new."""
+        is_new = told.leader_epoch > self.leader_epoch
+        self.take(told)
+        self.isr, self.followers, self.epoch_start = (), {}, 0
+        return is_new

@@ -1,0 +1,173 @@
+"""The records of the metadata log, as data: what the controller commits, and what controllers and brokers apply.
+
+A record is written in the smallest version that holds its fields; every Kafka that knows the era's metadata version reads that one.
+
+Source: Kafka 3.9 and 4.1, metadata/src/main/resources/common/metadata.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+from uuid import UUID
+
+NO_LEADER_CHANGE = -2
+"""The leader of a PartitionChangeRecord that leaves leader and leader epoch as they are."""
+NO_RECOVERY_CHANGE = -1
+FENCED, UNFENCED, UNCHANGED = 1, -1, 0
+"""Values of `fenced` in a BrokerRegistrationChangeRecord."""
+TOPIC_CONFIG = 2
+"""The resource type of a topic in a ConfigRecord."""
+
+
+@dataclass(frozen=True)
+class BrokerEndpoint:
+    """An address on which a broker listens."""
+
+    name: str
+    host: str
+    port: int
+    security_protocol: int = 0
+
+
+@dataclass(frozen=True)
+class BrokerFeature:
+    """The levels of a feature that a broker supports."""
+
+    name: str
+    min_supported_version: int
+    max_supported_version: int
+
+
+@dataclass(frozen=True)
+class RegisterBrokerRecord:
+    """A broker's process has registered; it is fenced, unless the same process had registered before."""
+
+    key: ClassVar[int] = 0
+    version: ClassVar[int] = 1
+
+    broker_id: int
+    incarnation_id: UUID
+    broker_epoch: int
+    end_points: tuple[BrokerEndpoint, ...] = ()
+    features: tuple[BrokerFeature, ...] = ()
+    rack: str | None = None
+    fenced: bool = True
+    in_controlled_shutdown: bool = False
+
+
+@dataclass(frozen=True)
+class TopicRecord:
+    """A topic exists."""
+
+    key: ClassVar[int] = 2
+    version: ClassVar[int] = 0
+
+    name: str
+    topic_id: UUID
+
+
+@dataclass(frozen=True)
+class PartitionRecord:
+    """A partition, with everything that is known of it."""
+
+    key: ClassVar[int] = 3
+
+    partition_id: int
+    topic_id: UUID
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+    removing_replicas: tuple[int, ...] = ()
+    adding_replicas: tuple[int, ...] = ()
+    leader_recovery_state: int = 0
+    eligible_leader_replicas: tuple[int, ...] | None = None
+    last_known_elr: tuple[int, ...] | None = None
+
+    @property
+    def version(self) -> int:
+        """The version that it is written in."""
+        return 0 if self.eligible_leader_replicas is None and self.last_known_elr is None else 2
+
+
+@dataclass(frozen=True)
+class ConfigRecord:
+    """A value of a topic's configuration; None removes it."""
+
+    key: ClassVar[int] = 4
+    version: ClassVar[int] = 0
+
+    resource_type: int
+    resource_name: str
+    name: str
+    value: str | None
+
+
+@dataclass(frozen=True)
+class PartitionChangeRecord:
+    """A change of a partition; what is None, NO_LEADER_CHANGE or NO_RECOVERY_CHANGE stays."""
+
+    key: ClassVar[int] = 5
+
+    partition_id: int
+    topic_id: UUID
+    isr: tuple[int, ...] | None = None
+    leader: int = NO_LEADER_CHANGE
+    replicas: tuple[int, ...] | None = None
+    removing_replicas: tuple[int, ...] | None = None
+    adding_replicas: tuple[int, ...] | None = None
+    leader_recovery_state: int = NO_RECOVERY_CHANGE
+    eligible_leader_replicas: tuple[int, ...] | None = None
+    last_known_elr: tuple[int, ...] | None = None
+
+    @property
+    def version(self) -> int:
+        """The version that it is written in."""
+        return 0 if self.eligible_leader_replicas is None and self.last_known_elr is None else 2
+
+
+@dataclass(frozen=True)
+class FeatureLevelRecord:
+    """The level of a feature, such as metadata.version."""
+
+    key: ClassVar[int] = 12
+    version: ClassVar[int] = 0
+
+    name: str
+    feature_level: int
+
+
+@dataclass(frozen=True)
+class BrokerRegistrationChangeRecord:
+    """A broker is fenced or unfenced, or begins its controlled shutdown."""
+
+    key: ClassVar[int] = 17
+    version: ClassVar[int] = 1
+
+    broker_id: int
+    broker_epoch: int
+    fenced: int = UNCHANGED
+    in_controlled_shutdown: int = UNCHANGED
+
+
+MetadataRecord: TypeAlias = (
+    RegisterBrokerRecord
+    | TopicRecord
+    | PartitionRecord
+    | ConfigRecord
+    | PartitionChangeRecord
+    | FeatureLevelRecord
+    | BrokerRegistrationChangeRecord
+)
+RECORDS: tuple[type[MetadataRecord], ...] = (
+    RegisterBrokerRecord,
+    TopicRecord,
+    PartitionRecord,
+    ConfigRecord,
+    PartitionChangeRecord,
+    FeatureLevelRecord,
+    BrokerRegistrationChangeRecord,
+)
+"""The records that are written and read."""

@@ -1,0 +1,212 @@
+"""All replicas of a broker of KRaft: images of the metadata log make them lead and follow; leaders propose ISRs.
+
+Source: Kafka 3.9 ReplicaManager.applyDelta, BrokerMetadataPublisher.scala, Partition.scala.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from kafka_spec.impl.broker.partition import FetchState
+from kafka_spec.impl.kraft.image import ClusterImage, RegisteredPartition
+from kafka_spec.impl.kraft.partition import HostedKRaftPartition
+from kafka_spec.impl.log.log import LogConfig
+from kafka_spec.impl.log.manager import LogManager
+from kafka_spec.impl.machine import FireResult, build
+from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
+from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
+from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.alter_partition import is_candidate
+from kafka_spec.spec.decisions import Checked
+from kafka_spec.spec.domain import NONE
+from kafka_spec.spec.gates import image_is_applied, image_settles_proposal
+from kafka_spec.spec.kraft.machines import LEADER, SETTLED, ProposalState, ReplicaRole
+from kafka_spec.spec.log import log_ends_are_forgotten
+from kafka_spec.spec.partition_change import effective_min_isr
+from kafka_spec.spec.table import Spec, SpecError
+
+
+class KRaftReplicas:
+    """The replicas of one broker in one data folder. What is not on disk is lost with the process.
+
+    `changed` is called with a partition whenever its role or its high watermark changes.
+    """
+
+    def __init__(
+        self, number: int, era: Spec, folder: Path, config: LogConfig | None = None, settings: Settings | None = None
+    ) -> None:
+        """`number` is the broker id; `era` one of spec/kraft/eras.py; `config` that of the broker's logs.
+
+        Raises:
+            CheckpointError: a checkpoint in the folder is unreadable.
+        """
+        self.number = number
+        self.settings = settings or Settings()
+        self.k = era.constants({"fetches_fenced": int(Checked.YES)})
+        self.broker_epoch = NO_EPOCH
+        self.is_stopping = False
+        """Whether the broker asks for a controlled shutdown."""
+        self.image = ClusterImage()
+        """The metadata cache."""
+        self.to_apply: dict[TopicPartition, RegisteredPartition] = {}
+        """The partitions that the metadata cache has, and the replicas do not yet."""
+        self.partitions: dict[TopicPartition, HostedKRaftPartition] = {}
+        self.fetchers: dict[TopicPartition, FetchState] = {}
+        self.changed: Callable[[TopicPartition], object] = lambda _: None
+        self.failures: dict[TopicPartition, OSError] = {}
+        """For each replica whose log directory has failed the reason; the process has to end."""
+        self.logs = LogManager(folder, config)
+        machines = {machine.name: machine for machine in era.machines}
+        running = build(self, {machines["ReplicaRole"]: ("partition",), machines["Proposal"]: ("partition",)}, self)
+        self.roles, self.proposals = running["ReplicaRole"], running["Proposal"]
+
+    def attempted(self, attempt: FireResult) -> None:
+        """See `FireLog`: a change that the table does not have is an error of this module.
+
+        Raises:
+            SpecError: the table has no such change.
+        """
+        if attempt.target is None:
+            raise SpecError(f"{attempt.machine.name}: {attempt.entity} in {attempt.source.name} cannot {attempt.trigger}")
+
+    def role_of(self, partition: TopicPartition) -> ReplicaRole:
+        """Return the role of the broker's replica."""
+        return ReplicaRole(self.roles.state_of(partition))
+
+    def proposal_of(self, partition: TopicPartition) -> ProposalState:
+        """Return the state of a leader's proposal."""
+        return ProposalState(self.proposals.state_of(partition))
+
+    @property
+    def metadata(self) -> Mapping[TopicPartition, RegisteredPartition]:
+        """The partitions in the metadata cache."""
+        return self.image.partitions
+
+    def topic_config(self, topic: str) -> dict[str, str]:
+        """Return what the metadata log has configured for a topic."""
+        return {name: value for (configured, name), value in self.image.configs.items() if configured == topic}
+
+    # Applying the metadata log
+
+    def publish(self, image: ClusterImage, now: int) -> None:
+        """Take an image: the metadata cache first, then the replicas."""
+        self.take_image(image)
+        self.apply_image(now)
+
+    def take_image(self, image: ClusterImage) -> None:
+        """Replace the metadata cache; note which partitions the replicas still have to apply (onMetadataUpdate)."""
+        for partition, told in image.partitions.items():
+            known = self.image.partitions.get(partition)
+            if self.number in told.replicas and (known is None or known.partition_epoch != told.partition_epoch):
+                self.to_apply[partition] = told
+        self.image = image
+
+    def apply_image(self, now: int) -> None:
+        """Let the replicas follow the metadata cache: leaders first, then followers (applyDelta).
+
+        The same partition epoch is applied again where the era does so, since an answer may have told it (KAFKA-13790).
+        """
+        told, self.to_apply = self.to_apply, {}
+        leads = {p: one for p, one in told.items() if one.leader == self.number}
+        for partition, one in [*leads.items(), *((p, one) for p, one in told.items() if p not in leads)]:
+            current = self.partitions[partition].partition_epoch if partition in self.partitions else NO_EPOCH
+            if image_is_applied(one.partition_epoch, current, self.k.equal_partition_epoch_applied):
+                hosted = self._opened(partition)
+                if partition in leads:
+                    self._make_leader(partition, hosted, one, now)
+                else:
+                    self._make_follower(partition, hosted, one)
+
+    def _make_leader(self, partition: TopicPartition, hosted: HostedKRaftPartition, told: RegisteredPartition, now: int) -> None:
+        if image_settles_proposal(told.partition_epoch, hosted.partition_epoch, self.k.proposal_survives_known_epoch):
+            self._settle(partition, hosted)
+        self.fetchers.pop(partition, None)
+        led_before = int(self.role_of(partition) == LEADER)
+        hosted.lead(self.number, told, log_ends_are_forgotten(led_before, self.k.follower_ends), now)
+        self.roles.fire("become_leader", partition)
+        self.advance_high_watermark(partition, now)
+        self.changed(partition)
+
+    def _make_follower(self, partition: TopicPartition, hosted: HostedKRaftPartition, told: RegisteredPartition) -> None:
+        """Follow; the fetcher is restarted in a new leader epoch only. A broker that shuts down fetches no more outside the ISR."""
+        self._settle(partition, hosted)
+        if hosted.follow(told):
+            self.fetchers.pop(partition, None)
+            if told.leader != NONE:
+                self.fetchers[partition] = FetchState(told.leader, told.leader_epoch, hosted.opened.end_offset)
+        if self.is_stopping and (told.leader == NONE or self.number not in told.isr):
+            self.fetchers.pop(partition, None)
+        self.roles.fire("become_follower", partition)
+        self.changed(partition)
+
+    def _settle(self, partition: TopicPartition, hosted: HostedKRaftPartition) -> None:
+        """Drop a pending proposal: the image tells what has become of it."""
+        hosted.pending_isr = None
+        if self.proposal_of(partition) != SETTLED:
+            self.proposals.fire("supersede", partition)
+
+    # Leaders
+
+    def may_join(self, partition: TopicPartition, follower: int) -> bool:
+        """Whether the metadata cache lets a follower into the ISR, under the broker epoch of its last fetch."""
+        epoch = self.partitions[partition].followers[follower].broker_epoch
+        active, cached = int(self.image.is_active(follower)), self.image.epoch_of(follower)
+        return is_candidate(active, epoch, cached, self.k.leader_checks_eligibility, self.k.fetch_epochs_compared)
+
+    def advance_high_watermark(self, partition: TopicPartition, now: int) -> bool:
+        """Advance a leader's high watermark to the smallest log end in the maximal ISR; return whether it rose.
+
+        Not while the ISR is below min.insync.replicas, as the era decides (3.7, KAFKA-15583).
+        """
+        hosted = self.partitions[partition]
+        configured = self.topic_config(partition.topic).get("min.insync.replicas", self.settings.min_insync_replicas)
+        least = effective_min_isr(int(configured), len(hosted.replicas))
+        if self.k.high_watermark_needs_min_isr == Checked.YES and len(hosted.isr) < least:
+            return False
+        eligible = [broker for broker in hosted.followers if self.may_join(partition, broker)]
+        moved = hosted.raise_high_watermark(hosted.high_watermark_candidate(now, self.settings.replica_lag_time_max_ms, eligible))
+        if moved:
+            self.changed(partition)
+        return moved
+
+    def checkpoint_high_watermarks(self) -> None:
+        """Write replication-offset-checkpoint.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        self.logs.checkpoint_high_watermarks({p: one.high_watermark for p, one in self.partitions.items() if one.log is not None})
+
+    # Logs
+
+    def _opened(self, partition: TopicPartition) -> HostedKRaftPartition:
+        """Return a partition whose log is open."""
+        hosted = self.partitions.setdefault(partition, HostedKRaftPartition())
+        if hosted.log is None:
+            hosted.log, hosted.high_watermark = self.logs.open(partition)
+        return hosted
+
+    @contextmanager
+    def storage(self, partition: TopicPartition) -> Iterator[HostedKRaftPartition]:
+        """Access a partition's log; after an OSError the process has to end, since its only log directory has failed.
+
+        Raises:
+            KafkaError: KAFKA_STORAGE_ERROR, in place of the OSError.
+        """
+        try:
+            yield self.partitions[partition]
+        except OSError as error:
+            self.failures[partition] = error
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"log directory of {partition}: {error}") from error
+
+    def close(self) -> None:
+        """Close cleanly: the next start need not recover the logs."""
+        self.checkpoint_high_watermarks()
+        self.logs.close()
+
+    def crash(self) -> None:
+        """Close the files without a flush, as a crash does."""
+        self.logs.crash()

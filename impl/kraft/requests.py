@@ -1,0 +1,121 @@
+"""The requests of brokers to the controller, and its answers, as data.
+
+Source: Kafka 3.9 BrokerRegistrationRequest, BrokerHeartbeatRequest, AlterPartitionRequest, ElectLeadersRequest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from kafka_spec.impl.kraft.image import ClusterImage
+from kafka_spec.impl.kraft.records import MetadataRecord
+from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
+from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.domain import BrokerSet
+
+
+@dataclass(frozen=True)
+class BrokerRegistrationRequest:
+    """Register a process. `previous_epoch` is the broker epoch of the file that an orderly stop leaves, -1 without one."""
+
+    broker: int
+    incarnation: UUID
+    previous_epoch: int = NO_EPOCH
+
+
+@dataclass(frozen=True)
+class BrokerRegistrationResponse:
+    """The broker epoch, or an error: the session of the process before has not ended."""
+
+    error: ErrorCode
+    broker_epoch: int = NO_EPOCH
+
+
+@dataclass(frozen=True)
+class BrokerHeartbeatRequest:
+    """A broker lives, and has applied the metadata log up to `metadata_end`; it may want to be fenced, or to shut down."""
+
+    broker: int
+    broker_epoch: int
+    metadata_end: int
+    want_fence: bool = False
+    want_shut_down: bool = False
+
+
+@dataclass(frozen=True)
+class BrokerHeartbeatResponse:
+    """The controller's view of the broker after the heartbeat."""
+
+    error: ErrorCode
+    is_caught_up: bool = False
+    is_fenced: bool = True
+    should_shut_down: bool = False
+
+
+@dataclass(frozen=True)
+class ProposedIsr:
+    """An ISR that a leader proposes: each member with the broker epoch of its last fetch, -1 if the leader knows none."""
+
+    leader_epoch: int
+    partition_epoch: int
+    members: tuple[tuple[int, int], ...]
+
+    @property
+    def isr(self) -> tuple[int, ...]:
+        """The members without their epochs."""
+        return tuple(broker for broker, _ in self.members)
+
+
+@dataclass(frozen=True)
+class ProposalRequest:
+    """A leader's proposals, at most one for each partition."""
+
+    broker: int
+    broker_epoch: int
+    partitions: Mapping[TopicPartition, ProposedIsr]
+
+
+@dataclass(frozen=True)
+class AlteredPartition:
+    """The answer to one proposal: an error, or the partition as it is now."""
+
+    error: ErrorCode
+    leader_epoch: int = NO_EPOCH
+    partition_epoch: int = NO_EPOCH
+    isr: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class ProposalAnswer:
+    """An error for the request as a whole, or an answer for each partition."""
+
+    error: ErrorCode
+    partitions: Mapping[TopicPartition, AlteredPartition] = field(default_factory=dict)
+
+    def answer_for(self, partition: TopicPartition) -> AlteredPartition:
+        """Return the answer to the proposal of a partition."""
+        return self.partitions[partition] if self.error == ErrorCode.NONE else AlteredPartition(self.error)
+
+
+@dataclass(frozen=True)
+class FetchMetadataRequest:
+    """Fetch committed batches of the metadata log, which the sender has up to `end`."""
+
+    broker: int
+    end: int
+
+
+@dataclass(frozen=True)
+class FetchMetadataResponse:
+    """The committed batches from there on, and the offset where each ends; before them a snapshot, if the log begins later."""
+
+    batches: tuple[tuple[int, tuple[MetadataRecord, ...]], ...]
+    snapshot: ClusterImage | None = None
+
+
+def members_of(proposed: ProposedIsr) -> BrokerSet:
+    """Return the proposed ISR as a set."""
+    return BrokerSet.of(proposed.isr)

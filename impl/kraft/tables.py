@@ -1,0 +1,90 @@
+"""The machines of the controller: registrations, and where each replica stands; batches change them by rows of their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kafka_spec.impl.kraft.image import ClusterImage, RegisteredPartition
+from kafka_spec.impl.machine import FireResult, build
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, OUTSIDE, BrokerState, Membership
+from kafka_spec.spec.table import Spec, SpecError
+
+TRIGGER = {
+    BrokerState.UNFENCED: "unfence",
+    BrokerState.CONTROLLED_SHUTDOWN: "begin_controlled_shutdown",
+    BrokerState.FENCED: "fence",
+}
+"""The trigger that leads a registration to a state."""
+
+
+class ControllerTables:
+    """The states of registrations and memberships; `follow` fires the rows of a batch."""
+
+    def __init__(self, era: Spec) -> None:
+        machines = {machine.name: machine for machine in era.machines}
+        wanted = {machines["Registration"]: ("broker",), machines["Membership"]: ("partition", "replica")}
+        running = build(self, wanted, self)
+        self._registrations, self._memberships = running["Registration"], running["Membership"]
+
+    def attempted(self, attempt: FireResult) -> None:
+        """See `FireLog`: a batch that no row allows is an error of the controller.
+
+        Raises:
+            SpecError: the table has no such change.
+        """
+        if attempt.target is None:
+            raise SpecError(f"{attempt.machine.name}: {attempt.entity} in {attempt.source.name} cannot {attempt.trigger}")
+
+    def state_of(self, broker: int) -> BrokerState:
+        """Return the state of a broker's registration."""
+        return BrokerState(self._registrations.state_of(broker))
+
+    def membership_of(self, partition: TopicPartition, replica: int) -> Membership:
+        """Return where a replica stands."""
+        return Membership(self._memberships.state_of(partition, replica))
+
+    def load(self, image: ClusterImage) -> None:
+        """Take the states from an image, as a controller does that takes over."""
+        for broker, known in image.brokers.items():
+            self._registrations.load((broker,), known.state)
+        for partition, held in image.partitions.items():
+            for replica in held.replicas:
+                self._memberships.load((partition, replica), membership(held, replica))
+
+    def follow(self, before: ClusterImage, after: ClusterImage) -> None:
+        """Change the states as a batch has changed the image, each by a row of its table."""
+        for broker, known in after.brokers.items():
+            if known is not before.brokers.get(broker):
+                self._follow_registration(broker, known.epoch != before.epoch_of(broker), known.state)
+        for partition, held in after.partitions.items():
+            old = before.partitions.get(partition)
+            if held is not old:
+                for trigger, replica in moves(old, held):
+                    self._memberships.fire(trigger, partition, replica)
+
+    def _follow_registration(self, broker: int, is_new: bool, state: BrokerState) -> None:
+        if is_new:
+            self._registrations.fire("register", broker)
+        if self.state_of(broker) != state:
+            self._registrations.fire(TRIGGER[state], broker)
+
+
+def membership(held: RegisteredPartition, replica: int) -> Membership:
+    """Return where a partition has a replica."""
+    if replica in held.isr:
+        return IN_ISR
+    return IN_ELR if replica in held.elr else OUTSIDE
+
+
+def moves(old: RegisteredPartition | None, new: RegisteredPartition) -> Iterator[tuple[str, int]]:
+    """Yield the triggers of the replicas that a change moves."""
+    replicas = dict.fromkeys((*new.replicas, *(() if old is None else old.replicas)))
+    for replica in replicas:
+        before = OUTSIDE if old is None else membership(old, replica)
+        after = membership(new, replica)
+        if before != after:
+            if after == OUTSIDE:
+                yield ("leave_isr" if before == IN_ISR else "leave_elr"), replica
+            else:
+                yield ("join_isr" if after == IN_ISR else "keep_eligible"), replica

@@ -1,0 +1,1 @@
+"""Runs of a KRaft cluster in virtual time."""

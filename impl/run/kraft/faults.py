@@ -1,0 +1,36 @@
+"""The possible faults of a run of KRaft, by name, and their frequency."""
+
+from __future__ import annotations
+
+from kafka_spec.impl.run.faults import FAULTS, InjectedFault
+from kafka_spec.spec.table import SpecError
+
+OWN = (
+    InjectedFault("crash", "a broker's process ends, and is started again some time later", every=9.0),
+    InjectedFault("bounce", "a broker's process ends and starts again at once", every=11.0),
+    InjectedFault("fence", "the controller does not hear from a running broker until its session has ended", every=9.0),
+    InjectedFault("shutdown", "a broker is shut down in a controlled way, and started again", every=13.0),
+    InjectedFault("election", "an operator has preferred leaders elected", every=8.0),
+    InjectedFault("lag", "a broker does not apply the metadata log for some time", every=8.0),
+)
+"""The faults that KRaft has, or has in another way."""
+SHARED = ("isolation", "slow", "delay", "duplicate", "lost-request", "lost-reply", "power")
+"""The faults of machines and of the network: those of impl/run/faults.py."""
+KRAFT_FAULTS = {fault.name: fault for fault in (*OWN, *(FAULTS[name] for name in SHARED))}
+USUAL = tuple(fault.name for fault in KRAFT_FAULTS.values() if fault.usual)
+
+
+def parse_kraft_faults(text: str) -> tuple[str, ...]:
+    """Return the faults that a text such as `crash,delay` names; `none`, `usual` and `all` name groups.
+
+    Raises:
+        SpecError: a fault is unknown, or is one of ZooKeeper's.
+    """
+    words = {"none": (), "usual": USUAL, "all": tuple(KRAFT_FAULTS)}
+    named: set[str] = set()
+    for word in (part.strip() for part in text.split(",")):
+        if word not in words and word not in KRAFT_FAULTS:
+            why = "needs ZooKeeper, which KRaft has not" if word in FAULTS else "is unknown"
+            raise SpecError(f"fault {word!r} {why}; KRaft has {', '.join(KRAFT_FAULTS)}, and the groups none, usual and all")
+        named.update(words.get(word, (word,)))
+    return tuple(name for name in KRAFT_FAULTS if name in named)

@@ -1,0 +1,110 @@
+"""The tasks of a broker's process: registration, heartbeats, the metadata log, proposals, fetches, periodic work.
+
+Source: Kafka 3.9 BrokerLifecycleManager.scala, AlterPartitionManager.scala, AbstractFetcherThread.scala.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from random import Random
+
+from kafka_spec.impl.kraft.broker import KRaftProcess
+from kafka_spec.impl.kraft.requests import (
+    BrokerHeartbeatResponse,
+    BrokerRegistrationResponse,
+    FetchMetadataResponse,
+    ProposalAnswer,
+)
+from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
+
+CONTROLLER = 3_000
+"""The node id of the controller, in the requests of brokers."""
+IDLE = 0.01
+RETRY = 0.1
+HEARTBEAT = 0.5
+"""The seconds between two heartbeats (broker.heartbeat.interval.ms; shorter here)."""
+ANSWER = 2.0
+"""The longest wait for an answer, in seconds."""
+BEHIND = (0.0, 0.05)
+"""How many seconds the replicas follow after the metadata cache."""
+
+
+class RunningKRaftBroker:
+    """A broker's process with its tasks. Once it has ended, its tasks must not be resumed."""
+
+    def __init__(self, broker: KRaftProcess, peers: Iterable[int], random: Random) -> None:
+        """`peers` are the possible broker ids."""
+        self.broker = broker
+        self.lags_until = 0.0
+        """The time, in milliseconds since 1970, until which it does not fetch the metadata log."""
+        self.is_registered = False
+        self._peers = sorted(peers)
+        self._random = random
+
+    def live(self, started: Callable[[], object], ended: Callable[[], object]) -> Task:
+        """Register, and go on to send heartbeats until the controller lets the broker go; then call `ended`."""
+        broker = self.broker
+        while not self.is_registered:
+            answer = yield RemoteCall(CONTROLLER, broker.registration(), ANSWER)
+            self.is_registered = isinstance(answer, BrokerRegistrationResponse) and broker.registered(answer)
+            if not self.is_registered:
+                yield Sleep(RETRY)
+        started()
+        while True:
+            answer = yield RemoteCall(CONTROLLER, broker.heartbeat(), ANSWER)
+            if isinstance(answer, BrokerHeartbeatResponse) and answer.should_shut_down:
+                ended()
+                return
+            yield Sleep(HEARTBEAT if broker.metadata_end > broker.epoch and not broker.is_stopping else RETRY)
+
+    def tasks(self) -> list[Task]:
+        """Return the tasks of a process that has registered."""
+        peers = [peer for peer in self._peers if peer != self.broker.number]
+        return [self.apply(), self.propose(), self.tick(), *(self.fetch(peer) for peer in peers)]
+
+    def apply(self) -> Task:
+        """Apply the metadata log: the metadata cache first, the replicas at once or a little later."""
+        broker = self.broker
+        while True:
+            if broker.now >= self.lags_until:
+                answer = yield RemoteCall(CONTROLLER, broker.next_metadata(), ANSWER)
+                if isinstance(answer, FetchMetadataResponse) and answer.batches:
+                    broker.learn(answer)
+                    yield Sleep(self._random.uniform(*BEHIND))
+                    broker.follow()
+            yield Sleep(IDLE)
+
+    def propose(self) -> Task:
+        """Send the leaders' proposals, each request until it is answered."""
+        isr = self.broker.data.isr
+        while True:
+            request = isr.next_request()
+            if request is None:
+                yield Sleep(IDLE)
+                continue
+            answer = yield RemoteCall(CONTROLLER, request, ANSWER)
+            if isinstance(answer, ProposalAnswer):
+                isr.take(answer, self.broker.now)
+            else:
+                yield Sleep(RETRY)
+
+    def fetch(self, leader: int) -> Task:
+        """Fetch from one leader."""
+        broker, fetchers = self.broker, self.broker.data.fetchers
+        while True:
+            request = fetchers.next_request(leader, broker.now)
+            if request is None:
+                yield Sleep(IDLE)
+                continue
+            answer = yield RemoteCall(leader, request, ANSWER)
+            if answer is None:
+                fetchers.lost(leader, broker.now)
+            else:
+                fetchers.take(leader, answer.partitions, broker.now)
+
+    def tick(self) -> Task:
+        """Do the periodic work when it is due."""
+        broker = self.broker
+        while True:
+            broker.data.tick(broker.now)
+            yield Sleep(min(max((broker.data.next_tick(broker.now) - broker.now) / 1000, 0.001), 5 * IDLE))

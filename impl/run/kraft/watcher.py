@@ -1,0 +1,97 @@
+"""What the properties of spec/kraft need to know of the past, for each partition of a run: what was committed, what was elected.
+
+Source: `PastEvents` of spec/kraft/state.py; the rules note the same in the model.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+
+from kafka_spec.impl.kraft.cluster import KRaftNodes
+from kafka_spec.impl.kraft.image import ClusterImage
+from kafka_spec.impl.log import batches
+from kafka_spec.impl.log.log import PartitionLog
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.domain import NONE
+from kafka_spec.spec.kraft.machines import LEADER
+from kafka_spec.spec.kraft.state import PastEvents, StoredRecord
+
+FIRST, FROM_ISR, FROM_ELR, UNCLEAN = "first", "from the ISR", "from the ELR", "unclean"
+WHY = (FIRST, FROM_ISR, FROM_ELR, UNCLEAN)
+
+
+class KRaftWatcher:
+    """The past of each partition, and the elections."""
+
+    def __init__(self) -> None:
+        self.past: dict[TopicPartition, PastEvents] = {}
+        self.elections: Counter[str] = Counter()
+        self._numbers: dict[bytes, int] = {}
+        self._parsed = lru_cache(maxsize=1 << 14)(self._parse)
+        self._seen: ClusterImage | None = None
+
+    def of(self, partition: TopicPartition) -> PastEvents:
+        """Return the past of a partition."""
+        return self.past.setdefault(partition, PastEvents([], -1))
+
+    # Records
+
+    def entries(self, log: PartitionLog, start: int = 0, end: int | None = None) -> list[StoredRecord]:
+        """Return the entries of a log; equal records have equal numbers."""
+        found: list[StoredRecord] = []
+        offset = start
+        while (end is None or offset < end) and (data := log.read(offset, 1 << 20)):
+            for batch, one in batches.split(data):
+                found += [entry for at, entry in self._parsed(bytes(one)) if at >= start and (end is None or at < end)]
+                offset = batch.last + 1
+        return found
+
+    def _parse(self, data: bytes) -> list[tuple[int, StoredRecord]]:
+        ((batch, _),) = batches.split(data)
+        return [
+            (record.offset, StoredRecord(self._numbers.setdefault(record.value or b"", len(self._numbers)), batch.epoch))
+            for record in batches.records(data)
+        ]
+
+    def changed(self, cluster: KRaftNodes, number: int, partition: TopicPartition) -> None:
+        """Note what is below a leader's high watermark, unless an unclean election has replaced the leader."""
+        process = cluster.brokers.get(number)
+        if process is None or process.replicas.role_of(partition) != LEADER:
+            return
+        hosted, past = process.replicas.partitions[partition], self.of(partition)
+        if hosted.leader_epoch >= past.unclean_epoch and hosted.high_watermark > len(past.committed):
+            past.committed += self.entries(hosted.opened, len(past.committed), hosted.high_watermark)
+
+    # Elections
+
+    def looked(self, cluster: KRaftNodes) -> list[str]:
+        """Count the elections since the last call, and note what unclean ones have lost; return them in words."""
+        controller, told = cluster.controller, []
+        unclean, controller.unclean_elections = controller.unclean_elections, []
+        before, self._seen = self._seen, controller.image
+        for partition, held in controller.image.partitions.items():
+            old = None if before is None else before.partitions.get(partition)
+            if old is not None and (old is held or old.leader_epoch == held.leader_epoch):
+                continue
+            if held.leader == NONE:
+                told.append(f"{partition} has no leader, in leader epoch {held.leader_epoch}")
+                continue
+            why = FIRST if old is None else FROM_ELR if held.leader in old.elr else FROM_ISR
+            if partition in unclean:
+                why = UNCLEAN
+                self._forget_lost(cluster, partition, held.leader, held.leader_epoch)
+            self.elections[why] += 1
+            told.append(f"the controller elects broker {held.leader} for {partition} under leader epoch {held.leader_epoch}: {why}")
+        return told
+
+    def _forget_lost(self, cluster: KRaftNodes, partition: TopicPartition, leader: int, epoch: int) -> None:
+        """After an unclean election only what the new leader holds counts as committed."""
+        past, process = self.of(partition), cluster.brokers.get(leader)
+        hosted = None if process is None else process.replicas.partitions.get(partition)
+        held = [] if hosted is None or hosted.log is None else self.entries(hosted.log)
+        kept = 0
+        while kept < min(len(held), len(past.committed)) and held[kept] == past.committed[kept]:
+            kept += 1
+        past.unclean_epoch = epoch
+        del past.committed[kept:]

@@ -1,0 +1,201 @@
+"""A cluster of KRaft in virtual time: one scheduler, one simulated network, the controller, and brokers with their tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from kafka_spec.impl.kraft.cluster import KRaftNodes
+from kafka_spec.impl.kraft.metadata_log import MetadataLog
+from kafka_spec.impl.kraft.requests import (
+    BrokerHeartbeatRequest,
+    BrokerRegistrationRequest,
+    FetchMetadataRequest,
+    ProposalRequest,
+)
+from kafka_spec.impl.log.log import PartitionLog
+from kafka_spec.impl.protocol.data_requests import ElectLeadersRequest
+from kafka_spec.impl.protocol.responses import ElectLeadersResponse
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.run.kraft.process import CONTROLLER, IDLE, RunningKRaftBroker
+from kafka_spec.impl.run.kraft.watcher import KRaftWatcher
+from kafka_spec.impl.run.observer import Observer
+from kafka_spec.impl.run.options import SETTINGS, TOPIC, Options
+from kafka_spec.impl.run.scheduler import ScheduledTasks, Scheduler
+from kafka_spec.impl.run.simulated_network import SimulatedNetwork
+from kafka_spec.impl.run.simulated_world import EPOCH
+from kafka_spec.impl.run.tasks import Sleep, Task
+from kafka_spec.impl.run.world import UNFLUSHED
+from kafka_spec.spec.partition_change import ElectionKind
+
+SESSION_TIMEOUT_MS = 3_000
+"""broker.session.timeout.ms; shorter than Kafka's, so that a run has more events."""
+
+
+class KRaftWorld:
+    """Brokers by number; those in `nodes` run."""
+
+    def __init__(self, options: Options, folder: Path, news: Callable[[str], object], random: Random) -> None:
+        """`folder` is empty; `news` receives the events to display; `random` is the only source of randomness."""
+        self.scheduler = Scheduler(EPOCH)
+        self.observer = Observer(lambda _: None, lambda: self.scheduler.now, news)
+        self.random = random
+        self.numbers = list(range(options.brokers))
+        settings = replace(
+            SETTINGS,
+            unclean_leader_election_enable=options.unclean,
+            min_insync_replicas=min(2, options.replication_factor),
+        )
+        log = MetadataLog(folder, clock=self.scheduler.clock)
+        seed = random.getrandbits(32)
+        self.cluster = KRaftNodes(folder, options.era, log, self.scheduler.clock, seed, settings, options.log)
+        self.cluster.controller.heartbeats.timeout_ms = SESSION_TIMEOUT_MS
+        self.network = SimulatedNetwork(self.scheduler, random, self._serve, self.observer.fault)
+        self.watcher = KRaftWatcher()
+        self.nodes: dict[int, RunningKRaftBroker] = {}
+        self._processes: dict[int, ScheduledTasks] = {}
+        self.process("controller").spawn(self._fence_stale())
+
+    @property
+    def now(self) -> float:
+        """The seconds since the run began."""
+        return self.scheduler.now
+
+    @property
+    def milliseconds(self) -> int:
+        """The time in milliseconds since 1970."""
+        return int(self.scheduler.clock() * 1000)
+
+    def after(self, seconds: float, act: Callable[[], object]) -> None:
+        """Schedule a call so many seconds from now."""
+        self.scheduler.after(seconds, act)
+
+    def process(self, name: str) -> ScheduledTasks:
+        """Return a process without tasks."""
+        return ScheduledTasks(name, self.scheduler, self.network.call)
+
+    def running(self) -> list[int]:
+        """Return the brokers that run, have registered, and are not shutting down."""
+        return [n for n, node in sorted(self.nodes.items()) if node.is_registered and not node.broker.is_stopping]
+
+    # The controller
+
+    def create_topic(self, options: Options) -> None:
+        """Create the topic, its replicas spread over the brokers."""
+        count, factor = options.brokers, options.replication_factor
+        assignment = {p: tuple((p + place) % count for place in range(factor)) for p in range(options.partitions)}
+        self.cluster.controller.create_topic(TOPIC, self.cluster.new_id(), assignment)
+        self._look()
+
+    def _fence_stale(self) -> Task:
+        while True:
+            number = self.cluster.controller.fence_stale(self.milliseconds)
+            if number is not None:
+                self.observer.tell(f"the controller fences broker {number}")
+                self._look()
+            yield Sleep(5 * IDLE)
+
+    def _look(self) -> None:
+        for told in self.watcher.looked(self.cluster):
+            self.observer.tell(told)
+
+    def _serve(self, number: int, message: Any, reply: Callable[[Any], object]) -> bool:
+        """Deliver a message to a broker or to the controller; return whether it runs."""
+        if number == CONTROLLER:
+            answer = self._ask_controller(message)
+            self._look()
+            reply(answer)
+            return True
+        if number not in self.nodes or not self.nodes[number].is_registered:
+            return False
+        self.nodes[number].broker.serve(message, reply)
+        return True
+
+    def _ask_controller(self, message: Any) -> Any:
+        controller, now = self.cluster.controller, self.milliseconds
+        match message:
+            case BrokerRegistrationRequest():
+                return controller.register(message, now)
+            case BrokerHeartbeatRequest():
+                return controller.heartbeat(message, now)
+            case ProposalRequest():
+                return controller.alter_partition(message)
+            case FetchMetadataRequest():
+                return self.cluster.committed(message)
+            case ElectLeadersRequest(partitions, unclean):
+                kind = ElectionKind.UNCLEAN if unclean else ElectionKind.PREFERRED
+                return ElectLeadersResponse(controller.elect_leaders(partitions, kind))
+        raise TypeError(f"the controller does not serve {type(message).__name__}")
+
+    # Brokers
+
+    def start(self, number: int) -> None:
+        """Start a broker's process."""
+        broker = self.cluster.start(number)
+        node = RunningKRaftBroker(broker, self.numbers, self.random)
+        look_again = broker.replicas.changed
+
+        def changed(partition: TopicPartition) -> None:
+            self.watcher.changed(self.cluster, number, partition)
+            look_again(partition)
+
+        broker.replicas.changed = changed
+        process = self.process(f"broker {number}")
+        self.nodes[number], self._processes[number] = node, process
+        process.spawn(node.live(lambda: self._registered(number), lambda: self._exit(number)))
+        self.observer.tell(f"broker {number} starts")
+
+    def _registered(self, number: int) -> None:
+        for task in self.nodes[number].tasks():
+            self._processes[number].spawn(task)
+
+    def crash(self, number: int) -> None:
+        """End a broker's process without order."""
+        self._end(number)
+        self.cluster.crash(number)
+
+    def shut_down(self, number: int) -> None:
+        """Let a broker ask for its controlled shutdown."""
+        self.nodes[number].broker.shut_down()
+
+    def _exit(self, number: int) -> None:
+        """End a process in order, and start it again a little later."""
+        self.after(0.0, lambda: self._close(number))
+
+    def _close(self, number: int) -> None:
+        if number in self.nodes:
+            self._end(number)
+            self.cluster.close(number)
+            self.observer.tell(f"broker {number} has shut down")
+            self.after(self.random.uniform(0.1, 3.0), lambda: self.start(number))
+
+    def lose_unflushed(self, number: int) -> int:
+        """Cut some unflushed records from the logs of a broker that does not run; return their number."""
+        lost = 0
+        for folder in sorted(path for path in self.cluster.folder_of(number).iterdir() if path.is_dir()):
+            log = PartitionLog(folder)
+            end = max(log.recovery_point, log.end_offset - self.random.randint(0, UNFLUSHED))
+            lost += log.end_offset - end
+            log.truncate_to(end)
+            log.crash()
+        return lost
+
+    def calm(self) -> None:
+        """End all faults of the network."""
+        self.network.faults = ()
+        self.network.cut.clear()
+        self.network.slow.clear()
+
+    def end(self) -> None:
+        """End all processes, and close all files."""
+        for number in list(self.nodes):
+            self._end(number)
+        self.cluster.end()
+
+    def _end(self, number: int) -> None:
+        del self.nodes[number]
+        self._processes.pop(number).end()
+        self.network.ended(number)

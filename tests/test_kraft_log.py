@@ -1,0 +1,118 @@
+"""The metadata log: records as Kafka's bytes, atomic batches in Kafka's files, and the images they lead to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from kafka_spec.impl.kraft.controller import KRaftController
+from kafka_spec.impl.kraft.image import InconsistentLog
+from kafka_spec.impl.kraft.metadata_log import TOPIC, MetadataLog
+from kafka_spec.impl.kraft.record_codec import UnreadableRecord, decode, encode
+from kafka_spec.impl.kraft.records import (
+    RECORDS,
+    BrokerRegistrationChangeRecord,
+    MetadataRecord,
+    PartitionChangeRecord,
+    TopicRecord,
+)
+from kafka_spec.impl.kraft.requests import BrokerHeartbeatRequest, BrokerRegistrationRequest
+from kafka_spec.spec.kraft.eras import FIXED
+from kafka_spec.spec.partition_change import ElectionKind
+
+ID = UUID(int=7)
+
+
+def controller(folder: Path | None, brokers: int = 3) -> KRaftController:
+    """Return a controller with active brokers, and a partition on all of them."""
+    made = KRaftController(FIXED, MetadataLog(folder))
+    for broker in range(brokers):
+        epoch = made.register(BrokerRegistrationRequest(broker, UUID(int=broker)), 0).broker_epoch
+        made.heartbeat(BrokerHeartbeatRequest(broker, epoch, made.log.end), 0)
+    made.create_topic("orders", ID, {0: tuple(range(brokers))})
+    return made
+
+
+@given(some.one_of([some.from_type(record) for record in RECORDS]))
+def test_records_survive_their_bytes(record: MetadataRecord) -> None:
+    """Every record whose numbers fit its fields is read back as it was written."""
+    try:
+        data = encode(record)
+    except Exception as error:  # numbers of any size are drawn
+        assert type(error).__name__ == "error", error
+        return
+    assert decode(data) == record
+
+
+def test_records_have_the_bytes_of_kafka() -> None:
+    """A change of the ISR and one of a registration, byte by byte as the record's definition has them."""
+    change = PartitionChangeRecord(3, ID, isr=(1, 2), leader=1, eligible_leader_replicas=(0,))
+    assert encode(change).hex() == (
+        "010502" + "00000003" + ID.hex + "03" + "00" + "09" + "03" + "00000001" + "00000002"
+        "01" + "04" + "00000001" + "06" + "05" + "02" + "00000000"
+    )  # fmt: skip
+    assert encode(BrokerRegistrationChangeRecord(1, 9, fenced=1)).hex() == "011101" + "00000001" + "0000000000000009" + "01000101"
+
+
+@given(some.binary(max_size=40))
+def test_no_bytes_break_the_reader(data: bytes) -> None:
+    """Any bytes are a record, or are refused as unreadable."""
+    try:
+        decode(b"\x01" + data)
+    except UnreadableRecord:
+        return
+
+
+def test_the_file_holds_the_log(tmp_path: Path) -> None:
+    """A log that is opened again has the same batches and images; a torn batch at its end is gone as a whole."""
+    made = controller(tmp_path)
+    made.fence(0)
+    before = made.image
+    made.fence(1)
+    after = made.image
+    made.log.close()
+    again = MetadataLog(tmp_path)
+    assert again.newest == after
+    again.close()
+
+    (file,) = (tmp_path / str(TOPIC)).glob("*.log")
+    file.write_bytes(file.read_bytes()[:-1])
+    (tmp_path / str(TOPIC) / "recovery-point").unlink(missing_ok=True)
+    torn = MetadataLog(tmp_path)
+    assert torn.newest == before
+    torn.close()
+
+
+def test_a_controller_takes_over_where_the_log_ends(tmp_path: Path) -> None:
+    """A controller on the same log has the same memory and goes on: broker epochs grow, and its tables allow what follows."""
+    made = controller(tmp_path)
+    made.fence(2)
+    made.log.close()
+    other = KRaftController(FIXED, MetadataLog(tmp_path))
+    assert other.image == made.image
+    answer = other.register(BrokerRegistrationRequest(2, UUID(int=9)), 0)
+    assert answer.broker_epoch > made.image.epoch_of(2)
+    other.log.close()
+
+
+def test_a_batch_is_atomic() -> None:
+    """A batch with a record that refers to nothing changes neither log nor image."""
+    log = MetadataLog()
+    with pytest.raises(InconsistentLog, match="unknown topic"):
+        log.commit([TopicRecord("orders", ID), PartitionChangeRecord(0, UUID(int=8), isr=(1,))])
+    assert log.end == 0
+
+
+def test_elections_have_their_codes() -> None:
+    """An election of a leader that leads is not needed; without anybody who may lead there is none."""
+    made = controller(None)
+    (partition,) = made.image.partitions
+    assert made.elect_leaders(None, ElectionKind.PREFERRED)[partition].name == "ELECTION_NOT_NEEDED"
+    for broker in range(3):
+        made.fence(broker)
+    assert made.image.partitions[partition].leader == -1
+    assert made.elect_leaders(None, ElectionKind.UNCLEAN)[partition].name == "ELIGIBLE_LEADERS_NOT_AVAILABLE"

@@ -1,0 +1,141 @@
+"""Runs of KRaft: `fixed` keeps its promises under random faults; what an era breaks is found; foreign options are refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Command
+
+from kafka_spec.impl.kraft import controller, replicas
+from kafka_spec.impl.kraft.metadata_log import TOPIC, MetadataLog
+from kafka_spec.impl.run.kraft.faults import parse_kraft_faults
+from kafka_spec.impl.run.kraft.simulation import simulate_kraft
+from kafka_spec.impl.run.options import Options
+from kafka_spec.impl.run.outcome import RunOutcome
+from kafka_spec.impl.run.report import text_of
+from kafka_spec.spec.kraft.eras import ERAS
+from kafka_spec.spec.models import MODELS
+
+
+def run(folder: Path, era: str = "fixed", seed: int = 1, faults: str = "all", seconds: float = 20.0, **more: Any) -> RunOutcome:
+    """Run a cluster."""
+    options = Options(era=MODELS[f"kraft/{era}"], seed=seed, faults=parse_kraft_faults(faults), seconds=seconds, **more)
+    return simulate_kraft(options, folder)
+
+
+def broken(outcome: RunOutcome) -> set[str]:
+    """Return the names of the broken promises."""
+    return {one.promise for one in outcome.verdict.broken}
+
+
+@pytest.mark.parametrize("seed", [7, 8])
+def test_fixed_keeps_its_promises(tmp_path: Path, seed: int) -> None:
+    """Under all faults, the loss of unflushed records included, every promise is kept, and the cluster comes to rest."""
+    outcome = run(tmp_path, seed=seed, seconds=8, partitions=3)
+    assert (outcome.kept, outcome.rested, outcome.errors) == (True, True, ())
+    assert outcome.faults and outcome.stored and outcome.acknowledged["all"]
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(100, 112))
+def test_fixed_keeps_its_promises_for_longer(tmp_path: Path, seed: int) -> None:
+    """The same for more seeds and more time, where the topic permits unclean elections too."""
+    outcome = run(tmp_path, seed=seed, seconds=40, unclean=seed % 3 == 0, brokers=3 + seed % 2)
+    assert outcome.kept, text_of(outcome)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("era", ERAS)
+def test_what_an_era_breaks_has_a_name(tmp_path: Path, era: str) -> None:
+    """Under usual faults an era breaks only promises that one of its switches, or an unclean election, may break."""
+    outcome = run(tmp_path, era, seed=3, faults="usual", seconds=10)
+    assert outcome.rested and not outcome.errors
+    assert all(one.suspects for one in outcome.verdict.broken), text_of(outcome)
+    assert (era in ("era_3_7", "era_3_9", "era_4_1")) == outcome.kept
+
+
+def test_equal_seeds_give_equal_runs(tmp_path: Path) -> None:
+    """One seed is the source of all randomness; another gives another run."""
+    first, again, other = (run(tmp_path / str(n), seed=seed, seconds=3, partitions=2) for n, seed in enumerate((5, 5, 6)))
+    assert text_of(first) == text_of(again)
+    assert text_of(first) != text_of(other)
+
+
+@pytest.mark.slow
+def test_a_lost_log_breaks_an_era_without_elr(tmp_path: Path) -> None:
+    """In 3.9 the last replica in the ISR loses records and leads again; the report names the switches that may explain it."""
+    outcome = run(tmp_path, "era_3_9")
+    assert broken(outcome) & {"Committed", "CandidatesHoldCommitted"}
+    assert "may be last-replica-standing" in text_of(outcome)
+    assert "kafka-spec check kraft/last-replica-standing" in text_of(outcome)
+
+
+def commits_alone(patch: pytest.MonkeyPatch) -> None:
+    """A leader does not wait for its followers."""
+    patch.setattr(replicas.HostedKRaftPartition, "high_watermark_candidate", lambda hosted, *_: hosted.opened.end_offset)
+
+
+def forgets_leader_epochs(patch: pytest.MonkeyPatch) -> None:
+    """The controller elects without another leader epoch."""
+    build = controller.build_change
+
+    def built(*arguments: Any) -> Any:
+        found = build(*arguments)
+        return found if found.record is None else replace(found, record=replace(found.record, leader=-2))
+
+    patch.setattr(controller, "build_change", built)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("defect", [commits_alone, forgets_leader_epochs], ids=lambda defect: defect.__name__)
+def test_a_defect_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, defect: Any) -> None:
+    """The judge finds a defect put into the implementation, or the cluster does not come to rest."""
+    defect(monkeypatch)
+    outcome = run(tmp_path, seed=2, faults="usual", seconds=15, partitions=2)
+    assert not outcome.kept
+
+
+def test_the_metadata_log_is_kept(inside: Command, tmp_path: Path) -> None:
+    """`--data` keeps the metadata log of the run, which can be read again, and no state-change log."""
+    folder = tmp_path / "data"
+    done = inside(
+        "run", "--era", "kraft_4_1", "--seconds", "1", "--faults", "none", "--data", str(folder), "-q", "--format", "json"
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    image = MetadataLog(folder).newest
+    assert (told["era"], told["kept"]) == ("kraft/era_4_1", True)
+    assert {str(name): list(held.isr) for name, held in image.partitions.items()} == {
+        one["partition"]: one["isr"] for one in told["partitions_at_the_end"]
+    }
+    assert sorted(path.name for path in folder.iterdir()) == ["0", "1", "2", str(TOPIC)]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--zookeeper", "start"), "--zookeeper is for clusters with ZooKeeper"),
+        (("--script", "x"), "--script is for clusters with ZooKeeper"),
+        (("--operations", "all"), "--operations is for clusters with ZooKeeper"),
+        (("--state-change-log", "x"), "--state-change-log is for clusters with ZooKeeper"),
+        (("--faults", "expiry"), "fault 'expiry' needs ZooKeeper"),
+        (("--faults", "rain"), "fault 'rain' is unknown"),
+        (("--brokers", "5", "--replication-factor", "5"), "--replication-factor 5: the model of KRaft"),
+    ],
+)
+def test_options_of_zookeeper_are_refused(inside: Command, options: tuple[str, ...], told: str) -> None:
+    """An option that makes no sense for KRaft is refused by its name."""
+    done = inside("run", "--era", "kraft_3_3", "-q", *options)
+    assert (done.returncode, told in done.stderr) == (2, True), done.stderr
+
+
+def test_eras_have_short_names(inside: Command) -> None:
+    """An unknown era names those that there are; the public models cannot be run."""
+    done = inside("run", "--era", "kraft_2_8")
+    assert done.returncode == 2 and "kraft_fixed, kraft_3_3" in done.stderr
+    assert inside("run", "--era", "kraft/public_v3_5").returncode == 2
