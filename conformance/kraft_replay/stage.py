@@ -21,7 +21,7 @@ from kafka_spec.impl.kraft.heartbeats import NO_OFFSET, BrokerContact
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredBroker, RegisteredPartition
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
-from kafka_spec.impl.kraft.projection import KRaftNetwork, KRaftProjection, ReplicaDisk
+from kafka_spec.impl.kraft.projection import TOPIC, KRaftNetwork, KRaftProjection, ReplicaDisk
 from kafka_spec.impl.kraft.records import (
     FENCED,
     NO_LEADER_CHANGE,
@@ -106,7 +106,7 @@ class KRaftStage:
         return self.cluster.folder_of(number) / str(PARTITION)
 
     def _disk(self, number: int) -> ReplicaDisk:
-        entries = [state.StoredRecord(*entry) for entry in entries_on(str(self._log_folder(number)))]
+        entries = [state.StoredRecord(*entry, TOPIC) for entry in entries_on(str(self._log_folder(number)))]
         folder = self.cluster.folder_of(number)
         clean = self.number_of(number, read_clean_shutdown(folder))
         offsets = checkpoint.read_offsets(folder / checkpoint.REPLICATION_OFFSETS)

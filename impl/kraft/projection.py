@@ -24,6 +24,9 @@ from kafka_spec.spec.kraft import state
 from kafka_spec.spec.kraft.machines import LEADER, NO_ROLE, SETTLED
 from kafka_spec.spec.kraft.state import UNKNOWN, ProcessLife
 
+TOPIC = 0
+"""The model's number of the only topic of a name: the implementation does not delete topics of KRaft yet."""
+
 
 @dataclass
 class KRaftNetwork:
@@ -56,6 +59,7 @@ class ReplicaDisk:
     entries: list[state.StoredRecord]
     high_watermark: int = 0
     clean_epoch: int = UNKNOWN
+    has_log: bool = True
 
 
 class KRaftProjection:
@@ -117,6 +121,9 @@ class KRaftProjection:
     def _partition_of(self, image: ClusterImage) -> state.PartitionRegistration:
         held = image.partitions[self.partition]
         return state.PartitionRegistration(
+            topic_id=TOPIC,
+            adding=self._set(held.adding),
+            removing=self._set(held.removing),
             replicas=[self._places[broker] for broker in held.replicas if broker in self._places],
             leader=self._place(held.leader),
             leader_epoch=held.leader_epoch,
@@ -172,11 +179,13 @@ class KRaftProjection:
         """Return the replica of a process that has ended: what it has on disk."""
         nothing, unknown = NO_BROKERS, [UNKNOWN] * len(self.brokers)
         return state.PartitionReplica(
+            TOPIC if disk.has_log else UNKNOWN,
             NO_ROLE,
             NONE,
             UNKNOWN,
             UNKNOWN,
             SETTLED,
+            nothing,
             nothing,
             nothing,
             0,
@@ -194,7 +203,9 @@ class KRaftProjection:
             return self._ended(disk)
         role = replicas.role_of(self.partition)
         return state.PartitionReplica(
+            topic_id=TOPIC,
             role=role,
+            assigned=self._set(hosted.replicas) if role == LEADER else NO_BROKERS,
             leader=self._place(hosted.leader),
             leader_epoch=hosted.leader_epoch,
             partition_epoch=hosted.partition_epoch,
@@ -223,6 +234,7 @@ class KRaftProjection:
         epochs = dict(proposed.members)
         return state.AlterPartitionRequest(
             broker_epoch=self._number_of(request.broker, request.broker_epoch),
+            topic_id=TOPIC,
             leader_epoch=proposed.leader_epoch,
             partition_epoch=proposed.partition_epoch,
             isr=self._set(proposed.isr),
@@ -236,6 +248,7 @@ class KRaftProjection:
         position = request.partitions[self.partition]
         return state.FetchRequestInFlight(
             follower=self._place(request.replica),
+            topic_id=TOPIC,
             end=position.offset,
             last_epoch=position.last_fetched_epoch,
             leader_epoch=position.leader_epoch,

@@ -83,13 +83,14 @@ class KRaftJudge:
                 network.requests[number] = request
         spent = Spent(unclean_elections=0, crashes=1, lossy_crashes=0)
         past = self._watcher.of(partition)
-        return projection.project(network, spent, past), self._era.constants({**self._bounds, "brokers": len(brokers)})
+        return projection.project(network, spent, past), self._era.constants({**self._bounds, "brokers": len(brokers), "spares": 0})
 
     def _disk(self, number: int, partition: TopicPartition) -> ReplicaDisk:
         process = self._cluster.brokers.get(number)
         hosted = None if process is None else process.replicas.partitions.get(partition)
         entries = [] if hosted is None or hosted.log is None else self._watcher.entries(hosted.log)
-        return ReplicaDisk(entries, 0, read_clean_shutdown(self._cluster.folder_of(number)))
+        folder = self._cluster.folder_of(number)
+        return ReplicaDisk(entries, 0, read_clean_shutdown(folder), (folder / str(partition)).is_dir())
 
     def look(self, partitions: Iterable[TopicPartition]) -> None:
         """Judge the invariants on the cluster as it is now."""

@@ -10,10 +10,11 @@ from functools import lru_cache
 
 from kafka_spec.impl.kraft.cluster import KRaftNodes
 from kafka_spec.impl.kraft.image import ClusterImage
+from kafka_spec.impl.kraft.projection import TOPIC
 from kafka_spec.impl.log import batches
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.domain import NONE
+from kafka_spec.spec.domain import NO_BROKERS, NONE
 from kafka_spec.spec.kraft.machines import LEADER
 from kafka_spec.spec.kraft.state import PastEvents, StoredRecord
 
@@ -33,7 +34,7 @@ class KRaftWatcher:
 
     def of(self, partition: TopicPartition) -> PastEvents:
         """Return the past of a partition."""
-        return self.past.setdefault(partition, PastEvents([], -1))
+        return self.past.setdefault(partition, PastEvents([], -1, NO_BROKERS, NO_BROKERS))
 
     # Records
 
@@ -50,7 +51,7 @@ class KRaftWatcher:
     def _parse(self, data: bytes) -> list[tuple[int, StoredRecord]]:
         ((batch, _),) = batches.split(data)
         return [
-            (record.offset, StoredRecord(self._numbers.setdefault(record.value or b"", len(self._numbers)), batch.epoch))
+            (record.offset, StoredRecord(self._numbers.setdefault(record.value or b"", len(self._numbers)), batch.epoch, TOPIC))
             for record in batches.records(data)
         ]
 
