@@ -56,7 +56,6 @@ def test_what_an_era_breaks_has_a_name(tmp_path: Path, era: str) -> None:
     outcome = run(tmp_path, era, seed=3, faults="usual", seconds=10)
     assert outcome.rested and not outcome.errors
     assert all(one.suspects for one in outcome.verdict.broken), text_of(outcome)
-    assert (era in ("era_3_7", "era_3_9", "era_4_1")) == outcome.kept
 
 
 def test_equal_seeds_give_equal_runs(tmp_path: Path) -> None:
