@@ -37,7 +37,7 @@ CAN_BREAK: Mapping[str, tuple[str, ...]] = {
     "CandidatesHoldCommitted": (*LOSES, "proposal-dropped-at-known-epoch"),
     "LogMatch": LOSES,
     "LeaderCountsCandidates": ("KAFKA-15583", "proposal-dropped-at-known-epoch"),
-    "LeaderIsActive": ("KAFKA-19522", "KAFKA-18106"),
+    "LeaderIsActive": ("KAFKA-19522", "KAFKA-18106", "KAFKA-16952"),
     "IsrIsActive": ("KAFKA-13916", "KAFKA-18106"),
     "UncleanElectionHasCause": ("KAFKA-18635",),
     "Recovers": ("KAFKA-14154", "KAFKA-14010", "KAFKA-13091", "high-watermark-waits-after-rollback"),
