@@ -45,8 +45,8 @@ AGREED: list[tuple[str, str, dict[str, int]]] = [
     ("era_3_3", "rejoin_lossy", {}),
     ("fixed", "reassign_and_fence", {"fences": 0}),
     ("fixed", "delete_and_reassign", {}),
-    ("fixed", "three_behind", {"records": 0}),
-    ("elr-outside-replicas", "reassign_and_fence", {"reassignments": 1}),
+    ("fixed", "three_reassign", {"reassignments": 1, "records": 0}),
+    ("elr-outside-replicas", "reassign_and_fence", {"reassignments": 1, "records": 0}),
 ]
 """Model and bounds at which both engines explore everything."""
 
