@@ -542,5 +542,5 @@ def test_verify_takes_no_model_for_a_word(inside: Command) -> None:
 
 def test_a_model_without_a_form_says_so(inside: Command) -> None:
     """--normal-form of a model that has none is a usage error."""
-    ran = inside("check", "-q", "replication/kip_320", "--bounds", "tiny", "--normal-form")
+    ran = inside("check", "-q", "kraft/fixed", "--normal-form")
     assert (ran.returncode, "has no normal form" in ran.stderr) == (2, True)
