@@ -270,6 +270,12 @@ def stays_leader(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ReplicaManager, "_make_follower", made)
 
 
+def test_two_partitions_are_refused() -> None:
+    """The replay maps one partition, so it refuses bounds with two, and compares nothing by mistake."""
+    with pytest.raises(SpecError, match="the replay compares one partition, and the bounds have 2; set partitions to 1"):
+        replay(FIXED, {**FAMILIES["nothing fails"], "partitions": 2})
+
+
 MUTATIONS: dict[Callable[[pytest.MonkeyPatch], None], tuple[Spec, Mapping[str, int], str, str]] = {
     same_epoch: (FIXED, FAMILIES["unclean elections"], "ElectLeader(", "zookeeper.partitions[0].state.leader_epoch"),
     leader_only: (FIXED, FAMILIES["nothing fails"], "ElectLeader(", "channels[1].requests"),

@@ -21,6 +21,7 @@ from kafka_spec.impl.protocol.controller_requests import Request, StopReplicaReq
 from kafka_spec.impl.protocol.data_requests import Fetched, FetchPosition, FetchRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.spec.control import state
+from kafka_spec.spec.domain import SpecError
 from kafka_spec.spec.gates import leader_epoch_in_fetch
 
 
@@ -50,8 +51,11 @@ class ModeledCluster:
         """`bounds` are those of the model.
 
         Raises:
+            SpecError: the bounds have more than one partition.
             TypeError: the cluster uses another coordination service.
         """
+        if bounds["partitions"] > 1:
+            raise SpecError(f"the replay compares one partition, and the bounds have {bounds['partitions']}; set partitions to 1")
         if not isinstance(cluster.service, ModelEnsemble):
             raise TypeError("a replay needs a cluster on a ModelEnsemble; pass one as its service")
         self.cluster = cluster
