@@ -422,7 +422,7 @@ def test_two_hash_seeds(kafka_spec: Command) -> None:
     ("text", "message"),
     [
         ("SPEC = undefined", "broken.py:1: NameError: name 'undefined' is not defined"),
-        ("SPEC = 1 +", "SyntaxError: invalid syntax"),
+        ("SPEC = 1 +", "broken.py:1: invalid syntax"),
         ("import nowhere_to_be_found", "No module named 'nowhere_to_be_found'"),
     ],
 )
