@@ -1,7 +1,8 @@
 """The arrows of a picture of a machine: its rows, grouped. Independent of formats and positions.
 
 An arrow groups all rows of one trigger that lead from the same states to the same state. Each row is a choice with its own guards
-and effects. Every row is in exactly one choice for each of its sources, so a picture neither adds nor omits a row.
+and effects. Arrows of one trigger from the same states to several are one box. Every row is in exactly one choice for each of its
+sources, so a picture neither adds nor omits a row.
 """
 
 from __future__ import annotations
@@ -38,6 +39,28 @@ class Arrow:
 
 
 @dataclass(frozen=True)
+class Box:
+    """What is drawn as one box: the arrows of one trigger from the same sources, each to a target of its own."""
+
+    arrows: tuple[Arrow, ...]
+
+    @property
+    def first(self) -> Arrow:
+        """The arrow that has what all of them share: trigger, sources, kind, status."""
+        return self.arrows[0]
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """The choices of all its arrows, in the order of their numbers."""
+        return tuple(choice for arrow in self.arrows for choice in arrow.choices)
+
+    def numbers(self, arrow: Arrow) -> range:
+        """Return the numbers that the choices of one of its arrows have in the box, from 1 on."""
+        before = sum(len(other.choices) for other in self.arrows[: self.arrows.index(arrow)])
+        return range(before + 1, before + 1 + len(arrow.choices))
+
+
+@dataclass(frozen=True)
 class ComparedChange:
     """What one trigger does from one state to another, in two eras: the choices of the older and of the newer one."""
 
@@ -55,6 +78,14 @@ def arrows(machine: Machine) -> tuple[Arrow, ...]:
     return _gathered(
         (row.trigger, source, row.target, row.kind, choice_of(row), "same") for row in machine.rows for source in row.sources
     )
+
+
+def boxes(drawn: Iterable[Arrow]) -> tuple[Box, ...]:
+    """Return the boxes of a picture, in the order of their first arrows."""
+    found: dict[object, list[Arrow]] = {}
+    for arrow in drawn:
+        found.setdefault((arrow.trigger, arrow.sources, arrow.kind, arrow.status), []).append(arrow)
+    return tuple(Box(tuple(several)) for several in found.values())
 
 
 def choice_of(row: Row) -> Choice:

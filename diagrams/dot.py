@@ -1,7 +1,8 @@
 """A machine as Graphviz DOT, and DOT as SVG or PNG through the `graphviz` library.
 
 Depends on arrows and positions only. A label is a separate box between the sources and the target: the trigger on top, then
-[guards] and / effects of each choice, so rows that share them are drawn once. States and labels carry ids, which the page of a
+[guards] and / effects of each choice, so rows that share them are drawn once. A box with several targets numbers its choices, and
+the lines to the targets carry the numbers. States and labels carry ids, which the page of a
 trace uses to highlight them.
 """
 
@@ -11,10 +12,9 @@ import enum
 import html
 import re
 import textwrap
-from collections import Counter
 from collections.abc import Sequence
 
-from kafka_spec.diagrams.arrows import Arrow, Choice, arrows
+from kafka_spec.diagrams.arrows import Arrow, Box, Choice, arrows, boxes
 from kafka_spec.diagrams.positions import Places, places_of
 from kafka_spec.spec.table import Machine, SpecError
 
@@ -23,6 +23,7 @@ LANES = {  # (fill, border)
     "path": ("#dcefe3", "#2f7d4f"),
     "failure": ("#fbe3dc", "#b4472b"),
     "deletion": ("#e6e4f0", "#655c93"),
+    "completion": ("#f6ecd2", "#8a6414"),
     "none": ("#e3ebf4", "#42658c"),
 }
 INITIALISATION = "#3b7ea1"
@@ -40,7 +41,8 @@ def machine_dot(machine: Machine, several: Sequence[Arrow] | None = None, title:
     """
     drawn = arrows(machine) if several is None else several
     comparing = several is not None
-    places = places_of(machine)
+    together = boxes(drawn)
+    places = _room(places_of(machine), together)
     lines = [f"digraph {_quoted(machine.name)} {{", *_frame(places, titled(machine) if title is None else title)]
     lines += [_state(machine, state, places) for state in machine.states]
     lines.append(
@@ -51,14 +53,16 @@ def machine_dot(machine: Machine, several: Sequence[Arrow] | None = None, title:
         lines.append(
             f'  anywhere [shape=plaintext label="any state" fontcolor="{INITIALISATION}"{_at(places.points.get("any state"))}]'
         )
-    met: Counter[object] = Counter()
-    for number, arrow in enumerate(drawn):
-        point = places.of_arrow(arrow)
-        shift = met[point] * 70 if point else 0
-        met[point] += 1
-        lines += _arrow(machine.name, number, arrow, (point[0], point[1] + shift) if point else None, places, comparing)
-    lines += _legend(places, comparing)
+    for number, box in enumerate(together):
+        lines += _box(machine.name, number, box, places, comparing)
+    lines += _legend(places, together, comparing)
     return "\n".join([*lines, "}", ""])
+
+
+def _room(places: Places, drawn: Sequence[Box]) -> Places:
+    """Return a layout, without its positions if two boxes would share one, as in a comparison of eras that differ much."""
+    points = [places.of_box(box) for box in drawn]
+    return places if len({*points}) == len(points) else Places({}, places.lanes, places.back)
 
 
 def titled(machine: Machine) -> str:
@@ -107,16 +111,20 @@ def _frame(places: Places, title: str) -> list[str]:
     ]
 
 
-def _legend(places: Places, comparing: bool) -> list[str]:
+def _legend(places: Places, drawn: Sequence[Box], comparing: bool) -> list[str]:
     """Explain the colours, if the machine's layout has room for a legend."""
     if "legend" not in places.points:
         return []
     if comparing:
         entries = [("in both", FADED), ("added", STATUSES["added"]), ("removed", STATUSES["removed"])]
     else:
-        entries = [(f"to {lane}" if lane != "path" else "the usual way", LANES[lane][1]) for lane in places.lanes]
+        named = [lane for lane in places.lanes if lane != "none"]
+        entries = [(f"to {lane}" if lane != "path" else "the usual way", LANES[lane][1]) for lane in named]
         entries.append(("start-up and shutdown, bypassing the legal pairs", INITIALISATION))
+    if any(len(box.choices) > 1 for box in drawn):
         entries.append(("1. 2.: the cases of one trigger, [if] / then", INK))
+    if any(_returns(box, arrow) for box in drawn for arrow in box.arrows):
+        entries.append(("a line from ○: also from the state it leads to", INK))
     cells = "".join(f'<td><font color="{color}">● {text}</font></td>' for text, color in entries)
     table = f'<<table border="0" cellborder="0" cellspacing="6"><tr>{cells}</tr></table>>'
     return [f"  legend [shape=plaintext fontsize=11 label={table}{_at(places.points['legend'])}]"]
@@ -136,18 +144,35 @@ def _start(machine: Machine, places: Places) -> str:
     return _at((point[0], point[1] - 60)) if point else ""
 
 
-def _arrow(machine: str, number: int, arrow: Arrow, point: tuple[int, int] | None, places: Places, comparing: bool) -> list[str]:
-    color, style = _look(arrow, places, comparing)
+def _box(machine: str, number: int, box: Box, places: Places, comparing: bool) -> list[str]:
+    """Draw a box, a line to it from each source, and one to each target with the numbers of its cases.
+
+    A source that is a target too has one line, which begins with a circle.
+    """
+    first = box.first
+    looks = [_look(arrow, places, comparing) for arrow in box.arrows]
+    color, style = looks[0] if len({*looks}) == 1 else (INK, looks[0][1])
     name = f"arrow{number}"
-    label = _label(arrow, color if comparing and arrow.status == "same" else INK)
+    label = _label(box, color if comparing and first.status == "same" else INK)
     lines = [
-        f'  {name} [id="arrow-{machine}-{number}" class="arrow {arrow.status}" shape=box style="rounded,filled" fillcolor="white" '
-        f'color="{color}" penwidth=1 margin="0.1,0.04" label={label}{_at(point)}]'
+        f'  {name} [id="arrow-{machine}-{number}" class="arrow {first.status}" shape=box style="rounded,filled" fillcolor="white" '
+        f'color="{color}" penwidth=1 margin="0.1,0.04" label={label}{_at(places.of_box(box))}]'
     ]
-    ways = ["anywhere"] if arrow.from_anywhere else [source.name for source in arrow.sources]
+    targets = [arrow.target for arrow in box.arrows]
+    ways = ["anywhere"] if first.from_anywhere else [source.name for source in first.sources if source not in targets]
     lines += [f'  {way} -> {name} [arrowhead=none color="{color}"{style}]' for way in ways]
-    lines.append(f'  {name} -> {arrow.target.name} [color="{color}"{style}]')
+    for case, (arrow, (line_color, line_style)) in enumerate(zip(box.arrows, looks, strict=True)):
+        marks = " dir=both arrowtail=odot" if _returns(box, arrow) else ""
+        if len(box.arrows) > 1:
+            cases = ", ".join(f"{number}." for number in box.numbers(arrow))
+            shown = f'<<table border="0" cellpadding="0" bgcolor="white"><tr><td>{cases}</td></tr></table>>'
+            marks += f' id="way-{machine}-{number}-{case}" class="way" label={shown} fontsize=11 fontcolor="{line_color}"'
+        lines.append(f'  {name} -> {arrow.target.name} [color="{line_color}"{line_style}{marks}]')
     return lines
+
+
+def _returns(box: Box, arrow: Arrow) -> bool:
+    return not arrow.from_anywhere and arrow.target in box.first.sources
 
 
 def _look(arrow: Arrow, places: Places, comparing: bool) -> tuple[str, str]:
@@ -161,12 +186,12 @@ def _look(arrow: Arrow, places: Places, comparing: bool) -> tuple[str, str]:
     return LANES[places.lane_of_arrow(arrow)][1], style
 
 
-def _label(arrow: Arrow, ink: str) -> str:
-    sign = {"added": "+ ", "removed": "\N{MINUS SIGN} "}.get(arrow.status, "")
-    rows = [f'<tr><td align="left"><b>{sign}{html.escape(arrow.trigger)}</b></td></tr>']
-    for number, choice in enumerate(arrow.choices, 1):
+def _label(box: Box, ink: str) -> str:
+    sign = {"added": "+ ", "removed": "\N{MINUS SIGN} "}.get(box.first.status, "")
+    rows = [f'<tr><td align="left"><b>{sign}{html.escape(box.first.trigger)}</b></td></tr>']
+    for number, choice in enumerate(box.choices, 1):
         lines = [html.escape(line, quote=False) for line in choice_lines(choice)]
-        if len(arrow.choices) > 1:
+        if len(box.choices) > 1:
             lines[:1] = [f"{number}. {lines[0] if lines else 'otherwise'}"]
         if lines:
             text = '<br align="left"/>'.join(lines) + '<br align="left"/>'
@@ -192,4 +217,5 @@ def _at(point: tuple[int, int] | None) -> str:
 
 
 def _quoted(text: str) -> str:
+    text = "".join(character for character in text if character.isprintable())
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -9,7 +9,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kafka_spec.diagrams.arrows import Arrow
+from kafka_spec.diagrams.arrows import Arrow, Box
 from kafka_spec.spec.table import Machine
 
 Point = tuple[int, int]
@@ -17,22 +17,20 @@ Point = tuple[int, int]
 
 @dataclass(frozen=True)
 class Places:
-    """A layout: positions of states and arrows by name (an arrow by its trigger, or by trigger and target), the lane of each state.
+    """A layout: positions of states and boxes by name, the lane of each state.
 
-    The first state of the lane `path` is the initial state; `back` is the lane of arrows that return to it.
+    A box is named by its trigger, or by its trigger, first source and a target, or by its trigger and a target. The first state of
+    the lane `path` is the initial state; `back` is the lane of arrows that return to it.
     """
 
     points: Mapping[str, Point]
     lanes: Mapping[str, tuple[str, ...]]
     back: str = "none"
 
-    def of_arrow(self, arrow: Arrow) -> Point | None:
-        """Return the position of an arrow's label; None if it has none."""
-        names = (
-            f"{arrow.trigger} {arrow.sources[0].name} {arrow.target.name}",
-            f"{arrow.trigger} {arrow.target.name}",
-            arrow.trigger,
-        )
+    def of_box(self, box: Box) -> Point | None:
+        """Return the position of a box; None if it has none."""
+        trigger, source, targets = box.first.trigger, box.first.sources[0].name, [arrow.target.name for arrow in box.arrows]
+        names = (*(f"{trigger} {source} {target}" for target in targets), *(f"{trigger} {target}" for target in targets), trigger)
         return next((self.points[name] for name in names if name in self.points), None)
 
     def lane_of_arrow(self, arrow: Arrow) -> str:
@@ -40,7 +38,7 @@ class Places:
         return self.back if arrow.target.name == self.lanes.get("path", ("",))[0] else self.lane(arrow.target)
 
     def lane(self, state: enum.IntEnum) -> str:
-        """Return the lane of a state: path, failure, deletion, or none."""
+        """Return the lane of a state: path, failure, deletion, completion, or none."""
         return next((lane for lane, states in self.lanes.items() if state.name in states), "none")
 
 
@@ -53,15 +51,15 @@ REPLICA = Places(
         "NEW": (445, 140),
         "online_replica NEW ONLINE": (597, 140),
         "ONLINE": (775, 140),
-        "startup ONLINE": (445, -30),
+        "startup": (600, -60),
         "offline_replica": (525, 330),
         "online_replica": (935, 300),
         "OFFLINE": (775, 470),
         "replica_deletion_started": (960, 470),
         "DELETION_STARTED": (1155, 470),
-        "replica_deletion_ineligible": (1155, 330),
+        "replica_deletion_ineligible": (1155, 345),
+        "replica_deletion_ineligible DELETION_STARTED DELETION_INELIGIBLE": (1200, 260),
         "DELETION_INELIGIBLE": (1155, 140),
-        "startup DELETION_INELIGIBLE": (600, -95),
         "replica_deletion_successful": (1155, 545),
         "DELETION_SUCCESSFUL": (1155, 620),
         "non_existent_replica": (85, 620),
@@ -84,16 +82,14 @@ PARTITION = Places(
         "NEW": (380, 140),
         "online_partition NEW ONLINE": (570, 140),
         "ONLINE": (790, 140),
-        "startup NEW": (235, 42),
-        "startup ONLINE": (570, 42),
-        "startup OFFLINE": (345, 270),
+        "startup": (360, 275),
         "offline_partition": (600, 275),
         "online_partition": (985, 275),
         "OFFLINE": (790, 410),
         "non_existent_partition": (440, 410),
         "shutdown": (85, 270),
         "any state": (85, 350),
-        "legend": (400, 480),
+        "legend": (530, 500),
     },
     lanes={"path": ("NON_EXISTENT", "NEW", "ONLINE"), "failure": ("OFFLINE",), "deletion": ()},
     back="deletion",
@@ -136,7 +132,75 @@ ROLE = Places(
     back="deletion",
 )
 
-PLACES: Mapping[str, Places] = {"Partition": PARTITION, "Replica": REPLICA, "Controller": CONTROLLER, "Role": ROLE}
+REASSIGNMENT = Places(
+    points={
+        "NONE": (85, 300),
+        "reassign_by_api": (480, 60),
+        "SUPPLANTING": (850, 60),
+        "supplant": (1130, 60),
+        "reassign": (700, 480),
+        "reassign WAITING MOVING_LEADER": (1130, 480),
+        "RECORDING": (480, 300),
+        "record": (640, 300),
+        "DROPPING": (800, 300),
+        "drop": (970, 300),
+        "EXTENDING": (1150, 300),
+        "extend": (1460, 300),
+        "WAITING": (1720, 300),
+        "complete": (1600, 410),
+        "MOVING_LEADER": (1500, 520),
+        "move_leader": (1740, 720),
+        "SHRINKING": (1430, 720),
+        "shrink": (1180, 720),
+        "FINISHING": (930, 720),
+        "finish": (640, 720),
+        "CLEARING": (330, 720),
+        "clear": (85, 560),
+        "resign": (-110, 300),
+        "any state": (-110, 220),
+        "legend": (800, 860),
+    },
+    lanes={
+        "path": ("NONE", "RECORDING", "DROPPING", "EXTENDING", "WAITING"),
+        "completion": ("MOVING_LEADER", "SHRINKING", "FINISHING", "CLEARING"),
+        "none": ("SUPPLANTING",),
+    },
+    back="completion",
+)
+
+TOPIC_DELETION = Places(
+    points={
+        "NOT_QUEUED": (85, 140),
+        "queue_topic_deletion QUEUED": (270, 140),
+        "QUEUED": (460, 140),
+        "begin_topic_deletion": (730, 140),
+        "STARTED": (1000, 140),
+        "remove_topic": (730, 240),
+        "mark_topic_ineligible INELIGIBLE": (375, 320),
+        "resume_topic_deletion QUEUED": (545, 320),
+        "mark_topic_ineligible HALTED": (915, 320),
+        "resume_topic_deletion STARTED": (1085, 320),
+        "INELIGIBLE": (460, 480),
+        "keep_ineligible_name": (730, 480),
+        "HALTED": (1000, 480),
+        "queue_topic_deletion INELIGIBLE": (460, 600),
+        "NAME_KEPT": (730, 600),
+        "shutdown": (85, 300),
+        "any state": (85, 380),
+        "legend": (560, 680),
+    },
+    lanes={"path": ("NOT_QUEUED", "QUEUED", "STARTED"), "failure": ("INELIGIBLE", "HALTED", "NAME_KEPT"), "deletion": ()},
+    back="deletion",
+)
+
+PLACES: Mapping[str, Places] = {
+    "Partition": PARTITION,
+    "Replica": REPLICA,
+    "Controller": CONTROLLER,
+    "Role": ROLE,
+    "Reassignment": REASSIGNMENT,
+    "TopicDeletion": TOPIC_DELETION,
+}
 
 
 def places_of(machine: Machine) -> Places:

@@ -19,7 +19,7 @@ from machines import machines
 
 from examples.tutorial import LOCK
 from kafka_spec import MODELS
-from kafka_spec.diagrams.arrows import arrows, changes, choice_of, compared
+from kafka_spec.diagrams.arrows import arrows, boxes, changes, choice_of, compared
 from kafka_spec.diagrams.dot import machine_dot, render
 from kafka_spec.diagrams.explored import (
     NODES,
@@ -36,6 +36,7 @@ from kafka_spec.diagrams.positions import PLACES
 from kafka_spec.model_check import oracle
 from kafka_spec.spec.models import MACHINES
 from kafka_spec.spec.partition import PARTITION
+from kafka_spec.spec.reassignment_steps import REASSIGNMENT_0_10, REASSIGNMENT_2_8
 from kafka_spec.spec.replica import REPLICA, REPLICA_0_10
 from kafka_spec.spec.table import Machine, SpecError
 
@@ -84,26 +85,77 @@ def test_rows_that_belong_together_are_one_arrow() -> None:
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_a_placed_machine_is_placed_whole(name: str) -> None:
-    """If a machine has a layout, every state and arrow has a position in it, and no two share one."""
+    """If a machine has a layout, every state and box has a position in it, and no two share one; no lane names an unknown state."""
     machine = MACHINES[name]
     if machine.name not in PLACES:
         return
     places = PLACES[machine.name]
-    points = [places.of_arrow(arrow) for arrow in arrows(machine)]
+    points = [places.of_box(box) for box in boxes(arrows(machine))]
     states = [places.points[state.name] for state in machine.states]
+    known = {state.name for era in MACHINES.values() if era.name == machine.name for state in era.states}
 
     assert None not in points
-    assert len(set(points + states)) == len(points) + len(states)
-    assert {state for lane in places.lanes.values() for state in lane} == {state.name for state in machine.states}
+    assert len({*points, *states}) == len(points) + len(states)
+    assert {state for lane in places.lanes.values() for state in lane} == known
+
+
+def test_every_machine_of_the_controller_is_placed() -> None:
+    """The machines of Kafka's controller and of its brokers' replicas have layouts."""
+    assert set(PLACES) == {"Partition", "Replica", "Controller", "Role", "Reassignment", "TopicDeletion"}
+
+
+def test_a_trigger_with_several_targets_is_one_box() -> None:
+    """The partition machine's startup is one box with three numbered cases; each line from it carries its number."""
+    dot = machine_dot(PARTITION)
+    (startup,) = [box for box in boxes(arrows(PARTITION)) if box.first.trigger == "startup"]
+    number = boxes(arrows(PARTITION)).index(startup)
+    lines = re.findall(rf"arrow{number} -> (\w+) .*?<td>(.*?)</td>", dot)
+
+    assert dot.count("<b>startup</b>") == 1
+    assert re.findall(r"(\d)\. \[([^<\]]*)", next(line for line in dot.splitlines() if "<b>startup</b>" in line)) == [
+        ("1", "not\xa0leadership_is_known"), ("2", "leadership_is_known and"), ("3", "leadership_is_known and"),
+    ]  # fmt: skip
+    assert lines == [("NEW", "1."), ("ONLINE", "2."), ("OFFLINE", "3.")]
+
+
+@given(machines())
+@RANDOM
+def test_boxes_hold_every_arrow_once(machine: Machine) -> None:
+    """The boxes of any machine hold its arrows, each once, and number its choices without a gap."""
+    drawn = boxes(arrows(machine))
+
+    assert Counter(arrow for box in drawn for arrow in box.arrows) == Counter(arrows(machine))
+    for box in drawn:
+        assert [n for arrow in box.arrows for n in box.numbers(arrow)] == list(range(1, len(box.choices) + 1))
+        assert [box.choices[n - 1] for arrow in box.arrows for n in box.numbers(arrow)] == list(box.choices)
+
+
+def test_a_loop_is_one_line() -> None:
+    """A source that is a target too has one line, which begins with a circle; the others have two, and the second has no circle."""
+    dot = machine_dot(PARTITION)
+    offline = next(n for n, box in enumerate(boxes(arrows(PARTITION))) if box.first.trigger == "offline_partition")
+
+    assert re.findall(rf"(\w+) -> arrow{offline} ", dot) == ["NEW", "ONLINE"]
+    assert re.findall(rf"arrow{offline} -> (\w+) .*arrowtail=odot", dot) == ["OFFLINE"]
+    assert dot.count("arrowtail=odot") == 2
+
+
+def test_boxes_of_two_eras_do_not_lie_on_each_other() -> None:
+    """Where boxes of two eras would share a position, Graphviz computes the layout; where none would, positions stay."""
+    apart = machine_dot(REASSIGNMENT_2_8, compared(REASSIGNMENT_0_10, REASSIGNMENT_2_8))
+
+    assert "pos=" in machine_dot(REASSIGNMENT_2_8)
+    assert "pos=" in machine_dot(REPLICA, compared(REPLICA_0_10, REPLICA))
+    assert "pos=" not in apart
 
 
 def test_the_usual_way_is_straight() -> None:
-    """In each layout the usual path is one line from left to right, with failure below it, and deletion to its right or below."""
+    """In each layout the usual path leads from left to right; failure and completion below it, deletion right of it or below."""
     for places in PLACES.values():
         path = [places.points[state] for state in places.lanes["path"]]
         assert len({y for _, y in path}) == 1
         assert [x for x, _ in path] == sorted(x for x, _ in path)
-        for state in places.lanes.get("failure", ()):
+        for state in (*places.lanes.get("failure", ()), *places.lanes.get("completion", ())):
             assert places.points[state][1] > path[0][1]
         for state in places.lanes.get("deletion", ()):
             assert places.points[state][0] > path[-1][0]
@@ -169,7 +221,7 @@ def test_graphviz_takes_any_machine(machine: Machine) -> None:
     ids = set(root.xpath("//@id"))
 
     assert {f"state-Random-{state.name}" for state in machine.states} <= ids
-    assert {f"arrow-Random-{number}" for number in range(len(arrows(machine)))} <= ids
+    assert {f"arrow-Random-{number}" for number in range(len(boxes(arrows(machine))))} <= ids
 
 
 def test_png(inside: Command, tmp_path: Path) -> None:

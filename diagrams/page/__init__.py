@@ -13,7 +13,7 @@ import warnings
 from importlib.resources import files
 from typing import Any
 
-from kafka_spec.diagrams.arrows import arrows, entity_paths
+from kafka_spec.diagrams.arrows import arrows, boxes, entity_paths
 from kafka_spec.diagrams.chart import chart_of, claim_of
 from kafka_spec.diagrams.dot import machine_dot, render
 from kafka_spec.diagrams.sequence import chart_svg
@@ -94,11 +94,16 @@ def step_plain(step: Step, spec: Spec, entities: dict[str, re.Pattern[str]]) -> 
 
 def _fired(firing: Firing, machine: Machine | None) -> dict[str, Any]:
     lit = [
-        number
-        for number, arrow in enumerate(arrows(machine) if machine else ())
+        name
+        for number, box in enumerate(boxes(arrows(machine)) if machine else ())
+        for case, arrow in enumerate(box.arrows)
         if arrow.trigger == firing.trigger
         and arrow.target.name == firing.target
         and firing.source in [source.name for source in arrow.sources]
+        for name in (
+            f"arrow-{firing.machine}-{number}",
+            *([f"way-{firing.machine}-{number}-{case}"] if len(box.arrows) > 1 else []),
+        )
     ]
     return {
         "machine": firing.machine,
@@ -106,7 +111,7 @@ def _fired(firing: Firing, machine: Machine | None) -> dict[str, Any]:
         "trigger": firing.trigger,
         "source": firing.source,
         "target": firing.target,
-        "arrows": [f"arrow-{firing.machine}-{number}" for number in lit],
+        "arrows": lit,
     }
 
 
