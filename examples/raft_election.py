@@ -5,8 +5,9 @@
 
 The protocol of D. Ongaro and J. Ousterhout, "In search of an understandable consensus algorithm" (USENIX ATC 2014), section 5.2,
 without the log. The messages are a set, as in the TLA+ module of Ongaro's thesis: they are never lost for good, may arrive in any
-order, and may be read many times or never. A list of messages in place of the set has 18,346 states instead of 2,805, since it
-tells orders apart that mean the same; three terms have 65,917 states, 0.4 seconds on one thread.
+order, and may be read many times or never. A list in place of the set (`Queue(Message, SENT)`, to which a rule appends what is not
+in it, and a rule's parameter is a position in it) has 18,346 states at `two_terms` instead of 2,805, since it tells orders apart
+that mean the same. `--bounds three_terms --threads 1` has 65,917 states, found in 0.1 seconds, and 0.1 more to compile at first.
 """
 
 from dataclasses import dataclass

@@ -191,6 +191,13 @@ class NoDataclass:
     """A class like any other."""
 
 
+@pytest.mark.parametrize("members", ["a", None, 2.5])
+def test_a_set_of_no_number_is_refused_at_once(members: Any) -> None:
+    """SetOf of what is neither a number, a bound, a domain nor a class is refused where it is written, with what was given."""
+    with pytest.raises(SpecError, match=f"SetOf.members.: a limit is a number or a Bound, and not {members!r}"):
+        SetOf(members)
+
+
 def test_wrong_declarations_are_refused() -> None:
     """An enum with gaps, a field without a domain and a state that is not a dataclass are refused, with the cure."""
     with pytest.raises(SpecError, match="here: the values of Gappy have gaps"):

@@ -19,6 +19,7 @@ from kafka_spec.model_check.layout import Layout
 from kafka_spec.spec.domain import (
     BadAccess,
     Bound,
+    Each,
     Flag,
     MapOf,
     Member,
@@ -26,6 +27,7 @@ from kafka_spec.spec.domain import (
     Option,
     OutOfBound,
     OutOfDomain,
+    Queue,
     Range,
     SetOf,
     Space,
@@ -458,3 +460,41 @@ def test_options_in_elements_of_sets() -> None:
 def test_tlc_finds_the_same(tmp_path: Path) -> None:
     """Exported to TLA+, maps and options have as many states and the same verdicts."""
     agree(DOOR, {"clients": 2, "epochs": 3}, tmp_path)
+
+
+@dataclass
+class Shelves:
+    """A row of numbers that is there or not, and a list for each client that has one."""
+
+    row: list[int] | None = holds(Option(Each(Range(0, 2), 2, "place")))
+    lists: dict[int, list[int]] = holds(MapOf(Member(CLIENTS, "client"), Queue(Range(0, 1), 2)))
+
+
+def lay(s: Shelves, client: int) -> None:
+    """Lay a row if there is none, and a list for the client with one number; without a row the client's list is empty."""
+    put(s.lists, client)
+    if not present(s.row):
+        put(s.row)
+        append(s.lists[client], 1)
+    else:
+        value_of(s.row)[client] = min(2, value_of(s.row)[client] + 1)
+
+
+def row_is_low(s: Shelves) -> bool:
+    """The sum of the row is not above 3."""
+    return not present(s.row) or value_of(s.row)[0] + value_of(s.row)[1] <= 3
+
+
+SHELVES = Spec(
+    "shelves", TOY, Shelves,
+    (Rule("Lay", "{client}", "{client} lays", TOY, (lay,), CLIENT),),
+    (invariant("RowIsLow", row_is_low, "the row is low", TOY),),
+)  # fmt: skip
+
+
+def test_tlc_puts_initial_values(tmp_path: Path) -> None:
+    """put() of what is neither a number nor a record gives its initial value: an array's, an empty list; TLC finds the same."""
+    result = check(SHELVES, {"clients": 2}, engine="both", everything=True)
+
+    assert list(result.violated) == ["RowIsLow"]
+    agree(SHELVES, {"clients": 2}, tmp_path)

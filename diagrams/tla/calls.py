@@ -192,7 +192,7 @@ class Calls(Expressions):
         elif given:
             item = self.values.as_sort(self.value(frame, given[0]), sort.item).term
         else:
-            self.refuse(node, "put() of what is neither a number nor a record has no form in TLA+ yet")
+            item = self.unit.types.fresh(sort.of)
         self.change(frame, place, lambda _: Tuple((item,)))
 
     def drop_(self, frame: Frame, node: ast.Call) -> None:

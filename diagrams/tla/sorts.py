@@ -7,7 +7,7 @@ values are allowed and which limits come from bounds; types.py derives the type 
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from kafka_spec.diagrams.tla.terms import PLUS, Atom, Infix, Term, number
@@ -66,7 +66,9 @@ class Sequence:
 
 @dataclass(frozen=True)
 class Optional(Sequence):
-    """An option: a sequence of at most one item."""
+    """An option: a sequence of at most one item; `of` is the domain of that."""
+
+    of: Domain = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,11 @@ class Shapes:
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
 
+    def option(self, domain: Option | MapOf) -> Optional:
+        """Return the sort of an option, or of what a map has at a key."""
+        of = domain_of(domain.item)
+        return Optional(self.sort(of), of)
+
     def sort(self, domain: Domain) -> Sort:
         """Return the sort of the domain's values."""
         if isinstance(domain, Subset):
@@ -143,9 +150,9 @@ class Shapes:
         if isinstance(domain, Each):
             return Array(self.sort(domain_of(domain.item)), limit(domain.length))
         if isinstance(domain, Option):
-            return Optional(self.sort(domain_of(domain.item)))
+            return self.option(domain)
         if isinstance(domain, MapOf):
-            return Keyed(Optional(self.sort(domain_of(domain.item))), limit(domain.count))
+            return Keyed(self.option(domain), limit(domain.count))
         if isinstance(domain, Elements):
             item = self.sort(domain_of(domain.item))
             assert isinstance(item, Record)

@@ -157,7 +157,7 @@ def SetOf(of: Number | Domain | type, capacity: Number | None = None, *, full: b
         if not isinstance(of, Range) or of.low != 0:
             raise SpecError(f"SetOf({of}): the members of a set are numbered from 0; name a Member(...), or how many there are")
         return Subset(of.high + 1, full)
-    return Subset(of, full)
+    return Subset(limit_of(of, "SetOf(members)"), full)
 
 
 def BagOf(of: type, capacity: Number) -> Elements:  # noqa: N802
