@@ -133,6 +133,50 @@ def test_links_to_a_step(browser: Browser, counterexample: Path) -> None:
         opened.close()
 
 
+@pytest.mark.parametrize("width", [1400, 500])
+def test_the_controls_are_in_sight(browser: Browser, counterexample: Path, width: int) -> None:
+    """Wide and narrow, the key hint and the link are in sight, nothing is wider than the page, and the link can be copied."""
+    opened = Opened(browser, counterexample, fragment="#step=9")
+    page = opened.page
+    page.set_viewport_size({"width": width, "height": 900})
+    opened.context.grant_permissions(["clipboard-read", "clipboard-write"])
+
+    for selector in (".keys", "#link"):
+        box = page.locator(selector).bounding_box()
+        assert box is not None and box["width"] > 40 and box["x"] >= 0 and box["x"] + box["width"] <= width
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.click("#next")
+    page.click("#link")
+    page.wait_for_function("document.getElementById('link').textContent === 'copied'")
+    assert page.evaluate("navigator.clipboard.readText()").endswith("kip_279.html#step=10")
+    page.click("#previous")
+    assert text(page, "#link") == "copy link"
+    opened.close()
+
+
+def test_a_link_that_cannot_be_copied_is_the_address(browser: Browser, counterexample: Path) -> None:
+    """Where a browser refuses the clipboard, the link says where to find it: the address names the step."""
+    opened = Opened(browser, counterexample, fragment="")
+    page = opened.page
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+
+    page.click("#link")
+    page.wait_for_function("document.getElementById('link').textContent === 'the address is the link'")
+    assert page.url.endswith("#step=1")
+    opened.close()
+
+
+def test_reasons_are_apart_from_docstrings(browser: Browser, counterexample: Path) -> None:
+    """Each reason is a paragraph, and the docstring and the place of its function are another below it."""
+    opened = Opened(browser, counterexample)
+    lines = opened.page.locator(".reasons p").all()
+
+    assert [line.get_attribute("class") or "" for line in lines] == ["", "place"] * 3
+    assert (lines[4].text_content() or "") == "holds_same_prefix does not hold for end = 1, because of end > len(other)"
+    assert (lines[5].text_content() or "").startswith("Whether both logs reach `end` and hold the same entries below it.")
+    opened.close()
+
+
 def test_the_whole_state_is_there(browser: Browser, counterexample: Path) -> None:
     """The table of the whole state has a line for each field, those that changed marked."""
     opened = Opened(browser, counterexample, fragment="#step=2")

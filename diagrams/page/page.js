@@ -31,8 +31,8 @@ function tellOnce() {
     if (reason.values.length) {
       line.append(" for ", make("code", reason.values.map(([name, value]) => `${name} = ${value}`).join(", "), "values"));
     }
-    line.append(", because of ", make("code", reason.because), " ", make("span", `${reason.says} ${reason.place}`, "place"));
-    one(".reasons").append(line);
+    line.append(", because of ", make("code", reason.because));
+    one(".reasons").append(line, make("p", `${reason.says} ${reason.place}`, "place"));
   }
   data.steps.forEach((step, index) => {
     const link = make("a", "", step.kind === "fault" ? "fault" : "");
@@ -132,6 +132,7 @@ function show(number, follow = true) {
   one("#slider").value = number;
   one("#where").textContent = `state ${number} of ${last}`;
   one("#link").href = `#step=${number}`;
+  one("#link").textContent = "copy link";
   one("#first").disabled = one("#previous").disabled = number === 1;
   one("#last").disabled = one("#next").disabled = number === last;
   if (follow) history.replaceState(null, "", `#step=${number}`);
@@ -150,6 +151,17 @@ one("#next").onclick = () => show(shown + 1);
 one("#last").onclick = () => show(last);
 one("#slider").oninput = (event) => show(Number(event.target.value));
 all(".band").forEach((band) => { band.onclick = () => show(Number(band.id.slice("step-".length))); });
+one("#link").onclick = async (event) => {
+  event.preventDefault();
+  const link = event.target;
+  history.replaceState(null, "", link.href);
+  try {
+    await navigator.clipboard.writeText(link.href);
+    link.textContent = "copied";
+  } catch {
+    link.textContent = "the address is the link"; // a browser may refuse a page the clipboard
+  }
+};
 addEventListener("hashchange", () => show(asked(), false));
 addEventListener("keydown", (event) => {
   if (event.altKey || event.ctrlKey || event.metaKey || event.target.id === "slider") return;
