@@ -370,6 +370,15 @@ KRAFT = (
         fences=1,
         records=1,
     ),
+    _kraft(
+        "cancel_below_min_isr",
+        "a reassignment that adds a broker while a replica is behind, which is cancelled",
+        brokers=3,
+        spares=1,
+        isr_size=1,
+        min_isr=2,
+        reassignments=2,
+    ),
     _kraft("three_reassign", "two reassignments among three brokers", brokers=3, spares=1, min_isr=2, reassignments=2, records=1),
     _kraft(
         "three_reassign_and_crash",

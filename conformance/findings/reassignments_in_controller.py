@@ -1,4 +1,4 @@
-"""The findings stale-reassignment-lists and cancellation-elects-cleanly, on the controller's own classes of Kafka, without brokers.
+"""The findings stale-reassignment-lists, cancellation-elects-cleanly and cancellation-below-min-isr, on Kafka's own classes.
 
 python -m kafka_spec.conformance.findings.reassignments_in_controller --kafka 4.4.0
 """
@@ -50,6 +50,22 @@ def cancelled(classes: ControllerClasses) -> tuple[Shown, bool]:
     return telling.shown, names_fenced and last.leader == 0 and last.recovery == RecoveryState.RECOVERED
 
 
+def cancelled_below_minimum(classes: ControllerClasses) -> tuple[Shown, bool]:
+    """Cancel when an added replica is one of two in the ISR: the other is left alone, where min.insync.replicas=2.
+
+    Two are added, since from 4.3 on the reassignment of one would be complete.
+    """
+    telling = Telling(classes, 4, replicas=2, min_isr=2)
+    telling.reassign(0, 1, 2, 3)
+    telling.fence(1)
+    telling.join(2)
+    before = telling.shown[-1][1]
+    telling.cancel()
+    after = telling.shown[-1][1]
+    candidates = {broker for broker in (*after.isr, *after.elr) if broker in after.replicas}
+    return telling.shown, before.isr == (0, 2) and after.replicas == (0, 1) and candidates == {0}
+
+
 def main(arguments: Sequence[str]) -> int:
     """Show the findings; return 0 if those are seen that every version has."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -58,12 +74,14 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     classes = ControllerClasses(Kafka(options.kafka, checked_jars(options.kafka, folder_of(options.kafka, options.jars))))
     seen = {}
-    for sequence in (asked_for_again, given_up, cancelled):
+    for sequence in (asked_for_again, given_up, cancelled, cancelled_below_minimum):
         shown, seen[sequence.__name__] = sequence(classes)
         print(f"{options.kafka} {sequence.__name__}: {'shown' if seen[sequence.__name__] else 'not shown'}")
         for what, held in shown:
-            print(f"  {what:34} replicas {held.replicas!s:13} leader {held.leader:2} ISR {held.isr!s:10} recovery {held.recovery}")
-    return 0 if seen["asked_for_again"] and seen["cancelled"] else 1
+            sets = f"ISR {held.isr!s:10} ELR {held.elr!s:7}"
+            print(f"  {what:34} replicas {held.replicas!s:13} leader {held.leader:2} {sets} recovery {held.recovery}")
+    del seen["given_up"]
+    return 0 if all(seen.values()) else 1
 
 
 if __name__ == "__main__":

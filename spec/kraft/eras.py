@@ -111,6 +111,7 @@ DECISIONS: tuple[Decision, ...] = (
     Decision("reassignment_completion", ReassignmentCompletion.ALL_IN_ISR, "when a reassignment completes (3.8, KAFKA-15665)"),
     Decision("reassignment_lists", ReassignmentLists.ACCUMULATED, "which replicas a second request adds and removes"),
     Decision("emptied_isr", EmptiedIsr.REFUSED, "a cancellation that would empty the ISR"),
+    Decision("cancellation_keeps_min_isr", Checked.YES, "a cancellation leaves min.insync.replicas (no version up to 4.4)"),
     Decision("elr_within_replicas", Checked.YES, "who leaves the replicas leaves the ELR (no version up to 4.4)"),
     Decision("removed_replica_deleted", Checked.YES, "who leaves the replicas deletes its log (3.0, KAFKA-13198)"),
     Decision("stray_replicas", StrayReplicas.DELETED_FIRST, "which logs a broker deletes when it starts"),
@@ -287,6 +288,13 @@ SWITCHES: tuple[Switch, ...] = (
         {"emptied_isr": EmptiedIsr.FIRST_REPLICA},
     ),
     Switch(
+        "cancellation-below-min-isr",
+        "a cancellation takes added replicas out of the ISR, however few are left: records that min.insync.replicas brokers hold "
+        "are then held by fewer (up to 4.4)",
+        "cancel_below_min_isr",
+        {"cancellation_keeps_min_isr": Checked.NO},
+    ),
+    Switch(
         "KAFKA-15665",
         "a reassignment completes when the added replicas are in the ISR, whatever the others are: up to 3.7",
         "three_behind",
@@ -371,6 +379,7 @@ FOUND = (
     "re-elected-leader-remembers",
     "stale-reassignment-lists",
     "cancellation-elects-cleanly",
+    "cancellation-below-min-isr",
 )
 """What the checker found. The first two: sources of 3.3.2, 3.5.2, 3.7.1 and 3.9.0-rc3, classes of 3.9.1, 4.1.2 and 4.4.0."""
 IN_3_3 = (

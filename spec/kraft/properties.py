@@ -552,7 +552,7 @@ SAFETY: tuple[Property, ...] = (
         "ReassignmentKeepsCandidates",
         enough_candidates_stay,
         "when replicas leave, ISR and ELR together keep min.insync.replicas members, if they had them",
-        "KIP-966; KAFKA-15665",
+        "KIP-966; KAFKA-15665; PartitionReassignmentRevert: cancellation-below-min-isr",
         when=a_replica_leaves,
     ),
     invariant(

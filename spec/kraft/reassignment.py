@@ -8,12 +8,12 @@ Source: Kafka 3.9 ReplicationControlManager.alterPartitionReassignments, Partiti
 
 from __future__ import annotations
 
-from kafka_spec.spec.decisions import EmptiedIsr
+from kafka_spec.spec.decisions import Checked, EmptiedIsr
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, SetOf, append, contains, only, truncate
 from kafka_spec.spec.election import first_of, members
 from kafka_spec.spec.kraft.controller import active_brokers, change_reassigned, commit, end_reassignment, there_is_a_topic
 from kafka_spec.spec.kraft.state import BROKERS, REASSIGNMENTS, KRaft
-from kafka_spec.spec.partition_change import ElectionKind, added_replicas, removed_replicas
+from kafka_spec.spec.partition_change import ElectionKind, added_replicas, count_of, effective_min_isr, removed_replicas
 from kafka_spec.spec.table import Constants, Rule
 
 
@@ -99,9 +99,25 @@ def isr_after_cancellation(s: KRaft) -> BrokerSet:
     return s.controller.partition.isr & ~s.controller.partition.adding
 
 
+def cancellation_keeps_candidates(s: KRaft, k: Constants) -> bool:
+    """No added replica is in the ISR or the ELR, or these keep min.insync.replicas members without it."""
+    partition = s.controller.partition
+    candidates = partition.isr | partition.elr
+    if candidates & partition.adding == 0:
+        return True
+    origin = members(partition.replicas) & ~partition.adding
+    least = effective_min_isr(k.min_isr, count_of(partition.replicas, origin))
+    return count_of(partition.replicas, candidates & origin) >= least
+
+
 def cancellation_is_accepted(s: KRaft, k: Constants) -> bool:
-    """An ISR member is left; or there are versions that do without, where the topic allows unclean elections."""
-    return isr_after_cancellation(s) != 0 or (k.unclean == 1 and k.emptied_isr == EmptiedIsr.FIRST_REPLICA)
+    """ISR members are left, with enough candidates in `fixed`; or the topic allows unclean elections, and the version does without.
+
+    Kafka refuses a cancellation only if it empties the ISR of a topic that does not allow unclean elections.
+    """
+    if isr_after_cancellation(s) == 0:
+        return k.unclean == 1 and k.emptied_isr == EmptiedIsr.FIRST_REPLICA
+    return k.cancellation_keeps_min_isr == Checked.NO or cancellation_keeps_candidates(s, k)
 
 
 def cancel_reassignment(s: KRaft, k: Constants) -> None:
