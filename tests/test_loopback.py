@@ -47,6 +47,7 @@ EXAMPLES: list[Any] = [
     data.ProduceRequest(-1, {P: bytes(range(256))}, 10),
     data.MetadataRequest(None),
     data.ControlledShutdownRequest(1, 50),
+    data.AlterIsrRequest(1, 50, {P: HELD}),
     data.ElectLeadersRequest((P,)),
     data.AlterPartitionReassignmentsRequest((data.PartitionTarget(P, (1, 2)), data.PartitionTarget(P, None))),
     data.ListPartitionReassignmentsRequest((P,)),
@@ -62,6 +63,7 @@ EXAMPLES: list[Any] = [
         BROKERS, 1, {P: data.PartitionMetadata(ErrorCode.LEADER_NOT_AVAILABLE, HELD, (1, 2), ())}, {"x": ErrorCode.INVALID_CONFIG}
     ),
     data.ControlledShutdownResponse(ErrorCode.NONE, (P,)),
+    responses.AlterIsrResponse(ErrorCode.NONE, {P: HELD, TopicPartition("orders", 4): ErrorCode.INVALID_UPDATE_VERSION}),
     responses.ElectLeadersResponse({P: ErrorCode.ELECTION_NOT_NEEDED}),
 ]
 
@@ -105,6 +107,8 @@ def test_a_stranger_does_not_travel() -> None:
         (b'[1,"ProduceRequest",[1,[[["orders"],""]],0]]', "where a list of 2 should be"),
         (b'[1,"ControllerResponse",[4711,[]]]', "ControllerResponse.error is 4711, which is not of type ErrorCode"),
         (b'[1,"ControllerResponse",[0,{}]]', "ControllerResponse.partitions is {}, where a list should be"),
+        (b'[1,"AlterIsrResponse",[0,[[["orders",3],[2,0]]]]]', "its first value should be a number below 2"),
+        (b'[1,"AlterIsrResponse",[0,[[["orders",3],7]]]]', "is 7, where a list of 2 should be"),
     ],
 )
 def test_junk_is_refused(text: bytes, told: str) -> None:

@@ -95,7 +95,11 @@ def _writer(kind: Any) -> Callable[[Any], Any]:
     """Return a function that turns a value of a declared type into plain JSON values."""
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        inner = _writer(_not_none(parts))
+        kinds = _not_none(parts)
+        if len(kinds) > 1:
+            writers = [(one, _writer(one)) for one in kinds]
+            return lambda value: next([at, write(value)] for at, (one, write) in enumerate(writers) if isinstance(value, one))
+        inner = _writer(kinds[0])
         return inner if inner is _plain_as_is else lambda value: None if value is None else inner(value)
     if origin is tuple:
         one = _writer(parts[0])
@@ -116,7 +120,10 @@ def _reader(kind: Any, where: str) -> Callable[[Any], Any]:
     """Return a function that turns a plain value into one of a declared type, or raises Malformed; `where` is for its message."""
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        inner = _reader(_not_none(parts), where)
+        kinds = _not_none(parts)
+        if len(kinds) > 1:
+            return _one_of([_reader(one, where) for one in kinds], where)
+        inner = _reader(kinds[0], where)
         return lambda plain: None if plain is None else inner(plain)
     if origin is tuple:
         one = _reader(parts[0], where)
@@ -141,6 +148,18 @@ def _exactly(kind: type, where: str) -> Callable[[Any], Any]:
     return read
 
 
+def _one_of(readers: Sequence[Callable[[Any], Any]], where: str) -> Callable[[Any], Any]:
+    """Return a reader of a union, whose values have the number of their type before them."""
+
+    def read(plain: Any) -> Any:
+        at, value = _list(plain, where, 2)
+        if type(at) is not int or not 0 <= at < len(readers):
+            raise Malformed(f"{where} is {plain!r}; its first value should be a number below {len(readers)}")
+        return readers[at](value)
+
+    return read
+
+
 def _member(kind: type[enum.IntEnum], where: str) -> Callable[[Any], Any]:
     members = {member.value: member for member in kind}
 
@@ -161,10 +180,9 @@ def _fields(kind: type) -> list[tuple[str, Any]]:
     return list(typing.get_type_hints(kind).items())
 
 
-def _not_none(kinds: Sequence[Any]) -> Any:
-    """Return the one type beside None of a union."""
-    (kind,) = (kind for kind in kinds if kind is not types.NoneType)
-    return kind
+def _not_none(kinds: Sequence[Any]) -> list[Any]:
+    """Return the types of a union without None."""
+    return [kind for kind in kinds if kind is not types.NoneType]
 
 
 def _list(plain: Any, where: str, length: int | None = None) -> list[Any]:
