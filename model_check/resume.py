@@ -122,6 +122,8 @@ def recall(search: Searching, folder: Checkpoints, frontier: OnDisk, finished: l
     for content in finished[:-1]:
         # a run that was killed between two files may have left it
         folder.file(content["level"], "states").unlink(missing_ok=True)
+    for shard in search.shards:
+        shard.expect(sum(content["states"] for content in finished) // len(search.shards))
     for content in finished:
         fill_graphs(search, folder, content)
         if content["states"]:

@@ -141,7 +141,15 @@ class Shard:
             raise MemoryError
         if candidates >= len(self.mine):
             self.mine = np.empty(candidates + 1, np.uint32)
-        more = slots_for(self.slots, self.seen + candidates)
+        self.expect(candidates)
+
+    def expect(self, marks: int) -> None:
+        """Grow until the table is wide enough for this many fingerprints more.
+
+        Fingerprints that come in ascending order need this for all of them at once: the first ones all belong to the beginning of
+        the table, and would fill it there.
+        """
+        more = slots_for(self.slots, self.seen + marks)
         if more > self.slots:
             self.grow(more)
 
@@ -173,10 +181,8 @@ class Shard:
         self.codec, self.new = codec, Records(codec.size, action_bits)
 
     def add(self, marks: Words) -> None:
-        """Add fingerprints that are not in the table."""
-        more = slots_for(self.slots, self.seen + len(marks))
-        if more > self.slots:
-            self.grow(more)
+        """Add fingerprints that are not in the table; `expect` comes first where they are in ascending order."""
+        self.expect(len(marks))
         marks = np.ascontiguousarray(marks)
         slack(self.program.fill(address(marks), len(marks), address(self.table), self.slots, self.bits))
         self.seen += len(marks)

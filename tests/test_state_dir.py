@@ -245,6 +245,26 @@ def test_a_killed_search_goes_on(seed: int, tmp_path: Path) -> None:
     assert str(plain.distinct) in json.dumps(told)
 
 
+def test_a_resumed_search_makes_room_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table grows before the first fingerprint is read back: those of a level are in order, and would fill a part of it."""
+    larger = {**SMALL, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
+    stopped = searched(KIP_320, larger, state_dir=str(tmp_path), budget=Budget(max_states=90_000))
+    events: list[str] = []
+    for name in ("add", "grow"):
+        method = getattr(shards.Shard, name)
+
+        def noted(shard: Any, given: Any, name: str = name, method: Any = method) -> None:
+            events.append(name)
+            method(shard, given)
+
+        monkeypatch.setattr(shards.Shard, name, noted)
+    searched(KIP_320, larger, state_dir=str(tmp_path), budget=Budget(max_states=stopped.distinct), resume=True)
+    first, last = events.index("add"), len(events) - events[::-1].index("add")
+
+    assert "grow" in events[:first]
+    assert "grow" not in events[first:last]
+
+
 def flip(path: Path) -> None:
     """Change one byte in the middle of a file."""
     content = bytearray(path.read_bytes())
