@@ -57,6 +57,7 @@ def by_tlc(spec: Spec, bounds: dict[str, int]) -> tuple[int, set[str]]:
             f"-Djava.io.tmpdir={name}",
             "-XX:+UseSerialGC",
             "-XX:TieredStopAtLevel=1",
+            "-Xss16m",
             "-cp",
             str(jar),
             "tlc2.TLC",

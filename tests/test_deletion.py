@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from test_control import bounds_of, essence
 
 from kafka_spec.model_check import embedded, oracle
+from kafka_spec.spec.control.broker.requests import delete_named_replica
 from kafka_spec.spec.control.controller.deletion_events import RULES
 from kafka_spec.spec.control.deletion_properties import DELETION, DELETION_ENDS
 from kafka_spec.spec.control.eras import ERA_0_10, FIXED
@@ -83,7 +84,7 @@ def test_a_broken_deletion_is_noticed(name: str, effect: Callable[..., None], no
 def test_a_replica_that_keeps_its_log_is_noticed() -> None:
     """A broker that answers and keeps its log violates DeletedIsGone and, under a topic created again, OldRecordsStayGone."""
     rule = FIXED.rule("DeleteReplica")
-    effects = tuple(effect for effect in rule.effects if effect.__name__ != "delete_replica")
+    effects = tuple(effect for effect in rule.effects if effect is not delete_named_replica)
     broken = FIXED.replacing("broken", "", rules=(replace(rule, effects=effects),))
     values = bounds_of("deletion", records=1)
     found = embedded.explore(broken, values, properties=DELETION, everything=True).violated

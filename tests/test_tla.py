@@ -30,8 +30,8 @@ def tlc(folder: Path, module: str, *options: str) -> str:
     assert found is not None and found.origin is not None
     jar = Path(found.origin).parent / "tla2tools.jar"
     own = f"-Djava.io.tmpdir={folder}"  # TLC unpacks its standard modules there; parallel runs must not share them
-    java = ["java", own, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(jar), "tlc2.TLC", "-deadlock", "-workers", "1"]
-    command = [*java, "-metadir", str(folder / "states"), *options, module]
+    java = ["java", own, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss16m", "-cp", str(jar), "tlc2.TLC"]
+    command = [*java, "-deadlock", "-workers", "1", "-metadir", str(folder / "states"), *options, module]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
     return run.stdout + run.stderr
 
