@@ -3,7 +3,7 @@
 python -m benchmarks.billion DIR                          max_leader_epoch 3: 64,739,578 states, and what 4 would take
 python -m benchmarks.billion DIR --epochs 4               824,574,349 states: 9 GB of memory, 7 GB of disk
 python -m benchmarks.billion DIR --epochs 4 --resume      continues after the last finished level
-python -m benchmarks.billion DIR --records 6             1,018,465,918 states
+python -m benchmarks.billion DIR --records 6              1,018,465,918 states
 python -m benchmarks.billion OTHER --epochs 4 --seed 1    a second seed, which must find the same counts
 
 The levels are kept in DIR, so a machine that stops costs at most one level. Bytes a state is the largest memory of the process
