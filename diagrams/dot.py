@@ -187,7 +187,7 @@ def _look(arrow: Arrow, places: Places, comparing: bool) -> tuple[str, str]:
 
 
 def _label(box: Box, ink: str) -> str:
-    sign = {"added": "+ ", "removed": "\N{MINUS SIGN} "}.get(box.first.status, "")
+    sign = {"added": "+ ", "removed": "\u2212 "}.get(box.first.status, "")
     rows = [f'<tr><td align="left"><b>{sign}{html.escape(box.first.trigger)}</b></td></tr>']
     for number, choice in enumerate(box.choices, 1):
         lines = [html.escape(line, quote=False) for line in choice_lines(choice)]
@@ -205,11 +205,11 @@ def choice_lines(choice: Choice) -> list[str]:
     guards, effects = choice
     lines = []
     if guards:
-        whole = [guard.replace("not ", "not\N{NO-BREAK SPACE}") for guard in guards]
+        whole = [guard.replace("not ", "not\u00a0") for guard in guards]
         lines += textwrap.wrap(f"[{' and '.join(whole)}]", WIDTH, subsequent_indent="  ", break_long_words=False)
     if effects:
         lines += textwrap.wrap(f"/ {', '.join(effects)}", WIDTH, subsequent_indent="   ", break_long_words=False)
-    return [line.replace("  ", "\N{NO-BREAK SPACE}\N{NO-BREAK SPACE}") for line in lines]
+    return [line.replace("  ", "\u00a0\u00a0") for line in lines]
 
 
 def _at(point: tuple[int, int] | None) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NODES, STATES = 200, 20_000
 """Maximum number of nodes in a picture, and of states explored for it."""
 
-WRONG_SIGN = "\N{BALLOT X} "
+WRONG_SIGN = "\u2717 "
 
 Key = tuple[tuple[str, str], ...]
 """(path, value as text) of the fields that distinguish nodes."""
@@ -173,9 +173,7 @@ def _joined(graph: networkx.MultiDiGraph[int]) -> dict[tuple[int, int], list[str
     """Return the rules of each pair of nodes; a count says how many steps a quotient merges."""
     pairs: dict[tuple[int, int], list[str]] = {}
     for source, target, edge in graph.edges(data=True):
-        pairs.setdefault((source, target), []).append(
-            edge["rule"] + (f" \N{MULTIPLICATION SIGN}{edge['count']:,}" if edge["count"] > 1 else "")
-        )
+        pairs.setdefault((source, target), []).append(edge["rule"] + (f" \u00d7{edge['count']:,}" if edge["count"] > 1 else ""))
     return pairs
 
 

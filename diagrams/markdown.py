@@ -9,7 +9,7 @@ from kafka_spec.model_check.report.ci import markdown_cell
 from kafka_spec.spec.exchange import member_docs
 from kafka_spec.spec.table import Machine
 
-SIGNS = {"added": "+ added", "removed": "\N{MINUS SIGN} removed", "changed": "~ changed"}
+SIGNS = {"added": "+ added", "removed": "\u2212 removed", "changed": "~ changed"}
 
 
 def machine_markdown(machine: Machine) -> str:

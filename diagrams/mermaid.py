@@ -52,7 +52,7 @@ def machine_mermaid(machine: Machine, several: Sequence[Arrow] | None = None) ->
 
 
 def _label(arrow: Arrow) -> str:
-    sign = {"added": "+ ", "removed": "\N{MINUS SIGN} "}.get(arrow.status, "")
+    sign = {"added": "+ ", "removed": "\u2212 "}.get(arrow.status, "")
     lines = [f"<b>{sign}{escaped(arrow.trigger)}</b>"]
     for guards, effects in arrow.choices:
         lines += [escaped(f"[{' and '.join(guards)}]")] if guards else []

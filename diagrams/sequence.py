@@ -221,4 +221,4 @@ def _rect(style: str, x: float, y: float, width: float, height: float) -> str:
 
 def _escaped(text: str) -> str:
     """Return a text escaped for XML; characters that XML forbids become the replacement character."""
-    return html.escape(re.sub(NO_XML, "\N{REPLACEMENT CHARACTER}", text), quote=True)
+    return html.escape(re.sub(NO_XML, "\ufffd", text), quote=True)

@@ -33,6 +33,13 @@ def test_nothing_imports_by_short_names() -> None:
             assert not short.search(file.read_text(encoding="utf-8")), file
 
 
+def test_characters_are_not_written_by_name() -> None:
+    r"""No string has \N{...}: Python imports a module to read one, and tells Ctrl-C in that moment as a syntax error."""
+    for folder in (*PARTS, "kafka_spec"):
+        for file in (ROOT / folder).rglob("*.py"):
+            assert "\\N{" not in file.read_text(encoding="utf-8"), file
+
+
 def test_the_package_holds_the_folders_beside_it() -> None:
     """kafka_spec/spec is a link to the folder spec/, not a copy; so are the other parts."""
     for part in PARTS:

@@ -78,7 +78,7 @@ def _case(suite: ElementTree.Element, name: str, model: str, seconds: float) -> 
 
 def _printable(text: str) -> str:
     """Return a text without the characters that XML forbids."""
-    return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\N{REPLACEMENT CHARACTER}", text)
+    return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
