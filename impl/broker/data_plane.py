@@ -42,7 +42,7 @@ class DataPlane(RecordRequests):
         """`replicas` are the broker's; `session` is its session with ZooKeeper, None if it has none yet."""
         super().__init__(replicas)
         self.replicas: ReplicaManager = replicas
-        self.fetchers = Fetchers(replicas)
+        self.fetchers = Fetchers(replicas, replicas.settings.truncation_on_fetch)
         self.isr = IsrKeeper(replicas, session)
         self.shrink_due = self.propagation_due = self.checkpoint_due = 0
         """The time of the next periodic work."""

@@ -4,8 +4,8 @@ Sans-IO: `next_request` returns the next request to one leader, at most one at a
 lost connection. The caller calls `leaders` and `next_request` after each request of a controller, after each answer, and at
 `next_due`. Times are milliseconds of the caller's clock.
 
-Source: Kafka 2.8 AbstractFetcherThread.scala, ReplicaFetcherThread.scala at inter.broker.protocol 2.6, or 2.7 with
-`truncation_on_fetch` (KIP-595).
+Source: Kafka 2.8 AbstractFetcherThread.scala, ReplicaFetcherThread.scala at inter.broker.protocol 2.6, or 2.7 and later with
+`truncation_on_fetch` (KIP-595), as brokers of KRaft always have it (Kafka 3.9).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
+from kafka_spec.impl.broker.led_partitions import Hosting
 from kafka_spec.impl.broker.partition import FetchState, Phase
-from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.log.batches import Corrupt
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
 from kafka_spec.impl.protocol.data_requests import (
@@ -50,13 +50,22 @@ class InFlight:
     asked: Mapping[TopicPartition, FetchState]
 
 
+class Following(Hosting, Protocol):
+    """The replicas of a broker that follows leaders, whoever tells it to."""
+
+    number: int
+    broker_epoch: int
+    fetchers: dict[TopicPartition, FetchState]
+
+
 class Fetchers:
     """The fetchers of one broker, one for each leader; `replicas.fetchers` holds the state of each partition."""
 
-    def __init__(self, replicas: ReplicaManager) -> None:
+    def __init__(self, replicas: Following, truncation_on_fetch: bool) -> None:
         self.in_flight: dict[int, InFlight] = {}
         """The request in flight to each leader."""
         self._replicas = replicas
+        self._truncation_on_fetch = truncation_on_fetch
         self._states = replicas.fetchers
 
     # Requests
@@ -95,7 +104,7 @@ class Fetchers:
         log = self._replicas.partitions[partition].opened
         if log.latest_epoch == NO_EPOCH:
             self.truncate_to_answer(partition, EpochEnd(ErrorCode.NONE))
-        elif self._replicas.settings.truncation_on_fetch:
+        elif self._truncation_on_fetch:
             state.offset, state.phase = log.end_offset, Phase.FETCHING
 
     def _request(self, ready: list[tuple[TopicPartition, FetchState]]) -> FollowersRequest | None:
@@ -122,7 +131,7 @@ class Fetchers:
         return leader_epoch_in_fetch(state.leader_epoch, self._replicas.k.fetches_fenced)
 
     def _last_fetched_epoch(self, partition: TopicPartition) -> int:
-        if not self._replicas.settings.truncation_on_fetch:
+        if not self._truncation_on_fetch:
             return NO_EPOCH
         return self._replicas.partitions[partition].opened.latest_epoch
 

@@ -7,8 +7,8 @@ Source: Kafka 3.9 ReplicaManager.scala, Partition.updateFollowerFetchState.
 
 from __future__ import annotations
 
+from kafka_spec.impl.broker.fetcher import Fetchers
 from kafka_spec.impl.broker.record_requests import RecordRequests
-from kafka_spec.impl.kraft.fetcher import KRaftFetchers
 from kafka_spec.impl.kraft.isr import IsrProposals
 from kafka_spec.impl.kraft.replicas import KRaftReplicas
 from kafka_spec.impl.protocol.data_requests import FetchPosition, FetchRequest
@@ -24,7 +24,7 @@ class KRaftDataPlane(RecordRequests):
         """`replicas` are the broker's."""
         super().__init__(replicas)
         self.replicas: KRaftReplicas = replicas
-        self.fetchers = KRaftFetchers(replicas)
+        self.fetchers = Fetchers(replicas, truncation_on_fetch=True)
         self.isr = IsrProposals(replicas)
         self.shrink_due = self.checkpoint_due = 0
         """The time of the next periodic work."""

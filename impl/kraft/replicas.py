@@ -20,7 +20,7 @@ from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.alter_partition import is_candidate
-from kafka_spec.spec.decisions import Checked
+from kafka_spec.spec.decisions import Checked, FetchAnswers
 from kafka_spec.spec.domain import NONE
 from kafka_spec.spec.gates import image_is_applied, image_settles_proposal
 from kafka_spec.spec.kraft.machines import LEADER, SETTLED, ProposalState, ReplicaRole
@@ -45,7 +45,7 @@ class KRaftReplicas:
         """
         self.number = number
         self.settings = settings or Settings()
-        self.k = era.constants({"fetches_fenced": int(Checked.YES)})
+        self.k = era.constants({"fetches_fenced": int(Checked.YES), "fetch_answers_taken": int(FetchAnswers.OF_EPOCH)})
         self.broker_epoch = NO_EPOCH
         self.is_stopping = False
         """Whether the broker asks for a controlled shutdown."""
