@@ -10,7 +10,7 @@
 # make fuzz    random specs on which all readings must agree: make fuzz SECONDS=600, and SEED=N to repeat one
 # make kafka   compares with Kafka's own classes of 2.8 to 4.4, fetched by Maven (which it installs, or says how), and leads real brokers
 # make soak    kills drivers, executors and workers of the Spark engine, and lets runs race, some twenty minutes on two cores
-# make soak-operations  runs 500 seeds of a cluster under all operations and the usual faults, an hour or more on one core
+# make soak-operations  runs 500 seeds of a cluster under all operations and the usual faults, some ten minutes of one core
 # make mutants breaks the checker in many ways and shows which test notices each; some ten minutes
 # make spec-mutants  breaks the model in every small way and shows which property notices; half an hour or more, and goes on where it was
 # make bench   side by side with Spin and Rumur (apt-get install spin rumur gcc), some five minutes

@@ -205,7 +205,8 @@ def _kraft_options(options: argparse.Namespace, era: Spec, factor: int) -> Optio
     Raises:
         SpecError: an option makes no sense there.
     """
-    from kafka_spec.impl.run.kraft.faults import parse_kraft_faults
+    from kafka_spec.impl.run.faults import parse_faults
+    from kafka_spec.impl.run.kraft.faults import KRAFT_FAULTS
     from kafka_spec.impl.run.options import Options
 
     for name in ONLY_ZOOKEEPER:
@@ -220,7 +221,7 @@ def _kraft_options(options: argparse.Namespace, era: Spec, factor: int) -> Optio
         seed=options.seed,
         seconds=options.seconds or 30.0,
         era=era,
-        faults=parse_kraft_faults(options.faults or "usual"),
+        faults=parse_faults(options.faults or "usual", KRAFT_FAULTS),
         unclean=options.unclean,
     )
 

@@ -59,6 +59,19 @@ class FireLog(Protocol):
         """Record the result of one `fire`."""
 
 
+class OnlyTheTable:
+    """A `FireLog` for actors that never attempt what their table does not have: such an attempt is an error of the actor."""
+
+    def attempted(self, attempt: FireResult) -> None:
+        """Refuse an attempt that changed nothing.
+
+        Raises:
+            SpecError: the table has no such change, or its guards did not hold.
+        """
+        if attempt.target is None:
+            raise SpecError(f"{attempt.machine.name}: {attempt.entity} in {attempt.source.name} cannot {attempt.trigger}")
+
+
 @dataclass
 class _Model:
     """One entity, as `transitions` sees it: without methods, so that no name of a trigger or a state clashes with one."""

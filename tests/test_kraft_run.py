@@ -12,7 +12,8 @@ from conftest import Command
 
 from kafka_spec.impl.kraft import controller, replicas
 from kafka_spec.impl.kraft.metadata_log import TOPIC, MetadataLog
-from kafka_spec.impl.run.kraft.faults import parse_kraft_faults
+from kafka_spec.impl.run.faults import parse_faults
+from kafka_spec.impl.run.kraft.faults import KRAFT_FAULTS
 from kafka_spec.impl.run.kraft.simulation import simulate_kraft
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.outcome import RunOutcome
@@ -23,7 +24,7 @@ from kafka_spec.spec.models import MODELS
 
 def run(folder: Path, era: str = "fixed", seed: int = 1, faults: str = "all", seconds: float = 20.0, **more: Any) -> RunOutcome:
     """Run a cluster."""
-    options = Options(era=MODELS[f"kraft/{era}"], seed=seed, faults=parse_kraft_faults(faults), seconds=seconds, **more)
+    options = Options(era=MODELS[f"kraft/{era}"], seed=seed, faults=parse_faults(faults, KRAFT_FAULTS), seconds=seconds, **more)
     return simulate_kraft(options, folder)
 
 

@@ -17,7 +17,7 @@ from kafka_spec.impl.broker.partition import FetchState, HostedPartition, Phase
 from kafka_spec.impl.broker.state_change_lines import BrokerLines
 from kafka_spec.impl.log.log import LogConfig
 from kafka_spec.impl.log.manager import LogManager
-from kafka_spec.impl.machine import FireResult, build
+from kafka_spec.impl.machine import OnlyTheTable, build
 from kafka_spec.impl.protocol.controller_requests import (
     NO_EPOCH,
     LeaderAndIsrRequest,
@@ -43,7 +43,7 @@ from kafka_spec.spec.gates import (
     leader_is_available,
 )
 from kafka_spec.spec.log import first_truncation, follower_goes_on, log_ends_are_forgotten
-from kafka_spec.spec.table import Spec, SpecError
+from kafka_spec.spec.table import Spec
 
 GROUP_METADATA_TOPIC = "__consumer_offsets"
 
@@ -98,16 +98,7 @@ class ReplicaManager:
         self._log = BrokerLines(number, log)
         self.logs = LogManager(folder, config)
         (role,) = (machine for machine in era.machines if machine.name == "Role")
-        self.roles = build(self, {role: ("partition",)}, self, ahead=("log_directory_fails", "delete_replica"))["Role"]
-
-    def attempted(self, attempt: FireResult) -> None:
-        """See `FireLog`: a change of role that the table does not have is an error of this module.
-
-        Raises:
-            SpecError: the table has no such change.
-        """
-        if attempt.target is None:
-            raise SpecError(f"a replica in {attempt.source.name} cannot {attempt.trigger}")
+        self.roles = build(self, {role: ("partition",)}, OnlyTheTable(), ahead=("log_directory_fails", "delete_replica"))["Role"]
 
     def role_of(self, partition: TopicPartition) -> Role:
         """Return the role of the broker's replica."""

@@ -67,8 +67,21 @@ class TopicRecord:
     topic_id: UUID
 
 
+@dataclass(frozen=True, kw_only=True)
+class _WithElr:
+    """A record that may hold eligible leader replicas (KIP-966)."""
+
+    eligible_leader_replicas: tuple[int, ...] | None = None
+    last_known_elr: tuple[int, ...] | None = None
+
+    @property
+    def version(self) -> int:
+        """The version that it is written in."""
+        return 0 if self.eligible_leader_replicas is None and self.last_known_elr is None else 2
+
+
 @dataclass(frozen=True)
-class PartitionRecord:
+class PartitionRecord(_WithElr):
     """A partition, with everything that is known of it."""
 
     key: ClassVar[int] = 3
@@ -83,13 +96,6 @@ class PartitionRecord:
     removing_replicas: tuple[int, ...] = ()
     adding_replicas: tuple[int, ...] = ()
     leader_recovery_state: int = 0
-    eligible_leader_replicas: tuple[int, ...] | None = None
-    last_known_elr: tuple[int, ...] | None = None
-
-    @property
-    def version(self) -> int:
-        """The version that it is written in."""
-        return 0 if self.eligible_leader_replicas is None and self.last_known_elr is None else 2
 
 
 @dataclass(frozen=True)
@@ -106,7 +112,7 @@ class ConfigRecord:
 
 
 @dataclass(frozen=True)
-class PartitionChangeRecord:
+class PartitionChangeRecord(_WithElr):
     """A change of a partition; what is None, NO_LEADER_CHANGE or NO_RECOVERY_CHANGE stays."""
 
     key: ClassVar[int] = 5
@@ -119,13 +125,6 @@ class PartitionChangeRecord:
     removing_replicas: tuple[int, ...] | None = None
     adding_replicas: tuple[int, ...] | None = None
     leader_recovery_state: int = NO_RECOVERY_CHANGE
-    eligible_leader_replicas: tuple[int, ...] | None = None
-    last_known_elr: tuple[int, ...] | None = None
-
-    @property
-    def version(self) -> int:
-        """The version that it is written in."""
-        return 0 if self.eligible_leader_replicas is None and self.last_known_elr is None else 2
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from kafka_spec.impl.kraft.image import ClusterImage, RegisteredPartition
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
 from kafka_spec.impl.log.log import LogConfig
 from kafka_spec.impl.log.manager import LogManager
-from kafka_spec.impl.machine import FireResult, build
+from kafka_spec.impl.machine import OnlyTheTable, build
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.settings import Settings
@@ -26,7 +26,7 @@ from kafka_spec.spec.gates import image_is_applied, image_settles_proposal
 from kafka_spec.spec.kraft.machines import LEADER, SETTLED, ProposalState, ReplicaRole
 from kafka_spec.spec.log import log_ends_are_forgotten
 from kafka_spec.spec.partition_change import effective_min_isr
-from kafka_spec.spec.table import Spec, SpecError
+from kafka_spec.spec.table import Spec
 
 
 class KRaftReplicas:
@@ -60,17 +60,9 @@ class KRaftReplicas:
         """For each replica whose log directory has failed the reason; the process has to end."""
         self.logs = LogManager(folder, config)
         machines = {machine.name: machine for machine in era.machines}
-        running = build(self, {machines["ReplicaRole"]: ("partition",), machines["Proposal"]: ("partition",)}, self)
+        wanted = {machines["ReplicaRole"]: ("partition",), machines["Proposal"]: ("partition",)}
+        running = build(self, wanted, OnlyTheTable())
         self.roles, self.proposals = running["ReplicaRole"], running["Proposal"]
-
-    def attempted(self, attempt: FireResult) -> None:
-        """See `FireLog`: a change that the table does not have is an error of this module.
-
-        Raises:
-            SpecError: the table has no such change.
-        """
-        if attempt.target is None:
-            raise SpecError(f"{attempt.machine.name}: {attempt.entity} in {attempt.source.name} cannot {attempt.trigger}")
 
     def role_of(self, partition: TopicPartition) -> ReplicaRole:
         """Return the role of the broker's replica."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredPartition
-from kafka_spec.impl.machine import FireResult, build
+from kafka_spec.impl.machine import OnlyTheTable, build
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, OUTSIDE, BrokerState, Membership
-from kafka_spec.spec.table import Spec, SpecError
+from kafka_spec.spec.table import Spec
 
 TRIGGER = {
     BrokerState.UNFENCED: "unfence",
@@ -24,17 +24,8 @@ class ControllerTables:
     def __init__(self, era: Spec) -> None:
         machines = {machine.name: machine for machine in era.machines}
         wanted = {machines["Registration"]: ("broker",), machines["Membership"]: ("partition", "replica")}
-        running = build(self, wanted, self)
+        running = build(self, wanted, OnlyTheTable())
         self._registrations, self._memberships = running["Registration"], running["Membership"]
-
-    def attempted(self, attempt: FireResult) -> None:
-        """See `FireLog`: a batch that no row allows is an error of the controller.
-
-        Raises:
-            SpecError: the table has no such change.
-        """
-        if attempt.target is None:
-            raise SpecError(f"{attempt.machine.name}: {attempt.entity} in {attempt.source.name} cannot {attempt.trigger}")
 
     def state_of(self, broker: int) -> BrokerState:
         """Return the state of a broker's registration."""

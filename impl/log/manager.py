@@ -14,6 +14,7 @@ import shutil
 import uuid
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from random import Random
 
 from kafka_spec.impl.log import checkpoint
 from kafka_spec.impl.log.log import LogConfig, PartitionLog
@@ -21,6 +22,8 @@ from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 DELETED = "-delete"
 """The end of the name of a folder that is to be removed."""
+UNFLUSHED = 30
+"""The largest number of a log's records that the system has not written to disk."""
 LONGEST_NAME = 255
 """The longest name of a file, in bytes."""
 
@@ -29,6 +32,18 @@ def deleted_name(partition: TopicPartition) -> str:
     """Return a new name for the folder of a deleted log: a name that no other folder has (Log.logDeleteDirName)."""
     suffix = f".{uuid.uuid4().hex}{DELETED}"
     return f"{str(partition)[: LONGEST_NAME - len(suffix)]}{suffix}"
+
+
+def lose_unflushed(folder: Path, random: Random) -> int:
+    """Cut some unflushed records from the logs in the folder of a broker that does not run; return their number."""
+    lost = 0
+    for path in sorted(one for one in folder.iterdir() if one.is_dir() and not one.name.endswith(DELETED)):
+        log = PartitionLog(path)
+        end = max(log.recovery_point, log.end_offset - random.randint(0, UNFLUSHED))
+        lost += log.end_offset - end
+        log.truncate_to(end)
+        log.crash()
+    return lost
 
 
 class LogManager:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from random import Random
 
 from kafka_spec.impl.coordination.memory import Loss, MemorySession
+from kafka_spec.impl.log.manager import lose_unflushed
 from kafka_spec.impl.protocol.data_requests import ElectLeadersRequest
 from kafka_spec.impl.run.faults import mean_seconds
 from kafka_spec.impl.run.simulated_world import SimulatedWorld
@@ -69,7 +70,7 @@ class Chaos:
         """Crash a process and lose its unflushed records."""
         number = self._somebody()
         self._end(number)
-        lost = self._world.lose_unflushed(number)
+        lost = lose_unflushed(self._world.cluster.folder / str(number), self._world.random)
         self._note("power", f"broker {number} loses power, and {lost:,} records")
 
     def _end(self, number: int) -> None:

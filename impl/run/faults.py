@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kafka_spec.spec.table import SpecError
@@ -42,22 +42,30 @@ FAULTS = {
 }
 ANYWHERE = ("crash", "bounce", "expiry", "shutdown", "election")
 """The faults possible in real time: those that need no simulated network or service, and cut no log."""
-USUAL = tuple(fault.name for fault in FAULTS.values() if fault.usual)
 
 
-def parse_faults(text: str) -> tuple[str, ...]:
-    """Return the faults that a text such as `crash,delay` names, in the order of `FAULTS`; `none`, `usual` and `all` name groups.
+def usual(known: Mapping[str, InjectedFault]) -> tuple[str, ...]:
+    """Return the names of the usual ones."""
+    return tuple(fault.name for fault in known.values() if fault.usual)
+
+
+USUAL = usual(FAULTS)
+
+
+def parse_faults(text: str, known: Mapping[str, InjectedFault] = FAULTS) -> tuple[str, ...]:
+    """Return the faults that a text such as `crash,delay` names, in the order of `known`; `none`, `usual` and `all` name groups.
 
     Raises:
-        SpecError: a fault is unknown.
+        SpecError: a fault is not known here.
     """
-    words = {"none": (), "usual": USUAL, "all": tuple(FAULTS)}
+    words = {"none": (), "usual": usual(known), "all": tuple(known)}
     named: set[str] = set()
     for word in (part.strip() for part in text.split(",")):
-        if word not in words and word not in FAULTS:
-            raise SpecError(f"fault {word!r} is unknown; known are {', '.join(FAULTS)}, and the groups none, usual and all")
+        if word not in words and word not in known:
+            why = "needs ZooKeeper, which KRaft has not" if word in FAULTS else "is unknown"
+            raise SpecError(f"fault {word!r} {why}; known are {', '.join(known)}, and the groups none, usual and all")
         named.update(words.get(word, (word,)))
-    return tuple(name for name in FAULTS if name in named)
+    return tuple(name for name in known if name in named)
 
 
 def mean_seconds(faults: Sequence[str]) -> list[tuple[str, float]]:

@@ -11,12 +11,11 @@ from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.coordination.interface import ConnectionLost, NodeExists, Session, SessionExpired
 from kafka_spec.impl.protocol.data_requests import ControlledShutdownRequest, ControlledShutdownResponse
 from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.run.fetching import IDLE, fetch
 from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
 
 STEP = 0.001
 """The seconds that one step of a controller takes: about one operation on ZooKeeper."""
-IDLE = 0.01
-"""The seconds between two checks of an idle task."""
 RETRY = 0.1
 """The seconds before a controller sends a request again (RequestSendThread)."""
 ANSWER = 5.0
@@ -56,7 +55,7 @@ class RunningBroker:
             self.work(),
             self.tick(),
             *(self.send(peer) for peer in self._peers),
-            *(self.fetch(peer) for peer in self._peers if peer != self.broker.number),
+            *(fetch(self.broker, peer, self._patience) for peer in self._peers if peer != self.broker.number),
         ]
 
     def work(self) -> Task:
@@ -109,20 +108,6 @@ class RunningBroker:
                 yield Sleep(RETRY)
             else:
                 broker.answered(receiver, request, answer)
-
-    def fetch(self, leader: int) -> Task:
-        """Fetch from one leader."""
-        broker, fetchers = self.broker, self.broker.data.fetchers
-        while True:
-            request = fetchers.next_request(leader, broker.now)
-            if request is None:
-                yield Sleep(IDLE)
-                continue
-            answer = yield RemoteCall(leader, request, self._patience)
-            if answer is None:
-                fetchers.lost(leader, broker.now)
-            else:
-                fetchers.take(leader, answer.partitions, broker.now)
 
     def shut_down(self) -> Task:
         """Request a controlled shutdown, up to the limit of retries, until the broker leads nothing; then the process can end."""

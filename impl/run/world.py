@@ -14,16 +14,11 @@ from typing import Protocol
 
 from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.coordination.interface import Service, Session
-from kafka_spec.impl.log.log import PartitionLog
-from kafka_spec.impl.log.manager import DELETED
 from kafka_spec.impl.protocol.registration import Endpoint
 from kafka_spec.impl.run.observer import Observer
 from kafka_spec.impl.run.options import SETTINGS, Options
 from kafka_spec.impl.run.running_broker import RunningBroker
 from kafka_spec.impl.run.tasks import Task
-
-UNFLUSHED = 30
-"""The largest number of a log's records that the system has not written to disk."""
 
 
 class TaskGroup(Protocol):
@@ -126,18 +121,6 @@ class RunWorld(ABC):
             self.after(down, lambda: self.start(number))
 
         self._processes[number].spawn(self.nodes[number].shut_down(), exit_process)
-
-    def lose_unflushed(self, number: int) -> int:
-        """Cut some unflushed records from the logs of a broker that does not run; return their number."""
-        lost = 0
-        folders = [path for path in (self.cluster.folder / str(number)).iterdir() if path.is_dir()]
-        for folder in sorted(path for path in folders if not path.name.endswith(DELETED)):
-            log = PartitionLog(folder)
-            end = max(log.recovery_point, log.end_offset - self.random.randint(0, UNFLUSHED))
-            lost += log.end_offset - end
-            log.truncate_to(end)
-            log.crash()
-        return lost
 
     def unclean_elections(self) -> int:
         """Return the number of unclean elections."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+from kafka_spec.impl.log.manager import lose_unflushed
 from kafka_spec.impl.protocol.data_requests import ElectLeadersRequest
 from kafka_spec.impl.run.kraft.faults import KRAFT_FAULTS
 from kafka_spec.impl.run.kraft.process import ANSWER, CONTROLLER
@@ -75,7 +76,7 @@ class KRaftChaos:
     def power(self, number: int) -> None:
         """End a process, and lose its unflushed records."""
         self._world.crash(number)
-        lost = self._world.lose_unflushed(number)
+        lost = lose_unflushed(self._world.cluster.folder_of(number), self._world.random)
         self._note("power", f"broker {number} loses power, and {lost:,} records")
         self._again(number, self._random.uniform(0.1, DOWN))
 

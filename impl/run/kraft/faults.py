@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kafka_spec.impl.run.faults import FAULTS, InjectedFault
-from kafka_spec.spec.table import SpecError
 
 OWN = (
     InjectedFault("crash", "a broker's process ends, and is started again some time later", every=9.0),
@@ -17,20 +16,3 @@ OWN = (
 SHARED = ("isolation", "slow", "delay", "duplicate", "lost-request", "lost-reply", "power")
 """The faults of machines and of the network: those of impl/run/faults.py."""
 KRAFT_FAULTS = {fault.name: fault for fault in (*OWN, *(FAULTS[name] for name in SHARED))}
-USUAL = tuple(fault.name for fault in KRAFT_FAULTS.values() if fault.usual)
-
-
-def parse_kraft_faults(text: str) -> tuple[str, ...]:
-    """Return the faults that a text such as `crash,delay` names; `none`, `usual` and `all` name groups.
-
-    Raises:
-        SpecError: a fault is unknown, or is one of ZooKeeper's.
-    """
-    words = {"none": (), "usual": USUAL, "all": tuple(KRAFT_FAULTS)}
-    named: set[str] = set()
-    for word in (part.strip() for part in text.split(",")):
-        if word not in words and word not in KRAFT_FAULTS:
-            why = "needs ZooKeeper, which KRaft has not" if word in FAULTS else "is unknown"
-            raise SpecError(f"fault {word!r} {why}; KRaft has {', '.join(KRAFT_FAULTS)}, and the groups none, usual and all")
-        named.update(words.get(word, (word,)))
-    return tuple(name for name in KRAFT_FAULTS if name in named)

@@ -15,11 +15,11 @@ from kafka_spec.impl.kraft.requests import (
     FetchMetadataResponse,
     ProposalAnswer,
 )
+from kafka_spec.impl.run.fetching import IDLE, fetch
 from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
 
 CONTROLLER = 3_000
 """The node id of the controller, in the requests of brokers."""
-IDLE = 0.01
 RETRY = 0.1
 HEARTBEAT = 0.5
 """The seconds between two heartbeats (broker.heartbeat.interval.ms; shorter here)."""
@@ -60,7 +60,7 @@ class RunningKRaftBroker:
     def tasks(self) -> list[Task]:
         """Return the tasks of a process that has registered."""
         peers = [peer for peer in self._peers if peer != self.broker.number]
-        return [self.apply(), self.propose(), self.tick(), *(self.fetch(peer) for peer in peers)]
+        return [self.apply(), self.propose(), self.tick(), *(fetch(self.broker, peer, ANSWER) for peer in peers)]
 
     def apply(self) -> Task:
         """Apply the metadata log: the metadata cache first, the replicas at once or a little later."""
@@ -87,20 +87,6 @@ class RunningKRaftBroker:
                 isr.take(answer, self.broker.now)
             else:
                 yield Sleep(RETRY)
-
-    def fetch(self, leader: int) -> Task:
-        """Fetch from one leader."""
-        broker, fetchers = self.broker, self.broker.data.fetchers
-        while True:
-            request = fetchers.next_request(leader, broker.now)
-            if request is None:
-                yield Sleep(IDLE)
-                continue
-            answer = yield RemoteCall(leader, request, ANSWER)
-            if answer is None:
-                fetchers.lost(leader, broker.now)
-            else:
-                fetchers.take(leader, answer.partitions, broker.now)
 
     def tick(self) -> Task:
         """Do the periodic work when it is due."""

@@ -16,11 +16,11 @@ from kafka_spec.impl.kraft.requests import (
     FetchMetadataRequest,
     ProposalRequest,
 )
-from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.data_requests import ElectLeadersRequest
 from kafka_spec.impl.protocol.responses import ElectLeadersResponse
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.impl.run.kraft.process import CONTROLLER, IDLE, RunningKRaftBroker
+from kafka_spec.impl.run.fetching import IDLE
+from kafka_spec.impl.run.kraft.process import CONTROLLER, RunningKRaftBroker
 from kafka_spec.impl.run.kraft.watcher import KRaftWatcher
 from kafka_spec.impl.run.observer import Observer
 from kafka_spec.impl.run.options import SETTINGS, TOPIC, Options
@@ -28,7 +28,6 @@ from kafka_spec.impl.run.scheduler import ScheduledTasks, Scheduler
 from kafka_spec.impl.run.simulated_network import SimulatedNetwork
 from kafka_spec.impl.run.simulated_world import EPOCH
 from kafka_spec.impl.run.tasks import Sleep, Task
-from kafka_spec.impl.run.world import UNFLUSHED
 from kafka_spec.spec.partition_change import ElectionKind
 
 SESSION_TIMEOUT_MS = 3_000
@@ -171,17 +170,6 @@ class KRaftWorld:
             self.cluster.close(number)
             self.observer.tell(f"broker {number} has shut down")
             self.after(self.random.uniform(0.1, 3.0), lambda: self.start(number))
-
-    def lose_unflushed(self, number: int) -> int:
-        """Cut some unflushed records from the logs of a broker that does not run; return their number."""
-        lost = 0
-        for folder in sorted(path for path in self.cluster.folder_of(number).iterdir() if path.is_dir()):
-            log = PartitionLog(folder)
-            end = max(log.recovery_point, log.end_offset - self.random.randint(0, UNFLUSHED))
-            lost += log.end_offset - end
-            log.truncate_to(end)
-            log.crash()
-        return lost
 
     def calm(self) -> None:
         """End all faults of the network."""
