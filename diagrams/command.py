@@ -13,15 +13,12 @@ from importlib.resources import files
 from pathlib import Path
 
 from kafka_spec.diagrams.arrows import compared
-from kafka_spec.diagrams.chart import chart_of, claim_of
 from kafka_spec.diagrams.choices import choices_dot, choices_markdown
 from kafka_spec.diagrams.dot import machine_dot, render
 from kafka_spec.diagrams.exports import tla_text, transitions_text
 from kafka_spec.diagrams.gallery_files import FOLDER, gallery, stale, write_gallery
 from kafka_spec.diagrams.markdown import changes_markdown, machine_markdown
-from kafka_spec.diagrams.mermaid import chart_mermaid, machine_mermaid
-from kafka_spec.diagrams.page import page_html
-from kafka_spec.diagrams.sequence import chart_svg
+from kafka_spec.diagrams.mermaid import machine_mermaid
 from kafka_spec.diagrams.statecharts import plantuml_text, scxml_text
 from kafka_spec.model_check.command.find import Models, load_object
 from kafka_spec.model_check.command.options import (
@@ -36,17 +33,9 @@ from kafka_spec.model_check.command.options import (
     write,
 )
 from kafka_spec.model_check.manifest import read_manifest
-from kafka_spec.model_check.report.ci import Draw
 from kafka_spec.spec.exchange import table_text
 from kafka_spec.spec.extras import needing
 from kafka_spec.spec.table import ChoiceTable, Machine, Spec, SpecError
-
-CHARTS: Mapping[str, Draw] = {
-    "mermaid": lambda trace, spec: chart_mermaid(chart_of(trace, claim_of(trace, spec))),
-    "svg": lambda trace, spec: chart_svg(chart_of(trace, claim_of(trace, spec))),
-    "html": page_html,
-}
-"""The charts of a trace by the name of their format."""
 
 DRAW_FORMATS = ("mermaid", "dot", "svg", "png", "markdown", "graphml", "json")
 ENDINGS = {"json": "json", "transitions": "transitions.json", "tla": "tla", "plantuml": "puml", "scxml": "scxml"}

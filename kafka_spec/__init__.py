@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from kafka_spec.spec.domain import value_of as value_of
     from kafka_spec.spec.exchange import load_table as load_table
     from kafka_spec.spec.exchange import table_text as table_text
-    from kafka_spec.spec.models import MACHINES as MACHINES
+    from kafka_spec.spec.machines import MACHINES as MACHINES
     from kafka_spec.spec.models import MODELS as MODELS
     from kafka_spec.spec.partition import PARTITION as PARTITION
     from kafka_spec.spec.replica import REPLICA as REPLICA
@@ -125,7 +125,8 @@ _PLACES = {
     "excluding first_brokers first_members has holds including members_of message only pop_first present put remove reset "
     "set_of size tagged truncate value_of",
     "spec.exchange": "load_table table_text",
-    "spec.models": "MACHINES MODELS",
+    "spec.machines": "MACHINES",
+    "spec.models": "MODELS",
     "spec.partition": "PARTITION",
     "spec.replica": "REPLICA REPLICA_0_10",
     "spec.table": "Abstraction Among BoundSet Constants Decision ElementOf ItemOf Machine Overlap Property Row Rule Spec Symmetric "

@@ -29,7 +29,7 @@ class Command:
 
 
 def _check(parser: argparse.ArgumentParser) -> None:
-    from kafka_spec.diagrams.command import CHARTS
+    from kafka_spec.diagrams.charts import CHARTS
     from kafka_spec.model_check.command.check import add_check
     from kafka_spec.spec.models import MODELS
 
@@ -37,7 +37,7 @@ def _check(parser: argparse.ArgumentParser) -> None:
 
 
 def _trace(parser: argparse.ArgumentParser) -> None:
-    from kafka_spec.diagrams.command import CHARTS
+    from kafka_spec.diagrams.charts import CHARTS
     from kafka_spec.model_check.command.check import add_trace
     from kafka_spec.spec.models import MODELS
 
@@ -79,7 +79,8 @@ def _reference(specs: Sequence[Spec]) -> str:
 
 def _draw(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.diagrams.command import add_draw
-    from kafka_spec.spec.models import CHOICES, MACHINES, MODELS
+    from kafka_spec.spec.machines import CHOICES, MACHINES
+    from kafka_spec.spec.models import MODELS
 
     add_draw(parser, MODELS, MACHINES, CHOICES)
 
@@ -93,7 +94,8 @@ def _explore(parser: argparse.ArgumentParser) -> None:
 
 def _export(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.diagrams.command import add_export
-    from kafka_spec.spec.models import MACHINES, MODELS
+    from kafka_spec.spec.machines import MACHINES
+    from kafka_spec.spec.models import MODELS
 
     add_export(parser, MODELS, MACHINES)
 

@@ -6,7 +6,7 @@ An error in the file is reported with the check's name and the allowed values.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,8 +105,10 @@ class NamedCheck:
         )
 
 
-def read_manifest(path: Path, model: Callable[[str], Spec]) -> list[NamedCheck]:
-    """Return the checks of a manifest, in order; `model` returns the spec with a name.
+def read_manifest(path: Path, model: Callable[[str], Spec], only: Collection[str] | None = None) -> list[NamedCheck]:
+    """Return the checks of a manifest, in order, or only those of some names; `model` returns the spec with a name.
+
+    All checks must be well-formed; models, bounds and properties are looked up for those that are returned.
 
     Raises:
         SpecError: the file cannot be read, or a check in it is invalid.
@@ -124,11 +126,15 @@ def read_manifest(path: Path, model: Callable[[str], Spec]) -> list[NamedCheck]:
     if not isinstance(tables, list) or not tables:
         raise SpecError(f"{path} has no [[tool.kafka-spec.checks]]; add one, or name a model: kafka-spec check MODEL")
     untestable = _untestable(section.get("not_tested", []), f"{path}: [[tool.kafka-spec.not_tested]]")
-    checks = [_check(table, f"{path}: check {number}", model, untestable) for number, table in enumerate(tables, 1)]
-    names = [named.name for named in checks]
+    places = [_well_formed(table, f"{path}: check {number}") for number, table in enumerate(tables, 1)]
+    names = [table["name"] for table in tables]
     if twice := [name for name in names if names.count(name) > 1]:
         raise SpecError(f"{path}: two checks are named {twice[0]!r}; give each a name of its own")
-    return checks
+    return [
+        _check(table, place, model, untestable)
+        for table, place in zip(tables, places, strict=True)
+        if only is None or table["name"] in only
+    ]
 
 
 def _untestable(tables: Any, where: str) -> list[Untestable]:
@@ -145,7 +151,8 @@ def _untestable(tables: Any, where: str) -> list[Untestable]:
     return found
 
 
-def _check(table: Any, where: str, model: Callable[[str], Spec], untestable: Sequence[Untestable]) -> NamedCheck:
+def _well_formed(table: Any, where: str) -> str:
+    """Refuse what is no check; return where it stands, with its name."""
     if not isinstance(table, dict):
         raise SpecError(f"{where} is not a table; write [[tool.kafka-spec.checks]]")
     where = f"{where} ({table.get('name', 'without a name')})"
@@ -174,6 +181,11 @@ def _check(table: Any, where: str, model: Callable[[str], Spec], untestable: Seq
         raise SpecError(f"{where}: verdict {table['verdict']!r} cannot be expected; expect holds or violated")
     if table.get("engine", "embedded") not in ENGINES:
         raise SpecError(f"{where}: engine {table['engine']!r} is unknown; there is {', '.join(ENGINES)}")
+    return where
+
+
+def _check(table: Mapping[str, Any], where: str, model: Callable[[str], Spec], untestable: Sequence[Untestable]) -> NamedCheck:
+    """Return a check that is well-formed."""
     try:
         spec = model(table["model"])
         bounds = spec.bound_values(named_bounds(spec, table.get("bounds", {})))

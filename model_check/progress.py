@@ -7,13 +7,11 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
-from rich.console import Console
-from rich.live import Live
-from rich.text import Text
-
 from kafka_spec.model_check.exploration import Exploration, resident_bytes
 
 if TYPE_CHECKING:
+    from rich.live import Live
+
     from kafka_spec.model_check.random_walks import Walked
 
 PLAIN_INTERVAL = 2.0
@@ -45,8 +43,7 @@ class Display:
     def __init__(self, stream: TextIO | None = None, enabled: bool = True) -> None:
         self.stream = stream or sys.stderr
         self.enabled = enabled
-        self.console = Console(file=self.stream)
-        self.live = Live(console=self.console, transient=True, auto_refresh=False) if self.console.is_terminal else None
+        self.live = _live(self.stream) if self.stream.isatty() else None
         self.last = time.perf_counter()
 
     def __enter__(self) -> Display:
@@ -72,6 +69,16 @@ class Display:
             return
         self.last = now
         if self.live is not None:
+            from rich.text import Text
+
             self.live.update(Text(text(), overflow="ellipsis", no_wrap=True), refresh=True)
         else:
             print(text(), file=self.stream, flush=True)
+
+
+def _live(terminal: TextIO) -> Live:
+    """Return a line that changes in place; its library is imported only for a terminal."""
+    from rich.console import Console
+    from rich.live import Live
+
+    return Live(console=Console(file=terminal), transient=True, auto_refresh=False)

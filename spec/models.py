@@ -1,49 +1,72 @@
-"""The catalogue: every model and every machine by its name."""
+"""The catalogue: every model by its name. A model is imported when it is asked for, and all of them when they are listed."""
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.eras import SPECS
-from kafka_spec.spec.control.rows import bound_to
-from kafka_spec.spec.control.state import CONTROLLER, ROLE
-from kafka_spec.spec.deletion import TOPIC_DELETION
-from kafka_spec.spec.kraft import eras as kraft
-from kafka_spec.spec.kraft.machines import MEMBERSHIP, PROPOSAL, REGISTRATION, REPLICA_ROLE
-from kafka_spec.spec.partition import PARTITION
-from kafka_spec.spec.partition_change import ELECTIONS
-from kafka_spec.spec.reassignment_steps import REASSIGNMENT_0_10, REASSIGNMENT_2_8
-from kafka_spec.spec.replica import REPLICA, REPLICA_0_10
-from kafka_spec.spec.replication.versions import (
-    high_watermark,
-    kafka_7128,
-    kafka_7164,
-    kafka_7395,
-    kip_101,
-    kip_279,
-    kip_320,
-    kip_320_first_try,
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from itertools import chain
+
+from kafka_spec.spec.table import Spec
+
+VERSIONS = (
+    "high_watermark",
+    "kip_101",
+    "kip_279",
+    "kip_320_first_try",
+    "kip_320",
+    "kafka_7164",
+    "kafka_7128",
+    "kafka_7395",
 )
-from kafka_spec.spec.table import ChoiceTable, Machine, Spec
+"""The versions of replication in historical order, and the bugs of kip_320; each is a module."""
 
-_REPLICATION = (high_watermark, kip_101, kip_279, kip_320_first_try, kip_320, kafka_7164, kafka_7128, kafka_7395)
 
-MODELS: dict[str, Spec] = {spec.name: spec for spec in (*(module.SPEC for module in _REPLICATION), *SPECS, *kraft.SPECS)}
-"""The versions of replication in historical order, and the bugs of kip_320; then control plane and KRaft: fixed, eras, bugs."""
+def _version(name: str) -> Sequence[Spec]:
+    return (import_module(f"kafka_spec.spec.replication.versions.{name}").SPEC,)
 
-MACHINES: dict[str, Machine] = {
-    "partition": bound_to(PARTITION),
-    "replica": bound_to(REPLICA),
-    "replica@0.10": bound_to(REPLICA_0_10),
-    "reassignment": bound_to(REASSIGNMENT_2_8),
-    "reassignment@0.10": bound_to(REASSIGNMENT_0_10),
-    "controller": CONTROLLER,
-    "role": ROLE,
-    "topic_deletion": TOPIC_DELETION,
-    "registration": REGISTRATION,
-    "membership": MEMBERSHIP,
-    "replica_role": REPLICA_ROLE,
-    "proposal": PROPOSAL,
-}
-"""The machines in their newest form, the control plane's with its functions, then KRaft's; NAME@ERA is NAME in an older era."""
 
-CHOICES: dict[str, ChoiceTable] = {"elections": ELECTIONS}
-"""The tables of choices."""
+def _control() -> Sequence[Spec]:
+    from kafka_spec.spec.control.eras import SPECS
+
+    return SPECS
+
+
+def _kraft() -> Sequence[Spec]:
+    from kafka_spec.spec.kraft.eras import SPECS
+
+    return SPECS
+
+
+class Catalogue(Mapping[str, Spec]):
+    """Specs by name, in parts that are imported on first use.
+
+    The key of a part is the name of its only spec, or the folder of all its names: `control` has `control/fixed`.
+    """
+
+    def __init__(self, parts: Mapping[str, Callable[[], Sequence[Spec]]]) -> None:
+        self._parts = parts
+        self._specs: dict[str, dict[str, Spec]] = {}
+
+    def _part(self, key: str) -> Mapping[str, Spec]:
+        if key not in self._specs:
+            self._specs[key] = {spec.name: spec for spec in self._parts[key]()}
+        return self._specs[key]
+
+    def __getitem__(self, name: str) -> Spec:
+        for key in (name, name.partition("/")[0]):
+            if key in self._parts:
+                return self._part(key)[name]
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return chain.from_iterable(map(self._part, self._parts))
+
+    def __len__(self) -> int:
+        return sum(len(self._part(key)) for key in self._parts)
+
+
+MODELS: Mapping[str, Spec] = Catalogue(
+    {**{f"replication/{name}": partial(_version, name) for name in VERSIONS}, "control": _control, "kraft": _kraft}
+)
+"""The versions of replication; then control plane and KRaft: fixed, eras, bugs."""

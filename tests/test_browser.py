@@ -18,7 +18,7 @@ from kafka_spec import check, trace_of
 from kafka_spec.command import run as kafka_spec
 from kafka_spec.diagrams.dot import machine_dot, render
 from kafka_spec.diagrams.page import page_html
-from kafka_spec.spec.models import MACHINES
+from kafka_spec.spec.machines import MACHINES
 
 
 @pytest.fixture(scope="module")

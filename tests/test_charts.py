@@ -24,7 +24,7 @@ from kafka_spec.diagrams.page import page_plain
 from kafka_spec.diagrams.sequence import chart_svg, width_of, wrapped
 from kafka_spec.model_check.explain import reasons
 from kafka_spec.model_check.manifest import read_manifest
-from kafka_spec.spec.models import MACHINES
+from kafka_spec.spec.machines import MACHINES
 from kafka_spec.spec.table import Spec
 from kafka_spec.spec.trace import Action, FieldChange, MessageItem, Step, Trace
 

@@ -114,7 +114,7 @@ def test_github(golden: Golden, tmp_path: Path) -> None:
 
 def test_markdown(golden: Golden) -> None:
     """The summary is a table of all checks, then each surprise with its reasons, its story and its chart as Mermaid."""
-    from kafka_spec.diagrams.command import CHARTS
+    from kafka_spec.diagrams.charts import CHARTS
 
     text = markdown_text(outcomes(), CHARTS["mermaid"])
 

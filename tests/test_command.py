@@ -15,6 +15,9 @@ import pytest
 from conftest import ROOT, Command
 
 from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.manifest import read_manifest
+from kafka_spec.spec.models import MODELS
+from kafka_spec.spec.table import Spec
 
 TINY = ("--bound", "replicas=2", "--bound", "log_size=1", "--bound", "max_records=1", "--bound", "max_leader_epoch=1")
 THREE = ("--bound", "replicas=3", "--bound", "log_size=1", "--bound", "max_records=1", "--bound", "max_leader_epoch=1")
@@ -156,7 +159,7 @@ def test_own_module(kafka_spec: Command, tmp_path: Path) -> None:
         (("check", "kip_320-small", "--manifest", "nowhere.toml"), "nowhere.toml: No such file or directory"),
         (("check", "no_such_module:SPEC"), "No module named 'no_such_module'"),
         (("check", "kafka_spec.spec.models:NOTHING"), "module kafka_spec.spec.models has no NOTHING"),
-        (("check", "kafka_spec.spec.models:MODELS"), "is dict, and a Spec is needed"),
+        (("check", "kafka_spec.spec.models:MODELS"), "is Catalogue, and a Spec is needed"),
         (("check", "replication/kip_320", *TINY, "--output", "/nowhere/at/all"), "name a file that can be written"),
         (("check", "--manifest", "nowhere.toml"), "nowhere.toml: No such file or directory"),
         (("trace", "replication/kip_320", "--property", "Nice"), "property 'Nice' is unknown"),
@@ -267,7 +270,7 @@ def test_interrupt() -> None:
         ("kafka_spec.spec.domain", "draw replica"),
         ("numpy", "check"),
         ("llvmlite.binding", "trace replication/kip_279"),
-        ("rich.live", "check examples.tutorial:LOCK"),
+        ("kafka_spec.model_check.progress", "check examples.tutorial:LOCK"),
         ("networkx", "draw examples.tutorial:LOCK"),
         ("transitions", "run"),
         ("aiokafka", "run"),
@@ -443,6 +446,33 @@ def test_a_broken_manifest_is_not_hidden(kafka_spec: Command, tmp_path: Path) ->
 
     assert run.returncode == 2
     assert "verdict 'hold' cannot be expected" in run.stderr
+
+
+def test_a_named_check_needs_no_other_model(tmp_path: Path) -> None:
+    """Naming a check looks up its model, not those of the other checks of the manifest."""
+    one = MANIFEST.format(verdict="holds", more="")
+    (tmp_path / "pyproject.toml").write_text(one + one.replace('"one"', '"two"').replace("kip_320", "kip_279"))
+    asked: list[str] = []
+
+    def model(name: str) -> Spec:
+        asked.append(name)
+        return MODELS[name]
+
+    assert [check.name for check in read_manifest(tmp_path / "pyproject.toml", model, ["two"])] == ["two"]
+    assert asked == ["replication/kip_279"]
+
+
+def test_a_check_imports_what_it_needs() -> None:
+    """A check of a model of replication imports no other family of models, and nothing for terminals."""
+    code = """
+import sys
+from kafka_spec.command import run
+code = run(["check", "replication/kip_320", "--bound", "max_leader_epoch=1", "--output", "/dev/null"])
+print(code, *(name for name in sys.modules if name in ("rich", "networkx", "kafka_spec.spec.control", "kafka_spec.spec.kraft")))
+"""
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert ran.stdout == "0\n"
 
 
 def test_trace_goes_on_to_the_property_asked_for(kafka_spec: Command) -> None:

@@ -34,7 +34,7 @@ from kafka_spec.diagrams.markdown import changes_markdown, machine_markdown
 from kafka_spec.diagrams.mermaid import escaped, machine_mermaid
 from kafka_spec.diagrams.positions import PLACES
 from kafka_spec.model_check import oracle
-from kafka_spec.spec.models import MACHINES
+from kafka_spec.spec.machines import MACHINES
 from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.reassignment_steps import REASSIGNMENT_0_10, REASSIGNMENT_2_8
 from kafka_spec.spec.replica import REPLICA, REPLICA_0_10

@@ -24,7 +24,7 @@ from machines import machines
 import kafka_spec
 from kafka_spec.diagrams.exports import tla_text, transitions_text
 from kafka_spec.spec.exchange import MOST_ROWS, MOST_STATES, Unbound, load_table, member_docs, table_plain, table_text
-from kafka_spec.spec.models import MACHINES
+from kafka_spec.spec.machines import MACHINES
 from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.replica import REPLICA, ReplicaState
 from kafka_spec.spec.table import Machine, Row, SpecError, name_of

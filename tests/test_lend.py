@@ -17,7 +17,8 @@ from machines import machines
 
 from kafka_spec.command import run as kafka_spec
 from kafka_spec.diagrams.statecharts import SCXML, plantuml_text, scxml_text
-from kafka_spec.spec.models import MACHINES, MODELS
+from kafka_spec.spec.machines import MACHINES
+from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Machine, name_of
 
 SCHEMA = Draft202012Validator(json.loads((ROOT / "model_check" / "report" / "result.schema.json").read_text(encoding="utf-8")))

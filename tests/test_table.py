@@ -16,7 +16,7 @@ from kafka_spec.model_check.report.text import model_text, result_text
 from kafka_spec.spec import table
 from kafka_spec.spec.brokers import Assignment, Broker
 from kafka_spec.spec.domain import BadAccess, Bound, Bounded, Each, Flag, Queue, Range, Space, StateOf, holds
-from kafka_spec.spec.models import MACHINES
+from kafka_spec.spec.machines import MACHINES
 from kafka_spec.spec.table import (
     Attempt,
     BoundSet,

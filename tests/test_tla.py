@@ -165,7 +165,7 @@ def test_tlc_agrees_on_the_control_plane(case: str, tmp_path: Path) -> None:
     agree(spec, bounds, tmp_path)
 
 
-KINDS = list({repr((spec.rules, spec.properties, spec.machines)): name for name, spec in reversed(MODELS.items())}.values())
+KINDS = list({repr((spec.rules, spec.properties, spec.machines)): name for name, spec in reversed([*MODELS.items()])}.values())
 """One model of each kind: models that differ only in decisions give modules that differ in one line."""
 
 

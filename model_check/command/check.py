@@ -266,7 +266,7 @@ def _named_checks(options: argparse.Namespace, models: Models) -> dict[str, Name
         return {}
     if options.models and options.manifest == MANIFEST and not options.manifest.exists():
         return {}
-    named = {check.name: check for check in read_manifest(options.manifest, models.find)}
+    named = {check.name: check for check in read_manifest(options.manifest, models.find, options.models or None)}
     own = {
         "--bound": options.bound,
         "--bounds": options.bounds,

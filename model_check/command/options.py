@@ -108,7 +108,7 @@ def chosen_model(options: argparse.Namespace, models: Models) -> tuple[Spec, Map
     """Return the spec and the bounds of options.model: of a model, or of a named check of options.manifest."""
     name = options.model
     if ":" not in name and name not in models.catalogue and options.manifest.exists():
-        named = {check.name: check for check in read_manifest(options.manifest, models.find)}
+        named = {check.name: check for check in read_manifest(options.manifest, models.find, [name])}
         if name in named:
             if options.bound or options.bounds:
                 raise SpecError(f"{name} is a named check and has its own bounds; leave out --bound and --bounds")

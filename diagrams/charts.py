@@ -1,0 +1,31 @@
+"""The charts of a trace by the name of their format; what draws one is imported when it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from kafka_spec.spec.table import Spec
+from kafka_spec.spec.trace import Trace
+
+
+def _mermaid(trace: Trace, spec: Spec) -> str:
+    from kafka_spec.diagrams.chart import chart_of, claim_of
+    from kafka_spec.diagrams.mermaid import chart_mermaid
+
+    return chart_mermaid(chart_of(trace, claim_of(trace, spec)))
+
+
+def _svg(trace: Trace, spec: Spec) -> str:
+    from kafka_spec.diagrams.chart import chart_of, claim_of
+    from kafka_spec.diagrams.sequence import chart_svg
+
+    return chart_svg(chart_of(trace, claim_of(trace, spec)))
+
+
+def _html(trace: Trace, spec: Spec) -> str:
+    from kafka_spec.diagrams.page import page_html
+
+    return page_html(trace, spec)
+
+
+CHARTS: Mapping[str, Callable[[Trace, Spec], str]] = {"mermaid": _mermaid, "svg": _svg, "html": _html}
