@@ -84,7 +84,6 @@ def test_the_standard_library_is_enough_for_tables() -> None:
     [
         ("llvmlite", "check", ["check", "replication/kip_320", "--bounds", "tiny", "-q"]),
         ("numpy", "check", ["check"]),
-        ("rich", "check", ["trace", "replication/kip_279"]),
         ("pyspark", "spark", ["check", "replication/kip_320", "--bounds", "tiny", "-q", "--engine", "spark", "--state-dir", "x"]),
         ("pyarrow", "spark", ["states", "x"]),
         ("networkx", "draw", ["draw", "examples.tutorial:LOCK"]),
