@@ -37,8 +37,11 @@ EXAMPLES = {
     "raft_election:FORGETFUL": {"servers": 3, "terms": 1, "sent": 12},
     "bounded_queue:QUEUE": {"threads": 3, "producers": 1, "capacity": 1},
     "bounded_queue:QUEUE_THAT_WAKES_ALL": {"threads": 5, "producers": 2, "capacity": 2},
+    "bounded_queue:QUEUE_WITH_TWO_CONDITIONS": {"threads": 5, "producers": 2, "capacity": 2},
+    "bounded_queue:OVERFULL": {"threads": 3, "producers": 1, "capacity": 1},
     "philosophers:TABLE": {"philosophers": 5},
     "philosophers:ORDERED": {"philosophers": 5},
+    "philosophers:CARELESS": {"philosophers": 5},
     "lease:FENCED": {"clients": 3, "tokens": 4},
     "lease:UNFENCED": {"clients": 3, "tokens": 4},
 }

@@ -1,8 +1,11 @@
-"""Pages of the book that are made of what the project has: a chapter for each bug, the findings, the examples, the pictures."""
+"""Pages of the book that are made of what the project has: a chapter for each bug, the findings, the pictures.
+
+Also the parts of pages that are measured or read: the promises, TLC's counts, the charts and files of the examples.
+"""
 
 from __future__ import annotations
 
-import re
+import itertools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +16,11 @@ sys.path.insert(0, str(ROOT))
 
 from mkdocs.structure.files import File, Files  # noqa: E402
 
+from kafka_spec.diagrams.chart import chart_of, claim_of  # noqa: E402
+from kafka_spec.diagrams.sequence import chart_svg  # noqa: E402
+from kafka_spec.model_check.check import check as checked  # noqa: E402
 from kafka_spec.model_check.command.find import Models  # noqa: E402
+from kafka_spec.model_check.counterexample import trace_of  # noqa: E402
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest  # noqa: E402
 from kafka_spec.spec.control.versions import SWITCHES, told  # noqa: E402
 from kafka_spec.spec.models import MODELS  # noqa: E402
@@ -29,8 +36,8 @@ def on_files(files: Files, config: Any) -> Files:
     pages = {
         "kafka/bugs.md": bugs_page(),
         "kafka/findings.md": findings_page(),
-        "examples.md": examples_page(),
         **dict(chapters()),
+        **{f"examples/{name}.svg": example_chart(name) for name in BROKEN},
     }
     for name, text in pages.items():
         files.append(File.generated(config, name, content=text))
@@ -132,8 +139,17 @@ GIVEN_UP = {
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Put the table of promises where a page asks for it."""
-    return markdown.replace("{promises}", promises_table()) if "{promises}" in markdown else markdown
+    """Put what the project has where a page asks for it: promises, measured counts, the file of an example."""
+    example = Path(page.file.src_uri).stem if page.file.src_uri.startswith("examples/") else ""
+    for asked, write in (
+        ("{promises}", promises_table),
+        ("{tlc}", lambda: measured("model", f"`examples.{example}")),
+        ("{raft}", lambda: measured("messages", "a ")),
+        ("{file}", lambda: source(example)),
+    ):
+        if asked in markdown:
+            markdown = markdown.replace(asked, write())
+    return markdown
 
 
 def promises_table() -> str:
@@ -173,24 +189,41 @@ def findings_page() -> str:
     return (ROOT / "FINDINGS.md").read_text(encoding="utf-8")
 
 
-def examples_counts() -> list[str]:
-    """Return the rows of TLC's counts beside ours, as benchmarks/tlc_counts.py measured them."""
+def measured(head: str, begins: str) -> str:
+    """Return rows of a table of benchmarks/README.md, by the first word of its head and how the rows begin."""
     lines = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8").splitlines()
-    rows = [line.replace("`examples.", "`") for line in lines if line.startswith("| `examples.")]
-    return ["| example | bounds | states, by TLC | by us | violated |", "|---|---|---|---|---|", *rows]
+    first = next(number for number, line in enumerate(lines) if line.startswith(f"| {head} |"))
+    rows = itertools.takewhile(lambda line: line.startswith("|"), lines[first + 2 :])
+    chosen = [row.replace("`examples.", "`") for row in rows if row.startswith(f"| {begins}")]
+    if not chosen:
+        raise ValueError(f"benchmarks/README.md has no row that begins with {begins!r} under {head!r}")
+    return "\n".join([*lines[first : first + 2], *chosen])
 
 
-def examples_page() -> str:
-    """Return the examples: what each is, how it is checked, and its whole text."""
-    lines = ["# Examples", "", "Each is a file that can be read from top to bottom. The counts are those of other checkers.", ""]
-    lines += ["TLC explores each as exported TLA+, and finds as many states and the same violations:", "", *examples_counts(), ""]
-    for file in sorted((ROOT / "examples").glob("*.py")):
-        text = file.read_text(encoding="utf-8")
-        says = re.match(r'"""(.*?)"""', text, re.DOTALL)
-        if file.stem == "__init__" or says is None:
-            continue
-        title, _, rest = says[1].strip().partition("\n")
-        code = text[says.end() :].strip()
-        lines += [f"## {file.stem}", "", title, "", rest.strip("\n"), "", '??? note "The file"', ""]
-        lines += ["    ```python", *(f"    {line}" if line else "" for line in code.splitlines()), "    ```", ""]
-    return "\n".join(lines)
+BROKEN = {
+    "two_phase_commit": ("HASTY", "Consistent"),
+    "raft_election": ("FORGETFUL", "OneLeaderInEachTerm"),
+    "bounded_queue": ("QUEUE", "SomebodyRuns"),
+    "philosophers": ("TABLE", "SomebodyEats"),
+    "lease": ("UNFENCED", "NoOldWrite"),
+}
+"""What each example's chart shows: the spec that breaks, and the property."""
+
+
+def example_chart(name: str) -> str:
+    """Return the chart of an example's counterexample."""
+    broken, claim = BROKEN[name]
+    spec = Models(MODELS).find(f"examples.{name}:{broken}")
+    trace = trace_of(checked(spec, threads=1), claim)
+    if trace is None:
+        raise ValueError(f"{broken} does not violate {claim}")
+    return chart_svg(chart_of(trace, claim_of(trace, spec)))
+
+
+def source(name: str) -> str:
+    """Return an example's file, folded, without the docstring that its chapter tells."""
+    text = (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8")
+    code = text[text.index('"""', 3) + 3 :].strip()
+    return "\n".join(
+        [f'??? note "examples/{name}.py"', "", "    ```python", *(f"    {line}".rstrip() for line in code.splitlines()), "    ```"]
+    )

@@ -3,6 +3,8 @@
     kafka-spec check examples.bounded_queue:QUEUE                             violated: SomebodyRuns, 8 states
     kafka-spec check examples.bounded_queue:QUEUE --bound capacity=2          holds
     kafka-spec check examples.bounded_queue:QUEUE_THAT_WAKES_ALL              holds
+    kafka-spec check examples.bounded_queue:QUEUE_WITH_TWO_CONDITIONS         holds
+    kafka-spec check examples.bounded_queue:OVERFULL                          violated: NeverTooFull
 
 The puzzle of T. Cargill and others ("Challenge 14", c2 wiki); it deadlocks if and only if there are more threads than twice the
 capacity (M. Kuppe, "BlockingQueue").
@@ -39,7 +41,7 @@ A_THREAD = Member(THREADS, "thread")
 class Buffer:
     """The queue, of which only the length matters, and its monitor."""
 
-    size: int = holds(Range(0, CAPACITY))
+    size: int = holds(Range(0, CAPACITY + 1))
     waiting: int = holds(SetOf(A_THREAD))
     """The threads that sleep on the condition variable."""
 
@@ -84,6 +86,11 @@ def sleeps(s: Buffer, woken: int) -> bool:
     return contains(s.waiting, woken)
 
 
+def sleeps_across(s: Buffer, thread: int, woken: int, k: Constants) -> bool:
+    """The thread sleeps, and is not of the kind of the one that wakes it."""
+    return sleeps(s, woken) and puts(thread, k) != puts(woken, k)
+
+
 def put(s: Buffer) -> None:
     """Put an item into the queue."""
     s.size += 1
@@ -118,6 +125,11 @@ def somebody_runs(s: Buffer, k: Constants) -> bool:
     return False
 
 
+def never_too_full(s: Buffer, k: Constants) -> bool:
+    """The queue holds no more than it can."""
+    return s.size <= k.capacity
+
+
 THREAD = {"thread": A_THREAD}
 AND_WOKEN = {**THREAD, "woken": Among(A_THREAD, sleeps, or_none=True)}
 WHO = "{thread}"
@@ -132,17 +144,30 @@ QUEUE = Spec(
     "threads share a queue and one condition variable; each step wakes any one waiter",
     Buffer,
     (PUT, TAKE, PUT_WAITS, TAKE_WAITS),
-    (invariant("SomebodyRuns", somebody_runs, "not all threads sleep", CITES),),
+    (
+        invariant("SomebodyRuns", somebody_runs, "not all threads sleep", CITES),
+        invariant("NeverTooFull", never_too_full, "the queue holds no more than it can", CITES),
+    ),
     more_bounds=(PRODUCERS,),
     bound_sets=(
         BoundSet("small", {"threads": 3, "producers": 1, "capacity": 1}, "the least that deadlocks: 3 threads, more than twice 1"),
     ),
 )
+PUT_AND_WAKE_ALL = Rule("Put", WHO, f"{WHO} puts, and wakes all", CITES, (put, wake_all), THREAD, PUT_GUARDS)
+TAKE_AND_WAKE_ALL = Rule("Take", WHO, f"{WHO} takes, and wakes all", CITES, (take, wake_all), THREAD, TAKE_GUARDS)
 QUEUE_THAT_WAKES_ALL = QUEUE.replacing(
-    "bounded_queue_that_wakes_all",
-    "each step wakes all waiters",
+    "bounded_queue_that_wakes_all", "each step wakes all waiters", rules=(PUT_AND_WAKE_ALL, TAKE_AND_WAKE_ALL)
+)
+OVERFULL = QUEUE_THAT_WAKES_ALL.replacing(
+    "overfull_queue", "producers that do not look whether there is room", rules=(PUT_AND_WAKE_ALL.without_guard("is_not_full"),)
+)
+
+AND_WOKEN_ACROSS = {**THREAD, "woken": Among(A_THREAD, sleeps_across, or_none=True)}
+QUEUE_WITH_TWO_CONDITIONS = QUEUE.replacing(
+    "bounded_queue_with_two_conditions",
+    "producers wait on one condition variable, consumers on another: who puts wakes any one consumer, who takes any one producer",
     rules=(
-        Rule("Put", WHO, f"{WHO} puts, and wakes all", CITES, (put, wake_all), THREAD, PUT_GUARDS),
-        Rule("Take", WHO, f"{WHO} takes, and wakes all", CITES, (take, wake_all), THREAD, TAKE_GUARDS),
+        Rule("Put", WHO, f"{WHO} puts, and wakes {{woken}}", CITES, (put, wake), AND_WOKEN_ACROSS, PUT_GUARDS),
+        Rule("Take", WHO, f"{WHO} takes, and wakes {{woken}}", CITES, (take, wake), AND_WOKEN_ACROSS, TAKE_GUARDS),
     ),
 )

@@ -2,6 +2,7 @@
 
     kafka-spec check examples.philosophers:TABLE            violated: SomebodyEats, six states with five philosophers
     kafka-spec check examples.philosophers:ORDERED          holds
+    kafka-spec check examples.philosophers:CARELESS         violated: SomebodyEats
 
 The problem and the cure, an order on the forks, are E. W. Dijkstra's (EWD310, 1971).
 """
@@ -111,11 +112,17 @@ TABLE = Spec(
     bound_sets=(BoundSet("five", {"philosophers": 5}, "Dijkstra's number"),),
 )
 
+LOWER_FIRST = Rule("TakeLeft", ACTOR, f"{ACTOR} takes the left fork", CITES, (take_left,), WHO, (left_is_free, holds_lower))
 ORDERED = TABLE.replacing(
     "ordered_philosophers",
     "each takes the fork of the lower number first, so the last one begins at the right",
     rules=(
-        Rule("TakeLeft", ACTOR, f"{ACTOR} takes the left fork", CITES, (take_left,), WHO, (left_is_free, holds_lower)),
+        LOWER_FIRST,
         Rule("TakeRight", ACTOR, f"{ACTOR} takes the right fork", CITES, (take_right,), WHO, (right_is_free, holds_left_first)),
     ),
+)
+CARELESS = ORDERED.replacing(
+    "careless_philosophers",
+    "whoever finds the left fork free takes it, in order or not",
+    rules=(LOWER_FIRST.without_guard("holds_lower"),),
 )

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
+from collections.abc import Callable, Hashable, Iterator
 from itertools import pairwise, product
+from typing import TypeVar
 
 import pytest
+from conftest import ROOT
 
 from examples import bounded_queue, lease, philosophers, raft_election, two_phase_commit
-from kafka_spec import Exploration, Spec, check, trace_of
+from kafka_spec import NONE, Exploration, Spec, check, trace_of
 
 
 def agreed(spec: Spec, **bounds: int) -> Exploration:
@@ -74,9 +79,17 @@ def test_an_order_on_the_forks_is_the_cure(seats: int) -> None:
     assert agreed(philosophers.ORDERED, philosophers=seats).verdict == "holds"
 
 
+@pytest.mark.parametrize("seats", [2, 3, 5])
+def test_a_philosopher_who_forgets_the_order_undoes_the_cure(seats: int) -> None:
+    """Without the guard that asks for the lower fork first, all can take the left one again."""
+    assert states_of_the_trace(philosophers.CARELESS, "SomebodyEats", philosophers=seats) == seats + 1
+
+
 def test_fencing_tokens() -> None:
     """With tokens no old write is accepted; without them two leases are enough: grant, expiry, grant, two writes."""
-    assert agreed(lease.FENCED, clients=2, tokens=3).verdict == "holds"
+    found = agreed(lease.FENCED, clients=2, tokens=3)
+
+    assert (found.verdict, found.distinct) == ("holds", reached((NONE, 0, (0, 0), 0), lambda s: leases(s, 3)))
     assert states_of_the_trace(lease.UNFENCED, "NoOldWrite", clients=2, tokens=2) == 6
 
 
@@ -104,10 +117,80 @@ def test_servers_that_forget_their_vote_elect_two_leaders() -> None:
 @pytest.mark.parametrize("capacity", [1, 2])
 @pytest.mark.parametrize("threads", [2, 3, 4, 5])
 def test_bounded_queue(threads: int, capacity: int) -> None:
-    """All threads can sleep if and only if there are more than twice as many as places, however many of them put."""
+    """All threads can sleep if and only if there are more than twice as many as places, however many of them put.
+
+    A search written without this checker finds as many states.
+    """
     for producers in range(1, threads):
-        found = agreed(bounded_queue.QUEUE, threads=threads, producers=producers, capacity=capacity)
-        cured = agreed(bounded_queue.QUEUE_THAT_WAKES_ALL, threads=threads, producers=producers, capacity=capacity)
+        bounds = {"threads": threads, "producers": producers, "capacity": capacity}
+        found = agreed(bounded_queue.QUEUE, **bounds)
 
         assert found.verdict == ("violated" if threads > 2 * capacity else "holds")
-        assert cured.verdict == "holds"
+        assert found.distinct == reached((0, frozenset()), lambda s, k=bounds: queue_steps(s, k))
+        for cured in (bounded_queue.QUEUE_THAT_WAKES_ALL, bounded_queue.QUEUE_WITH_TWO_CONDITIONS):
+            assert agreed(cured, **bounds).verdict == "holds"
+
+
+def test_producers_that_do_not_look_overfill_the_queue() -> None:
+    """Without its guard, the second item of a producer does not fit."""
+    assert states_of_the_trace(bounded_queue.OVERFULL, "NeverTooFull", threads=3, producers=1, capacity=1) == 3
+
+
+S = TypeVar("S", bound=Hashable)
+
+
+def reached(start: S, steps: Callable[[S], Iterator[S]]) -> int:
+    """Count the states that steps lead to."""
+    found, left = {start}, [start]
+    while left:
+        new = set(steps(left.pop())) - found
+        found |= new
+        left += new
+    return len(found)
+
+
+Buffer = tuple[int, frozenset[int]]
+
+
+def queue_steps(s: Buffer, k: dict[str, int]) -> Iterator[Buffer]:
+    """Yield the states after one step of a thread that runs: it sleeps, or changes the queue and wakes any one that sleeps."""
+    size, waiting = s
+    for thread in set(range(k["threads"])) - waiting:
+        puts = thread < k["producers"]
+        if size == (k["capacity"] if puts else 0):
+            yield size, waiting | {thread}
+        else:
+            for rest in [waiting - {woken} for woken in waiting] or [waiting]:
+                yield size + (1 if puts else -1), rest
+
+
+Lease = tuple[int, int, tuple[int, ...], int]
+
+
+def leases(s: Lease, most: int) -> Iterator[Lease]:
+    """Yield the states after a grant, a return, a write, an expiry: holder, newest token, tokens of clients, token last written."""
+    holder, newest, tokens, written = s
+    for client, token in enumerate(tokens):
+        with_token = {value: (*tokens[:client], value, *tokens[client + 1 :]) for value in (0, newest + 1)}
+        if holder == NONE and newest < most:
+            yield client, newest + 1, with_token[newest + 1], written
+        if token > 0:
+            yield holder, newest, with_token[0], written
+        if token >= max(written, 1):
+            yield holder, newest, tokens, token
+    yield NONE, newest, tokens, written
+
+
+def test_raft_with_a_set_a_list_and_matrices(capsys: pytest.CaptureFixture[str]) -> None:
+    """benchmarks/README.md tells the lines and states of Raft's three forms as the command prints them; they are one protocol."""
+    compared = importlib.util.spec_from_file_location("raft_messages", ROOT / "benchmarks" / "raft_messages.py")
+    assert compared is not None and compared.loader is not None
+    module = importlib.util.module_from_spec(compared)
+    sys.modules["raft_messages"] = module
+    compared.loader.exec_module(module)
+    assert module.main() == 0
+    printed = [line.rpartition(" | ")[0] for line in capsys.readouterr().out.splitlines()]
+
+    told = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    assert len(printed) == 5 and all(f"\n{line} | " in told for line in printed if line), printed
+    assert "2,805" in printed[2] and "18,346" in printed[3]

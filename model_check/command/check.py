@@ -162,7 +162,8 @@ def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, 
         if alone or not check.expected.all_properties_tested:
             _warn_of_untested(check.name, report.outcomes[-1])
         if ("text", None) in wanted and not alone:
-            print(report.last_text(), flush=True)
+            write(report.last_text(), None)
+            sys.stdout.flush()
         if report.outcomes[-1].result.stopped == "interrupted":
             break
     for form, file in wanted:
