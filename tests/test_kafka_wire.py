@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import random
 import socket
-from collections.abc import Awaitable, Callable
+import uuid
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -20,9 +21,9 @@ from hypothesis import strategies as st
 
 from kafka_spec.impl.kafka_wire import apis, entities
 from kafka_spec.impl.kafka_wire.connection import KafkaConnection
-from kafka_spec.impl.kafka_wire.data_codecs import fetch_fields
 from kafka_spec.impl.kafka_wire.listener import KafkaListener
-from kafka_spec.impl.kafka_wire.topics import code_of, whole_batches
+from kafka_spec.impl.kafka_wire.protocols import PROTOCOLS, InterBrokerProtocol
+from kafka_spec.impl.kafka_wire.topics import code_of, topic_of, whole_batches
 from kafka_spec.impl.log.batches import build
 from kafka_spec.impl.protocol.controller_requests import (
     LeaderAndIsrRequest,
@@ -62,9 +63,10 @@ from kafka_spec.impl.protocol.responses import (
     OffsetsForLeaderEpochResponse,
     ProduceResponse,
 )
+from kafka_spec.impl.protocol.topic_ids import nameless, text_of, uuid_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
-HOST = "127.0.0.1"
+HOST, OK = "127.0.0.1", ErrorCode.NONE
 P0, P1, Q0 = TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("ä", 0)
 
 int32, int64 = st.integers(-(2**31), 2**31 - 1), st.integers(-(2**63), 2**63 - 1)
@@ -143,30 +145,82 @@ def test_every_request_that_is_sent_is_tried() -> None:
     assert sent == set(REQUESTS) == set(ANSWERS)
 
 
+def topic_id(topic: str) -> str:
+    """Return the id of a topic: it depends on the name alone."""
+    return text_of(uuid.uuid5(uuid.NAMESPACE_DNS, topic))
+
+
+def under(protocol: InterBrokerProtocol, request: Any, partitions: Iterable[TopicPartition] = ()) -> Any:
+    """Return a request as brokers have it under a protocol: with the ids of its topics and of others, if topics have ids."""
+    if not protocol.topic_ids or not hasattr(request, "topic_ids"):
+        return request
+    return replace(request, topic_ids={p.topic: topic_id(p.topic) for p in (*request.partitions, *partitions)})
+
+
+def without_names(partitions: dict[TopicPartition, Any]) -> dict[TopicPartition, Any]:
+    """Return partitions by the ids of their topics, as they arrive where a request has no names."""
+    return {TopicPartition(nameless(topic_id(p.topic)), p.partition): value for p, value in partitions.items()}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=lambda one: one.name)
 @pytest.mark.parametrize("kind", REQUESTS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
-def test_requests_arrive_as_they_were_sent(kind: type, data: st.DataObject) -> None:
-    """A request is read as what was written, with its correlation id."""
-    request, correlation = data.draw(REQUESTS[kind]), data.draw(int32)
-    frame = apis.encode_request(request, correlation)
+def test_requests_arrive_as_they_were_sent(kind: type, protocol: InterBrokerProtocol, data: st.DataObject) -> None:
+    """A request is read as what was written, with its correlation id; Fetch 13 and later has the ids of topics alone."""
+    request, correlation = under(protocol, data.draw(REQUESTS[kind])), data.draw(int32)
+    if kind is FetchRequest and protocol.truncation_on_fetch:
+        last = data.draw(int32)
+        request = replace(request, partitions={p: replace(one, last_fetched_epoch=last) for p, one in request.partitions.items()})
+    frame = apis.encode_request(request, correlation, protocol)
     assert apis.LENGTH.unpack(frame[:4]) == (len(frame) - 4,)
     received = apis.decode_request(frame[4:])
+    if kind is FetchRequest:
+        has_names = protocol.versions[kind] <= 12
+        request = replace(request, topic_ids={}, partitions=request.partitions if has_names else without_names(request.partitions))
     assert received.message == request
     assert (received.head.correlation, received.head.client) == (correlation, "kafka-spec")
+    assert received.head.version == protocol.versions[kind]
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=lambda one: one.name)
 @pytest.mark.parametrize("kind", ANSWERS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
-def test_answers_arrive_as_they_were_sent(kind: type, data: st.DataObject) -> None:
-    """An answer is read as what was written, with the correlation id of its request."""
-    request, answer = data.draw(REQUESTS[kind]), data.draw(ANSWERS[kind])
-    received = apis.decode_request(apis.encode_request(request, 7)[4:])
-    assert apis.decode_answer(request, apis.encode_answer(received, answer)[4:]) == (7, answer)
+def test_answers_arrive_as_they_were_sent(kind: type, protocol: InterBrokerProtocol, data: st.DataObject) -> None:
+    """An answer is read as what was written, with the correlation id of its request, and with the names of topics."""
+    answer = data.draw(ANSWERS[kind])
+    request = under(protocol, data.draw(REQUESTS[kind]), getattr(answer, "partitions", ()))
+    received = apis.decode_request(apis.encode_request(request, 7, protocol)[4:])
+    if kind is LeaderAndIsrRequest:
+        answer = replace(answer, partitions={p: data.draw(codes) for p in request.partitions})  # as a broker answers
+    told = answer
+    if kind is FetchRequest and protocol.versions[kind] > 12:
+        told = FetchResponse(without_names(answer.partitions))
+    assert apis.decode_answer(request, apis.encode_answer(received, told)[4:], protocol) == (7, answer)
 
 
-@settings(max_examples=40, deadline=None)
+def test_a_fetch_of_a_topic_without_an_id_has_names() -> None:
+    """A broker that does not know the id of a topic yet fetches by names, in version 12, whatever the protocol is."""
+    request = FetchRequest(1, 50, {P0: FetchPosition(3, 1), Q0: FetchPosition(4, 1)}, topic_ids={"orders": topic_id("orders")})
+    received = apis.decode_request(apis.encode_request(request, 7, PROTOCOLS["3.9"])[4:])
+    assert received.head.version == 12
+    assert received.message == replace(request, broker_epoch=-1, topic_ids={})
+
+
+@pytest.mark.parametrize("version", range(12, 18))
+def test_a_divergence_is_told_in_every_version(version: int) -> None:
+    """The end of the last fetched epoch reaches the follower; without a divergence nothing does."""
+    protocol = replace(PROTOCOLS["3.9"], versions={**PROTOCOLS["3.9"].versions, FetchRequest: version})
+    request = under(protocol, FetchRequest(1, 50, {P0: FetchPosition(3, 1, 100, 0), P1: FetchPosition(3, 1, 100, 0)}))
+    answer = FetchResponse({P0: Fetched(OK, 2, 0, diverging=EpochEnd(OK, 0, 2)), P1: Fetched(OK, 2, 0)})
+    received = apis.decode_request(apis.encode_request(request, 7, protocol)[4:])
+    told = answer if version == 12 else FetchResponse(without_names(dict(answer.partitions)))
+    assert apis.decode_answer(request, apis.encode_answer(received, told)[4:], protocol) == (7, answer)
+
+
+@pytest.mark.parametrize("version", range(4))
+@settings(max_examples=15, deadline=None)
 @given(
     broker=int32,
     epoch=int64,
@@ -175,32 +229,45 @@ def test_answers_arrive_as_they_were_sent(kind: type, data: st.DataObject) -> No
     answered=by_partition(leaderships | codes.filter(lambda code: code != ErrorCode.NONE)),
 )
 def test_alter_isr_is_served(
-    broker: int, epoch: int, proposed: dict[TopicPartition, Leadership], error: ErrorCode, answered: dict[TopicPartition, Any]
+    version: int,
+    broker: int,
+    epoch: int,
+    proposed: dict[TopicPartition, Leadership],
+    error: ErrorCode,
+    answered: dict[TopicPartition, Any],
 ) -> None:
-    """A leader's AlterPartition v0 is read as what it says, and each partition's answer is its error or what is in ZooKeeper."""
+    """A leader's AlterPartition is read as what it says, and each partition's answer is its error or what is in ZooKeeper.
+
+    From version 2 on topics have ids and no names; version 3 has broker epochs.
+    """
     fields = [
         {
             "topic_name": partition.topic,
+            "topic_id": uuid_of(topic_id(partition.topic)),
             "partitions": [
                 {
                     "partition_index": partition.partition,
                     "leader_epoch": one.leader_epoch,
                     "new_isr": one.isr,
+                    "new_isr_with_epochs": [{"broker_id": broker, "broker_epoch": 7} for broker in one.isr],
+                    "leader_recovery_state": 0,
                     "partition_epoch": one.version,
                 }
             ],
         }
         for partition, one in proposed.items()
     ]
-    sent = entities.write_request(56, 0, 7, "1", {"broker_id": broker, "broker_epoch": epoch, "topics": fields})
+    sent = entities.write_request(56, version, 7, "1", {"broker_id": broker, "broker_epoch": epoch, "topics": fields})
     received = apis.decode_request(sent)
     known = {partition: replace(one, leader=broker, controller_epoch=-1) for partition, one in proposed.items()}
+    if version >= 2:
+        known, answered = without_names(known), without_names(answered)
     assert received.message == AlterIsrRequest(broker, epoch, known)
     answer = apis.encode_answer(received, AlterIsrResponse(error, answered))
-    correlation, entity = entities.read_answer(56, 0, answer[4:])
+    correlation, entity = entities.read_answer(56, version, answer[4:])
     assert (correlation, code_of(entity.error_code)) == (7, error)
     read = {
-        TopicPartition(topic.topic_name, one.partition_index): code_of(one.error_code)
+        TopicPartition(topic_of(topic, "topic_name"), one.partition_index): code_of(one.error_code)
         or Leadership(one.leader_id, one.leader_epoch, tuple(one.isr), one.partition_epoch, -1)
         for topic in entity.topics
         for one in topic.partitions
@@ -233,7 +300,7 @@ def test_api_versions_of_an_unknown_version() -> None:
     assert {int(one.api_key) for one in answer.api_keys} == {0, 1, 2, 3, 4, 5, 6, 7, 18, 23, 56}
 
 
-@pytest.mark.parametrize("version", range(10))
+@pytest.mark.parametrize("version", range(13))
 def test_metadata_in_every_version(version: int) -> None:
     """Metadata is served in every version that is offered: brokers, leaders and ISRs arrive, missing topics have their error."""
     request = entities.write_request(
@@ -241,19 +308,22 @@ def test_metadata_in_every_version(version: int) -> None:
         version,
         1,
         "c",
-        {"topics": [{"name": "orders"}], "allow_auto_topic_creation": True, "include_cluster_authorized_operations": False,
-         "include_topic_authorized_operations": False},
+        {"topics": [{"name": "orders", "topic_id": None}], "allow_auto_topic_creation": True,
+         "include_cluster_authorized_operations": False, "include_topic_authorized_operations": False},
     )  # fmt: skip
     received = apis.decode_request(request)
     assert received.message == MetadataRequest(("orders",))
     held = PartitionMetadata(ErrorCode.NONE, Leadership(2, 5, (2, 1), 9, 3), (1, 2), ())
     answer = Metadata((BrokerRegistration(2, (Endpoint("h", 9092),)),), 2, {P0: held}, {"no": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
+    answer = replace(answer, topic_ids={"orders": topic_id("orders")})
     _, entity = entities.read_answer(3, version, apis.encode_answer(received, answer)[4:])
     assert [(one.node_id, one.host, one.port) for one in entity.brokers] == [(2, "h", 9092)]
     first, second = entity.topics
     (partition,) = first.partitions
     assert (partition.leader_id, tuple(partition.replica_nodes), tuple(partition.isr_nodes)) == (2, (1, 2), (2, 1))
     assert (second.name, int(second.error_code)) == ("no", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if version >= 10:
+        assert (text_of(first.topic_id), second.topic_id) == (topic_id("orders"), None)
 
 
 def test_all_topics_are_asked_for() -> None:
@@ -528,4 +598,4 @@ def test_a_broker_that_ends_breaks_its_connections() -> None:
 def test_a_fetch_whose_divergence_nobody_would_see_is_not_sent() -> None:
     """Fetch 11 has no field for the last fetched epoch, so such a request is an error, and the field is never left out."""
     with pytest.raises(ValueError, match="has no last fetched epoch"):
-        fetch_fields(FetchRequest(100, -1, {P0: FetchPosition(0, last_fetched_epoch=3)}))
+        apis.encode_request(FetchRequest(100, -1, {P0: FetchPosition(0, last_fetched_epoch=3)}), 1)

@@ -797,6 +797,19 @@ def test_another_channel_repeats_nothing(channel: int, sent: list[str], lost: li
     assert found == lost
 
 
+@pytest.mark.parametrize(("repeated", "lost"), [("second", []), ("other", [("other", True)])])
+def test_what_a_stopping_broker_was_not_told(repeated: str, lost: list[tuple[str, bool]]) -> None:
+    """A request is lost with a broker that stops, and the same one is sent when it is back: nothing is lost on the new channel."""
+    found: list[tuple[Any, bool]] = []
+    exchange = Exchange(lambda place, when, request, was_lost: found.append((request, was_lost)))
+    for place, request in enumerate(["first", "second", repeated, "third"]):
+        exchange.send(request, place, b"")
+    for number, request in ((0, "first"), (1 << LIFE_BITS, "second"), ((1 << LIFE_BITS) + 1, "third")):
+        exchange.receive(request, number, number, b"")
+    exchange.finish()
+    assert found == lost
+
+
 @pytest.mark.parametrize("controller_first", [True, False])
 @pytest.mark.parametrize(
     ("got", "is_lost"),

@@ -48,6 +48,9 @@ def add_kafka(parser: argparse.ArgumentParser, otherwise: Callable[[argparse.Nam
         "--kafka", choices=TRIED, help="real brokers of this version, led by our controller; `make kafka` fetches the jars"
     )
     parser.add_argument("--mixed", action="store_true", help="with --kafka: a broker of ours hosts replicas beside Kafka's")
+    parser.add_argument(
+        "--inter-broker-protocol", default="", metavar="VERSION", help="with --kafka: 2.6, 2.7, 2.8 or 3.9 (default: the newest)"
+    )
     parser.add_argument("--jars", type=Path, metavar="FOLDER", help="the folder with a folder of jars for each version")
     parser.set_defaults(run=lambda options: otherwise(options) if options.kafka is None else run(options))
 
@@ -96,7 +99,18 @@ def _options(options: argparse.Namespace) -> RealOptions:
         raise SpecError(f"--brokers {options.brokers}: with --kafka it takes {least}: one is killed, one is moved to")
     era = find_era(ERA if options.era == "fixed" else options.era)
     folder = folder_of(options.kafka, options.jars)
-    return RealOptions(options.kafka, folder, options.brokers, options.partitions, era, options.seed, options.mixed)
+    asked = RealOptions(
+        options.kafka,
+        folder,
+        options.brokers,
+        options.partitions,
+        era,
+        options.seed,
+        options.mixed,
+        options.inter_broker_protocol,
+    )
+    asked.protocol  # noqa: B018 - a version that Kafka does not know is misuse
+    return asked
 
 
 def text_of(outcome: RealOutcome) -> str:
@@ -106,7 +120,8 @@ def text_of(outcome: RealOutcome) -> str:
         f"broker {broker} ({'ours' if broker >= options.brokers else 'of Kafka'})" for broker in outcome.controllers.values()
     )
     lines = [
-        f"Kafka {options.version}, {options.era.name}: {options.brokers} real brokers{' and one of ours' * options.mixed}, "
+        f"Kafka {options.version}, inter-broker protocol {options.protocol.name}, {options.era.name}: "
+        f"{options.brokers} real brokers{' and one of ours' * options.mixed}, "
         f"{options.partitions} partitions, "
         f"{outcome.seconds:.0f} seconds" + (", stopped before the end" if outcome.stopped else ""),
         _line("scenes", "; ".join(outcome.scenes)),
@@ -139,6 +154,7 @@ def json_of(outcome: RealOutcome) -> str:
             {
                 "schema_version": 1,
                 "kafka": options.version,
+                "inter_broker_protocol": options.protocol.name,
                 "era": options.era.name,
                 "brokers": options.brokers,
                 "mixed": options.mixed,

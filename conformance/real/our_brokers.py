@@ -19,8 +19,9 @@ from typing import Any, TextIO
 
 from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.coordination.interface import Service
-from kafka_spec.impl.kafka_wire.connection import KafkaConnection
+from kafka_spec.impl.kafka_wire.connection import connections_of
 from kafka_spec.impl.kafka_wire.listener import KafkaListener
+from kafka_spec.impl.kafka_wire.protocols import OLDEST, InterBrokerProtocol
 from kafka_spec.impl.protocol.registration import Endpoint
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
@@ -54,7 +55,14 @@ class OurBrokers:
     """Brokers of ours by number; `running` holds those that run. Use it on the event loop."""
 
     def __init__(
-        self, folder: Path, service: Service, era: Spec, ports: dict[int, int], seen_at: dict[int, int], peers: list[int]
+        self,
+        folder: Path,
+        service: Service,
+        era: Spec,
+        ports: dict[int, int],
+        seen_at: dict[int, int],
+        peers: list[int],
+        protocol: InterBrokerProtocol = OLDEST,
     ) -> None:
         """`ports` are those of all brokers, `peers` all numbers that a broker of the cluster may have.
 
@@ -71,6 +79,7 @@ class OurBrokers:
         self._ports = ports
         self._seen = ChainMap(seen_at, ports)
         self._peers = peers
+        self._protocol = protocol
 
     def abstain(self) -> None:
         """Let brokers that are started from now on not stand for election as controller."""
@@ -91,7 +100,7 @@ class OurBrokers:
         log = (logs / "state-change.log").open("a", encoding="utf-8", buffering=1)
         broker = await self.thread.do(partial(self._process, number, log.write))
         node = RunningBroker(broker, self._peers, self._service.connect, BURST, PATIENCE)
-        process = LoopbackProcess(self._seen, self.thread, self._fail, KafkaConnection)
+        process = LoopbackProcess(self._seen, self.thread, self._fail, connections_of(self._protocol))
         listener = KafkaListener(partial(self._serve, number, node), self.thread.on_loop)
         self.running[number] = OurBroker(node, process, listener, log)
         await listener.begin(listening)
@@ -128,8 +137,9 @@ class OurBrokers:
         state_changes = StateChangeLog(write, time.time, LogLevel.TRACE)
         session, folder = self._service.connect(), self._folder / f"data-{number}"
         endpoint = Endpoint(HOST, self._seen[number])
+        settings = self._protocol.settings(SETTINGS)
         broker = BrokerProcess(
-            number, self._era, session, folder, state_changes, time.time, Random(number), SETTINGS, endpoint=endpoint
+            number, self._era, session, folder, state_changes, time.time, Random(number), settings, endpoint=endpoint
         )
         broker.register(self._stands)
         return broker

@@ -29,15 +29,12 @@ from kafka_spec.conformance.real.verdict import (
 from kafka_spec.impl.coordination.admin import Admin
 from kafka_spec.impl.coordination.server import NoServer, ZooKeeperServer
 from kafka_spec.impl.coordination.zookeeper import Servers
+from kafka_spec.impl.kafka_wire.protocols import PROTOCOLS, InterBrokerProtocol, protocol_named
 from kafka_spec.impl.run.verdict import Broken
 from kafka_spec.spec.table import Spec, SpecError
 
-OWN_WRITES = "2.6"
-"""The last inter.broker.protocol.version under which leaders write ISRs to ZooKeeper themselves, as brokers of ours do."""
-PROTOCOLS = {"2.8.2": OWN_WRITES, "3.9.1": "2.7"}
-"""The inter.broker.protocol.version of each version: from 2.7 on leaders ask the controller, from 2.8 on topics have ids."""
-TOPIC_VERSION = 2
-"""The version of topic znodes under that protocol."""
+NEWEST = {"2.8.2": "2.8", "3.9.1": "3.9"}
+"""The newest inter.broker.protocol.version of each version."""
 READING = 60.0
 """The longest time in seconds in which a consumer has to read everything."""
 
@@ -54,11 +51,21 @@ class RealOptions:
     seed: int
     mixed: bool = False
     """Whether a broker of ours hosts replicas too."""
+    named_protocol: str = ""
+    """The inter.broker.protocol.version of all brokers, "" for the newest."""
 
     @property
-    def protocol(self) -> str:
-        """The inter.broker.protocol.version of Kafka's brokers."""
-        return OWN_WRITES if self.mixed else PROTOCOLS[self.version]
+    def protocol(self) -> InterBrokerProtocol:
+        """The inter.broker.protocol.version: from 2.7 on Kafka's leaders ask the controller for ISRs, from 2.8 on topics have ids.
+
+        Raises:
+            SpecError: it is not known, or newer than Kafka's brokers.
+        """
+        newest = NEWEST[self.version]
+        found = protocol_named(self.named_protocol or newest)
+        if list(PROTOCOLS).index(found.name) > list(PROTOCOLS).index(newest):
+            raise SpecError(f"Kafka {self.version} knows no inter.broker.protocol.version {found.name}; its newest is {newest}")
+        return found
 
 
 @dataclass
@@ -100,7 +107,7 @@ def run_with_kafka(options: RealOptions, folder: Path, say: Callable[[str], obje
     except NoServer as error:
         raise SpecError(f"--kafka {options.version}: {error}") from None
     with server, Servers(server.hosts, ended=lambda: server.exit_code, owner=owner) as servers:
-        kafka = KafkaProcesses(folder, jars, server.hosts, {"inter.broker.protocol.version": options.protocol})
+        kafka = KafkaProcesses(folder, jars, server.hosts, {"inter.broker.protocol.version": options.protocol.name})
         try:
             return asyncio.run(_run(options, folder, kafka, servers, say))
         finally:
@@ -112,8 +119,8 @@ async def _run(
 ) -> RealOutcome:
     session, began = servers.connect(), time.monotonic()
     numbers = [*range(options.brokers), FIRST_OF_OURS, FIRST_OF_OURS + 1]
-    ours = OurBrokers(folder, servers, options.era, kafka.ports, kafka.seen_at, numbers)
-    admin = Admin(session, Random(options.seed), lambda _: None, TOPIC_VERSION)
+    ours = OurBrokers(folder, servers, options.era, kafka.ports, kafka.seen_at, numbers, options.protocol)
+    admin = Admin(session, Random(options.seed), lambda _: None, 3 if options.protocol.topic_ids else 2)
     kind = MixedCourse if options.mixed else LedCourse
     course = kind(options.brokers, options.partitions, kafka, ours, session, admin, say)
     stopped, broken, logs = "", list[Broken](), LogsChecked()

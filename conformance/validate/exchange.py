@@ -88,7 +88,8 @@ class Exchange:
         for _ in range(index):
             lost, place, when = self.sent.popleft()
             self.dropped += 1
-            if same_channel and not self._overflowed:
+            taken_for_earlier = self._run is None and lost == self._last  # the earlier one was lost with the channel before
+            if same_channel and not self._overflowed and not taken_for_earlier:
                 self._tell(place, when.decode(), lost, True)
         self.sent.popleft()
         return True

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -63,6 +64,7 @@ from kafka_spec.impl.protocol.responses import (
 )
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
+from kafka_spec.impl.protocol.topic_ids import id_of_nameless, names_found
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.deletion import answer_is_counted
 from kafka_spec.spec.gates import EPOCH_DURING_DELETE
@@ -220,7 +222,7 @@ class BrokerProcess:
             case ProduceRequest():
                 self.data.handle_produce(message, self.now, lambda done: reply(ProduceResponse(done)))
             case FetchRequest():
-                self.data.handle_fetch(message, self.now, lambda fetched: reply(FetchResponse(fetched)))
+                self._serve_fetch(message, reply)
             case OffsetsForLeaderEpochRequest():
                 reply(OffsetsForLeaderEpochResponse(self.data.handle_offsets_for_leader_epoch(message)))
             case ListOffsetsRequest():
@@ -241,6 +243,18 @@ class BrokerProcess:
                 self.controller.handle(answer)
             case ListPartitionReassignmentsRequest(partitions):
                 self.controller.handle(ListPartitionReassignments(partitions, partial(_list_reassignments, reply)))
+
+    def _serve_fetch(self, request: FetchRequest, reply: Callable[[Response], object]) -> None:
+        """Read records; topics that are fetched by their ids are named before, as far as the metadata cache knows them."""
+        names = names_found(request.partitions, self.replicas.topic_ids)
+        asked = {name: p for p, name in names.items()}
+        found = {name.topic: topic_id for p, name in names.items() if (topic_id := id_of_nameless(p.topic)) and name != p}
+        named = replace(
+            request,
+            partitions={names[p]: position for p, position in request.partitions.items()},
+            topic_ids={**request.topic_ids, **found},
+        )
+        self.data.handle_fetch(named, self.now, lambda done: reply(FetchResponse({asked[p]: one for p, one in done.items()})))
 
     def tick(self) -> None:
         """Do the periodic work that is due: changed configurations, the data plane's, and a controller's rebalance of leaders."""

@@ -125,7 +125,9 @@ class Fetchers:
         if not fetching:
             return None
         wait, size = settings.replica_fetch_wait_max_ms, settings.replica_fetch_min_bytes
-        return FetchRequest(replicas.number, replicas.broker_epoch, fetching, wait, size)
+        topics = {p.topic: replicas.partitions[p].topic_id for p in fetching}
+        ids = {topic: topic_id for topic, topic_id in topics.items() if topic_id is not None}
+        return FetchRequest(replicas.number, replicas.broker_epoch, fetching, wait, size, ids)
 
     def _epoch(self, state: FetchState) -> int:
         return leader_epoch_in_fetch(state.leader_epoch, self._replicas.k.fetches_fenced)

@@ -32,6 +32,7 @@ from kafka_spec.impl.protocol.data_requests import (
 )
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.impl.protocol.topic_ids import id_of_nameless
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.state import Role
 from kafka_spec.spec.gates import answer_to_fetch_epoch
@@ -65,6 +66,9 @@ class Hosting(Protocol):
     @property
     def metadata(self) -> Container[TopicPartition]:
         """The partitions in its metadata cache."""
+
+    def is_of_topic(self, partition: TopicPartition, topic_id: str | None) -> bool:
+        """Whether a hosted partition may be of the topic with this id."""
 
     def role_of(self, partition: TopicPartition) -> enum.IntEnum:
         """Return the role of the broker's replica, as a number of `Role`."""
@@ -105,8 +109,10 @@ class LedPartitions:
         """Refuse a request for a partition that is not in the metadata cache (KafkaApis).
 
         Raises:
-            KafkaError: UNKNOWN_TOPIC_OR_PARTITION.
+            KafkaError: UNKNOWN_TOPIC_OR_PARTITION; UNKNOWN_TOPIC_ID if only the id of the topic is known.
         """
+        if id_of_nameless(partition.topic) is not None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, f"no topic in the metadata cache has the id of {partition}")
         if partition not in self.replicas.metadata:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{partition} is not in the metadata cache")
 
@@ -139,10 +145,15 @@ class LedPartitions:
         except ValueError as error:
             raise KafkaError(ErrorCode.INVALID_RECORD, str(error)) from error
 
-    def read(self, partition: TopicPartition, position: FetchPosition, replica: int) -> Fetched:
-        """Return what a replica, or CONSUMER, may read from a position, or an error; the broker does not change."""
+    def read(self, partition: TopicPartition, position: FetchPosition, replica: int, topic_id: str | None = None) -> Fetched:
+        """Return what a replica, or CONSUMER, may read from a position, or an error; the broker does not change.
+
+        With a `topic_id` the topic must be the one that the fetcher means.
+        """
         try:
             self.check_named(partition)
+            if partition in self.replicas.partitions and not self.replicas.is_of_topic(partition, topic_id):
+                raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID, f"{partition} is not of the topic {topic_id}")
             hosted = self.led(partition, position.leader_epoch)
             if replica != CONSUMER and replica not in hosted.followers:
                 return Fetched(ErrorCode.NONE, hosted.high_watermark, hosted.opened.start_offset)
@@ -185,6 +196,8 @@ class LedPartitions:
         try:
             hosted = self.led(partition, query.current_epoch)
             log = hosted.opened
+            if query.timestamp < EARLIEST:  # the largest timestamp, or offsets of tiered storage
+                raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"an offset of kind {query.timestamp} is not served")
             if query.timestamp == EARLIEST:
                 return ListedOffset(ErrorCode.NONE, log.start_offset, log.epoch_of(log.start_offset))
             end = hosted.high_watermark if replica == CONSUMER else log.end_offset

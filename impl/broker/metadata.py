@@ -7,7 +7,7 @@ Source: Kafka 2.7 KafkaApis.scala (getTopicMetadata, createTopic, handleTopicMet
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.coordination.interface import CoordinationError
@@ -15,6 +15,7 @@ from kafka_spec.impl.protocol.controller_requests import NO_LEADER, UpdateMetada
 from kafka_spec.impl.protocol.data_requests import Metadata, MetadataRequest, PartitionMetadata
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.registration import BrokerRegistration
+from kafka_spec.impl.protocol.topic_ids import id_of_nameless
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 
@@ -35,14 +36,20 @@ class MetadataCache:
 
     def answer(self, request: MetadataRequest) -> Metadata:
         """Return the metadata of topics; missing ones are created if the broker and the request permit it."""
-        known = self._replicas.metadata
-        topics = dict.fromkeys(p.topic for p in known) if request.topics is None else dict.fromkeys(request.topics)
+        known, ids = self._replicas.metadata, self._replicas.topic_ids
+        topics = dict.fromkeys(p.topic for p in known) if request.topics is None else self._named(request.topics)
         partitions = {p: self._partition(p) for p in sorted(known) if p.topic in topics}
         found = {p.topic for p in partitions}
-        missing = [topic for topic in topics if topic not in found]
+        missing = [topic for topic in topics if topic not in found and id_of_nameless(topic) is None]
         may_create = self._replicas.settings.auto_create_topics_enable and request.allow_auto_topic_creation
         errors = {topic: self._created(topic) if may_create else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for topic in missing}
-        return Metadata(self._brokers, self.controller, partitions, errors)
+        errors.update({topic: ErrorCode.UNKNOWN_TOPIC_ID for topic in topics if id_of_nameless(topic) is not None})
+        return Metadata(self._brokers, self.controller, partitions, errors, {topic: ids[topic] for topic in found if topic in ids})
+
+    def _named(self, topics: Iterable[str]) -> dict[str, None]:
+        """Return the names of topics, in order; some may be asked for by their ids."""
+        names = {topic_id: name for name, topic_id in self._replicas.topic_ids.items()}
+        return dict.fromkeys(names.get(id_of_nameless(topic) or "", topic) for topic in topics)
 
     def _partition(self, partition: TopicPartition) -> PartitionMetadata:
         held = self._replicas.metadata[partition]

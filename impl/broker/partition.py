@@ -65,9 +65,9 @@ class HostedPartition:
     """A partition that the broker hosts; `log` is None until it leads or follows, and after its log directory has failed.
 
     `isr` and `followers` are for a leader; `pending_isr` is an ISR whose write has not been answered, or was refused
-    (`isr_write_refused`) and still counts; `epoch_start` is the end
-    of its log when it became the leader (leaderEpochStartOffset). `version` is the state znode's version, `controller_epoch`
-    its writer's. A reassignment is `adding` and `removing` some of the replicas.
+    (`isr_write_refused`) and still counts; `epoch_start` is the end of its log when it became the leader
+    (leaderEpochStartOffset). `version` is the state znode's version, `controller_epoch` its writer's. `topic_id` is that of the
+    topic that the log belongs to, None if it is not known. A reassignment is `adding` and `removing` some of the replicas.
     """
 
     leader_epoch: int = NO_EPOCH
@@ -83,6 +83,7 @@ class HostedPartition:
     log: PartitionLog | None = None
     high_watermark: int = 0
     epoch_start: int = 0
+    topic_id: str | None = None
     followers: dict[int, Follower] = field(default_factory=dict)
 
     @property

@@ -106,7 +106,7 @@ class RecordRequests(LedPartitions):
 
     def read_all(self, request: FetchRequest) -> Fetches:
         """Read what a fetch requests, without a change to the broker."""
-        return {p: self.read(p, position, request.replica) for p, position in request.partitions.items()}
+        return {p: self.read(p, one, request.replica, request.topic_ids.get(p.topic)) for p, one in request.partitions.items()}
 
     def has_enough(self, request: FetchRequest, fetched: Fetches) -> bool:
         """Whether a fetch need not wait: a partition is refused or diverges, there are enough bytes, or it reads a full segment."""

@@ -25,6 +25,7 @@ from kafka_spec.impl.protocol.controller_requests import (
     Request,
     StopReplicaRequest,
     StopReplicaState,
+    UpdateMetadataRequest,
     UpdateMetadataState,
 )
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
@@ -87,6 +88,8 @@ class ReplicaManager:
         """The largest controller epoch of any request; a broker that has just started accepts the first one."""
         self.alive = NO_BROKERS
         self.metadata: dict[TopicPartition, UpdateMetadataState] = {}
+        self.topic_ids: dict[str, str] = {}
+        """The ids of the topics in `metadata`, of those that have one."""
         self.partitions: dict[TopicPartition, HostedPartition] = {}
         self.fetchers: dict[TopicPartition, FetchState] = {}
         self.coordinator: GroupCoordinator | None = None
@@ -137,21 +140,30 @@ class ReplicaManager:
         self.controller_epoch = max(self.controller_epoch, request.controller_epoch)
         self._log.received(request, correlation, self.controller_epoch)
         if isinstance(request, LeaderAndIsrRequest):
-            return ControllerResponse(ErrorCode.NONE, self._lead_or_follow(request.partitions, now))
+            return ControllerResponse(ErrorCode.NONE, self._lead_or_follow(request, now))
         if isinstance(request, StopReplicaRequest):
             return ControllerResponse(ErrorCode.NONE, self._stop_all(request.partitions))
+        self._cache(request)
+        return ControllerResponse(ErrorCode.NONE)
+
+    def _cache(self, request: UpdateMetadataRequest) -> None:
+        """Put what an UpdateMetadata says into the metadata cache."""
         self.alive = BrokerSet.of(broker.number for broker in request.live_brokers)
+        self.topic_ids.update(request.topic_ids)
         for partition, state in request.partitions.items():
             if state.leadership.leader == LEADER_DURING_DELETE:
                 self.metadata.pop(partition, None)
                 self._log.uncached(partition)
             else:
                 self.metadata[partition] = state
-        return ControllerResponse(ErrorCode.NONE)
+        gone = {p.topic for p in request.partitions} & set(self.topic_ids) - {p.topic for p in self.metadata}
+        for topic in gone:
+            del self.topic_ids[topic]
 
-    def _lead_or_follow(self, states: Mapping[TopicPartition, LeaderAndIsrState], now: int) -> dict[TopicPartition, ErrorCode]:
+    def _lead_or_follow(self, request: LeaderAndIsrRequest, now: int) -> dict[TopicPartition, ErrorCode]:
         """Change the role of each accepted partition, leaders first; then call the coordinator (becomeLeaderOrFollower)."""
-        codes = {p: self._answer(p, state) for p, state in states.items()}
+        states, topic_ids = request.partitions, request.topic_ids
+        codes = {p: self._answer(p, state, topic_ids.get(p.topic)) for p, state in states.items()}
         taken = [p for p in states if codes[p] == ErrorCode.NONE]
         leading = [p for p in taken if states[p].leadership.leader == self.number]
         following = [p for p in taken if p not in leading]
@@ -159,6 +171,7 @@ class ReplicaManager:
         for partition in (*leading, *following):
             make = self._make_leader if partition in leading else self._make_follower
             try:
+                self._remember_topic(partition, topic_ids.get(partition.topic))
                 changed[partition] = make(partition, states[partition], now)
             except KafkaError as error:
                 codes[partition] = error.code
@@ -175,17 +188,47 @@ class ReplicaManager:
                     hosted = self.partitions.get(partition)
                     self.coordinator.on_resignation(partition.partition, NO_EPOCH if hosted is None else hosted.leader_epoch)
 
-    def _answer(self, partition: TopicPartition, state: LeaderAndIsrState) -> ErrorCode:
+    def _answer(self, partition: TopicPartition, state: LeaderAndIsrState, topic_id: str | None) -> ErrorCode:
         """Return the error code for one partition of a LeaderAndIsr; the partition is hosted from now on in any case."""
         hosted = self.partitions.setdefault(partition, HostedPartition())
         if self.role_of(partition) == Role.OFFLINE:
             self._log.offline_for_leader_and_isr(partition)
             return ErrorCode.KAFKA_STORAGE_ERROR
+        try:
+            if not self.is_of_topic(partition, topic_id):
+                return ErrorCode.INCONSISTENT_TOPIC_ID
+        except KafkaError as error:
+            return error.code
         assigned = int(self.number in state.replicas)
         code = ErrorCode(answer_to_leader_and_isr(state.leadership.leader_epoch, hosted.leader_epoch, assigned))
         if code != ErrorCode.NONE:
             self._log.ignored_leader_and_isr(partition, state, hosted.leader_epoch)
         return code
+
+    def is_of_topic(self, partition: TopicPartition, topic_id: str | None) -> bool:
+        """Whether a hosted partition may be of the topic with this id: not if its log is of another one (hasConsistentTopicId).
+
+        Raises:
+            KafkaError: KAFKA_STORAGE_ERROR.
+        """
+        if topic_id is None:
+            return True
+        with self.storage(partition) as hosted:
+            if hosted.topic_id is None:
+                hosted.topic_id = self.logs.topic_id(partition)
+        return hosted.topic_id in (None, topic_id)
+
+    def _remember_topic(self, partition: TopicPartition, topic_id: str | None) -> None:
+        """Write the id of a topic beside its log, if it is not there yet (assignTopicId).
+
+        Raises:
+            KafkaError: KAFKA_STORAGE_ERROR.
+        """
+        with self.storage(partition) as hosted:
+            if topic_id is not None and hosted.topic_id is None:
+                self._open(partition, hosted)
+                self.logs.write_topic_id(partition, topic_id)
+                hosted.topic_id = topic_id
 
     def _make_leader(self, partition: TopicPartition, state: LeaderAndIsrState, now: int) -> bool:
         """Lead; return whether this did not lead before."""

@@ -27,7 +27,8 @@ class ControllerContext:
     `epoch_version` is the data version of /controller_epoch, which fences writes. `assignments` has the replicas of each partition,
     `adding` and `removing` those of them that a reassignment adds and removes, `targets` what partitions are being reassigned to
     (partitionsBeingReassigned). `deletions` has the state of each topic's deletion; topics `deleted_after_reassignment` are not
-    queued yet. `deletion_awake` says that the thread that deletes topics has work to do, in eras that have one.
+    queued yet. `deletion_awake` says that the thread that deletes topics has work to do, in eras that have one. `topic_ids` has the
+    ids of topics by name, if controllers use them.
     """
 
     epoch: int = 0
@@ -36,6 +37,7 @@ class ControllerContext:
     broker_epochs: dict[int, int] = field(default_factory=dict)
     stopping: BrokerSet = NO_BROKERS
     topics: set[str] = field(default_factory=set)
+    topic_ids: dict[str, str] = field(default_factory=dict)
     assignments: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
     adding: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
     removing: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
@@ -123,6 +125,7 @@ class ControllerContext:
                 lost.discard(partition)
         for named in (self.topics, self.deleted_after_reassignment):
             named.discard(topic)
+        self.topic_ids.pop(topic, None)
 
     def replicas_on(self, brokers: Iterable[int]) -> list[tuple[TopicPartition, int]]:
         """Return the replicas on some brokers, broker after broker."""

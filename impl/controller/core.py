@@ -94,7 +94,9 @@ class ControllerCore:
         self.clock = clock
         self.settings = settings or Settings()
         unclean = self.settings.unclean_leader_election_enable
-        self.zk = ControllerZkClient(session, self.context, bool(self.k.controller_writes_fenced), unclean, self.note)
+        self.zk = ControllerZkClient(
+            session, self.context, bool(self.k.controller_writes_fenced), unclean, self.note, self.settings.topic_ids
+        )
         self.batch = RequestBatch(number, self.context, channels, log)
         self.events: deque[ControllerEvent] = deque()
         self.agenda: deque[ControllerTask] = deque()

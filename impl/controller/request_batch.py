@@ -127,14 +127,15 @@ class RequestBatch:
                 )
                 leaders = {state.leadership.leader for state in states.values()}
                 live = tuple(context.live[leader] for leader in sorted(leaders) if leader in context.live)
-                self._channels.send(broker, LeaderAndIsrRequest(*self._header(broker), states, live))
+                self._channels.send(broker, LeaderAndIsrRequest(*self._header(broker), states, live, self._ids(states)))
         receivers = sorted(self._metadata_to & set(context.live))
         if self._metadata_to:
             named = ", ".join(map(str, receivers))
             self._note(f"Sending UpdateMetadata request to brokers Set({named}) for {len(self._metadata)} partitions")
         live = tuple(context.live[number] for number in sorted(context.live))
         for broker in receivers:
-            self._channels.send(broker, UpdateMetadataRequest(*self._header(broker), dict(self._metadata), live))
+            told = UpdateMetadataRequest(*self._header(broker), dict(self._metadata), live, self._ids(self._metadata))
+            self._channels.send(broker, told)
         for broker, stops in sorted(self.stop_replica.items()):
             if broker in context.live:
                 self._trace_stop_replica(broker, stops)
@@ -143,6 +144,11 @@ class RequestBatch:
         for message in self._reassigned:
             self._note(message)
         self.clear()
+
+    def _ids(self, partitions: Iterable[TopicPartition]) -> dict[str, str]:
+        """Return the ids of the topics of partitions, where the controller uses them."""
+        known = self._context.topic_ids
+        return {topic: known[topic] for topic in dict.fromkeys(p.topic for p in partitions) if topic in known}
 
     def _header(self, broker: int) -> tuple[int, int, int]:
         return self._number, self._context.epoch, self._context.broker_epochs[broker]

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import TypeVar
+from uuid import uuid4
 
 from kafka_spec.impl.controller.context import ControllerContext, following, written
 from kafka_spec.impl.coordination import znodes
@@ -37,6 +39,7 @@ from kafka_spec.impl.coordination.interface import (
 from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.state_change_log import LogLevel
+from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.reassignment import PartitionAssignment
 
@@ -63,16 +66,19 @@ class ControllerZkClient:
         is_fenced: bool,
         unclean_by_default: bool,
         note: Callable[[LogLevel, str], object],
+        topic_ids: bool = False,
     ) -> None:
         """`is_fenced` says whether writes check /controller_epoch; `note` writes a line into the state-change log.
 
         `unclean_by_default` is the broker's unclean.leader.election.enable, for topics without this setting.
+        With `topic_ids` the context learns them, and a topic without one gets one.
         """
         self.session = session
         self._context = context
         self._is_fenced = is_fenced
         self._unclean_by_default = unclean_by_default
         self._note = note
+        self._topic_ids = topic_ids
 
     # Writes
 
@@ -209,14 +215,31 @@ class ControllerZkClient:
     def read_topic(self, topic: str) -> dict[TopicPartition, PartitionAssignment]:
         """Return the assignment of a topic, and watch it; an empty one if it is unreadable (TopicZNode.decode)."""
         try:
-            data, _ = self.session.get(znodes.topic(topic), watch=True)
+            data, stat = self.session.get(znodes.topic(topic), watch=True)
         except NoNode:
             return {}
         found = self._decoded(
             lambda: znodes.Topic.decode(topic, data),
             lambda one: _bounded(znodes.topic(topic), chain.from_iterable(one.partitions.values())),
         )
-        return {} if found is None else {TopicPartition(topic, n): found.assignment(n) for n in found.partitions}
+        if found is None:
+            return {}
+        if self._topic_ids and topic not in self._context.topic_ids:
+            try:
+                self._context.topic_ids[topic] = found.topic_id or self._give_id(topic, found, stat.version)
+            except (BadVersion, NoNode):
+                return self.read_topic(topic)  # it was written, or deleted, since it was read
+        return {TopicPartition(topic, n): found.assignment(n) for n in found.partitions}
+
+    def _give_id(self, topic: str, held: znodes.Topic, version: int) -> str:
+        """Write a new id into a topic's znode of this version, and return it (KafkaZkClient.setTopicIds).
+
+        Raises:
+            BadVersion, NoNode: the znode is another one by now.
+        """
+        topic_id = text_of(uuid4())
+        self.write(Set(znodes.topic(topic), replace(held, topic_id=topic_id, version=3).encode(), version))
+        return topic_id
 
     def read_deletions(self) -> list[str]:
         """Return the topics that /admin/delete_topics names, and watch it."""

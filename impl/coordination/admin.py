@@ -7,7 +7,6 @@ Source: Kafka 2.8 AdminZkClient.scala, AdminUtils.scala, TopicCommand.scala.
 
 from __future__ import annotations
 
-import base64
 import enum
 import re
 import uuid
@@ -18,6 +17,7 @@ from random import Random
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import BadVersion, NodeExists, NoNode, Session
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
+from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.spec.assignment import assign_rack_aware, assign_rack_unaware, start_for_new_partitions
 from kafka_spec.spec.decisions import CreationDuringDeletion
 from kafka_spec.spec.deletion import topic_may_be_created
@@ -333,8 +333,7 @@ class Admin:
         """Return a new topic id in Kafka's form; None if this version of the znode has none."""
         if self._version < 3:
             return None
-        drawn = uuid.UUID(int=self._random.getrandbits(128), version=4)
-        return base64.urlsafe_b64encode(drawn.bytes).decode().rstrip("=")
+        return text_of(uuid.UUID(int=self._random.getrandbits(128), version=4))
 
 
 def validate_name(name: str) -> None:

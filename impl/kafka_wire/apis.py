@@ -1,9 +1,8 @@
 """The requests that are sent and served, by API key: their versions and codecs, and frames as bytes.
 
-The versions that are sent are those of inter.broker.protocol.version 2.6, the last under which leaders write ISRs to ZooKeeper
-themselves; leaders of a later one ask the controller by AlterPartition (AlterIsr in version 0). What is not served is answered as
-Kafka answers: an unknown version of ApiVersions with UNSUPPORTED_VERSION and the list of what is served, and anything else by
-closing the connection.
+The versions that are sent depend on the inter.broker.protocol.version (protocols.py). What is not served is answered as Kafka
+answers: an unknown version of ApiVersions with UNSUPPORTED_VERSION and the list of what is served, and anything else by closing the
+connection.
 
 Source: Kafka 2.8 ApiKeys.java, ApiVersionsRequest.java, RequestContext.java, ReplicaFetcherThread.scala,
 ControllerChannelManager.scala.
@@ -20,7 +19,8 @@ from kafka_spec.impl.kafka_wire import controller_codecs as control
 from kafka_spec.impl.kafka_wire import data_codecs as data
 from kafka_spec.impl.kafka_wire import entities
 from kafka_spec.impl.kafka_wire.entities import NotAMessage, RequestHead
-from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from kafka_spec.impl.kafka_wire.protocols import OLDEST, InterBrokerProtocol
+from kafka_spec.impl.protocol.controller_requests import NO_EPOCH, LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from kafka_spec.impl.protocol.data_requests import (
     AlterIsrRequest,
     ControlledShutdownRequest,
@@ -37,14 +37,16 @@ CLIENT = "kafka-spec"
 """The client id of our requests."""
 API_VERSIONS = 18
 API_VERSIONS_SERVED = (0, 3)
+LAST_WITH_NAMES = 12
+"""The last version of Fetch that names topics, and the first that tells last fetched epochs."""
 
 
 @dataclass(frozen=True)
 class Api:
-    """One kind of request: its key, the versions served, the version sent, and its codecs.
+    """One kind of request: its key, the versions served, and its codecs.
 
-    `fields` and `message` turn a request into fields and back; `answer_fields` and `answer` do so for its answer. What is never
-    sent has no `fields` and no `answer`.
+    `fields` and `message` turn a request into fields and back; `answer_fields` and `answer` do so for its answer, given the
+    request. What is never sent has no `fields` and no `answer`.
     """
 
     key: int
@@ -53,42 +55,41 @@ class Api:
     most: int
     message: Callable[[Any], Any]
     answer_fields: Callable[[Any, Any], Mapping[str, Any]]
-    sent: int = -1
     fields: Callable[[Any], Mapping[str, Any]] | None = None
-    answer: Callable[[Any], Any] | None = None
+    answer: Callable[[Any, Any], Any] | None = None
     lane: str = "control"
     """Requests of one lane share a connection, on which a broker serves one after the other."""
 
 
 APIS = (
-    Api(0, ProduceRequest, 3, 8, data.produce_of, data.produced_fields, 8, data.produce_fields, data.produced_of, "clients"),
-    Api(1, FetchRequest, 4, 11, data.fetch_of, data.fetched_fields, 11, data.fetch_fields, data.fetched_of, "fetches"),
+    Api(0, ProduceRequest, 3, 8, data.produce_of, data.produced_fields, data.produce_fields, data.produced_of, "clients"),
+    Api(1, FetchRequest, 4, 17, data.fetch_of, data.fetched_fields, data.fetch_fields, data.fetched_of, "fetches"),
     Api(
-        2, ListOffsetsRequest, 1, 5, data.list_offsets_of, data.listed_offset_fields,
-        5, data.list_offsets_fields, data.listed_offset_of, "fetches",
+        2, ListOffsetsRequest, 1, 9, data.list_offsets_of, data.listed_offset_fields,
+        data.list_offsets_fields, data.listed_offset_of, "fetches",
     ),
-    Api(3, MetadataRequest, 0, 9, data.metadata_of, data.metadata_fields),
+    Api(3, MetadataRequest, 0, 12, data.metadata_of, data.metadata_fields),
     Api(
-        4, LeaderAndIsrRequest, 3, 4, control.leader_and_isr_of, control.partition_errors,
-        4, control.leader_and_isr_fields, control.partition_errors_of,
-    ),
-    Api(
-        5, StopReplicaRequest, 3, 3, control.stop_replica_of, control.partition_errors,
-        3, control.stop_replica_fields, control.partition_errors_of,
+        4, LeaderAndIsrRequest, 3, 7, control.leader_and_isr_of, control.partition_errors,
+        control.leader_and_isr_fields, control.partition_errors_of,
     ),
     Api(
-        6, UpdateMetadataRequest, 6, 6, control.update_metadata_of, control.error_fields,
-        6, control.update_metadata_fields, control.error_of,
+        5, StopReplicaRequest, 3, 4, control.stop_replica_of, control.partition_errors,
+        control.stop_replica_fields, control.partition_errors_of,
+    ),
+    Api(
+        6, UpdateMetadataRequest, 6, 8, control.update_metadata_of, control.error_fields,
+        control.update_metadata_fields, control.error_of,
     ),
     Api(
         7, ControlledShutdownRequest, 2, 3, control.controlled_shutdown_of, control.remaining_fields,
-        3, control.controlled_shutdown_fields, control.remaining_of,
+        control.controlled_shutdown_fields, control.remaining_of,
     ),
     Api(
-        23, OffsetsForLeaderEpochRequest, 0, 3, data.epoch_ends_of, data.ended_epoch_fields,
-        3, data.epoch_ends_fields, data.ended_epoch_of, "fetches",
+        23, OffsetsForLeaderEpochRequest, 0, 4, data.epoch_ends_of, data.ended_epoch_fields,
+        data.epoch_ends_fields, data.ended_epoch_of, "fetches",
     ),
-    Api(56, AlterIsrRequest, 0, 0, control.alter_isr_of, control.altered_isr_fields),
+    Api(56, AlterIsrRequest, 0, 3, control.alter_isr_of, control.altered_isr_fields),
 )  # fmt: skip
 """What is served, beside ApiVersions."""
 BY_KEY = {api.key: api for api in APIS}
@@ -112,19 +113,36 @@ def framed(data: bytes) -> bytes:
     return LENGTH.pack(len(data)) + data
 
 
-def encode_request(message: object, correlation: int) -> bytes:
+def version_sent(message: object, protocol: InterBrokerProtocol) -> int:
+    """Return the version in which a request is sent: an earlier one for a fetch of a topic whose id is not known.
+
+    Raises:
+        ValueError: a fetch has a last fetched epoch, which that version has no field for: nobody would look for divergence.
+    """
+    version = protocol.versions[type(message)]
+    if not isinstance(message, FetchRequest):
+        return version
+    if any(partition.topic not in message.topic_ids for partition in message.partitions):
+        version = min(version, LAST_WITH_NAMES)
+    if version < LAST_WITH_NAMES and any(one.last_fetched_epoch != NO_EPOCH for one in message.partitions.values()):
+        raise ValueError(f"Fetch of version {version} has no last fetched epoch; turn truncation_on_fetch off")
+    return version
+
+
+def encode_request(message: object, correlation: int, protocol: InterBrokerProtocol = OLDEST) -> bytes:
     """Return a request as a frame.
 
     Raises:
         TypeError: it is of a kind that is never sent.
+        ValueError: see `version_sent`.
     """
     api = BY_KIND.get(type(message))
     if api is None or api.fields is None:
         raise TypeError(f"{type(message).__name__} is not sent over Kafka's wire")
-    return framed(entities.write_request(api.key, api.sent, correlation, CLIENT, api.fields(message)))
+    return framed(entities.write_request(api.key, version_sent(message, protocol), correlation, CLIENT, api.fields(message)))
 
 
-def decode_answer(message: object, data: bytes) -> tuple[int, Any]:
+def decode_answer(message: object, data: bytes, protocol: InterBrokerProtocol = OLDEST) -> tuple[int, Any]:
     """Return the correlation id and the answer to a request that was sent.
 
     Raises:
@@ -132,8 +150,8 @@ def decode_answer(message: object, data: bytes) -> tuple[int, Any]:
     """
     api = BY_KIND[type(message)]
     assert api.answer is not None
-    correlation, entity = entities.read_answer(api.key, api.sent, data)
-    return correlation, api.answer(entity)
+    correlation, entity = entities.read_answer(api.key, version_sent(message, protocol), data)
+    return correlation, api.answer(entity, message)
 
 
 def decode_request(data: bytes) -> Received:

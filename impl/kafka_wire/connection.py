@@ -14,6 +14,7 @@ from typing import Any
 
 from kafka_spec.impl.kafka_wire import apis
 from kafka_spec.impl.kafka_wire.entities import NotAMessage
+from kafka_spec.impl.kafka_wire.protocols import OLDEST, InterBrokerProtocol
 
 LARGEST_ANSWER = 100 << 20
 """The longest answer in bytes, Kafka's socket.request.max.bytes."""
@@ -21,6 +22,9 @@ LARGEST_ANSWER = 100 << 20
 
 class KafkaConnection:
     """A connection from one caller to one broker; it reads answers until it breaks."""
+
+    protocol = OLDEST
+    """Decides the versions of requests."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -44,7 +48,7 @@ class KafkaConnection:
     async def call(self, message: object, timeout: float, answered: bool = True) -> Any:
         """Send a request; return its answer, None if none comes in time or the connection breaks."""
         self._count += 1
-        self._writer.write(apis.encode_request(message, self._count))
+        self._writer.write(apis.encode_request(message, self._count, self.protocol))
         if not answered:
             return None
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -65,7 +69,7 @@ class KafkaConnection:
                     raise NotAMessage(f"an answer of {length} bytes to {len(self._waiting)} requests")
                 data = await self._reader.readexactly(length)
                 asked, message, answer = self._waiting[0]
-                correlation, decoded = apis.decode_answer(message, data)
+                correlation, decoded = apis.decode_answer(message, data, self.protocol)
                 if correlation != asked:
                     raise NotAMessage(f"an answer to request {correlation}, not {asked}")
                 self._waiting.popleft()
@@ -82,3 +86,8 @@ class KafkaConnection:
     def close(self) -> None:
         """Close the connection; its reader ends."""
         self._writer.transport.abort()
+
+
+def connections_of(protocol: InterBrokerProtocol) -> type[KafkaConnection]:
+    """Return the class of connections with requests in the versions of an inter.broker.protocol.version."""
+    return type("KafkaConnection", (KafkaConnection,), {"protocol": protocol})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kafka_spec.impl.kafka_wire.topics import by_topic, code_of
+from kafka_spec.impl.kafka_wire.topics import by_topic_and_id, code_of, ids_of, topic_of
 from kafka_spec.impl.protocol.controller_requests import (
     NO_EPOCH,
     NO_LEADER,
@@ -26,9 +26,14 @@ from kafka_spec.impl.protocol.data_requests import AlterIsrRequest, ControlledSh
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.responses import AlterIsrResponse, ControllerResponse
+from kafka_spec.impl.protocol.topic_ids import names_found
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 Fields = Mapping[str, Any]
+NOT_SAID = 0
+"""Whether a request names all partitions or some: controllers on ZooKeeper do not say it."""
+RECOVERED = 0
+"""The recovery state of a leader (KIP-704); controllers here know no other."""
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 """The security protocols by their ids (SecurityProtocol.java)."""
 
@@ -38,6 +43,8 @@ def _head(request: Request) -> dict[str, Any]:
         "controller_id": request.controller,
         "controller_epoch": request.controller_epoch,
         "broker_epoch": request.broker_epoch,
+        "is_k_raft_controller": False,
+        "type_": NOT_SAID,
     }
 
 
@@ -53,8 +60,8 @@ def _leadership(partition: TopicPartition, held: Leadership, version: str) -> di
 
 
 def _topics(request: Request, states: Mapping[TopicPartition, Fields]) -> Fields:
-    topics = [{"topic_name": topic, "partition_states": of_topic} for topic, of_topic in by_topic(states)]
-    return {**_head(request), "topic_states": topics}
+    ids = {} if isinstance(request, StopReplicaRequest) else request.topic_ids
+    return {**_head(request), "topic_states": by_topic_and_id(states, ids, "topic_name", "partition_states")}
 
 
 def leader_and_isr_fields(request: LeaderAndIsrRequest) -> Fields:
@@ -66,6 +73,7 @@ def leader_and_isr_fields(request: LeaderAndIsrRequest) -> Fields:
             "adding_replicas": state.adding,
             "removing_replicas": state.removing,
             "is_new": state.is_new,
+            "leader_recovery_state": RECOVERED,
         }
         for partition, state in request.partitions.items()
     }
@@ -89,7 +97,8 @@ def leader_and_isr_of(entity: Any) -> LeaderAndIsrRequest:
         for one in topic.partition_states
     }
     leaders = tuple(BrokerRegistration(one.broker_id, (Endpoint(one.host_name, one.port),)) for one in entity.live_leaders)
-    return LeaderAndIsrRequest(entity.controller_id, entity.controller_epoch, entity.broker_epoch, states, leaders)
+    ids = ids_of(entity.topic_states, "topic_name")
+    return LeaderAndIsrRequest(entity.controller_id, entity.controller_epoch, entity.broker_epoch, states, leaders, ids)
 
 
 def update_metadata_fields(request: UpdateMetadataRequest) -> Fields:
@@ -130,7 +139,8 @@ def update_metadata_of(entity: Any) -> UpdateMetadataRequest:
         for one in topic.partition_states
     }
     brokers = tuple(BrokerRegistration(one.id_, tuple(map(_endpoint_of, one.endpoints)), one.rack) for one in entity.live_brokers)
-    return UpdateMetadataRequest(entity.controller_id, entity.controller_epoch, entity.broker_epoch, states, brokers)
+    ids = ids_of(entity.topic_states, "topic_name")
+    return UpdateMetadataRequest(entity.controller_id, entity.controller_epoch, entity.broker_epoch, states, brokers, ids)
 
 
 def _endpoint_of(entity: Any) -> Endpoint:
@@ -162,18 +172,29 @@ def stop_replica_of(entity: Any) -> StopReplicaRequest:
     return StopReplicaRequest(entity.controller_id, entity.controller_epoch, entity.broker_epoch, states)
 
 
-def partition_errors(answer: ControllerResponse, _: object) -> Fields:
-    """Return the fields of the answer to LeaderAndIsr or StopReplica."""
-    errors = [
-        {"topic_name": p.topic, "partition_index": p.partition, "error_code": int(code)} for p, code in answer.partitions.items()
-    ]
-    return {"error_code": int(answer.error), "partition_errors": errors}
+def partition_errors(answer: ControllerResponse, request: LeaderAndIsrRequest | StopReplicaRequest) -> Fields:
+    """Return the fields of the answer to LeaderAndIsr or StopReplica; that to LeaderAndIsr 5 and later has topics by their ids."""
+    errors = {
+        p: {"topic_name": p.topic, "partition_index": p.partition, "error_code": int(code)} for p, code in answer.partitions.items()
+    }
+    ids = {} if isinstance(request, StopReplicaRequest) else request.topic_ids
+    topics = by_topic_and_id(errors, ids, "topic_name", "partition_errors")
+    return {"error_code": int(answer.error), "partition_errors": list(errors.values()), "topics": topics}
 
 
-def partition_errors_of(entity: Any) -> ControllerResponse:
+def partition_errors_of(entity: Any, request: LeaderAndIsrRequest | StopReplicaRequest) -> ControllerResponse:
     """Return the answer to LeaderAndIsr or StopReplica."""
-    errors = {TopicPartition(one.topic_name, one.partition_index): code_of(one.error_code) for one in entity.partition_errors}
-    return ControllerResponse(code_of(entity.error_code), errors)
+    if not hasattr(entity, "topics"):
+        errors = {TopicPartition(one.topic_name, one.partition_index): code_of(one.error_code) for one in entity.partition_errors}
+        return ControllerResponse(code_of(entity.error_code), errors)
+    assert isinstance(request, LeaderAndIsrRequest)
+    told = {
+        TopicPartition(topic_of(topic, "topic_name"), one.partition_index): code_of(one.error_code)
+        for topic in entity.topics
+        for one in topic.partition_errors
+    }
+    names = names_found(told, request.topic_ids)
+    return ControllerResponse(code_of(entity.error_code), {names[p]: code for p, code in told.items()})
 
 
 def error_fields(answer: ControllerResponse, _: object) -> Fields:
@@ -181,7 +202,7 @@ def error_fields(answer: ControllerResponse, _: object) -> Fields:
     return {"error_code": int(answer.error)}
 
 
-def error_of(entity: Any) -> ControllerResponse:
+def error_of(entity: Any, _: object) -> ControllerResponse:
     """Return the answer to UpdateMetadata."""
     return ControllerResponse(code_of(entity.error_code))
 
@@ -203,10 +224,13 @@ def remaining_fields(answer: ControlledShutdownResponse, _: object) -> Fields:
 
 
 def alter_isr_of(entity: Any) -> AlterIsrRequest:
-    """Return the AlterPartition request of an entity; in version 0 it is called AlterIsr."""
+    """Return the AlterPartition request of an entity; in version 0 it is called AlterIsr.
+
+    From version 2 on topics have ids and no names. Version 3 tells the broker epoch of each member, which only KRaft compares.
+    """
     proposals = {
-        TopicPartition(topic.topic_name, one.partition_index): Leadership(
-            entity.broker_id, one.leader_epoch, tuple(one.new_isr), one.partition_epoch, NO_EPOCH
+        TopicPartition(topic_of(topic, "topic_name"), one.partition_index): Leadership(
+            entity.broker_id, one.leader_epoch, _proposed(one), one.partition_epoch, NO_EPOCH
         )
         for topic in entity.topics
         for one in topic.partitions
@@ -214,16 +238,28 @@ def alter_isr_of(entity: Any) -> AlterIsrRequest:
     return AlterIsrRequest(entity.broker_id, entity.broker_epoch, proposals)
 
 
+def _proposed(entity: Any) -> tuple[int, ...]:
+    if hasattr(entity, "new_isr"):
+        return tuple(entity.new_isr)
+    return tuple(member.broker_id for member in entity.new_isr_with_epochs)
+
+
 def altered_isr_fields(answer: AlterIsrResponse, _: object) -> Fields:
     """Return the fields of the answer to AlterPartition."""
     partitions = {partition: _altered(partition, one) for partition, one in answer.partitions.items()}
-    topics = [{"topic_name": topic, "partitions": of_topic} for topic, of_topic in by_topic(partitions)]
+    topics = by_topic_and_id(partitions, {}, "topic_name", "partitions")
     return {"throttle_time": 0, "error_code": int(answer.error), "topics": topics}
 
 
 def _altered(partition: TopicPartition, answer: ErrorCode | Leadership) -> Fields:
     if not isinstance(answer, Leadership):
-        none = {"leader_id": NO_LEADER, "leader_epoch": NO_EPOCH, "isr": (), "partition_epoch": NO_EPOCH}
+        none = {
+            "leader_id": NO_LEADER,
+            "leader_epoch": NO_EPOCH,
+            "isr": (),
+            "leader_recovery_state": RECOVERED,
+            "partition_epoch": NO_EPOCH,
+        }
         return {"partition_index": partition.partition, "error_code": int(answer), **none}
     return {
         "partition_index": partition.partition,
@@ -231,11 +267,12 @@ def _altered(partition: TopicPartition, answer: ErrorCode | Leadership) -> Field
         "leader_id": answer.leader,
         "leader_epoch": answer.leader_epoch,
         "isr": answer.isr,
+        "leader_recovery_state": RECOVERED,
         "partition_epoch": answer.version,
     }
 
 
-def remaining_of(entity: Any) -> ControlledShutdownResponse:
+def remaining_of(entity: Any, _: object) -> ControlledShutdownResponse:
     """Return the answer to ControlledShutdown."""
     remaining = tuple(TopicPartition(one.topic_name, one.partition_index) for one in entity.remaining_partitions)
     return ControlledShutdownResponse(code_of(entity.error_code), remaining)

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from kafka_spec.impl.kafka_wire.entities import milliseconds
-from kafka_spec.impl.kafka_wire.topics import by_topic, code_of, whole_batches
+from kafka_spec.impl.kafka_wire.topics import by_topic, by_topic_and_id, code_of, id_on_wire, topic_of, whole_batches
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
 from kafka_spec.impl.protocol.data_requests import (
+    UNKNOWN_OFFSET,
     EpochEnd,
     EpochPosition,
     Fetched,
@@ -29,7 +30,9 @@ from kafka_spec.impl.protocol.data_requests import (
     Produced,
     ProduceRequest,
 )
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.responses import FetchResponse, ListOffsetsResponse, OffsetsForLeaderEpochResponse, ProduceResponse
+from kafka_spec.impl.protocol.topic_ids import id_of_nameless, names_found
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 Fields = Mapping[str, Any]
@@ -67,7 +70,7 @@ def produced_fields(answer: ProduceResponse, _: object) -> Fields:
     return {"responses": [{"name": topic, "partition_responses": of_topic} for topic, of_topic in by_topic(states)]}
 
 
-def produced_of(entity: Any) -> ProduceResponse:
+def produced_of(entity: Any, _: object) -> ProduceResponse:
     """Return the answer to Produce."""
     return ProduceResponse(
         {
@@ -79,43 +82,44 @@ def produced_of(entity: Any) -> ProduceResponse:
 
 
 def fetch_fields(request: FetchRequest) -> Fields:
-    """Return the fields of a Fetch request.
-
-    Raises:
-        ValueError: it has a last fetched epoch, which this version of Fetch has no field for: nobody would look for divergence.
-    """
-    if any(position.last_fetched_epoch != NO_EPOCH for position in request.partitions.values()):
-        raise ValueError("Fetch of version 11 has no last fetched epoch; turn truncation_on_fetch off")
+    """Return the fields of a Fetch request."""
     states = {
         p: {
             "partition": p.partition,
             "current_leader_epoch": position.leader_epoch,
             "fetch_offset": position.offset,
+            "last_fetched_epoch": position.last_fetched_epoch,
             "partition_max_bytes": position.max_bytes,
         }
         for p, position in request.partitions.items()
     }
     return {
         "replica_id": request.replica,
+        "replica_state": {"replica_id": request.replica, "replica_epoch": request.broker_epoch},
         "max_wait": request.max_wait_ms,
         "min_bytes": request.min_bytes,
         "max_bytes": MOST_BYTES,
-        "topics": [{"topic": topic, "partitions": of_topic} for topic, of_topic in by_topic(states)],
+        "topics": by_topic_and_id(states, request.topic_ids, "topic", "partitions"),
         "forgotten_topics_data": (),
         **NO_SESSION,
     }
 
 
 def fetch_of(entity: Any) -> FetchRequest:
-    """Return the Fetch request of an entity."""
+    """Return the Fetch request of an entity: with last fetched epochs from version 12 on, topics by their ids from 13 on."""
     positions = {
-        TopicPartition(topic.topic, one.partition): FetchPosition(
-            one.fetch_offset, getattr(one, "current_leader_epoch", NO_EPOCH), one.partition_max_bytes
+        TopicPartition(topic_of(topic, "topic"), one.partition): FetchPosition(
+            one.fetch_offset,
+            getattr(one, "current_leader_epoch", NO_EPOCH),
+            one.partition_max_bytes,
+            getattr(one, "last_fetched_epoch", NO_EPOCH),
         )
         for topic in entity.topics
         for one in topic.partitions
     }
-    return FetchRequest(entity.replica_id, NO_EPOCH, positions, milliseconds(entity.max_wait), entity.min_bytes)
+    state = getattr(entity, "replica_state", None)
+    replica, epoch = (entity.replica_id, NO_EPOCH) if state is None else (state.replica_id, state.replica_epoch)
+    return FetchRequest(replica, epoch, positions, milliseconds(entity.max_wait), entity.min_bytes)
 
 
 def fetched_fields(answer: FetchResponse, _: object) -> Fields:
@@ -129,24 +133,40 @@ def fetched_fields(answer: FetchResponse, _: object) -> Fields:
             "log_start_offset": one.start_offset,
             "aborted_transactions": None,
             "records": one.records,
+            **({} if one.diverging is None else {"diverging_epoch": _epoch_end(one.diverging)}),
         }
         for p, one in answer.partitions.items()
     }
-    topics = [{"topic": topic, "partitions": of_topic} for topic, of_topic in by_topic(states)]
+    topics = by_topic_and_id(states, {}, "topic", "partitions")
     return {"throttle_time": 0, "error_code": 0, "session_id": 0, "responses": topics}
 
 
-def fetched_of(entity: Any) -> FetchResponse:
+def _epoch_end(diverging: EpochEnd) -> Fields:
+    return {"epoch": diverging.leader_epoch, "end_offset": diverging.end_offset}
+
+
+def fetched_of(entity: Any, request: FetchRequest) -> FetchResponse:
     """Return the answer to Fetch."""
-    return FetchResponse(
-        {
-            TopicPartition(topic.topic, one.partition_index): Fetched(
-                code_of(one.error_code), one.high_watermark, one.log_start_offset, whole_batches(bytes(one.records or b""))
-            )
-            for topic in entity.responses
-            for one in topic.partitions
-        }
-    )
+    told = {
+        TopicPartition(topic_of(topic, "topic"), one.partition_index): Fetched(
+            code_of(one.error_code),
+            one.high_watermark,
+            one.log_start_offset,
+            whole_batches(bytes(one.records or b"")),
+            _diverging(getattr(one, "diverging_epoch", None)),
+        )
+        for topic in entity.responses
+        for one in topic.partitions
+    }
+    names = names_found(told, request.topic_ids)
+    return FetchResponse({names[p]: one for p, one in told.items()})
+
+
+def _diverging(entity: Any) -> EpochEnd | None:
+    """Return where logs diverge; the field is there, and says nothing, when they do not."""
+    if entity is None or entity.end_offset == UNKNOWN_OFFSET:
+        return None
+    return EpochEnd(ErrorCode.NONE, entity.epoch, entity.end_offset)
 
 
 def list_offsets_fields(request: ListOffsetsRequest) -> Fields:
@@ -183,7 +203,7 @@ def listed_offset_fields(answer: ListOffsetsResponse, _: object) -> Fields:
     return {"throttle_time": 0, "topics": [{"name": topic, "partitions": of_topic} for topic, of_topic in by_topic(states)]}
 
 
-def listed_offset_of(entity: Any) -> ListOffsetsResponse:
+def listed_offset_of(entity: Any, _: object) -> ListOffsetsResponse:
     """Return the answer to ListOffsets."""
     return ListOffsetsResponse(
         {
@@ -228,7 +248,7 @@ def ended_epoch_fields(answer: OffsetsForLeaderEpochResponse, _: object) -> Fiel
     return {"throttle_time": 0, "topics": [{"topic": topic, "partitions": of_topic} for topic, of_topic in by_topic(states)]}
 
 
-def ended_epoch_of(entity: Any) -> OffsetsForLeaderEpochResponse:
+def ended_epoch_of(entity: Any, _: object) -> OffsetsForLeaderEpochResponse:
     """Return the answer to OffsetsForLeaderEpoch."""
     return OffsetsForLeaderEpochResponse(
         {
@@ -241,7 +261,7 @@ def ended_epoch_of(entity: Any) -> OffsetsForLeaderEpochResponse:
 
 def metadata_of(entity: Any) -> MetadataRequest:
     """Return the Metadata request of an entity; in version 0 an empty list asks for all topics, as null does since."""
-    named = None if entity.topics is None else tuple(topic.name for topic in entity.topics)
+    named = None if entity.topics is None else tuple(topic_of(topic, "name") for topic in entity.topics)
     if entity.__version__ == 0 and not named:
         named = None
     return MetadataRequest(named, getattr(entity, "allow_auto_topic_creation", True))
@@ -270,7 +290,8 @@ def metadata_fields(answer: Metadata, _: object) -> Fields:
     topics = [
         {
             "error_code": code,
-            "name": topic,
+            "name": topic if id_of_nameless(topic) is None else None,
+            "topic_id": id_on_wire(id_of_nameless(topic) or answer.topic_ids.get(topic)),
             "is_internal": False,
             "partitions": of_topic,
             "topic_authorized_operations": NOT_ASKED,

@@ -146,6 +146,8 @@ def _conversion(hint: Any, kafka_type: str) -> Callable[[Any], Any]:
     if typing.get_origin(hint) is tuple:
         kind = parts[0]
         return (lambda values: tuple([_built(kind, one) for one in values])) if dataclasses.is_dataclass(kind) else tuple
+    if dataclasses.is_dataclass(hint):
+        return lambda values: _built(hint, values)
     if parts and type(None) in typing.get_args(hint):
         inner = _conversion(parts[0], kafka_type)
         return lambda value: None if value is None else inner(value)

@@ -77,6 +77,10 @@ class KRaftReplicas:
         """The partitions in the metadata cache."""
         return self.image.partitions
 
+    def is_of_topic(self, partition: TopicPartition, topic_id: str | None) -> bool:
+        """Whether a hosted partition may be of the topic with this id: fetches are not told apart by it here."""
+        return True
+
     def topic_config(self, topic: str) -> dict[str, str]:
         """Return what the metadata log has configured for a topic."""
         return {name: value for (configured, name), value in self.image.configs.items() if configured == topic}

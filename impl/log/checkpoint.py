@@ -1,9 +1,9 @@
 """Kafka's checkpoint files: a version, a count, and one entry a line; replaced atomically.
 
 `replication-offset-checkpoint` (high watermarks) and `recovery-point-offset-checkpoint` are in the data folder, one
-`leader-epoch-checkpoint` in each partition's.
+`leader-epoch-checkpoint` in each partition's, and `partition.metadata` with the topic's id, if it has one (2.8, KIP-516).
 
-Source: Kafka 2.8 CheckpointFile.scala, OffsetCheckpointFile.scala, LeaderEpochCheckpointFile.scala.
+Source: Kafka 2.8 CheckpointFile.scala, OffsetCheckpointFile.scala, LeaderEpochCheckpointFile.scala, PartitionMetadataFile.scala.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ VERSION = 0
 REPLICATION_OFFSETS = "replication-offset-checkpoint"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LEADER_EPOCHS = "leader-epoch-checkpoint"
+PARTITION_METADATA = "partition.metadata"
+TOPIC_ID = re.compile(r"version: 0\ntopic_id: ([-\w]{22})\n?")
 WHITE = " \t\x0b\f"
 BLANKS = f"[{WHITE}]+"
 
@@ -38,7 +40,31 @@ def sync_folder(folder: Path) -> None:
 
 def write_lines(path: Path, lines: Sequence[str]) -> None:
     """Write a checkpoint; a crash leaves either the old one or the new one, complete."""
-    text = "".join(f"{line}\n" for line in (str(VERSION), str(len(lines)), *lines))
+    _write(path, "".join(f"{line}\n" for line in (str(VERSION), str(len(lines)), *lines)))
+
+
+def write_topic_id(folder: Path, topic_id: str) -> None:
+    """Write the topic's id into the folder of a partition's log."""
+    _write(folder / PARTITION_METADATA, f"version: {VERSION}\ntopic_id: {topic_id}\n")
+
+
+def read_topic_id(folder: Path) -> str | None:
+    """Return the topic's id in the folder of a partition's log, None if there is none.
+
+    Raises:
+        CheckpointError: the file does not have Kafka's format.
+    """
+    try:
+        text = (folder / PARTITION_METADATA).read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return None
+    found = TOPIC_ID.fullmatch(text)
+    if found is None:
+        raise CheckpointError(f"{folder / PARTITION_METADATA} is not a partition's metadata of version {VERSION}: {text[:80]!r}")
+    return found[1]
+
+
+def _write(path: Path, text: str) -> None:
     temporary = path.with_name(f"{path.name}.tmp")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     try:

@@ -83,6 +83,22 @@ class LogManager:
         known = self._high_watermarks.get(partition, 0)
         return log, max(log.start_offset, min(known, log.end_offset))
 
+    def topic_id(self, partition: TopicPartition) -> str | None:
+        """Return the id of the topic whose log is in a partition's folder, None if it is not known.
+
+        Raises:
+            OSError: access to the folder fails; CheckpointError if the file is unreadable.
+        """
+        return checkpoint.read_topic_id(self._folder / str(partition))
+
+    def write_topic_id(self, partition: TopicPartition, topic_id: str) -> None:
+        """Write the id of an open log's topic.
+
+        Raises:
+            OSError: access to the folder fails.
+        """
+        checkpoint.write_topic_id(self._folder / str(partition), topic_id)
+
     def _of_existing(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """Return the offsets of partitions that have a log: a crash while one was deleted leaves entries without a log."""
         return {partition: offset for partition, offset in offsets.items() if (self._folder / str(partition)).exists()}

@@ -6,7 +6,7 @@ Source: Kafka 2.8 LeaderAndIsrRequest, UpdateMetadataRequest, StopReplicaRequest
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from kafka_spec.impl.protocol.registration import BrokerRegistration
@@ -63,29 +63,31 @@ class StopReplicaState:
 
 @dataclass(frozen=True)
 class LeaderAndIsrRequest:
-    """Lead or follow these partitions; `live_leaders` are the brokers that lead them."""
+    """Lead or follow these partitions; `live_leaders` are the brokers that lead them, `topic_ids` the ids of their topics."""
 
     controller: int
     controller_epoch: int
     broker_epoch: int
     partitions: Mapping[TopicPartition, LeaderAndIsrState]
     live_leaders: tuple[BrokerRegistration, ...]
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class UpdateMetadataRequest:
-    """Cache these live brokers, and the leadership of these partitions."""
+    """Cache these live brokers, the leadership of these partitions, and the ids of their topics."""
 
     controller: int
     controller_epoch: int
     broker_epoch: int
     partitions: Mapping[TopicPartition, UpdateMetadataState]
     live_brokers: tuple[BrokerRegistration, ...]
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class StopReplicaRequest:
-    """Stop the replicas of these partitions."""
+    """Stop the replicas of these partitions; in no version does it have topic ids."""
 
     controller: int
     controller_epoch: int

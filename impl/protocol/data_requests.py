@@ -9,7 +9,7 @@ ControlledShutdownRequest.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH, Leadership
@@ -38,13 +38,17 @@ class FetchPosition:
 
 @dataclass(frozen=True)
 class FetchRequest:
-    """Fetch records. `broker_epoch` is the fetching broker's registration (KIP-903), NO_EPOCH for a consumer."""
+    """Fetch records. `broker_epoch` is the fetching broker's registration (KIP-903), NO_EPOCH for a consumer.
+
+    `topic_ids` are the ids of the topics that the sender means, where it knows them (3.1, KIP-516).
+    """
 
     replica: int
     broker_epoch: int
     partitions: Mapping[TopicPartition, FetchPosition]
     max_wait_ms: int = 500
     min_bytes: int = 1
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -154,6 +158,7 @@ class Metadata:
     controller: int
     partitions: Mapping[TopicPartition, PartitionMetadata]
     errors: Mapping[str, ErrorCode]
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
