@@ -32,6 +32,7 @@ from kafka_spec.model_check.exploration import Budget, EngineError, Exploration,
 from kafka_spec.model_check.frontier import InMemory, Level, OnDisk
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.liveness import Liveness
+from kafka_spec.model_check.machine_code import note_searched, searched
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.recovery import Recovery
 from kafka_spec.model_check.renamings import Renamings
@@ -47,7 +48,7 @@ SLICE = 16384
 SLICE_BYTES = 256 << 20
 """The most bytes that the candidates of a slice could take if every action were enabled in every state."""
 LARGE_SEARCH = 400_000
-"""States from which a search takes longer than to generate faster code for it."""
+"""States from which searches of the same code take longer, all together, than to generate faster code for them."""
 SMALL_LEVEL = 1024
 """States of a level below which threads cost more time than they save."""
 
@@ -73,6 +74,8 @@ class Search:
         quick = fast_from > 0 and not covering  # the counters of coverage are in the code
         self.fast_from = fast_from
         self.program = Program(world.spec, self.layout, world.actions, result.properties, world.k, leave_out, anew, covering, quick)
+        self.searched_before = searched(self.program.module) if self.program.loaded.quick and not anew else 0
+        """The states that earlier searches have found with this quick code."""
         self.ordered = "order" not in leave_out
         result.compile_seconds = self.program.seconds
         shards = 1 << (result.threads - 1).bit_length()
@@ -100,7 +103,9 @@ class Search:
         self.pool = ThreadPoolExecutor(result.threads) if result.threads > 1 else None
 
     def close(self) -> None:
-        """End the threads."""
+        """End the threads; with quick code, keep how many states were searched with it."""
+        if self.program.loaded.quick and not self.anew:
+            note_searched(self.program.module, self.searched_before + self.result.distinct)
         if self.pool is not None:
             self.pool.shutdown()
 
@@ -158,8 +163,8 @@ class Search:
         return ""
 
     def hasten(self) -> float:
-        """Load faster code if the search has become large and has quick code; return the seconds that this took."""
-        if not self.program.loaded.quick or self.result.distinct < self.fast_from:
+        """Load faster code if searches with the quick code have become large together; return the seconds that this took."""
+        if not self.program.loaded.quick or self.searched_before + self.result.distinct < self.fast_from:
             return 0.0
         began = time.perf_counter()
         self.program.load(self.anew)

@@ -91,8 +91,19 @@ def load(code: CodeText, anew: bool = False, quick: bool = False) -> Loaded:
     return Loaded(_link(machine_code), quick)
 
 
-def _origin(code: CodeText, quick: bool) -> CodeOrigin:
-    return CodeOrigin(code.digest, digest_of(f"{_compiler()}\n{'quick' if quick else 'fast'}"))
+def _origin(code: CodeText, quick: bool, suffix: str = "o") -> CodeOrigin:
+    return CodeOrigin(code.digest, digest_of(f"{_compiler()}\n{'quick' if quick else 'fast'}"), suffix)
+
+
+def searched(code: CodeText) -> int:
+    """Return how many states earlier searches found with the quick code of a module, as far as the cache tells."""
+    told = code_cache.read(_origin(code, True, "n"))
+    return int(told) if told else 0
+
+
+def note_searched(code: CodeText, states: int) -> None:
+    """Keep in the cache how many states searches have found with the quick code of a module."""
+    code_cache.write(_origin(code, True, "n"), str(states).encode())
 
 
 @functools.cache

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kafka_spec.model_check import embedded, known_code, machine_code
+from kafka_spec.model_check import code_cache, embedded, known_code, machine_code
 from kafka_spec.model_check.check import check
 from kafka_spec.model_check.exploration import EngineError, Exploration
 from kafka_spec.model_check.lowering.compiler import Compiler
@@ -169,6 +169,30 @@ def test_a_search_that_grows_large_gets_faster_code(generated: list[bool]) -> No
     assert generated == [True, False]
     assert counts(small) == counts(large) == counts(known)
     assert large.compile_seconds > known.compile_seconds
+
+
+def test_small_searches_get_faster_code_together(generated: list[bool]) -> None:
+    """Searches of the same code count together, also where another process ran the others; equal searches find the same."""
+    once = explored()
+    enough = 2 * once.distinct + 1
+    again = explored(fast_from=enough)
+    assert generated == [True]
+    third = explored(fast_from=enough)
+
+    assert generated == [True, False]
+    assert counts(once) == counts(again) == counts(third)
+
+
+def test_a_damaged_count_of_states_is_no_count(generated: list[bool]) -> None:
+    """Where the cache cannot tell how many states were searched, none were; the search says so, and goes on."""
+    first = explored()
+    (told,) = code_cache.folder().glob("*.n")
+    told.write_bytes(b"12")
+    with pytest.warns(code_cache.CacheWarning, match="damaged"):
+        again = explored(fast_from=first.distinct + 1)
+
+    assert generated == [True]
+    assert counts(first) == counts(again)
 
 
 def test_fast_code_is_asked_for(generated: list[bool]) -> None:
