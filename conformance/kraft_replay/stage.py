@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from shutil import rmtree
 from types import MappingProxyType
 from uuid import UUID
 
@@ -21,7 +22,8 @@ from kafka_spec.impl.kraft.heartbeats import NO_OFFSET, BrokerContact
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredBroker, RegisteredPartition
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
-from kafka_spec.impl.kraft.projection import TOPIC, KRaftNetwork, KRaftProjection, ReplicaDisk
+from kafka_spec.impl.kraft.partition_metadata import read_topic_id, write_topic_id
+from kafka_spec.impl.kraft.projection import KRaftNetwork, KRaftProjection, ReplicaDisk
 from kafka_spec.impl.kraft.records import (
     FENCED,
     NO_LEADER_CHANGE,
@@ -31,7 +33,10 @@ from kafka_spec.impl.kraft.records import (
     BrokerRegistrationChangeRecord,
     MetadataRecord,
     PartitionChangeRecord,
+    PartitionRecord,
     RegisterBrokerRecord,
+    RemoveTopicRecord,
+    TopicRecord,
 )
 from kafka_spec.impl.kraft.requests import AlteredPartition, ProposalAnswer, ProposalRequest, ProposedIsr
 from kafka_spec.impl.log import checkpoint
@@ -47,7 +52,6 @@ from kafka_spec.spec.kraft.state import UNKNOWN, ProcessLife
 from kafka_spec.spec.table import Spec
 
 PARTITION = TopicPartition("orders", 0)
-TOPIC_ID = UUID(int=1)
 BEGINNING = 1_000
 """The offset at which the metadata log of a loaded state begins: beyond all numbers of broker epochs."""
 
@@ -68,10 +72,14 @@ class KRaftStage:
         self.cache_ahead = bounds["cache_ahead"] == 1
         self.cluster = KRaftNodes(folder, era, MetadataLog(), lambda: self.clock / 1000, settings=settings)
         self.network = KRaftNetwork()
-        self.records = 0
-        """The number of records that clients have written."""
+        self.written: list[int] = []
+        """For each of them the topic for which it was written."""
+        self.created = 0
+        """The number of topics that were created after the first."""
+        self.first_replicas = tuple(range(bounds["brokers"] - bounds["spares"]))
+        """The replicas of a topic that is created."""
         self._loaded_epochs = [0] * len(self.numbers)
-        self._projection = KRaftProjection(self.cluster, PARTITION, self.numbers, self._disk, self.number_of)
+        self._projection = KRaftProjection(self.cluster, PARTITION, self.numbers, self._disk, topic_of, self.number_of)
 
     # Broker epochs
 
@@ -106,11 +114,13 @@ class KRaftStage:
         return self.cluster.folder_of(number) / str(PARTITION)
 
     def _disk(self, number: int) -> ReplicaDisk:
-        entries = [state.StoredRecord(*entry, TOPIC) for entry in entries_on(str(self._log_folder(number)))]
+        entries = [
+            state.StoredRecord(record, epoch, self.written[record]) for record, epoch in entries_on(str(self._log_folder(number)))
+        ]
         folder = self.cluster.folder_of(number)
         clean = self.number_of(number, read_clean_shutdown(folder))
         offsets = checkpoint.read_offsets(folder / checkpoint.REPLICATION_OFFSETS)
-        return ReplicaDisk(entries, offsets.get(PARTITION, 0), clean)
+        return ReplicaDisk(read_topic_id(self._log_folder(number)), entries, offsets.get(PARTITION, 0), clean)
 
     # Loading
 
@@ -122,7 +132,10 @@ class KRaftStage:
         for before, after in zip(wanted.metadata, wanted.metadata[1:], strict=False):
             controller.log.commit(records_between(before, after))
         controller.tables.load(controller.image)
-        self.records = wanted.spent.records
+        self.written = [UNKNOWN] * wanted.spent.records
+        self.created = wanted.spent.recreations
+        for entry in (entry for node in wanted.brokers for entry in node.replica.log):
+            self.written[entry.record] = entry.topic_id
         self._load_network(wanted)
         for number, node in enumerate(wanted.brokers):
             self._load_broker(number, node)
@@ -147,7 +160,7 @@ class KRaftStage:
             if node.handled:
                 self.network.handled.add(number)
         for fetch in wanted.fetches:
-            position = FetchPosition(fetch.end, fetch.leader_epoch, 1, fetch.last_epoch)
+            position = FetchPosition(fetch.end, fetch.leader_epoch, 1, fetch.last_epoch, topic_numbered(fetch.topic_id))
             self.network.fetches.append(FetchRequest(fetch.follower, fetch.broker_epoch, {PARTITION: position}))
 
     def _load_broker(self, number: int, node: state.KRaftBroker) -> None:
@@ -156,7 +169,7 @@ class KRaftStage:
             if number in self.cluster.brokers:
                 self.cluster.crash(number)
             folder.mkdir(parents=True, exist_ok=True)
-            put_disk(str(self._log_folder(number)), disk_of(node.replica))
+            self._put_log(number, node.replica)
             self._checkpoint(folder, node.replica.high_watermark)
             if node.clean_epoch == UNKNOWN:
                 delete_clean_shutdown(folder)
@@ -167,6 +180,21 @@ class KRaftStage:
             self.cluster.crash(number)  # it has read the former checkpoint
         delete_clean_shutdown(folder)
         self._load_process(self.cluster.brokers.get(number) or self.cluster.start(number), node)
+
+    def _put_log(self, number: int, replica: state.PartitionReplica) -> None:
+        """Write the log of a broker that does not run, or remove it."""
+        folder = self._log_folder(number)
+        if replica.topic_id == UNKNOWN:
+            rmtree(folder, ignore_errors=True)
+            return
+        put_disk(str(folder), disk_of(replica))
+        self._name_topic(folder, replica.topic_id)
+
+    def _name_topic(self, folder: Path, number: int) -> None:
+        topic_id = UUID(int=number + 1)
+        if read_topic_id(folder) != topic_id:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_topic_id(folder, topic_id)
 
     def _checkpoint(self, folder: Path, high_watermark: int) -> bool:
         """Write a high watermark into a broker's checkpoint; return whether another was there."""
@@ -183,15 +211,30 @@ class KRaftStage:
         replicas.broker_epoch = node.epoch
         replicas.is_stopping = node.life == ProcessLife.STOPPING
         replicas.image = self.cluster.log.images[node.image]
-        replicas.to_apply = {PARTITION: replicas.image.partitions[PARTITION]} if node.applying else {}
+        replicas.to_apply = {PARTITION: replicas.image.partitions.get(PARTITION)} if node.applying else {}
+        process.data.fetchers.in_flight.clear()
+        replicas.fetchers.clear()
+        replicas.begun = True
+        request = self.network.requests.get(process.number)
+        process.data.isr.in_flight = request
+        process.data.isr.waiting = {} if request is None else dict(request.partitions)
+        replicas.roles.load((PARTITION,), ReplicaRole(replica.role))
+        replicas.proposals.load((PARTITION,), ProposalState(replica.proposal))
+        if replica.topic_id == UNKNOWN:
+            replicas.partitions.pop(PARTITION, None)
+            replicas.logs.delete([PARTITION])
+            replicas.logs.remove_deleted(self.clock, 0)
+            return
         log = replicas.logs.logs.get(PARTITION) or replicas.logs.open(PARTITION)[0]
         disk_of(replica).write(log)
-        numbers = [number for number in self.numbers if number != process.number]
-        followers = {n: Follower(replica.ends[n], broker_epoch=replica.fetch_epochs[n]) for n in numbers}
+        self._name_topic(log.folder, replica.topic_id)
+        assigned = tuple(BrokerSet(replica.assigned))
+        known = [number for number in assigned if number != process.number]
+        followers = {n: Follower(replica.ends[n], broker_epoch=replica.fetch_epochs[n]) for n in known}
         replicas.partitions[PARTITION] = HostedKRaftPartition(
             leader_epoch=replica.leader_epoch,
             leader=replica.leader,
-            replicas=tuple(self.numbers),
+            replicas=assigned,
             isr=tuple(BrokerSet(replica.isr)),
             pending_isr=tuple(BrokerSet(replica.proposed)) or None,
             log=log,
@@ -199,16 +242,10 @@ class KRaftStage:
             epoch_start=replica.epoch_start,
             followers=followers if replica.role == LEADER else {},
             partition_epoch=replica.partition_epoch,
+            topic_id=topic_numbered(replica.topic_id),
         )
-        replicas.roles.load((PARTITION,), ReplicaRole(replica.role))
-        replicas.proposals.load((PARTITION,), ProposalState(replica.proposal))
-        process.data.fetchers.in_flight.clear()
-        replicas.fetchers.clear()
         if replica.fetching:
             replicas.fetchers[PARTITION] = FetchState(replica.leader, replica.leader_epoch, log.end_offset)
-        request = self.network.requests.get(process.number)
-        process.data.isr.in_flight = request
-        process.data.isr.waiting = {} if request is None else dict(request.partitions)
 
     def end(self) -> None:
         """End all processes."""
@@ -224,20 +261,22 @@ def incarnation(broker: int, epoch: int) -> UUID:
     return UUID(int=(broker << 32) + epoch)
 
 
+def topic_numbered(number: int) -> UUID | None:
+    """Return the id of a topic of the model, None for no topic."""
+    return None if number == UNKNOWN else UUID(int=number + 1)
+
+
+def topic_of(topic_id: UUID) -> int:
+    """Return the model's number of a topic id."""
+    return topic_id.int - 1
+
+
 def image_of(image: state.MetadataImage) -> ClusterImage:
     """Return an image at the beginning of the metadata log."""
-    held = image.partition
-    partition = RegisteredPartition(
-        TOPIC_ID,
-        tuple(held.replicas),
-        tuple(BrokerSet(held.isr)),
-        held.leader,
-        held.leader_epoch,
-        held.partition_epoch,
-        tuple(BrokerSet(held.elr)),
-        held.last_known_leader,
-        held.recovery,
-    )
+    held, topic_id = image.partition, topic_numbered(image.partition.topic_id)
+    topics, partitions = {}, {}
+    if topic_id is not None:
+        topics[topic_id], partitions[PARTITION] = PARTITION.topic, registered(held, topic_id)
     brokers = {
         number: RegisteredBroker(
             number,
@@ -248,8 +287,24 @@ def image_of(image: state.MetadataImage) -> ClusterImage:
         )
         for number, known in enumerate(image.brokers)
     }
-    topics = {TOPIC_ID: PARTITION.topic}
-    return ClusterImage(BEGINNING, MappingProxyType(brokers), MappingProxyType(topics), MappingProxyType({PARTITION: partition}))
+    return ClusterImage(BEGINNING, MappingProxyType(brokers), MappingProxyType(topics), MappingProxyType(partitions))
+
+
+def registered(held: state.PartitionRegistration, topic_id: UUID) -> RegisteredPartition:
+    """Return the partition of an image."""
+    return RegisteredPartition(
+        topic_id,
+        tuple(held.replicas),
+        tuple(BrokerSet(held.isr)),
+        held.leader,
+        held.leader_epoch,
+        held.partition_epoch,
+        tuple(BrokerSet(held.elr)),
+        held.last_known_leader,
+        held.recovery,
+        tuple(BrokerSet(held.adding)),
+        tuple(BrokerSet(held.removing)),
+    )
 
 
 def records_between(before: state.MetadataImage, after: state.MetadataImage) -> list[MetadataRecord]:
@@ -265,27 +320,41 @@ def records_between(before: state.MetadataImage, after: state.MetadataImage) -> 
             if fenced != (old.state == IS_FENCED):
                 changed = FENCED if fenced else UNFENCED
             records.append(BrokerRegistrationChangeRecord(number, new.epoch, changed, int(stops)))
-    held, was = after.partition, before.partition
-    if held.partition_epoch != was.partition_epoch:
-        known = held.last_known_leader
-        records.append(
-            PartitionChangeRecord(
-                PARTITION.partition,
-                TOPIC_ID,
-                isr=tuple(BrokerSet(held.isr)),
-                leader=held.leader if held.leader_epoch != was.leader_epoch else NO_LEADER_CHANGE,
-                leader_recovery_state=held.recovery if held.recovery != was.recovery else NO_RECOVERY_CHANGE,
-                eligible_leader_replicas=tuple(BrokerSet(held.elr)),
-                last_known_elr=() if known == NONE else (known,),
-            )
+    return [*records, *changes_between(before.partition, after.partition)]
+
+
+def changes_between(was: state.PartitionRegistration, held: state.PartitionRegistration) -> list[MetadataRecord]:
+    """Return the records that lead from a partition to the next: it is changed, deleted or created."""
+    topic_id, known = topic_numbered(held.topic_id), held.last_known_leader
+    gone = topic_numbered(was.topic_id)
+    if topic_id is None:
+        return [] if gone is None else [RemoveTopicRecord(gone)]
+    replicas, isr, number = tuple(held.replicas), tuple(BrokerSet(held.isr)), PARTITION.partition
+    if gone is None:
+        first = PartitionRecord(number, topic_id, replicas, isr, held.leader, held.leader_epoch, held.partition_epoch)
+        return [TopicRecord(PARTITION.topic, topic_id), first]
+    if held.partition_epoch == was.partition_epoch:
+        return []
+    return [
+        PartitionChangeRecord(
+            number,
+            topic_id,
+            isr=isr,
+            leader=held.leader if held.leader_epoch != was.leader_epoch else NO_LEADER_CHANGE,
+            replicas=replicas,
+            removing_replicas=tuple(BrokerSet(held.removing)),
+            adding_replicas=tuple(BrokerSet(held.adding)),
+            leader_recovery_state=held.recovery if held.recovery != was.recovery else NO_RECOVERY_CHANGE,
+            eligible_leader_replicas=tuple(BrokerSet(held.elr)),
+            last_known_elr=() if known == NONE else (known,),
         )
-    return records
+    ]
 
 
 def request_of(broker: int, request: state.AlterPartitionRequest) -> ProposalRequest:
     """Return a proposal on its way."""
     members = tuple((member, request.epochs[member]) for member in BrokerSet(request.isr))
-    proposed = ProposedIsr(request.leader_epoch, request.partition_epoch, members)
+    proposed = ProposedIsr(request.leader_epoch, request.partition_epoch, members, topic_numbered(request.topic_id))
     return ProposalRequest(broker, request.broker_epoch, {PARTITION: proposed})
 
 

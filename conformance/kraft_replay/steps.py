@@ -7,8 +7,9 @@ decides what happens then.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from uuid import UUID
 
-from kafka_spec.conformance.kraft_replay.stage import PARTITION, KRaftStage
+from kafka_spec.conformance.kraft_replay.stage import PARTITION, KRaftStage, topic_of
 from kafka_spec.conformance.replay.disk import batch_of
 from kafka_spec.impl.kraft.broker import KRaftProcess
 from kafka_spec.impl.kraft.heartbeats import NEVER
@@ -16,8 +17,8 @@ from kafka_spec.impl.kraft.proposals import answer_to_proposal, answer_to_reques
 from kafka_spec.impl.kraft.requests import AlteredPartition, BrokerHeartbeatResponse, ProposalAnswer
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.data_requests import Fetched, FetchRequest, ProduceRequest
-from kafka_spec.impl.protocol.errors import ErrorCode
-from kafka_spec.spec.domain import SpecError
+from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
+from kafka_spec.spec.domain import BrokerSet, SpecError
 from kafka_spec.spec.kraft.machines import CONTROLLED_SHUTDOWN
 from kafka_spec.spec.partition_change import ElectionKind
 
@@ -43,8 +44,6 @@ class KRaftSteps(dict[str, Callable[..., None]]):
 
 
 STEPS = KRaftSteps()
-NOT_IMPLEMENTED = ("Reassign", "CancelReassignment", "DeleteTopic", "CreateTopic")
-"""Rules without a step: the implementation does not reassign and delete in KRaft yet. Their bounds are 0 in a replay."""
 
 
 def do(stage: KRaftStage, rule: str, binding: Mapping[str, int]) -> None:
@@ -208,10 +207,13 @@ def apply_image(stage: KRaftStage, broker: int) -> None:
 def write(stage: KRaftStage, leader: int) -> None:
     """Let a client write a record."""
     errors = []
-    request = ProduceRequest(1, {PARTITION: batch_of(stage.records)})
-    running(stage, leader).data.handle_produce(request, stage.clock, lambda done: errors.append(done[PARTITION].error))
+    request = ProduceRequest(1, {PARTITION: batch_of(len(stage.written))})
+    process = running(stage, leader)
+    process.data.handle_produce(request, stage.clock, lambda done: errors.append(done[PARTITION].error))
     expect(errors == [ErrorCode.NONE], f"broker {leader} answers {errors}")
-    stage.records += 1
+    topic_id = process.replicas.partitions[PARTITION].topic_id
+    assert topic_id is not None
+    stage.written.append(topic_of(topic_id))
 
 
 def next_fetch(stage: KRaftStage, leader: int, follower: int) -> FetchRequest:
@@ -358,3 +360,42 @@ def elect_unclean(stage: KRaftStage) -> None:
     """Let an operator request an unclean election."""
     codes = stage.cluster.controller.elect_leaders([PARTITION], ElectionKind.UNCLEAN)
     expect(codes[PARTITION] == ErrorCode.NONE, f"the controller answers {codes[PARTITION].name}")
+
+
+def granted(request: Callable[[], object]) -> None:
+    """Let the controller do what an operator requests.
+
+    Raises:
+        NotPossible: it refuses.
+    """
+    try:
+        request()
+    except KafkaError as error:
+        raise NotPossible(f"the controller answers {error.code.name}: {error}") from error
+
+
+@STEPS.of("Reassign")
+def reassign(stage: KRaftStage, target: int) -> None:
+    """Let an operator reassign the partition."""
+    granted(lambda: stage.cluster.controller.reassign(PARTITION, tuple(BrokerSet(target))))
+
+
+@STEPS.of("CancelReassignment")
+def cancel_reassignment(stage: KRaftStage) -> None:
+    """Let an operator cancel the reassignment."""
+    granted(lambda: stage.cluster.controller.reassign(PARTITION, None))
+
+
+@STEPS.of("DeleteTopic")
+def delete_topic(stage: KRaftStage) -> None:
+    """Let an operator delete the topic."""
+    granted(lambda: stage.cluster.controller.delete_topic(PARTITION.topic))
+
+
+@STEPS.of("CreateTopic")
+def create_topic(stage: KRaftStage) -> None:
+    """Let an operator create a topic of the same name, under an id that no topic before had."""
+    controller = stage.cluster.controller
+    stage.created += 1
+    topic_id, assignment = UUID(int=stage.created + 1), {PARTITION.partition: stage.first_replicas}
+    granted(lambda: controller.create_topic(PARTITION.topic, topic_id, assignment))

@@ -16,6 +16,7 @@ from kafka_spec.impl.kraft.image import ClusterImage
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
 from kafka_spec.impl.kraft.partition_change import AskedChange, build_change
 from kafka_spec.impl.kraft.proposals import answer_to_proposal, answer_to_request
+from kafka_spec.impl.kraft.reassignment import assignment_to, cancelled, check_target
 from kafka_spec.impl.kraft.records import (
     FENCED,
     TOPIC_CONFIG,
@@ -25,6 +26,7 @@ from kafka_spec.impl.kraft.records import (
     MetadataRecord,
     PartitionRecord,
     RegisterBrokerRecord,
+    RemoveTopicRecord,
     TopicRecord,
 )
 from kafka_spec.impl.kraft.requests import (
@@ -253,19 +255,70 @@ class KRaftController:
     ) -> None:
         """Create a topic: its partitions have the active replicas as ISR, of which the first leads (createTopics).
 
+        Before 3.0 they have all replicas (KAFKA-13083).
+
         Raises:
             KafkaError: TOPIC_ALREADY_EXISTS; INVALID_REPLICA_ASSIGNMENT if a partition has no active replica.
         """
-        if name in self.image.topics.values():
+        if self.image.topic_id(name) is not None:
             raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {name} exists")
         records: list[MetadataRecord] = [TopicRecord(name, topic_id)]
         records += [ConfigRecord(TOPIC_CONFIG, name, key, value) for key, value in (configs or {}).items()]
-        for number, replicas in assignment.items():
-            isr = tuple(broker for broker in replicas if self.image.is_active(broker))
-            if not isr or len(set(replicas)) != len(replicas):
-                raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"partition {number} has the replicas {replicas}")
-            records.append(PartitionRecord(number, topic_id, replicas, isr, isr[0], 0, 0))
+        records += [self._new_partition(number, topic_id, replicas) for number, replicas in assignment.items()]
         self._commit(records)
+
+    def _new_partition(self, number: int, topic_id: UUID, replicas: tuple[int, ...]) -> PartitionRecord:
+        check_target(self.image, replicas)
+        isr = replicas
+        if self.k.new_isr_active == Checked.YES:
+            isr = tuple(broker for broker in replicas if self.image.is_active(broker))
+        if not isr:
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"no replica of {replicas} is active")
+        return PartitionRecord(number, topic_id, replicas, isr, isr[0], 0, 0)
+
+    def _id_of(self, name: str) -> UUID:
+        topic_id = self.image.topic_id(name)
+        if topic_id is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name} does not exist")
+        return topic_id
+
+    def add_partitions(self, name: str, assignment: Mapping[int, tuple[int, ...]]) -> None:
+        """Add partitions to a topic (createPartitions).
+
+        Raises:
+            KafkaError: UNKNOWN_TOPIC_OR_PARTITION; INVALID_PARTITIONS: they do not continue the topic's;
+                INVALID_REPLICA_ASSIGNMENT.
+        """
+        topic_id, count = self._id_of(name), sum(partition.topic == name for partition in self.image.partitions)
+        if list(assignment) != list(range(count, count + len(assignment))):
+            raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"topic {name} has {count} partitions")
+        self._commit([self._new_partition(number, topic_id, replicas) for number, replicas in assignment.items()])
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic: one record, which is final; brokers delete their replicas when they apply it (deleteTopics).
+
+        Raises:
+            KafkaError: UNKNOWN_TOPIC_OR_PARTITION.
+        """
+        self._commit([RemoveTopicRecord(self._id_of(name))])
+
+    def reassign(self, partition: TopicPartition, target: tuple[int, ...] | None) -> None:
+        """Begin to move a partition to other replicas; None cancels what has begun (alterPartitionReassignments).
+
+        Raises:
+            KafkaError: UNKNOWN_TOPIC_OR_PARTITION, INVALID_REPLICA_ASSIGNMENT, NO_REASSIGNMENT_IN_PROGRESS; see `assignment_to`.
+        """
+        known = self.image.partitions.get(partition)
+        if known is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{partition} does not exist")
+        isr = known.isr
+        if target is None:
+            unclean = self._election(partition) == ElectionKind.UNCLEAN
+            isr, assignment = cancelled(known, unclean, self.min_isr(partition), self.k)
+        else:
+            check_target(self.image, target)
+            assignment = assignment_to(known, target, self.k)
+        self._commit(self._change(partition, AskedChange(isr, self.image.active, assignment=assignment)))
 
     def elect_leaders(self, partitions: Iterable[TopicPartition] | None, election: ElectionKind) -> dict[TopicPartition, ErrorCode]:
         """Elect preferred leaders, or uncleanly where nobody leads; return a code for each partition (electLeaders)."""

@@ -26,6 +26,7 @@ from kafka_spec.impl.kraft.records import (
     PartitionChangeRecord,
     PartitionRecord,
     RegisterBrokerRecord,
+    RemoveTopicRecord,
     TopicRecord,
 )
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -125,6 +126,10 @@ class ClusterImage:
         """The brokers that may lead: registered, neither fenced nor in controlled shutdown."""
         return BrokerSet.of(broker for broker, known in self.brokers.items() if known.state == UNFENCED)
 
+    def topic_id(self, name: str) -> UUID | None:
+        """Return the id of the topic of a name, None if there is none."""
+        return next((topic_id for topic_id, known in self.topics.items() if known == name), None)
+
     def epoch_of(self, broker: int) -> int:
         """Return a broker's epoch, -1 if it is not registered."""
         return self.brokers[broker].epoch if broker in self.brokers else -1
@@ -185,15 +190,27 @@ class _Delta:
                 if name not in self._partitions:
                     raise InconsistentLog(f"offset {self._end - 1} changes {name}, which does not exist")
                 self._partitions[name] = self._partitions[name].merged(record)
+            case RemoveTopicRecord():
+                self._remove(record)
             case ConfigRecord():
                 self._configure(record)
             case FeatureLevelRecord():
                 self._features[record.name] = record.feature_level
 
+    def _topic(self, topic_id: UUID) -> str:
+        if topic_id not in self._topics:
+            raise InconsistentLog(f"offset {self._end - 1} names the unknown topic {topic_id}")
+        return self._topics[topic_id]
+
     def _name(self, record: PartitionRecord | PartitionChangeRecord) -> TopicPartition:
-        if record.topic_id not in self._topics:
-            raise InconsistentLog(f"offset {self._end - 1} names the unknown topic {record.topic_id}")
-        return TopicPartition(self._topics[record.topic_id], record.partition_id)
+        return TopicPartition(self._topic(record.topic_id), record.partition_id)
+
+    def _remove(self, record: RemoveTopicRecord) -> None:
+        """Forget a topic, its partitions and its configuration (TopicsDelta, ConfigurationsDelta)."""
+        topic = self._topic(record.topic_id)
+        del self._topics[record.topic_id]
+        self._partitions = {name: held for name, held in self._partitions.items() if name.topic != topic}
+        self._configs = {key: value for key, value in self._configs.items() if key[0] != topic}
 
     def _change_registration(self, record: BrokerRegistrationChangeRecord) -> None:
         known = self._brokers.get(record.broker_id)

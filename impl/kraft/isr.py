@@ -72,7 +72,7 @@ class IsrProposals:
         epochs = {broker: follower.broker_epoch for broker, follower in hosted.followers.items()}
         epochs[replicas.number] = replicas.broker_epoch
         members = tuple((broker, epochs[broker]) for broker in isr)
-        self.waiting[partition] = ProposedIsr(hosted.leader_epoch, hosted.partition_epoch, members)
+        self.waiting[partition] = ProposedIsr(hosted.leader_epoch, hosted.partition_epoch, members, hosted.topic_id)
 
     # Sending
 
@@ -92,9 +92,10 @@ class IsrProposals:
 
     def _react(self, partition: TopicPartition, answer: AlteredPartition, now: int) -> bool:
         """React to the answer to a proposal, unless an image has settled it before; return whether it is sent again."""
-        replicas, hosted = self._replicas, self._replicas.partitions[partition]
+        replicas = self._replicas
         if replicas.proposal_of(partition) != SENT:
             return False
+        hosted = replicas.partitions[partition]
         wanted = reaction(answer.error, answer.leader_epoch, hosted.leader_epoch, answer.partition_epoch, hosted.partition_epoch)
         if wanted == Reaction.ADOPT:
             hosted.pending_isr = None

@@ -7,7 +7,7 @@ Source: Kafka 3.9 PartitionChangeBuilder.java.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kafka_spec.impl.kraft.image import RegisteredPartition
 from kafka_spec.impl.kraft.records import NO_LEADER_CHANGE, NO_RECOVERY_CHANGE, PartitionChangeRecord
@@ -16,22 +16,44 @@ from kafka_spec.spec.decisions import Checked
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet
 from kafka_spec.spec.partition_change import (
     ElectionKind,
+    awaited_replicas,
     effective_min_isr,
     elect_by_choice,
     elr_after,
+    elr_of_replicas,
     is_unclean,
     isr_after,
     last_known_after,
     leader_epoch_grows,
+    reassignment_completes,
     recovery_after,
+    replicas_leave,
     target_elr,
 )
 from kafka_spec.spec.table import Constants
 
 
 @dataclass(frozen=True)
+class Assignment:
+    """The replicas, and those among them that a reassignment adds and removes."""
+
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, held: RegisteredPartition) -> Assignment:
+        """Return the assignment of a partition."""
+        return cls(held.replicas, held.adding, held.removing)
+
+    def without(self, left: tuple[int, ...]) -> Assignment:
+        """Return the assignment after a reassignment: these replicas have left, and nothing is added or removed."""
+        return Assignment(tuple(replica for replica in self.replicas if replica not in left))
+
+
+@dataclass(frozen=True)
 class AskedChange:
-    """What an event wants of a partition: an ISR, a recovery state and an election.
+    """What an event wants of a partition: an ISR, a recovery state, an election, and another assignment if it names one.
 
     `acceptable` may lead; the brokers in `lost_records` have restarted without all their records.
     """
@@ -41,6 +63,7 @@ class AskedChange:
     election: ElectionKind = ElectionKind.ONLINE
     recovery: int | None = None
     lost_records: BrokerSet = NO_BROKERS
+    assignment: Assignment | None = None
 
 
 @dataclass(frozen=True)
@@ -51,34 +74,54 @@ class BuiltChange:
     unclean: bool = False
 
 
+def completed(wanted: AskedChange, assignment: Assignment, k: Constants) -> tuple[tuple[int, ...], Assignment]:
+    """Return ISR and assignment after a change, which completes a reassignment if it can (maybeCompleteReassignment)."""
+    adding, removing = BrokerSet.of(assignment.adding), BrokerSet.of(assignment.removing)
+    awaited = awaited_replicas(k.reassignment_lists, adding, removing)
+    isr = BrokerSet.of(wanted.isr)
+    if not reassignment_completes(k.reassignment_completion, assignment.replicas, awaited, removing, isr):
+        return wanted.isr, assignment
+    return tuple(broker for broker in wanted.isr if broker not in removing), assignment.without(assignment.removing)
+
+
 def build_change(name: TopicPartition, old: RegisteredPartition, wanted: AskedChange, min_isr: int, k: Constants) -> BuiltChange:
-    """Return the change of a partition; `min_isr` is min.insync.replicas of its topic."""
-    isr, elr = BrokerSet.of(wanted.isr), BrokerSet.of(old.elr)
+    """Return the change of a partition; `min_isr` is min.insync.replicas of its topic, limited by the replicas before the change.
+
+    First, the change completes a reassignment if it can.
+    """
+    before = Assignment.of(old)
+    asked_isr, now = completed(wanted, wanted.assignment or before, k)
+    isr, elr = BrokerSet.of(asked_isr), BrokerSet.of(old.elr)
     old_isr = BrokerSet.of(old.isr)
     least = effective_min_isr(min_isr, len(old.replicas))
-    elr = target_elr(old.replicas, old_isr, elr, isr, wanted.lost_records, least, k.elr)
+    elr = target_elr(now.replicas, old_isr, elr, isr, wanted.lost_records, least, k.elr)
+    elr = elr_of_replicas(elr, now.replicas, k.elr_within_replicas)
     leader, choice = elect_by_choice(
-        wanted.election, old.replicas, old.leader, isr, elr, old.last_known, wanted.acceptable, k.elr, k.last_known_acceptable
+        wanted.election, now.replicas, old.leader, isr, elr, old.last_known, wanted.acceptable, k.elr, k.last_known_acceptable
     )
     new_isr = isr_after(choice, old.leader, leader, old_isr, isr, elr, k.elr)
     new_elr = elr_after(choice, old.leader, leader, elr)
     recovery = old.recovery if wanted.recovery is None else wanted.recovery
     recovery = recovery_after(choice, old.leader, leader, old.recovery, recovery)
-    names_leader = leader_epoch_grows(old.leader, leader, old_isr, new_isr, k.bump_on_shrink)
+    leaves = replicas_leave(BrokerSet.of(before.replicas), BrokerSet.of(now.replicas))
+    names_leader = leaves or leader_epoch_grows(old.leader, leader, old_isr, new_isr, k.bump_on_shrink)
     last_known = old.last_known
     if k.elr == Checked.YES:
         grows = int(names_leader)
         last_known = last_known_after(k.last_known_leader, old.last_known, old.leader, leader, grows, old_isr, new_isr)
-    record = PartitionChangeRecord(
-        name.partition,
-        old.topic_id,
-        isr=in_order(new_isr, wanted.isr, old.isr) if new_isr != old_isr else None,
+    nothing = PartitionChangeRecord(name.partition, old.topic_id)
+    record = replace(
+        nothing,
+        isr=in_order(new_isr, asked_isr, old.isr) if new_isr != old_isr else None,
         leader=leader if names_leader else NO_LEADER_CHANGE,
+        replicas=now.replicas if now.replicas != before.replicas else None,
+        removing_replicas=now.removing if now.removing != before.removing else None,
+        adding_replicas=now.adding if now.adding != before.adding else None,
         leader_recovery_state=recovery if recovery != old.recovery else NO_RECOVERY_CHANGE,
         eligible_leader_replicas=in_order(new_elr, old.elr, old.isr) if new_elr != BrokerSet.of(old.elr) else None,
         last_known_elr=(() if last_known == NONE else (last_known,)) if last_known != old.last_known else None,
     )
-    if record == PartitionChangeRecord(name.partition, old.topic_id):
+    if record == nothing:
         return BuiltChange(None)
     return BuiltChange(record, is_unclean(choice) and leader != old.leader)
 

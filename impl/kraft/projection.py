@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from kafka_spec.impl.broker.partition import UNKNOWN_END
 from kafka_spec.impl.kraft.broker import KRaftProcess
@@ -23,9 +24,12 @@ from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, Spent
 from kafka_spec.spec.kraft import state
 from kafka_spec.spec.kraft.machines import LEADER, NO_ROLE, SETTLED
 from kafka_spec.spec.kraft.state import UNKNOWN, ProcessLife
+from kafka_spec.spec.partition_change import RecoveryState
 
-TOPIC = 0
-"""The model's number of the only topic of a name: the implementation does not delete topics of KRaft yet."""
+NO_TOPIC = state.PartitionRegistration(
+    UNKNOWN, [], NO_BROKERS, NO_BROKERS, NONE, UNKNOWN, UNKNOWN, NO_BROKERS, NO_BROKERS, NONE, RecoveryState.RECOVERED
+)
+"""The partition while there is no topic."""
 
 
 @dataclass
@@ -54,12 +58,13 @@ class KRaftNetwork:
 
 @dataclass(frozen=True)
 class ReplicaDisk:
-    """What a replica has on disk: its entries, and for a process that has ended its high watermark and its clean-shutdown file."""
+    """What a replica has on disk: topic and entries, and for a process that has ended its high watermark and clean-shutdown file."""
 
+    topic_id: UUID | None
+    """The topic whose log it is, None if there is no log."""
     entries: list[state.StoredRecord]
     high_watermark: int = 0
     clean_epoch: int = UNKNOWN
-    has_log: bool = True
 
 
 class KRaftProjection:
@@ -71,9 +76,10 @@ class KRaftProjection:
         partition: TopicPartition,
         brokers: Sequence[int],
         disk: Callable[[int], ReplicaDisk],
+        topic_of: Callable[[UUID], int],
         number_of: Callable[[int, int], int] = lambda _, epoch: epoch,
     ) -> None:
-        """`brokers` are those of the model, in its order; `disk` reads a broker's disk.
+        """`brokers` are those of the model, in its order; `disk` reads a broker's disk; `topic_of` returns the number of a topic id.
 
         `number_of` returns the model's number of a broker epoch; the model counts registrations, and only compares the numbers of
         one broker.
@@ -83,6 +89,7 @@ class KRaftProjection:
         self.brokers = list(brokers)
         self._places = {broker: place for place, broker in enumerate(brokers)}
         self._disk = disk
+        self._topic_of = topic_of
         self._number_of = number_of
 
     def project(self, network: KRaftNetwork, spent: Spent, history: state.PastEvents) -> state.KRaft:
@@ -115,13 +122,18 @@ class KRaftProjection:
     def _set(self, brokers: Iterable[int]) -> BrokerSet:
         return BrokerSet.of(self._places[broker] for broker in brokers if broker in self._places)
 
+    def _topic(self, topic_id: UUID | None) -> int:
+        return UNKNOWN if topic_id is None else self._topic_of(topic_id)
+
     def _place(self, broker: int) -> int:
         return self._places.get(broker, NONE)
 
     def _partition_of(self, image: ClusterImage) -> state.PartitionRegistration:
-        held = image.partitions[self.partition]
+        held = image.partitions.get(self.partition)
+        if held is None:
+            return NO_TOPIC
         return state.PartitionRegistration(
-            topic_id=TOPIC,
+            topic_id=self._topic(held.topic_id),
             adding=self._set(held.adding),
             removing=self._set(held.removing),
             replicas=[self._places[broker] for broker in held.replicas if broker in self._places],
@@ -179,7 +191,7 @@ class KRaftProjection:
         """Return the replica of a process that has ended: what it has on disk."""
         nothing, unknown = NO_BROKERS, [UNKNOWN] * len(self.brokers)
         return state.PartitionReplica(
-            TOPIC if disk.has_log else UNKNOWN,
+            self._topic(disk.topic_id),
             NO_ROLE,
             NONE,
             UNKNOWN,
@@ -203,7 +215,7 @@ class KRaftProjection:
             return self._ended(disk)
         role = replicas.role_of(self.partition)
         return state.PartitionReplica(
-            topic_id=TOPIC,
+            topic_id=self._topic(hosted.topic_id),
             role=role,
             assigned=self._set(hosted.replicas) if role == LEADER else NO_BROKERS,
             leader=self._place(hosted.leader),
@@ -234,7 +246,7 @@ class KRaftProjection:
         epochs = dict(proposed.members)
         return state.AlterPartitionRequest(
             broker_epoch=self._number_of(request.broker, request.broker_epoch),
-            topic_id=TOPIC,
+            topic_id=self._topic(proposed.topic_id),
             leader_epoch=proposed.leader_epoch,
             partition_epoch=proposed.partition_epoch,
             isr=self._set(proposed.isr),
@@ -248,7 +260,7 @@ class KRaftProjection:
         position = request.partitions[self.partition]
         return state.FetchRequestInFlight(
             follower=self._place(request.replica),
-            topic_id=TOPIC,
+            topic_id=self._topic(position.topic_id),
             end=position.offset,
             last_epoch=position.last_fetched_epoch,
             leader_epoch=position.leader_epoch,

@@ -9,10 +9,13 @@ from kafka_spec.impl.kraft.image import ClusterImage
 from kafka_spec.impl.kraft.requests import ProposalRequest, ProposedIsr, members_of
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.alter_partition import answer_to_epochs, answer_to_isr, answer_to_sender, is_eligible
+from kafka_spec.spec.alter_partition import answer_to_epochs, answer_to_isr, answer_to_sender, answer_to_topic, is_eligible
 from kafka_spec.spec.domain import BrokerSet
 from kafka_spec.spec.partition_change import RecoveryState
 from kafka_spec.spec.table import Constants
+
+NO_TOPIC = -1
+"""The number of a topic that does not exist, or that a request does not name by its id."""
 
 
 def answer_to_request(image: ClusterImage, request: ProposalRequest) -> ErrorCode:
@@ -25,8 +28,11 @@ def answer_to_proposal(
 ) -> ErrorCode:
     """Return the answer to one proposal of a broker whose broker epoch is current."""
     known = image.partitions.get(partition)
-    if known is None:
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    current = NO_TOPIC if known is None else known.topic_id.int
+    named = NO_TOPIC if proposed.topic_id is None else proposed.topic_id.int
+    error = ErrorCode(answer_to_topic(named, current, k.alter_topic_ids))
+    if known is None or error != ErrorCode.NONE:
+        return error
     error = ErrorCode(
         answer_to_epochs(
             proposed.leader_epoch,

@@ -27,6 +27,7 @@ from kafka_spec.impl.kraft.records import (
     PartitionChangeRecord,
     PartitionRecord,
     RegisterBrokerRecord,
+    RemoveTopicRecord,
     TopicRecord,
 )
 
@@ -241,6 +242,7 @@ FIELDS: dict[Callable[..., MetadataRecord], tuple[RecordField, ...]] = {
         RecordField("eligible_leader_replicas", BROKERS, since=2, tag=6),
         RecordField("last_known_elr", BROKERS, since=2, tag=7),
     ),
+    RemoveTopicRecord: fields_of(RecordField("topic_id", ID)),
     FeatureLevelRecord: fields_of(RecordField("name", TEXT), RecordField("feature_level", INT16)),
     BrokerRegistrationChangeRecord: fields_of(
         RecordField("broker_id", INT32),
@@ -251,7 +253,7 @@ FIELDS: dict[Callable[..., MetadataRecord], tuple[RecordField, ...]] = {
 }
 """The fields of each record; those without a tag in Kafka's order."""
 BY_KEY = {record.key: record for record in FIELDS}  # type: ignore[attr-defined]
-MOST_VERSION = {0: 3, 2: 0, 3: 2, 4: 0, 5: 2, 12: 0, 17: 2}
+MOST_VERSION = {0: 3, 2: 0, 3: 2, 4: 0, 5: 2, 9: 0, 12: 0, 17: 2}
 """The newest version of each record that can be read; what it adds and is unknown here is skipped."""
 
 

@@ -128,6 +128,16 @@ class PartitionChangeRecord(_WithElr):
 
 
 @dataclass(frozen=True)
+class RemoveTopicRecord:
+    """A topic is deleted, with its partitions and its configuration."""
+
+    key: ClassVar[int] = 9
+    version: ClassVar[int] = 0
+
+    topic_id: UUID
+
+
+@dataclass(frozen=True)
 class FeatureLevelRecord:
     """The level of a feature, such as metadata.version."""
 
@@ -157,6 +167,7 @@ MetadataRecord: TypeAlias = (
     | PartitionRecord
     | ConfigRecord
     | PartitionChangeRecord
+    | RemoveTopicRecord
     | FeatureLevelRecord
     | BrokerRegistrationChangeRecord
 )
@@ -166,6 +177,7 @@ RECORDS: tuple[type[MetadataRecord], ...] = (
     PartitionRecord,
     ConfigRecord,
     PartitionChangeRecord,
+    RemoveTopicRecord,
     FeatureLevelRecord,
     BrokerRegistrationChangeRecord,
 )

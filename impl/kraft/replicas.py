@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import UUID
 
 from kafka_spec.impl.broker.partition import FetchState
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredPartition
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
+from kafka_spec.impl.kraft.partition_metadata import read_topic_id, write_topic_id
 from kafka_spec.impl.log.log import LogConfig
 from kafka_spec.impl.log.manager import LogManager
 from kafka_spec.impl.machine import OnlyTheTable, build
@@ -20,7 +22,7 @@ from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.alter_partition import is_candidate
-from kafka_spec.spec.decisions import Checked, FetchAnswers
+from kafka_spec.spec.decisions import Checked, FetchAnswers, StrayReplicas
 from kafka_spec.spec.domain import NONE
 from kafka_spec.spec.gates import image_is_applied, image_settles_proposal
 from kafka_spec.spec.kraft.machines import LEADER, SETTLED, ProposalState, ReplicaRole
@@ -51,14 +53,17 @@ class KRaftReplicas:
         """Whether the broker asks for a controlled shutdown."""
         self.image = ClusterImage()
         """The metadata cache."""
-        self.to_apply: dict[TopicPartition, RegisteredPartition] = {}
-        """The partitions that the metadata cache has, and the replicas do not yet."""
+        self.to_apply: dict[TopicPartition, RegisteredPartition | None] = {}
+        """The partitions that have changed in the metadata cache, and whose replicas do not follow yet; None if it is gone."""
         self.partitions: dict[TopicPartition, HostedKRaftPartition] = {}
         self.fetchers: dict[TopicPartition, FetchState] = {}
         self.changed: Callable[[TopicPartition], object] = lambda _: None
         self.failures: dict[TopicPartition, OSError] = {}
         """For each replica whose log directory has failed the reason; the process has to end."""
         self.logs = LogManager(folder, config)
+        self._folder = folder
+        self.begun = False
+        """Whether an image was applied: with the first one the logs on disk are looked at."""
         machines = {machine.name: machine for machine in era.machines}
         wanted = {machines["ReplicaRole"]: ("partition",), machines["Proposal"]: ("partition",)}
         running = build(self, wanted, OnlyTheTable())
@@ -93,28 +98,79 @@ class KRaftReplicas:
         self.apply_image(now)
 
     def take_image(self, image: ClusterImage) -> None:
-        """Replace the metadata cache; note which partitions the replicas still have to apply (onMetadataUpdate)."""
-        for partition, told in image.partitions.items():
-            known = self.image.partitions.get(partition)
-            if self.number in told.replicas and (known is None or known.partition_epoch != told.partition_epoch):
-                self.to_apply[partition] = told
+        """Replace the metadata cache; note which partitions have changed, been created or deleted (onMetadataUpdate)."""
+        old, new = self.image.partitions, image.partitions
+        for partition in dict.fromkeys((*old, *new)):
+            if differ(old.get(partition), new.get(partition)):
+                self.to_apply[partition] = new.get(partition)
         self.image = image
 
     def apply_image(self, now: int) -> None:
-        """Let the replicas follow the metadata cache: leaders first, then followers (applyDelta).
+        """Let the replicas follow the metadata cache: first who is deleted, then leaders, then followers (applyDelta).
 
         The same partition epoch is applied again where the era does so, since an answer may have told it (KAFKA-13790).
         """
         told, self.to_apply = self.to_apply, {}
-        leads = {p: one for p, one in told.items() if one.leader == self.number}
-        for partition, one in [*leads.items(), *((p, one) for p, one in told.items() if p not in leads)]:
-            current = self.partitions[partition].partition_epoch if partition in self.partitions else NO_EPOCH
-            if image_is_applied(one.partition_epoch, current, self.k.equal_partition_epoch_applied):
-                hosted = self._opened(partition)
-                if partition in leads:
-                    self._make_leader(partition, hosted, one, now)
-                else:
-                    self._make_follower(partition, hosted, one)
+        blocked = self._begin() if not self.begun else ()
+        for partition, one in told.items():
+            if self._is_stray(partition, one):
+                self._delete(partition)
+        mine = {p: one for p, one in told.items() if one is not None and self.number in one.replicas and p not in blocked}
+        for leads in (True, False):
+            for partition, one in mine.items():
+                if leads == (one.leader == self.number):
+                    self._follow_image(partition, one, now)
+
+    def _follow_image(self, partition: TopicPartition, told: RegisteredPartition, now: int) -> None:
+        current = self.partitions[partition].partition_epoch if partition in self.partitions else NO_EPOCH
+        if image_is_applied(told.partition_epoch, current, self.k.equal_partition_epoch_applied):
+            hosted = self._opened(partition, told.topic_id)
+            if told.leader == self.number:
+                self._make_leader(partition, hosted, told, now)
+            else:
+                self._make_follower(partition, hosted, told)
+
+    # Replicas that are not assigned
+
+    def _is_stray(self, partition: TopicPartition, told: RegisteredPartition | None) -> bool:
+        """Whether a replica is of a topic that is gone, or is not assigned to this broker (3.0, KAFKA-13198)."""
+        hosted = self.partitions.get(partition)
+        topic_id = read_topic_id(self._folder / str(partition)) if hosted is None else hosted.topic_id
+        if topic_id is None:
+            return False
+        if told is None or told.topic_id != topic_id:
+            return True
+        return self.k.removed_replica_deleted == Checked.YES and self.number not in told.replicas
+
+    def _begin(self) -> list[TopicPartition]:
+        """Delete the stray logs on disk; return the partitions whose replica cannot be created for that (isStrayKraftReplica).
+
+        Up to 3.6 they are deleted last, and are in the way of a new topic's replica (KAFKA-14616); before 3.0 the others are
+        deleted (KAFKA-13127).
+        """
+        self.begun = True
+        blocked = []
+        for partition in self.logs.on_disk():
+            topic_id, told = read_topic_id(self._folder / str(partition)), self.image.partitions.get(partition)
+            if topic_id is None:
+                continue
+            assigned = told is not None and self.number in told.replicas
+            stray = not assigned or told is None or told.topic_id != topic_id
+            others = self.k.stray_replicas == StrayReplicas.OTHERS_DELETED
+            if stray != others or self._is_stray(partition, told):
+                self._delete(partition)
+            if stray and assigned and self.k.stray_replicas == StrayReplicas.DELETED_LAST:
+                blocked.append(partition)
+        return blocked
+
+    def _delete(self, partition: TopicPartition) -> None:
+        """Stop a replica, and delete its log: the folder is renamed, and removed later (stopPartitions, asyncDelete)."""
+        self.fetchers.pop(partition, None)
+        if self.partitions.pop(partition, None) is not None:
+            self.roles.fire("stop", partition)
+            self.proposals.fire("stop", partition)
+        self.failures.update(self.logs.delete([partition]))
+        self.changed(partition)
 
     def _make_leader(self, partition: TopicPartition, hosted: HostedKRaftPartition, told: RegisteredPartition, now: int) -> None:
         if image_settles_proposal(told.partition_epoch, hosted.partition_epoch, self.k.proposal_survives_known_epoch):
@@ -178,11 +234,14 @@ class KRaftReplicas:
 
     # Logs
 
-    def _opened(self, partition: TopicPartition) -> HostedKRaftPartition:
-        """Return a partition whose log is open."""
+    def _opened(self, partition: TopicPartition, topic_id: UUID) -> HostedKRaftPartition:
+        """Return a partition whose log is open, and is of this topic."""
         hosted = self.partitions.setdefault(partition, HostedKRaftPartition())
         if hosted.log is None:
             hosted.log, hosted.high_watermark = self.logs.open(partition)
+        if hosted.topic_id != topic_id:
+            hosted.topic_id = topic_id
+            write_topic_id(self._folder / str(partition), topic_id)
         return hosted
 
     @contextmanager
@@ -206,3 +265,10 @@ class KRaftReplicas:
     def crash(self) -> None:
         """Close the files without a flush, as a crash does."""
         self.logs.crash()
+
+
+def differ(old: RegisteredPartition | None, new: RegisteredPartition | None) -> bool:
+    """Whether a partition is not the same in two images: another topic, or another partition epoch."""
+    if old is None or new is None:
+        return old is not new
+    return (old.topic_id, old.partition_epoch) != (new.topic_id, new.partition_epoch)

@@ -62,6 +62,8 @@ class ProposedIsr:
     leader_epoch: int
     partition_epoch: int
     members: tuple[tuple[int, int], ...]
+    topic_id: UUID | None = None
+    """The topic, None in a request that has its name alone."""
 
     @property
     def isr(self) -> tuple[int, ...]:

@@ -37,10 +37,12 @@ class ControllerTables:
 
     def load(self, image: ClusterImage) -> None:
         """Take the states from an image, as a controller does that takes over."""
+        for entity in self._memberships.entities():
+            self._memberships.load(entity, OUTSIDE)
         for broker, known in image.brokers.items():
             self._registrations.load((broker,), known.state)
         for partition, held in image.partitions.items():
-            for replica in held.replicas:
+            for replica in named(held):
                 self._memberships.load((partition, replica), membership(held, replica))
 
     def follow(self, before: ClusterImage, after: ClusterImage) -> None:
@@ -48,8 +50,8 @@ class ControllerTables:
         for broker, known in after.brokers.items():
             if known is not before.brokers.get(broker):
                 self._follow_registration(broker, known.epoch != before.epoch_of(broker), known.state)
-        for partition, held in after.partitions.items():
-            old = before.partitions.get(partition)
+        for partition in dict.fromkeys((*before.partitions, *after.partitions)):
+            old, held = before.partitions.get(partition), after.partitions.get(partition)
             if held is not old:
                 for trigger, replica in moves(old, held):
                     self._memberships.fire(trigger, partition, replica)
@@ -61,19 +63,24 @@ class ControllerTables:
             self._registrations.fire(TRIGGER[state], broker)
 
 
-def membership(held: RegisteredPartition, replica: int) -> Membership:
-    """Return where a partition has a replica."""
+def named(held: RegisteredPartition | None) -> tuple[int, ...]:
+    """Return the brokers that a partition names; one that is no replica may be in the ELR (elr-outside-replicas)."""
+    return () if held is None else (*held.replicas, *held.elr)
+
+
+def membership(held: RegisteredPartition | None, replica: int) -> Membership:
+    """Return where a partition has a replica; nowhere while there is no partition."""
+    if held is None:
+        return OUTSIDE
     if replica in held.isr:
         return IN_ISR
     return IN_ELR if replica in held.elr else OUTSIDE
 
 
-def moves(old: RegisteredPartition | None, new: RegisteredPartition) -> Iterator[tuple[str, int]]:
-    """Yield the triggers of the replicas that a change moves."""
-    replicas = dict.fromkeys((*new.replicas, *(() if old is None else old.replicas)))
-    for replica in replicas:
-        before = OUTSIDE if old is None else membership(old, replica)
-        after = membership(new, replica)
+def moves(old: RegisteredPartition | None, new: RegisteredPartition | None) -> Iterator[tuple[str, int]]:
+    """Yield the triggers of the replicas that a change moves; a partition that is created or deleted is None before or after."""
+    for replica in dict.fromkeys((*named(new), *named(old))):
+        before, after = membership(old, replica), membership(new, replica)
         if before != after:
             if after == OUTSIDE:
                 yield ("leave_isr" if before == IN_ISR else "leave_elr"), replica

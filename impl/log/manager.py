@@ -71,6 +71,15 @@ class LogManager:
         points.unlink(missing_ok=True)
         checkpoint.sync_folder(folder)
 
+    def on_disk(self) -> list[TopicPartition]:
+        """Return the partitions that have a folder, open or not, in the order of their names."""
+        found = []
+        for path in sorted(path for path in self._folder.iterdir() if path.is_dir() and not path.name.endswith(DELETED)):
+            topic, _, number = path.name.rpartition("-")
+            if topic and number.isdecimal():
+                found.append(TopicPartition(topic, int(number)))
+        return found
+
     def open(self, partition: TopicPartition) -> tuple[PartitionLog, int]:
         """Open or create a partition's log; return it with its high watermark: that of the checkpoint, or 0, within the log.
 
