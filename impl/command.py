@@ -46,8 +46,8 @@ NOT_RUN = (
 """Models for which the implementation has no switch: an expired session reads nothing here; the others are goals or claims."""
 KRAFT_ERAS = ("kraft_fixed", *(name.replace("era_", "kraft_") for name in KRAFT))
 """The eras of KRaft, as `--era` names them."""
-ONLY_ZOOKEEPER = ("zookeeper", "operations", "script", "state_change_log")
-"""The options that KRaft has no use for: it has no ZooKeeper and no state-change log; operators' requests are among its faults."""
+ONLY_ZOOKEEPER = ("zookeeper", "script", "state_change_log")
+"""The options that KRaft has no use for: it has no ZooKeeper and no state-change log, and no script reaches its controller."""
 MOST_REPLICAS = 4
 """The most replicas of a partition in the model of KRaft, which judges the run."""
 
@@ -207,10 +207,11 @@ def _kraft_options(options: argparse.Namespace, era: Spec, factor: int) -> Optio
     """
     from kafka_spec.impl.run.faults import parse_faults
     from kafka_spec.impl.run.kraft.faults import KRAFT_FAULTS
+    from kafka_spec.impl.run.operations import parse_operations
     from kafka_spec.impl.run.options import Options
 
     for name in ONLY_ZOOKEEPER:
-        if getattr(options, name) is not None and (name, options.operations) != ("operations", "none"):
+        if getattr(options, name) is not None:
             raise SpecError(f"--{name.replace('_', '-')} is for clusters with ZooKeeper; leave it out with --era {options.era}")
     if factor > MOST_REPLICAS:
         raise SpecError(f"--replication-factor {factor}: the model of KRaft, which judges the run, has at most {MOST_REPLICAS}")
@@ -222,6 +223,7 @@ def _kraft_options(options: argparse.Namespace, era: Spec, factor: int) -> Optio
         seconds=options.seconds or 30.0,
         era=era,
         faults=parse_faults(options.faults or "usual", KRAFT_FAULTS),
+        operations=parse_operations(options.operations or "none"),
         unclean=options.unclean,
     )
 

@@ -241,6 +241,7 @@ COMMANDS = {
     "kafka-spec run --brokers 3 --seed 7": ("impl", 0),
     "kafka-spec run --brokers 3 --seed 7 -q": ("impl", 0),
     "kafka-spec run --era kraft_4_1 --seed 7": ("impl", 0),
+    "kafka-spec run --era kraft_fixed --seed 7 --operations all": ("impl", 0),
     "kafka-spec run --era KIP-101 --seed 38 -q": ("impl", 1),
     "kafka-spec validate tests/logs/2.8.2 -q": ("", 0),
     "kafka-spec validate tests/logs/2.8.2 --format html --output page.html": ("", 0),

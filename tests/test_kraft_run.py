@@ -15,6 +15,7 @@ from kafka_spec.impl.kraft.metadata_log import TOPIC, MetadataLog
 from kafka_spec.impl.run.faults import parse_faults
 from kafka_spec.impl.run.kraft.faults import KRAFT_FAULTS
 from kafka_spec.impl.run.kraft.simulation import simulate_kraft
+from kafka_spec.impl.run.operations import OPERATIONS
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.outcome import RunOutcome
 from kafka_spec.impl.run.report import text_of
@@ -39,6 +40,56 @@ def test_fixed_keeps_its_promises(tmp_path: Path, seed: int) -> None:
     outcome = run(tmp_path, seed=seed, seconds=8, partitions=3)
     assert (outcome.kept, outcome.rested, outcome.errors) == (True, True, ())
     assert outcome.faults and outcome.stored and outcome.acknowledged["all"]
+
+
+@pytest.mark.parametrize("seed", [7, 8])
+def test_fixed_keeps_its_promises_while_topics_change(tmp_path: Path, seed: int) -> None:
+    """The same while partitions are moved, and topics are created, grown, deleted and created again under the same names."""
+    outcome = run(tmp_path, seed=seed, seconds=10, partitions=2, operations=tuple(OPERATIONS))
+    assert (outcome.kept, outcome.rested, outcome.errors) == (True, True, ()), text_of(outcome)
+    assert all(outcome.operations[name] for name in ("reassign", "create", "delete")), outcome.operations
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(100, 124))
+def test_fixed_keeps_its_promises_while_topics_change_for_longer(tmp_path: Path, seed: int) -> None:
+    """The same for more seeds, brokers and time, where topics permit unclean elections too."""
+    more = {"unclean": seed % 3 == 0, "brokers": 3 + seed % 3, "replication_factor": 3, "partitions": 3}
+    outcome = run(tmp_path, seed=seed, seconds=30, operations=tuple(OPERATIONS), **more)
+    assert outcome.kept, text_of(outcome)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_a_replica_that_left_stays_eligible_in_an_era(tmp_path: Path) -> None:
+    """In 4.1 a reassignment leaves a broker in the ELR that is no replica; the report names the finding."""
+    outcome = run(tmp_path, "era_4_1", seed=7, faults="usual", seconds=30, partitions=6, operations=tuple(OPERATIONS))
+    assert "ListsNameReplicas" in broken(outcome)
+    assert "may be elr-outside-replicas" in text_of(outcome)
+
+
+def keeps_strays(patch: pytest.MonkeyPatch) -> None:
+    """A broker keeps the replicas that it is not assigned any more."""
+    patch.setattr(replicas.KRaftReplicas, "_is_stray", lambda *_: False)
+
+
+def forgets_the_target(patch: pytest.MonkeyPatch) -> None:
+    """The controller ends each reassignment with one replica less."""
+    without = controller.cancelled.__globals__["AssignedReplicas"].without
+    patch.setattr(
+        "kafka_spec.impl.kraft.partition_change.AssignedReplicas.without", lambda one, left: without(one, (*left, one.replicas[0]))
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("defect", [keeps_strays, forgets_the_target], ids=lambda defect: defect.__name__)
+def test_a_defect_of_operations_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, defect: Any) -> None:
+    """The judge finds a replica that stays, and a reassignment that ends elsewhere."""
+    defect(monkeypatch)
+    outcome = run(tmp_path, seed=2, faults="none", seconds=15, partitions=2, operations=tuple(OPERATIONS))
+    assert not outcome.kept
 
 
 @pytest.mark.slow
@@ -121,7 +172,6 @@ def test_the_metadata_log_is_kept(inside: Command, tmp_path: Path) -> None:
     [
         (("--zookeeper", "start"), "--zookeeper is for clusters with ZooKeeper"),
         (("--script", "x"), "--script is for clusters with ZooKeeper"),
-        (("--operations", "all"), "--operations is for clusters with ZooKeeper"),
         (("--state-change-log", "x"), "--state-change-log is for clusters with ZooKeeper"),
         (("--faults", "expiry"), "fault 'expiry' needs ZooKeeper"),
         (("--faults", "rain"), "fault 'rain' is unknown"),

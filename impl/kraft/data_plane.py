@@ -7,14 +7,15 @@ Source: Kafka 3.9 ReplicaManager.scala, Partition.updateFollowerFetchState.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from kafka_spec.impl.broker.fetcher import Fetchers, FollowersRequest
 from kafka_spec.impl.broker.partition import FetchState
-from kafka_spec.impl.broker.record_requests import RecordRequests
+from kafka_spec.impl.broker.record_requests import Produces, RecordRequests
 from kafka_spec.impl.kraft.isr import IsrProposals
 from kafka_spec.impl.kraft.replicas import KRaftReplicas
-from kafka_spec.impl.protocol.data_requests import CONSUMER, Fetched, FetchPosition, FetchRequest
+from kafka_spec.impl.protocol.data_requests import CONSUMER, Fetched, FetchPosition, FetchRequest, Produced, ProduceRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.decisions import Checked
@@ -53,6 +54,17 @@ class KRaftDataPlane(RecordRequests):
     def advance_high_watermark(self, partition: TopicPartition, now: int, at_most: int | None = None) -> bool:
         """See `KRaftReplicas.advance_high_watermark`."""
         return self.replicas.advance_high_watermark(partition, now)
+
+    # Produce
+
+    def handle_produce(self, request: ProduceRequest, now: int, reply: Callable[[Produces], object]) -> None:
+        """Append batches; a request that names another topic id than that of a log is refused as a whole (KIP-516)."""
+        for partition in request.partitions:
+            hosted, named = self.replicas.partitions.get(partition), request.topic_ids.get(partition.topic)
+            if hosted is not None and named is not None and named != hosted.topic_id:
+                reply({refused: Produced(ErrorCode.UNKNOWN_TOPIC_ID) for refused in request.partitions})
+                return
+        super().handle_produce(request, now, reply)
 
     # Fetches
 
@@ -102,6 +114,7 @@ class KRaftDataPlane(RecordRequests):
         if now >= self.checkpoint_due:
             self.checkpoint_due = now + settings.replica_high_watermark_checkpoint_interval_ms
             self.replicas.checkpoint_high_watermarks()
+            self.replicas.logs.remove_deleted(now, settings.file_delete_delay_ms)
 
     def next_tick(self, now: int) -> int:
         """Return when `tick` next has work; `now` if it has work already."""

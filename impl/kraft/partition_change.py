@@ -34,7 +34,7 @@ from kafka_spec.spec.table import Constants
 
 
 @dataclass(frozen=True)
-class Assignment:
+class AssignedReplicas:
     """The replicas, and those among them that a reassignment adds and removes."""
 
     replicas: tuple[int, ...]
@@ -42,13 +42,13 @@ class Assignment:
     removing: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, held: RegisteredPartition) -> Assignment:
+    def of(cls, held: RegisteredPartition) -> AssignedReplicas:
         """Return the assignment of a partition."""
         return cls(held.replicas, held.adding, held.removing)
 
-    def without(self, left: tuple[int, ...]) -> Assignment:
+    def without(self, left: tuple[int, ...]) -> AssignedReplicas:
         """Return the assignment after a reassignment: these replicas have left, and nothing is added or removed."""
-        return Assignment(tuple(replica for replica in self.replicas if replica not in left))
+        return AssignedReplicas(tuple(replica for replica in self.replicas if replica not in left))
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class AskedChange:
     election: ElectionKind = ElectionKind.ONLINE
     recovery: int | None = None
     lost_records: BrokerSet = NO_BROKERS
-    assignment: Assignment | None = None
+    assignment: AssignedReplicas | None = None
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class BuiltChange:
     unclean: bool = False
 
 
-def completed(wanted: AskedChange, assignment: Assignment, k: Constants) -> tuple[tuple[int, ...], Assignment]:
+def completed(wanted: AskedChange, assignment: AssignedReplicas, k: Constants) -> tuple[tuple[int, ...], AssignedReplicas]:
     """Return ISR and assignment after a change, which completes a reassignment if it can (maybeCompleteReassignment)."""
     adding, removing = BrokerSet.of(assignment.adding), BrokerSet.of(assignment.removing)
     awaited = awaited_replicas(k.reassignment_lists, adding, removing)
@@ -89,7 +89,7 @@ def build_change(name: TopicPartition, old: RegisteredPartition, wanted: AskedCh
 
     First, the change completes a reassignment if it can.
     """
-    before = Assignment.of(old)
+    before = AssignedReplicas.of(old)
     asked_isr, now = completed(wanted, wanted.assignment or before, k)
     isr, elr = BrokerSet.of(asked_isr), BrokerSet.of(old.elr)
     old_isr = BrokerSet.of(old.isr)

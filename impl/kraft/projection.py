@@ -22,7 +22,7 @@ from kafka_spec.impl.protocol.data_requests import FetchRequest
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, Spent
 from kafka_spec.spec.kraft import state
-from kafka_spec.spec.kraft.machines import LEADER, NO_ROLE, SETTLED
+from kafka_spec.spec.kraft.machines import LEADER, NO_ROLE, SETTLED, UNREGISTERED
 from kafka_spec.spec.kraft.state import UNKNOWN, ProcessLife
 from kafka_spec.spec.partition_change import RecoveryState
 
@@ -58,7 +58,7 @@ class KRaftNetwork:
 
 @dataclass(frozen=True)
 class ReplicaDisk:
-    """What a replica has on disk: topic and entries, and for a process that has ended its high watermark and clean-shutdown file."""
+    """What a replica has on disk: topic and entries, and after the end of its process high watermark and clean-shutdown file."""
 
     topic_id: UUID | None
     """The topic whose log it is, None if there is no log."""
@@ -79,7 +79,7 @@ class KRaftProjection:
         topic_of: Callable[[UUID], int],
         number_of: Callable[[int, int], int] = lambda _, epoch: epoch,
     ) -> None:
-        """`brokers` are those of the model, in its order; `disk` reads a broker's disk; `topic_of` returns the number of a topic id.
+        """`brokers` are those of the model, in its order; `disk` reads a broker's disk; `topic_of` numbers topic ids.
 
         `number_of` returns the model's number of a broker epoch; the model counts registrations, and only compares the numbers of
         one broker.
@@ -147,11 +147,12 @@ class KRaftProjection:
         )
 
     def _image(self, image: ClusterImage) -> state.MetadataImage:
-        known = [
-            state.KnownBroker(image.brokers[number].state, self._number_of(number, image.epoch_of(number)))
-            for number in self.brokers
-        ]
-        return state.MetadataImage(known, self._partition_of(image))
+        return state.MetadataImage([self._known(image, number) for number in self.brokers], self._partition_of(image))
+
+    def _known(self, image: ClusterImage, number: int) -> state.KnownBroker:
+        if number not in image.brokers:
+            return state.KnownBroker(UNREGISTERED, UNKNOWN)
+        return state.KnownBroker(image.brokers[number].state, self._number_of(number, image.epoch_of(number)))
 
     def _controller(self, ends: Sequence[int]) -> state.QuorumController:
         controller = self.cluster.controller

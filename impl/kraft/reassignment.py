@@ -1,6 +1,6 @@
 """Reassignments: what an operator's request makes of a partition's assignment and ISR. Nothing is written here.
 
-A target is written first, in its order; the replicas that leave come after it. The change of the partition completes the reassignment.
+A target is written first, in its order; the replicas that leave come after it. A change of the partition completes it.
 
 Source: Kafka 3.9 ReplicationControlManager.alterPartitionReassignment, PartitionReassignmentReplicas, PartitionReassignmentRevert.
 """
@@ -8,7 +8,7 @@ Source: Kafka 3.9 ReplicationControlManager.alterPartitionReassignment, Partitio
 from __future__ import annotations
 
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredPartition
-from kafka_spec.impl.kraft.partition_change import Assignment
+from kafka_spec.impl.kraft.partition_change import AssignedReplicas
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.spec.decisions import Checked, EmptiedIsr
 from kafka_spec.spec.domain import BrokerSet
@@ -26,7 +26,7 @@ def check_target(image: ClusterImage, target: tuple[int, ...]) -> None:
         raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"the replicas {target} are no assignment")
 
 
-def assignment_to(known: RegisteredPartition, target: tuple[int, ...], k: Constants) -> Assignment:
+def assignment_to(known: RegisteredPartition, target: tuple[int, ...], k: Constants) -> AssignedReplicas:
     """Return the assignment once a reassignment to a target has begun (changePartitionReassignment).
 
     Raises:
@@ -39,10 +39,10 @@ def assignment_to(known: RegisteredPartition, target: tuple[int, ...], k: Consta
     adding = added_replicas(k.reassignment_lists, before, BrokerSet.of(known.adding), wanted)
     removing = removed_replicas(k.reassignment_lists, before, BrokerSet.of(known.removing), wanted)
     left = tuple(broker for broker in sorted(known.replicas) if broker not in target)
-    return Assignment((*target, *left), tuple(BrokerSet(adding)), tuple(BrokerSet(removing)))
+    return AssignedReplicas((*target, *left), tuple(BrokerSet(adding)), tuple(BrokerSet(removing)))
 
 
-def keeps_candidates(known: RegisteredPartition, origin: Assignment, min_isr: int) -> bool:
+def keeps_candidates(known: RegisteredPartition, origin: AssignedReplicas, min_isr: int) -> bool:
     """Whether a cancellation takes no candidate away, or leaves as many as min.insync.replicas; no version asks for it."""
     candidates = BrokerSet.of(known.isr) | BrokerSet.of(known.elr)
     if candidates & BrokerSet.of(known.adding) == 0:
@@ -51,7 +51,7 @@ def keeps_candidates(known: RegisteredPartition, origin: Assignment, min_isr: in
     return count_of(origin.replicas, candidates) >= least
 
 
-def cancelled(known: RegisteredPartition, unclean: bool, min_isr: int, k: Constants) -> tuple[tuple[int, ...], Assignment]:
+def cancelled(known: RegisteredPartition, unclean: bool, min_isr: int, k: Constants) -> tuple[tuple[int, ...], AssignedReplicas]:
     """Return ISR and assignment after a reassignment is cancelled: the added replicas leave (cancelPartitionReassignment).
 
     `unclean` tells whether the topic permits unclean elections.
@@ -61,7 +61,7 @@ def cancelled(known: RegisteredPartition, unclean: bool, min_isr: int, k: Consta
     """
     if not known.adding and not known.removing:
         raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "no reassignment runs")
-    origin = Assignment.of(known).without(known.adding)
+    origin = AssignedReplicas.of(known).without(known.adding)
     isr = tuple(broker for broker in known.isr if broker not in known.adding)
     if isr:
         if k.cancellation_keeps_min_isr == Checked.YES and not keeps_candidates(known, origin, min_isr):

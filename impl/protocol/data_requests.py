@@ -120,11 +120,15 @@ class ListedOffset:
 
 @dataclass(frozen=True)
 class ProduceRequest:
-    """Append record batches. `acks` is 0, 1, or -1 for all of the ISR; times are in milliseconds."""
+    """Append record batches. `acks` is 0, 1, or -1 for all of the ISR; times are in milliseconds.
+
+    `topic_ids` names topics by their ids too; a topic that is not in it is meant by its name (before Produce v13: 4.1, KIP-516).
+    """
 
     acks: int
     partitions: Mapping[TopicPartition, bytes]
     timeout_ms: int = 30_000
+    topic_ids: Mapping[str, UUID] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from kafka_spec.impl.run.conductor import BEGINNING, LOOK, READING, REST
 from kafka_spec.impl.run.history import History
 from kafka_spec.impl.run.kraft.chaos import KRaftChaos
 from kafka_spec.impl.run.kraft.faults import KRAFT_FAULTS
+from kafka_spec.impl.run.kraft.operations import KRaftOperators
 from kafka_spec.impl.run.kraft.verdict import KRaftJudge
 from kafka_spec.impl.run.kraft.watcher import UNCLEAN, WHY
 from kafka_spec.impl.run.kraft.world import KRaftWorld
@@ -40,9 +41,10 @@ class KRaftRun:
         self.world = KRaftWorld(options, folder, news, random)
         self.history = History()
         self.partitions = options.partitions_of_topic()
-        least = self.world.cluster.settings.min_insync_replicas
-        self._judge = KRaftJudge(self.world.cluster, self.world.watcher, options.era, options.unclean, least)
+        self._judge = KRaftJudge(self.world.cluster, self.world.watcher, options.era, self.world.numbers, options.unclean)
         self._chaos = KRaftChaos(self.world, random, options.faults)
+        operators = Random(random.getrandbits(32)) if options.operates else random
+        self._operators = KRaftOperators(self.world, options, operators)
         self._watch = watch
         self._looks = 0
         arguments = (random, self.world.scheduler.clock, self.world.numbers, self.partitions, self.history)
@@ -63,7 +65,7 @@ class KRaftRun:
                 self._go_on_until(world.now + LOOK)
             resting = world.now - since
             self._go_on_until(world.now + READING)
-            verdict = self._judge.verdict(self.partitions, self.history, left)
+            verdict = self._judge.verdict(self.history, left)
         except (SpecError, InconsistentLog) as error:  # a batch or a change that no table allows: a defect of the implementation
             verdict, errors = Verdict(), [f"{type(error).__name__}: {error}"]
         return self._outcome(verdict, left, resting, tuple(errors))
@@ -72,20 +74,21 @@ class KRaftRun:
         for number in self.world.numbers:
             self.world.start(number)
         self._go_on_until(self.world.now + BEGINNING)
-        self.world.create_topic(self.options)
+        self.world.create_clients_topic(self.options)
         self._go_on_until(self.world.now + BEGINNING)
         for producer in self._producers:
             self._working += 1
             self.world.process(producer.name).spawn(producer.run(), self._finished)
         self.world.process("consumer").spawn(self._consumer.run())
         self._chaos.begin()
+        self._operators.begin()
 
     def _finished(self) -> None:
         self._working -= 1
 
     def _calm_down(self) -> float:
         """Stop the faults, let producers finish their records; return the time."""
-        self._chaos.stopped = True
+        self._chaos.stopped = self._operators.stopped = True
         self.world.calm()
         for producer in self._producers:
             producer.stopping = True
@@ -96,14 +99,14 @@ class KRaftRun:
             self.world.scheduler.run_until(self.world.now + min(left, LOOK))
             self._looks += 1
             if self._looks % LOOKS_APART == 0:
-                self._judge.look(self.partitions)
+                self._judge.look()
             self._watch(self.world)
 
     def _unrest(self) -> list[str]:
         """Return what is not at rest yet."""
         busy = [f"{self._working} producers are busy"] if self._working else []
         down = [f"broker {n} does not run" for n in self.world.numbers if n not in self.world.running()]
-        return [*busy, *down] or self._judge.unrest(self.partitions)
+        return [*busy, *down] or self._judge.unrest()
 
     def _outcome(self, verdict: Verdict, left: list[str], resting: float, errors: tuple[str, ...]) -> RunOutcome:
         counts = {name: self.history.count(acks) for acks, name in ACKS.items()}
@@ -122,7 +125,7 @@ class KRaftRun:
             unclean=elections[UNCLEAN],
             controllers=1,
             faults={name: world.observer.faults[name] for name in KRAFT_FAULTS if world.observer.faults[name]},
-            operations={},
+            operations={name: world.observer.operations[name] for name in self.options.operations},
             partitions=tuple(self._partition_outcomes()),
             errors=errors,
         )
@@ -130,7 +133,7 @@ class KRaftRun:
     def _partition_outcomes(self) -> list[PartitionOutcome]:
         image, brokers = self.world.cluster.controller.image, self.world.cluster.brokers
         found = []
-        for partition in self.partitions:
+        for partition in self.world.watcher.partitions():
             held = image.partitions.get(partition)
             if held is not None:
                 hosted = brokers[held.leader].replicas.partitions.get(partition) if held.leader in brokers else None

@@ -6,11 +6,12 @@ these claims hold of every two states of a behaviour in their order, not only of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from kafka_spec.impl.kraft.clean_shutdown import read_clean_shutdown
 from kafka_spec.impl.kraft.cluster import KRaftNodes
+from kafka_spec.impl.kraft.partition_metadata import read_topic_id
 from kafka_spec.impl.kraft.projection import KRaftNetwork, KRaftProjection, ReplicaDisk
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.history import ALL, History
@@ -22,25 +23,42 @@ from kafka_spec.spec.kraft.progress import (
     RECOVERS,
     a_leader_is_missing,
     a_proposal_is_pending,
+    a_reassignment_could_end,
     a_record_is_not_committed,
     a_replica_is_behind,
     a_replica_is_outside_the_isr,
+    a_stray_replica_is_left,
 )
 from kafka_spec.spec.kraft.state import KRaft
 from kafka_spec.spec.table import Constants, Property, Spec
 
 BETWEEN_LOOKS = ("EpochsNeverGoBack", "ChangesHaveTheirEpochs", "HighWatermarkGrows")
 """The step invariants that hold of any two states in their order."""
-LOSES = ("KAFKA-14617", "last-replica-standing", "KAFKA-18106", "KAFKA-15583")
+LOSES = (
+    "KAFKA-14617",
+    "last-replica-standing",
+    "KAFKA-18106",
+    "KAFKA-15583",
+    "elr-outside-replicas",
+    "cancellation-elects-cleanly",
+    "KAFKA-13127",
+)
 CAN_BREAK: Mapping[str, tuple[str, ...]] = {
     "Committed": (*LOSES, "proposal-dropped-at-known-epoch", "KAFKA-7128"),
     "CandidatesHoldCommitted": (*LOSES, "proposal-dropped-at-known-epoch"),
     "LogMatch": LOSES,
-    "LeaderCountsCandidates": ("KAFKA-15583", "proposal-dropped-at-known-epoch"),
+    "LeaderCountsCandidates": ("KAFKA-15583", "proposal-dropped-at-known-epoch", "elr-outside-replicas"),
     "LeaderIsActive": ("KAFKA-19522", "KAFKA-18106", "KAFKA-16952"),
-    "IsrIsActive": ("KAFKA-13916", "KAFKA-18106"),
+    "IsrIsActive": ("KAFKA-13916", "KAFKA-18106", "cancellation-elects-cleanly"),
+    "ListsNameReplicas": ("elr-outside-replicas",),
+    "ElrBesideSmallIsr": ("elr-outside-replicas",),
+    "ReassignmentEndsAtTarget": ("stale-reassignment-lists",),
+    "DeletedRecordsStayGone": ("fetch-without-topic-id",),
     "UncleanElectionHasCause": ("KAFKA-18635",),
-    "Recovers": ("KAFKA-14154", "KAFKA-14010", "KAFKA-13091", "high-watermark-waits-after-rollback"),
+    "Recovers": (
+        *("KAFKA-14154", "KAFKA-14010", "KAFKA-13091", "high-watermark-waits-after-rollback"),
+        *("KAFKA-14616", "KAFKA-13198", "KAFKA-19975", "stale-reassignment-lists"),
+    ),
 }
 """For each promise the switches of spec/kraft/eras.py that may break it."""
 UNCLEAN = "unclean election"
@@ -50,6 +68,8 @@ WHAT = {
     a_replica_is_outside_the_isr: "a replica is outside the ISR",
     a_proposal_is_pending: "a proposal is pending",
     a_record_is_not_committed: "a record is not committed",
+    a_stray_replica_is_left: "a replica that is not assigned is left",
+    a_reassignment_could_end: "a reassignment has not ended",
 }
 """What keeps a partition from rest, in words."""
 
@@ -63,19 +83,21 @@ def switches_of(era: Spec) -> tuple[str, ...]:
 class KRaftJudge:
     """Judges a cluster; `findings` are the broken promises of all looks, each told once for its partition."""
 
-    def __init__(self, cluster: KRaftNodes, watcher: KRaftWatcher, era: Spec, unclean: bool, min_isr: int) -> None:
-        """`unclean` tells whether the topic permits unclean elections; `min_isr` is its min.insync.replicas."""
+    def __init__(self, cluster: KRaftNodes, watcher: KRaftWatcher, era: Spec, brokers: list[int], unclean: bool) -> None:
+        """`brokers` are the possible ones, from 0 on; `unclean` tells whether topics permit unclean elections."""
+        min_isr = cluster.settings.min_insync_replicas
         self.findings: dict[tuple[str, TopicPartition], Broken] = {}
         self._cluster = cluster
         self._watcher = watcher
         self._era = era
-        self._bounds = {"unclean": int(unclean), "min_isr": min_isr}
+        self._brokers = brokers
+        self._bounds = {"unclean": int(unclean), "min_isr": min_isr, "brokers": len(brokers), "spares": 0}
         self._before: dict[TopicPartition, KRaft] = {}
 
     def project(self, partition: TopicPartition) -> tuple[KRaft, Constants]:
-        """Return a partition and the brokers that hold it as a state of the model, and its constants."""
-        brokers = sorted(self._cluster.controller.image.partitions[partition].replicas)
-        projection = KRaftProjection(self._cluster, partition, brokers, lambda number: self._disk(number, partition))
+        """Return a partition and all brokers as a state of the model, and its constants."""
+        brokers, topic_of = self._brokers, self._watcher.topic_of
+        projection = KRaftProjection(self._cluster, partition, brokers, lambda number: self._disk(number, partition), topic_of)
         network = KRaftNetwork()
         for number, process in self._cluster.brokers.items():
             request = process.data.isr.in_flight
@@ -83,22 +105,21 @@ class KRaftJudge:
                 network.requests[number] = request
         spent = Spent(unclean_elections=0, crashes=1, lossy_crashes=0)
         past = self._watcher.of(partition)
-        return projection.project(network, spent, past), self._era.constants({**self._bounds, "brokers": len(brokers), "spares": 0})
+        return projection.project(network, spent, past), self._era.constants(self._bounds)
 
     def _disk(self, number: int, partition: TopicPartition) -> ReplicaDisk:
         process = self._cluster.brokers.get(number)
         hosted = None if process is None else process.replicas.partitions.get(partition)
         entries = [] if hosted is None or hosted.log is None else self._watcher.entries(hosted.log)
         folder = self._cluster.folder_of(number)
-        return ReplicaDisk(entries, 0, read_clean_shutdown(folder), (folder / str(partition)).is_dir())
+        return ReplicaDisk(read_topic_id(folder / str(partition)), entries, 0, read_clean_shutdown(folder))
 
-    def look(self, partitions: Iterable[TopicPartition]) -> None:
-        """Judge the invariants on the cluster as it is now."""
-        for partition in partitions:
-            if partition in self._cluster.controller.image.partitions:
-                after, k = self.project(partition)
-                self._judge(partition, after, k)
-                self._before[partition] = after
+    def look(self) -> None:
+        """Judge the invariants on the cluster as it is now; a partition that was deleted is judged too."""
+        for partition in self._watcher.partitions():
+            after, k = self.project(partition)
+            self._judge(partition, after, k)
+            self._before[partition] = after
 
     def _judge(self, partition: TopicPartition, after: KRaft, k: Constants) -> None:
         before = self._before.get(partition)
@@ -113,24 +134,23 @@ class KRaftJudge:
             if not holds:
                 self._break(claim.name, partition, f"{partition}: {told(after)}")
 
-    def unrest(self, partitions: Iterable[TopicPartition]) -> list[str]:
+    def unrest(self) -> list[str]:
         """Return what keeps partitions from rest, in words."""
         found = []
-        for partition in partitions:
+        for partition in self._watcher.partitions():
             state, k = self.project(partition)
             if not holds_in(RECOVERS, s=state, k=k):
                 why = [words for reason, words in WHAT.items() if reason(state, k)] or ["a broker is not active"]
                 found.append(f"{partition}: {', '.join(why)}")
         return found
 
-    def verdict(self, partitions: list[TopicPartition], history: History, unrest: list[str]) -> Verdict:
+    def verdict(self, history: History, unrest: list[str]) -> Verdict:
         """Return the verdict on a cluster at rest, or after the time that it had."""
-        self.look(partitions)
+        self.look()
         for one in unrest:
             self.findings.setdefault(("Recovers", TopicPartition(one, 0)), self._broken("Recovers", one))
         verdict = Verdict()
-        for partition in partitions:
-            held = self._cluster.controller.image.partitions[partition]
+        for partition, held in self._cluster.controller.image.partitions.items():
             leader = self._cluster.brokers.get(held.leader)
             hosted = None if leader is None else leader.replicas.partitions.get(partition)
             if held.leader == NONE or hosted is None or hosted.log is None:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
+from uuid import UUID
 
 from kafka_spec.impl.kraft.cluster import KRaftNodes
-from kafka_spec.impl.kraft.image import ClusterImage
-from kafka_spec.impl.kraft.projection import TOPIC
+from kafka_spec.impl.kraft.image import ClusterImage, RegisteredPartition
 from kafka_spec.impl.log import batches
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.domain import NO_BROKERS, NONE
+from kafka_spec.impl.run.operations import generation_of
+from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet
 from kafka_spec.spec.kraft.machines import LEADER
 from kafka_spec.spec.kraft.state import PastEvents, StoredRecord
 
@@ -28,6 +29,8 @@ class KRaftWatcher:
     def __init__(self) -> None:
         self.past: dict[TopicPartition, PastEvents] = {}
         self.elections: Counter[str] = Counter()
+        self._topics: dict[UUID, int] = {}
+        self._created: Counter[str] = Counter()
         self._numbers: dict[bytes, int] = {}
         self._parsed = lru_cache(maxsize=1 << 14)(self._parse)
         self._seen: ClusterImage | None = None
@@ -35,6 +38,32 @@ class KRaftWatcher:
     def of(self, partition: TopicPartition) -> PastEvents:
         """Return the past of a partition."""
         return self.past.setdefault(partition, PastEvents([], -1, NO_BROKERS, NO_BROKERS))
+
+    def partitions(self) -> list[TopicPartition]:
+        """Return every partition that there is, or was."""
+        return sorted(self.past)
+
+    # Topics and reassignments
+
+    def topic_of(self, topic_id: UUID) -> int:
+        """Return the number of a topic among those of its name, in the order of their creation."""
+        return self._topics[topic_id]
+
+    def _number_topics(self, image: ClusterImage) -> None:
+        for topic_id, name in image.topics.items():
+            if topic_id not in self._topics:
+                self._topics[topic_id] = self._created[name]
+                self._created[name] += 1
+
+    def reassigned(self, partition: TopicPartition, before: RegisteredPartition, target: tuple[int, ...] | None) -> None:
+        """Note what operators have asked for: a target, or None if they have cancelled the reassignment."""
+        past = self.of(partition)
+        if target is None:
+            past.target = past.origin
+            return
+        if not before.adding and not before.removing:
+            past.origin = BrokerSet.of(before.replicas)
+        past.target = BrokerSet.of(target)
 
     # Records
 
@@ -50,10 +79,12 @@ class KRaftWatcher:
 
     def _parse(self, data: bytes) -> list[tuple[int, StoredRecord]]:
         ((batch, _),) = batches.split(data)
-        return [
-            (record.offset, StoredRecord(self._numbers.setdefault(record.value or b"", len(self._numbers)), batch.epoch, TOPIC))
-            for record in batches.records(data)
-        ]
+        return [(record.offset, self._entry(record.value or b"", batch.epoch)) for record in batches.records(data)]
+
+    def _entry(self, value: bytes, epoch: int) -> StoredRecord:
+        """Return an entry; the records of operators' topics name the generation for which they were written."""
+        topic = generation_of(value.decode()) - 1 if b"/" in value else 0
+        return StoredRecord(self._numbers.setdefault(value, len(self._numbers)), epoch, topic)
 
     def changed(self, cluster: KRaftNodes, number: int, partition: TopicPartition) -> None:
         """Note what is below a leader's high watermark, unless an unclean election has replaced the leader."""
@@ -61,6 +92,9 @@ class KRaftWatcher:
         if process is None or process.replicas.role_of(partition) != LEADER:
             return
         hosted, past = process.replicas.partitions[partition], self.of(partition)
+        held = cluster.controller.image.partitions.get(partition)
+        if held is None or held.topic_id != hosted.topic_id:
+            return
         if hosted.leader_epoch >= past.unclean_epoch and hosted.high_watermark > len(past.committed):
             past.committed += self.entries(hosted.opened, len(past.committed), hosted.high_watermark)
 
@@ -71,8 +105,14 @@ class KRaftWatcher:
         controller, told = cluster.controller, []
         unclean, controller.unclean_elections = controller.unclean_elections, []
         before, self._seen = self._seen, controller.image
+        self._number_topics(controller.image)
+        for partition in () if before is None else before.partitions:
+            if partition not in controller.image.partitions:
+                self.past[partition] = PastEvents([], -1, NO_BROKERS, NO_BROKERS)
         for partition, held in controller.image.partitions.items():
             old = None if before is None else before.partitions.get(partition)
+            if old is None or old.topic_id != held.topic_id:
+                old, self.past[partition] = None, PastEvents([], -1, NO_BROKERS, BrokerSet.of(held.replicas))
             if old is not None and (old is held or old.leader_epoch == held.leader_epoch):
                 continue
             if held.leader == NONE:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -82,11 +82,35 @@ class KRaftWorld:
 
     # The controller
 
-    def create_topic(self, options: Options) -> None:
-        """Create the topic, its replicas spread over the brokers."""
+    def create_clients_topic(self, options: Options) -> None:
+        """Create the topic that clients use, its replicas spread over the brokers."""
         count, factor = options.brokers, options.replication_factor
-        assignment = {p: tuple((p + place) % count for place in range(factor)) for p in range(options.partitions)}
-        self.cluster.controller.create_topic(TOPIC, self.cluster.new_id(), assignment)
+        self.create_topic(TOPIC, {p: tuple((p + place) % count for place in range(factor)) for p in range(options.partitions)})
+
+    def create_topic(self, name: str, assignment: Mapping[int, tuple[int, ...]]) -> None:
+        """Let an operator create a topic; for this and the other requests of operators see `KRaftController`.
+
+        Raises:
+            KafkaError: the controller refuses.
+        """
+        self.cluster.controller.create_topic(name, self.cluster.new_id(), assignment)
+        self._look()
+
+    def add_partitions(self, name: str, assignment: Mapping[int, tuple[int, ...]]) -> None:
+        """Let an operator add partitions to a topic."""
+        self.cluster.controller.add_partitions(name, assignment)
+        self._look()
+
+    def delete_topic(self, name: str) -> None:
+        """Let an operator delete a topic."""
+        self.cluster.controller.delete_topic(name)
+        self._look()
+
+    def reassign(self, partition: TopicPartition, target: tuple[int, ...] | None) -> None:
+        """Let an operator reassign a partition, or cancel that with None."""
+        before = self.cluster.controller.image.partitions[partition]
+        self.cluster.controller.reassign(partition, target)
+        self.watcher.reassigned(partition, before, target)
         self._look()
 
     def _fence_stale(self) -> Task:
