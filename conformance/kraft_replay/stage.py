@@ -22,7 +22,6 @@ from kafka_spec.impl.kraft.heartbeats import NO_OFFSET, BrokerContact
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredBroker, RegisteredPartition
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
-from kafka_spec.impl.kraft.partition_metadata import read_topic_id, write_topic_id
 from kafka_spec.impl.kraft.projection import KRaftNetwork, KRaftProjection, ReplicaDisk
 from kafka_spec.impl.kraft.records import (
     FENCED,
@@ -40,9 +39,11 @@ from kafka_spec.impl.kraft.records import (
 )
 from kafka_spec.impl.kraft.requests import AlteredPartition, ProposalAnswer, ProposalRequest, ProposedIsr
 from kafka_spec.impl.log import checkpoint
+from kafka_spec.impl.log.checkpoint import read_topic_id, write_topic_id
 from kafka_spec.impl.protocol.data_requests import FetchPosition, FetchRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.impl.protocol.topic_ids import text_of, uuid_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.domain import NONE, BrokerSet, Spent
 from kafka_spec.spec.kraft import state
@@ -160,8 +161,9 @@ class KRaftStage:
             if node.handled:
                 self.network.handled.add(number)
         for fetch in wanted.fetches:
-            position = FetchPosition(fetch.end, fetch.leader_epoch, 1, fetch.last_epoch, topic_numbered(fetch.topic_id))
-            self.network.fetches.append(FetchRequest(fetch.follower, fetch.broker_epoch, {PARTITION: position}))
+            position = FetchPosition(fetch.end, fetch.leader_epoch, 1, fetch.last_epoch)
+            ids = {PARTITION.topic: text_of(UUID(int=fetch.topic_id + 1))}
+            self.network.fetches.append(FetchRequest(fetch.follower, fetch.broker_epoch, {PARTITION: position}, topic_ids=ids))
 
     def _load_broker(self, number: int, node: state.KRaftBroker) -> None:
         folder = self.cluster.folder_of(number)
@@ -191,7 +193,7 @@ class KRaftStage:
         self._name_topic(folder, replica.topic_id)
 
     def _name_topic(self, folder: Path, number: int) -> None:
-        topic_id = UUID(int=number + 1)
+        topic_id = text_of(UUID(int=number + 1))
         if read_topic_id(folder) != topic_id:
             folder.mkdir(parents=True, exist_ok=True)
             write_topic_id(folder, topic_id)
@@ -242,7 +244,7 @@ class KRaftStage:
             epoch_start=replica.epoch_start,
             followers=followers if replica.role == LEADER else {},
             partition_epoch=replica.partition_epoch,
-            topic_id=topic_numbered(replica.topic_id),
+            topic_id=text_of(UUID(int=replica.topic_id + 1)),
         )
         if replica.fetching:
             replicas.fetchers[PARTITION] = FetchState(replica.leader, replica.leader_epoch, log.end_offset)
@@ -266,9 +268,9 @@ def topic_numbered(number: int) -> UUID | None:
     return None if number == UNKNOWN else UUID(int=number + 1)
 
 
-def topic_of(topic_id: UUID) -> int:
+def topic_of(topic_id: str) -> int:
     """Return the model's number of a topic id."""
-    return topic_id.int - 1
+    return uuid_of(topic_id).int - 1
 
 
 def image_of(image: state.MetadataImage) -> ClusterImage:
@@ -354,7 +356,7 @@ def changes_between(was: state.PartitionRegistration, held: state.PartitionRegis
 def request_of(broker: int, request: state.AlterPartitionRequest) -> ProposalRequest:
     """Return a proposal on its way."""
     members = tuple((member, request.epochs[member]) for member in BrokerSet(request.isr))
-    proposed = ProposedIsr(request.leader_epoch, request.partition_epoch, members, topic_numbered(request.topic_id))
+    proposed = ProposedIsr(request.leader_epoch, request.partition_epoch, members, text_of(UUID(int=request.topic_id + 1)))
     return ProposalRequest(broker, request.broker_epoch, {PARTITION: proposed})
 
 

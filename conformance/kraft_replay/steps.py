@@ -226,7 +226,9 @@ def next_fetch(stage: KRaftStage, leader: int, follower: int) -> FetchRequest:
 
 def read(stage: KRaftStage, leader: int, request: FetchRequest) -> Fetched:
     """Return what a leader answers to a fetch now."""
-    fetched = running(stage, leader).data.read(PARTITION, request.partitions[PARTITION], request.replica)
+    fetched = running(stage, leader).data.read(
+        PARTITION, request.partitions[PARTITION], request.replica, request.topic_ids.get(PARTITION.topic)
+    )
     expect(fetched.error == ErrorCode.NONE, f"broker {leader} answers {fetched.error.name}")
     return fetched
 
@@ -287,7 +289,9 @@ def refuse_delayed_fetch(stage: KRaftStage) -> None:
     """Deliver the delayed fetch to every broker; each refuses it."""
     request = stage.network.fetches.pop()
     for process in stage.cluster.brokers.values():
-        fetched = process.data.read(PARTITION, request.partitions[PARTITION], request.replica)
+        fetched = process.data.read(
+            PARTITION, request.partitions[PARTITION], request.replica, request.topic_ids.get(PARTITION.topic)
+        )
         expect(fetched.error != ErrorCode.NONE, f"broker {process.number} does not refuse it")
 
 

@@ -8,35 +8,16 @@ Source: Kafka 3.9 ReplicaManager.scala, Partition.updateFollowerFetchState.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
-from kafka_spec.impl.broker.fetcher import Fetchers, FollowersRequest
-from kafka_spec.impl.broker.partition import FetchState
+from kafka_spec.impl.broker.fetcher import Fetchers
 from kafka_spec.impl.broker.record_requests import Produces, RecordRequests
 from kafka_spec.impl.kraft.isr import IsrProposals
 from kafka_spec.impl.kraft.replicas import KRaftReplicas
 from kafka_spec.impl.protocol.data_requests import CONSUMER, Fetched, FetchPosition, FetchRequest, Produced, ProduceRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.decisions import Checked
 from kafka_spec.spec.gates import fetch_is_outdated
 from kafka_spec.spec.kraft.machines import LEADER
-
-
-class KRaftFetchers(Fetchers):
-    """The fetchers of a broker of KRaft, whose fetches name each topic by its id too."""
-
-    def __init__(self, replicas: KRaftReplicas) -> None:
-        """`replicas` are the broker's."""
-        super().__init__(replicas, truncation_on_fetch=True)
-        self._hosted = replicas.partitions
-
-    def _request(self, ready: list[tuple[TopicPartition, FetchState]]) -> FollowersRequest | None:
-        request = super()._request(ready)
-        if not isinstance(request, FetchRequest):
-            return request
-        named = {p: replace(one, topic_id=self._hosted[p].topic_id) for p, one in request.partitions.items()}
-        return replace(request, partitions=named)
 
 
 class KRaftDataPlane(RecordRequests):
@@ -46,7 +27,7 @@ class KRaftDataPlane(RecordRequests):
         """`replicas` are the broker's."""
         super().__init__(replicas)
         self.replicas: KRaftReplicas = replicas
-        self.fetchers = KRaftFetchers(replicas)
+        self.fetchers = Fetchers(replicas, truncation_on_fetch=True)
         self.isr = IsrProposals(replicas)
         self.shrink_due = self.checkpoint_due = 0
         """The time of the next periodic work."""
@@ -68,20 +49,13 @@ class KRaftDataPlane(RecordRequests):
 
     # Fetches
 
-    def read(self, partition: TopicPartition, position: FetchPosition, replica: int) -> Fetched:
-        """Return what a replica, or CONSUMER, may read from a position, or an error; the broker does not change.
-
-        The topic must be that of the log, as far as a fetch tells its id (3.1, KIP-516), and a follower must be one of the
-        replicas that the leader knows (Partition.followerReplicaOrThrow).
-        """
+    def read(self, partition: TopicPartition, position: FetchPosition, replica: int, topic_id: str | None = None) -> Fetched:
+        """See `LedPartitions.read`; a follower must be a replica that the leader knows (Partition.followerReplicaOrThrow)."""
         hosted = self.replicas.partitions.get(partition)
-        if self.replicas.role_of(partition) == LEADER and hosted is not None:
-            compared = self.replicas.k.fetch_topic_ids == Checked.YES and position.topic_id is not None
-            if compared and position.topic_id != hosted.topic_id:
-                return Fetched(ErrorCode.INCONSISTENT_TOPIC_ID)
-            if replica != CONSUMER and replica not in hosted.followers and position.leader_epoch == hosted.leader_epoch:
-                return Fetched(ErrorCode.UNKNOWN_LEADER_EPOCH)
-        return super().read(partition, position, replica)
+        fetched = super().read(partition, position, replica, topic_id)
+        if fetched.error == ErrorCode.NONE and replica != CONSUMER and hosted is not None and replica not in hosted.followers:
+            return Fetched(ErrorCode.UNKNOWN_LEADER_EPOCH)
+        return fetched
 
     def _follower_fetched(self, partition: TopicPartition, position: FetchPosition, request: FetchRequest, now: int) -> None:
         """Update a leader's knowledge after a fetch, unless the logs diverge (Partition.fetchRecords)."""

@@ -6,7 +6,6 @@ Source: Kafka 3.9 Partition.makeLeader, makeFollower.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from uuid import UUID
 
 from kafka_spec.impl.broker.partition import NEVER, Follower, HostedPartition
 from kafka_spec.impl.kraft.image import RegisteredPartition
@@ -18,8 +17,6 @@ class HostedKRaftPartition(HostedPartition):
     """A partition that the broker hosts; its ISR is changed by the controller alone, on the leader's proposal (`pending_isr`)."""
 
     partition_epoch: int = NO_EPOCH
-    topic_id: UUID | None = None
-    """The id of the topic whose log this is; None before the log is open."""
 
     def take(self, told: RegisteredPartition) -> None:
         """Take the leader, the epochs and the replicas of an image."""

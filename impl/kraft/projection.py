@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from uuid import UUID
 
 from kafka_spec.impl.broker.partition import UNKNOWN_END
 from kafka_spec.impl.kraft.broker import KRaftProcess
@@ -19,6 +18,7 @@ from kafka_spec.impl.kraft.image import ClusterImage
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
 from kafka_spec.impl.kraft.requests import AlteredPartition, ProposalAnswer, ProposalRequest
 from kafka_spec.impl.protocol.data_requests import FetchRequest
+from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, Spent
 from kafka_spec.spec.kraft import state
@@ -60,7 +60,7 @@ class KRaftNetwork:
 class ReplicaDisk:
     """What a replica has on disk: topic and entries, and after the end of its process high watermark and clean-shutdown file."""
 
-    topic_id: UUID | None
+    topic_id: str | None
     """The topic whose log it is, None if there is no log."""
     entries: list[state.StoredRecord]
     high_watermark: int = 0
@@ -76,7 +76,7 @@ class KRaftProjection:
         partition: TopicPartition,
         brokers: Sequence[int],
         disk: Callable[[int], ReplicaDisk],
-        topic_of: Callable[[UUID], int],
+        topic_of: Callable[[str], int],
         number_of: Callable[[int, int], int] = lambda _, epoch: epoch,
     ) -> None:
         """`brokers` are those of the model, in its order; `disk` reads a broker's disk; `topic_of` numbers topic ids.
@@ -122,7 +122,7 @@ class KRaftProjection:
     def _set(self, brokers: Iterable[int]) -> BrokerSet:
         return BrokerSet.of(self._places[broker] for broker in brokers if broker in self._places)
 
-    def _topic(self, topic_id: UUID | None) -> int:
+    def _topic(self, topic_id: str | None) -> int:
         return UNKNOWN if topic_id is None else self._topic_of(topic_id)
 
     def _place(self, broker: int) -> int:
@@ -133,7 +133,7 @@ class KRaftProjection:
         if held is None:
             return NO_TOPIC
         return state.PartitionRegistration(
-            topic_id=self._topic(held.topic_id),
+            topic_id=self._topic(text_of(held.topic_id)),
             adding=self._set(held.adding),
             removing=self._set(held.removing),
             replicas=[self._places[broker] for broker in held.replicas if broker in self._places],
@@ -261,7 +261,7 @@ class KRaftProjection:
         position = request.partitions[self.partition]
         return state.FetchRequestInFlight(
             follower=self._place(request.replica),
-            topic_id=self._topic(position.topic_id),
+            topic_id=self._topic(request.topic_ids.get(self.partition.topic)),
             end=position.offset,
             last_epoch=position.last_fetched_epoch,
             leader_epoch=position.leader_epoch,

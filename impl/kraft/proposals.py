@@ -8,14 +8,15 @@ from __future__ import annotations
 from kafka_spec.impl.kraft.image import ClusterImage
 from kafka_spec.impl.kraft.requests import ProposalRequest, ProposedIsr, members_of
 from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.alter_partition import answer_to_epochs, answer_to_isr, answer_to_sender, answer_to_topic, is_eligible
 from kafka_spec.spec.domain import BrokerSet
 from kafka_spec.spec.partition_change import RecoveryState
 from kafka_spec.spec.table import Constants
 
-NO_TOPIC = -1
-"""The number of a topic that does not exist, or that a request does not name by its id."""
+NO_TOPIC, THE_TOPIC = -1, 0
+"""The topic of a name, as a number, and any other or none."""
 
 
 def answer_to_request(image: ClusterImage, request: ProposalRequest) -> ErrorCode:
@@ -28,9 +29,9 @@ def answer_to_proposal(
 ) -> ErrorCode:
     """Return the answer to one proposal of a broker whose broker epoch is current."""
     known = image.partitions.get(partition)
-    current = NO_TOPIC if known is None else known.topic_id.int
-    named = NO_TOPIC if proposed.topic_id is None else proposed.topic_id.int
-    error = ErrorCode(answer_to_topic(named, current, k.alter_topic_ids))
+    named = known is not None and proposed.topic_id == text_of(known.topic_id)
+    current = NO_TOPIC if known is None else THE_TOPIC
+    error = ErrorCode(answer_to_topic(THE_TOPIC if named else NO_TOPIC, current, k.alter_topic_ids))
     if known is None or error != ErrorCode.NONE:
         return error
     error = ErrorCode(

@@ -8,18 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from uuid import UUID
 
 from kafka_spec.impl.broker.partition import FetchState
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredPartition
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
-from kafka_spec.impl.kraft.partition_metadata import read_topic_id, write_topic_id
 from kafka_spec.impl.log.log import LogConfig
 from kafka_spec.impl.log.manager import LogManager
 from kafka_spec.impl.machine import OnlyTheTable, build
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.alter_partition import is_candidate
 from kafka_spec.spec.decisions import Checked, FetchAnswers, StrayReplicas
@@ -61,7 +60,6 @@ class KRaftReplicas:
         self.failures: dict[TopicPartition, OSError] = {}
         """For each replica whose log directory has failed the reason; the process has to end."""
         self.logs = LogManager(folder, config)
-        self._folder = folder
         self.begun = False
         """Whether an image was applied: with the first one the logs on disk are looked at."""
         machines = {machine.name: machine for machine in era.machines}
@@ -83,8 +81,8 @@ class KRaftReplicas:
         return self.image.partitions
 
     def is_of_topic(self, partition: TopicPartition, topic_id: str | None) -> bool:
-        """Whether a hosted partition may be of the topic with this id: fetches are not told apart by it here."""
-        return True
+        """Whether a hosted partition may be of the topic with this id; the era may not ask (before 3.1, KIP-516)."""
+        return topic_id is None or self.k.fetch_topic_ids == Checked.NO or self.partitions[partition].topic_id == topic_id
 
     def topic_config(self, topic: str) -> dict[str, str]:
         """Return what the metadata log has configured for a topic."""
@@ -124,7 +122,7 @@ class KRaftReplicas:
     def _follow_image(self, partition: TopicPartition, told: RegisteredPartition, now: int) -> None:
         current = self.partitions[partition].partition_epoch if partition in self.partitions else NO_EPOCH
         if image_is_applied(told.partition_epoch, current, self.k.equal_partition_epoch_applied):
-            hosted = self._opened(partition, told.topic_id)
+            hosted = self._opened(partition, text_of(told.topic_id))
             if told.leader == self.number:
                 self._make_leader(partition, hosted, told, now)
             else:
@@ -135,10 +133,10 @@ class KRaftReplicas:
     def _is_stray(self, partition: TopicPartition, told: RegisteredPartition | None) -> bool:
         """Whether a replica is of a topic that is gone, or is not assigned to this broker (3.0, KAFKA-13198)."""
         hosted = self.partitions.get(partition)
-        topic_id = read_topic_id(self._folder / str(partition)) if hosted is None else hosted.topic_id
+        topic_id = self.logs.topic_id(partition) if hosted is None else hosted.topic_id
         if topic_id is None:
             return False
-        if told is None or told.topic_id != topic_id:
+        if told is None or text_of(told.topic_id) != topic_id:
             return True
         return self.k.removed_replica_deleted == Checked.YES and self.number not in told.replicas
 
@@ -151,11 +149,11 @@ class KRaftReplicas:
         self.begun = True
         blocked = []
         for partition in self.logs.on_disk():
-            topic_id, told = read_topic_id(self._folder / str(partition)), self.image.partitions.get(partition)
+            topic_id, told = self.logs.topic_id(partition), self.image.partitions.get(partition)
             if topic_id is None:
                 continue
             assigned = told is not None and self.number in told.replicas
-            stray = not assigned or told is None or told.topic_id != topic_id
+            stray = not assigned or told is None or text_of(told.topic_id) != topic_id
             others = self.k.stray_replicas == StrayReplicas.OTHERS_DELETED
             if stray != others or self._is_stray(partition, told):
                 self._delete(partition)
@@ -234,14 +232,14 @@ class KRaftReplicas:
 
     # Logs
 
-    def _opened(self, partition: TopicPartition, topic_id: UUID) -> HostedKRaftPartition:
+    def _opened(self, partition: TopicPartition, topic_id: str) -> HostedKRaftPartition:
         """Return a partition whose log is open, and is of this topic."""
         hosted = self.partitions.setdefault(partition, HostedKRaftPartition())
         if hosted.log is None:
             hosted.log, hosted.high_watermark = self.logs.open(partition)
         if hosted.topic_id != topic_id:
             hosted.topic_id = topic_id
-            write_topic_id(self._folder / str(partition), topic_id)
+            self.logs.write_topic_id(partition, topic_id)
         return hosted
 
     @contextmanager

@@ -62,7 +62,7 @@ class ProposedIsr:
     leader_epoch: int
     partition_epoch: int
     members: tuple[tuple[int, int], ...]
-    topic_id: UUID | None = None
+    topic_id: str | None = None
     """The topic, None in a request that has its name alone."""
 
     @property

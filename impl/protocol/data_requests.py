@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
-from uuid import UUID
 
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH, Leadership
 from kafka_spec.impl.protocol.errors import ErrorCode
@@ -29,14 +28,12 @@ class FetchPosition:
     """The offset from which a partition is fetched, and the leader epoch of the fetcher.
 
     `last_fetched_epoch` is the leader epoch of the fetcher's last record; then the leader looks whether the logs diverge (KIP-595).
-    `topic_id` is that of the fetcher's log, None where a fetch names its topic without an id (before Fetch v13, KIP-516).
     """
 
     offset: int
     leader_epoch: int = NO_EPOCH
     max_bytes: int = 1 << 20
     last_fetched_epoch: int = NO_EPOCH
-    topic_id: UUID | None = None
 
 
 @dataclass(frozen=True)
@@ -128,7 +125,7 @@ class ProduceRequest:
     acks: int
     partitions: Mapping[TopicPartition, bytes]
     timeout_ms: int = 30_000
-    topic_ids: Mapping[str, UUID] = field(default_factory=dict)
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from random import Random
 from kafka_spec.impl.log import batches
 from kafka_spec.impl.protocol.data_requests import ProduceRequest
 from kafka_spec.impl.protocol.errors import KafkaError
+from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.kraft.world import KRaftWorld
 from kafka_spec.impl.run.operations import LARGEST, NAMES, OPERATIONS, PATIENCE, RECORDS, record_of
@@ -124,5 +125,5 @@ class KRaftOperators:
             if held.leader != NONE and held.leader in self._world.nodes:
                 value = record_of(name, generation, number)
                 batch = bytes(batches.build([(self._world.milliseconds, None, value.encode())]))
-                request = ProduceRequest(1, {partition: batch}, int(PATIENCE * 1000), {name: held.topic_id})
+                request = ProduceRequest(1, {partition: batch}, int(PATIENCE * 1000), {name: text_of(held.topic_id)})
                 yield RemoteCall(held.leader, request, PATIENCE)

@@ -11,8 +11,8 @@ from typing import Any
 
 from kafka_spec.impl.kraft.clean_shutdown import read_clean_shutdown
 from kafka_spec.impl.kraft.cluster import KRaftNodes
-from kafka_spec.impl.kraft.partition_metadata import read_topic_id
 from kafka_spec.impl.kraft.projection import KRaftNetwork, KRaftProjection, ReplicaDisk
+from kafka_spec.impl.log.checkpoint import read_topic_id
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.history import ALL, History
 from kafka_spec.impl.run.kraft.watcher import KRaftWatcher

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
-from uuid import UUID
 
 from kafka_spec.impl.kraft.cluster import KRaftNodes
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredPartition
 from kafka_spec.impl.log import batches
 from kafka_spec.impl.log.log import PartitionLog
+from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.operations import generation_of
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet
@@ -29,7 +29,7 @@ class KRaftWatcher:
     def __init__(self) -> None:
         self.past: dict[TopicPartition, PastEvents] = {}
         self.elections: Counter[str] = Counter()
-        self._topics: dict[UUID, int] = {}
+        self._topics: dict[str, int] = {}
         self._created: Counter[str] = Counter()
         self._numbers: dict[bytes, int] = {}
         self._parsed = lru_cache(maxsize=1 << 14)(self._parse)
@@ -45,14 +45,14 @@ class KRaftWatcher:
 
     # Topics and reassignments
 
-    def topic_of(self, topic_id: UUID) -> int:
+    def topic_of(self, topic_id: str) -> int:
         """Return the number of a topic among those of its name, in the order of their creation."""
         return self._topics[topic_id]
 
     def _number_topics(self, image: ClusterImage) -> None:
         for topic_id, name in image.topics.items():
-            if topic_id not in self._topics:
-                self._topics[topic_id] = self._created[name]
+            if text_of(topic_id) not in self._topics:
+                self._topics[text_of(topic_id)] = self._created[name]
                 self._created[name] += 1
 
     def reassigned(self, partition: TopicPartition, before: RegisteredPartition, target: tuple[int, ...] | None) -> None:
@@ -93,7 +93,7 @@ class KRaftWatcher:
             return
         hosted, past = process.replicas.partitions[partition], self.of(partition)
         held = cluster.controller.image.partitions.get(partition)
-        if held is None or held.topic_id != hosted.topic_id:
+        if held is None or text_of(held.topic_id) != hosted.topic_id:
             return
         if hosted.leader_epoch >= past.unclean_epoch and hosted.high_watermark > len(past.committed):
             past.committed += self.entries(hosted.opened, len(past.committed), hosted.high_watermark)
