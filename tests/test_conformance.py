@@ -23,9 +23,12 @@ from kafka_spec.conformance.classes import jars, report
 from kafka_spec.conformance.classes.comparison import Chosen, Comparison, Subject, SubjectResult, run_subject
 from kafka_spec.conformance.classes.controller_ours import run_ours
 from kafka_spec.conformance.classes.controller_scenarios import EPOCH, PartitionSetup, Scenario
+from kafka_spec.conformance.classes.event_scenarios import BrokerFails, DeletionAsked, EventCourse, ReassignmentAsked, cluster
+from kafka_spec.conformance.classes.events_ours import OurCourse
 from kafka_spec.conformance.classes.jars import BROKERS, VERSIONS, checked_jars
 from kafka_spec.impl.coordination.znodes import State
 from kafka_spec.impl.protocol.controller_requests import Leadership
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.spec.election import Strategy
 from kafka_spec.spec.partition import PartitionState
 from kafka_spec.spec.replica import ReplicaState
@@ -146,6 +149,25 @@ def test_an_election_for_a_reassignment() -> None:
     assert [request[0] for request in seen.requests[1]] == ["UpdateMetadata"]
 
 
+FOUR = ("live",) * 4
+
+
+def test_a_reassignment_to_two_brokers() -> None:
+    """Each new replica is told to all brokers in a batch of its own; a broker that is added and dead is refused, as in Kafka."""
+    ours = OurCourse(EventCourse(cluster([(0, 1)], [(0, 1)], FOUR), ()), "t")
+    seen = ours.step(ReassignmentAsked({0: (2, 3)}))
+    assert [request[0] for request in seen.requests[0]] == ["LeaderAndIsr", *["UpdateMetadata"] * 3]
+    ours.step(BrokerFails(2))
+    refused = ours.step(ReassignmentAsked({0: (2, 1)}))
+    assert refused.answers == {0: ErrorCode.INVALID_REPLICA_ASSIGNMENT}
+
+
+def test_a_deletion_takes_replicas_by_broker() -> None:
+    """The replicas of a deleted topic go offline in the order of their brokers, as in Kafka: the last one stays in the ISR."""
+    seen = OurCourse(EventCourse(cluster([(1, 0)], [(1, 0)], FOUR), ()), "t").step(DeletionAsked())
+    assert seen.caches[0].isr == (1,)
+
+
 def conformance(*arguments: str, mutation: str = "") -> subprocess.CompletedProcess[str]:
     """Run `kafka-spec conformance`, after a mutation of our side."""
     code = f"import sys\n{mutation}\nfrom kafka_spec.__main__ import main\nsys.exit(main({['conformance', '-q', *arguments]!r}))"
@@ -233,6 +255,8 @@ MUTATIONS = {
     "predecessors": "from kafka_spec.spec.table import Machine\nMachine.legal_pairs = frozenset()",
     "elections": "from kafka_spec.spec import election\nelection.elect_preferred = election.elect_reassigned",
     "assignments": "from kafka_spec.spec import assignment\nassignment._follower_index = lambda f, s, p, n: (f + 1 + p) % n",
+    "deletion": "from kafka_spec.impl.controller import deletion as ours\nours.failure_halts_deletion = lambda *_: False",
+    "reassignment": "from kafka_spec.impl.controller import reassignment_rows as ours\nours.leader_has_to_move = lambda *_: False",
     "kraft-changes": f"{OURS}ours.DECISIONS = {{'4.4.0': {{'last_known_acceptable': Checked.NO}}}}",
     "kraft-requests": f"{OURS}ours.DECISIONS = {{'4.4.0': {{'bar_ineligible': Checked.NO}}}}",
 }

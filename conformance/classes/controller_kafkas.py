@@ -57,7 +57,8 @@ class KafkasController:
     def run(self, scenario: Scenario, topic: str) -> Observation:
         """Run a scenario with a topic of its own, and return what is seen after it."""
         self._fill(scenario, topic)
-        context = self._context(scenario, topic)
+        context = self._kafka.named("kafka.controller.ControllerContext")()
+        self._know(context, scenario, topic)
         self._mockito.clearInvocations(self._channels)
         kafka = self._kafka
         batch = kafka.named("kafka.controller.ControllerBrokerRequestBatch")(
@@ -80,7 +81,7 @@ class KafkasController:
 
     def _fill(self, scenario: Scenario, topic: str) -> None:
         """Create the znodes of a scenario."""
-        self._zookeeper.create(znodes.topic(topic))
+        self._zookeeper.create(znodes.topic(topic), scenario.topic.encode())
         self._zookeeper.create(
             znodes.topic_config(topic), znodes.encode_config({"unclean.leader.election.enable": str(scenario.unclean).lower()})
         )
@@ -95,9 +96,10 @@ class KafkasController:
                 self._zookeeper.create(inner)
                 self._zookeeper.create(znodes.state(partition), setup.znode.encode(), writes=VERSION)
 
-    def _context(self, scenario: Scenario, topic: str) -> Any:
+    def _know(self, context: Any, scenario: Scenario, topic: str) -> None:
+        """Put what a scenario says into a controller's memory."""
         kafka = self._kafka
-        context = self._records.context(scenario.in_state("live"), scenario.in_state("stopping"), BROKER_EPOCH)
+        self._records.know(context, scenario.in_state("live"), scenario.in_state("stopping"), BROKER_EPOCH)
         getattr(context, "epoch_$eq")(EPOCH)
         getattr(context, "epochZkVersion_$eq")(0 if scenario.replaced else 1)
         context.setAllTopics(kafka.set([topic]))
@@ -121,7 +123,6 @@ class KafkasController:
             failed.setdefault(broker, []).append(kafka.partition(topic, number))
         for broker, partitions in failed.items():
             context.replicasOnOfflineDirs().put(kafka.boxed(broker), kafka.set(partitions))
-        return context
 
     def _replica(self, partition: Any, broker: int) -> Any:
         return self._kafka.named("kafka.controller.PartitionAndReplica")(partition, broker)

@@ -71,7 +71,7 @@ class _Fired:
 
 def run_ours(scenario: Scenario, topic: str) -> Observation:
     """Run a scenario, and return what is seen after it."""
-    session, core = _prepared(scenario, topic)
+    session, core = prepared(scenario, topic)
     fired = [_Fired(core.partitions.log, _facts(scenario)), _Fired(core.replicas.log, _facts(scenario))]
     core.partitions.log, core.replicas.log = fired
     raised = ""
@@ -79,10 +79,11 @@ def run_ours(scenario: Scenario, topic: str) -> Observation:
         _run(core, scenario, topic)
     except ControllerMoved:
         raised = "replaced"
-    return _observed(core, session, scenario, topic, raised, [row for one in fired for row in one.rows])
+    return observed(core, session, scenario, topic, raised, [row for one in fired for row in one.rows])
 
 
-def _prepared(scenario: Scenario, topic: str) -> tuple[MemorySession, ControllerCore]:
+def prepared(scenario: Scenario, topic: str) -> tuple[MemorySession, ControllerCore]:
+    """Return a session with the znodes of a scenario, and a controller that knows what the scenario says."""
     session, channels = Ensemble().connect(), Channels()
     _fill(session, scenario, topic)
     core = ControllerCore(CONTROLLER, ERA_2_8, session, channels, StateChangeLog(lambda _: None, lambda: 0.0), lambda: 0.0)
@@ -112,8 +113,9 @@ def _prepared(scenario: Scenario, topic: str) -> tuple[MemorySession, Controller
 
 def _fill(session: MemorySession, scenario: Scenario, topic: str) -> None:
     """Create the znodes of a scenario."""
-    for path in (*znodes.PERSISTENT, znodes.topic(topic)):
+    for path in znodes.PERSISTENT:
         session.create(path)
+    session.create(znodes.topic(topic), scenario.topic.encode())
     session.create(znodes.CONTROLLER_EPOCH, b"4")
     session.set(znodes.CONTROLLER_EPOCH, str(EPOCH).encode())
     session.create(znodes.topic_config(topic), znodes.encode_config({UNCLEAN: str(scenario.unclean).lower()}))
@@ -167,9 +169,10 @@ def _run(core: ControllerCore, scenario: Scenario, topic: str) -> None:
         tasks.extendleft(reversed(tasks.popleft().run(core)))
 
 
-def _observed(
+def observed(
     core: ControllerCore, session: MemorySession, scenario: Scenario, topic: str, raised: str, rows: list[str]
 ) -> Observation:
+    """Return what is seen of a controller after a change."""
     states: dict[Any, str] = {}
     contents, assignments = {}, {}
     for number in range(len(scenario.partitions)):

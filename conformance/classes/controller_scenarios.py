@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from kafka_spec.impl.coordination.znodes import State
+from kafka_spec.impl.coordination.znodes import State, Topic
 from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.spec.domain import NONE
 from kafka_spec.spec.election import Strategy
@@ -58,6 +58,15 @@ class Scenario:
     queued_for_deletion: bool = False
     replaced: bool = False
     failed_dirs: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def topic(self) -> Topic:
+        """The content of the topic's znode."""
+        setups = dict(enumerate(self.partitions))
+        adding, removing = (
+            {n: getattr(one, kind) for n, one in setups.items() if getattr(one, kind)} for kind in ("adding", "removing")
+        )
+        return Topic({n: one.replicas for n, one in setups.items()}, adding, removing)
 
     @property
     def is_of_replicas(self) -> bool:

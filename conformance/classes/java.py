@@ -99,6 +99,18 @@ class Kafka:
         wrapped = isinstance(error, jpype.JClass("java.lang.reflect.InvocationTargetException"))
         return error.getCause() if wrapped else error  # type: ignore[attr-defined]
 
+    def put(self, target: Any, field: str, value: Any) -> None:
+        """Put a value into a private field of the target's class, which may be final."""
+        found = target.getClass().getDeclaredField(field)
+        found.setAccessible(True)
+        found.set(target, value)
+
+    def held(self, target: Any, field: str) -> Any:
+        """Return what a private field of the target's class holds."""
+        found = target.getClass().getDeclaredField(field)
+        found.setAccessible(True)
+        return found.get(target)
+
     def call_hidden(self, target: Any, method: str) -> None:
         """Call a private method without arguments."""
         found = target.getClass().getSuperclass().getDeclaredMethods()

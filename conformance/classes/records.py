@@ -54,7 +54,11 @@ class LeaderAndIsrRecords:
 
     def context(self, live: Iterable[int], stopping: Iterable[int], broker_epoch: int = 100) -> Any:
         """Return a ControllerContext with brokers, their epochs counted from `broker_epoch`."""
-        kafka, context = self._kafka, self._kafka.named("kafka.controller.ControllerContext")()
+        return self.know(self._kafka.named("kafka.controller.ControllerContext")(), live, stopping, broker_epoch)
+
+    def know(self, context: Any, live: Iterable[int], stopping: Iterable[int], broker_epoch: int) -> Any:
+        """Put brokers into a ControllerContext, and return it."""
+        kafka = self._kafka
         stopping = list(stopping)
         brokers = [*live, *stopping]
         context.setLiveBrokers(kafka.mapping({self.broker(b): kafka.long(broker_epoch + b) for b in brokers}))

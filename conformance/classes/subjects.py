@@ -5,6 +5,7 @@ from __future__ import annotations
 from kafka_spec.conformance.classes import (
     assignments,
     checkpoints,
+    control_events,
     elections,
     epochs,
     kraft_changes,
@@ -28,6 +29,8 @@ SUBJECTS: dict[str, Subject] = {
         checkpoints.SUBJECT,
         logs.SUBJECT,
         state_machines.SUBJECT,
+        control_events.DELETION,
+        control_events.REASSIGNMENT,
         kraft_changes.SUBJECT,
         kraft_reassignments.SUBJECT,
         kraft_requests.SUBJECT,

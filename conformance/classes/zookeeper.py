@@ -46,6 +46,15 @@ class KafkasZooKeeper:
         for _ in range(writes):
             self._session.setData(path, content, -1)
 
+    def write(self, path: str, data: bytes) -> None:
+        """Write a node that there is."""
+        self._session.setData(path, self._kafka.bytes(data), -1)
+
+    def delete(self, path: str) -> None:
+        """Delete a node, if there is one."""
+        if self.read(path) is not None:
+            self._session.delete(path, -1)
+
     def read(self, path: str) -> tuple[bytes, int] | None:
         """Return the content of a node and its version, None if there is no node."""
         stat = self._kafka.named("org.apache.zookeeper.data.Stat")()
@@ -55,7 +64,7 @@ class KafkasZooKeeper:
             if not isinstance(error, self._kafka.named("org.apache.zookeeper.KeeperException$NoNodeException")):
                 raise
             return None
-        return bytes(data), int(stat.getVersion())
+        return b"" if data is None else bytes(data), int(stat.getVersion())
 
     def __enter__(self) -> KafkasZooKeeper:
         return self

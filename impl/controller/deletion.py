@@ -155,7 +155,7 @@ class Replicas:
 
     def __init__(self, core: ControllerCore, partitions: Iterable[TopicPartition]) -> None:
         context = core.context
-        self.every = [(p, broker) for p in partitions for broker in context.assignments[p]]
+        self.every = sorted(((p, broker) for p in partitions for broker in context.assignments[p]), key=lambda one: one[1])
         self.places = first_brokers(len(self.every))
         self.live = BrokerSet.of(place for place, (p, broker) in enumerate(self.every) if context.is_online(broker, p))
         self._states = [core.replicas.state_of(*one) for one in self.every]

@@ -77,7 +77,7 @@ class AlterPartitionReassignments(ControllerEvent):
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if target is None:
             return ErrorCode.NONE if partition in context.targets else ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
-        added = set(target) - set(context.assignments[partition])
+        added = context.assignment(partition).reassigned_to(target).adding
         live = all(broker in context.live and broker not in context.stopping for broker in added)
         return ErrorCode.NONE if live else ErrorCode.INVALID_REPLICA_ASSIGNMENT
 

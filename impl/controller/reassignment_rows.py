@@ -215,7 +215,8 @@ class ReassignmentRows(WriterGuards):
     def create_new_replicas(self, partition: TopicPartition) -> None:
         """Create the added replicas in the replica machine; one that exists already is refused, which Kafka logs."""
         held = self._context.assignment(partition)
-        self._fire_all("new_replica", partition, held.adding)
+        for broker in held.adding:
+            self._fire_all("new_replica", partition, [broker])
         if self._is_enlarged():
             self._context.assign(partition, replace(held, adding=()))
 
@@ -234,7 +235,7 @@ class ReassignmentRows(WriterGuards):
             self._fire_all(trigger, partition, outside)
 
     def _fire_all(self, trigger: str, partition: TopicPartition, brokers: Iterable[int]) -> None:
-        """Fire for each replica, in a batch of its own: in Kafka this is a call of handleStateChanges."""
+        """Fire for replicas, in a batch of their own: in Kafka this is a call of handleStateChanges."""
         self._batch.send()
         for broker in brokers:
             self._replicas.fire(trigger, partition, broker)
