@@ -6,6 +6,7 @@ Also the parts of pages that are measured or read: the promises, TLC's counts, t
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,7 +94,7 @@ def chapters() -> Iterator[tuple[str, str]]:
     for check in bugs():
         name = check.spec.name.partition("/")[2]
         claims = {claim.name: claim for claim in check.spec.properties}
-        lines = [f"# {name}", "", f"{check.spec.says[:1].upper()}{check.spec.says[1:]}.", ""]
+        lines = ["---", "hide: [toc]", "---", "", f"# {name}", "", f"{check.spec.says[:1].upper()}{check.spec.says[1:]}.", ""]
         if check.spec.name.startswith("control/") and name in SWITCHES:
             lines += [f"Kafka has this {told(SWITCHES[name])}.", ""]
         for claim in check.expected.traces:
@@ -150,6 +151,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         if asked in markdown:
             markdown = markdown.replace(asked, write())
     return markdown
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Let each picture lead to itself in full size."""
+    return re.sub(r'<img [^>]*src="([^"]+\.svg)"[^>]*>', r'<a class="picture" href="\1">\g<0></a>', html)
 
 
 def promises_table() -> str:

@@ -15,27 +15,28 @@ from kafka_spec.model_check.check import ENGINES, Engine, Expectation, check, ju
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress, quiet
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 
-KEYS = {
-    "name": str,
-    "model": str,
+KEYS: dict[str, tuple[type, ...]] = {
+    "name": (str,),
+    "model": (str,),
     "bounds": (str, dict),
-    "properties": list,
-    "without": list,
-    "engine": str,
-    "verdict": str,
-    "distinct": int,
-    "normal_form": bool,
-    "unreduced": int,
-    "depth": int,
-    "traces": dict,
-    "all_rules_fire": bool,
-    "all_properties_tested": bool,
-    "not_tested": dict,
-    "all": bool,
-    "deadlock": bool,
+    "properties": (list,),
+    "without": (list,),
+    "engine": (str,),
+    "verdict": (str,),
+    "distinct": (int,),
+    "normal_form": (bool,),
+    "unreduced": (int,),
+    "depth": (int,),
+    "traces": (dict,),
+    "all_rules_fire": (bool,),
+    "all_properties_tested": (bool,),
+    "not_tested": (dict,),
+    "all": (bool,),
+    "deadlock": (bool,),
     "seconds": (int, float),
-    "memory_mib": int,
+    "memory_mib": (int,),
 }
+KINDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", list: "a list", dict: "a table { ... }"}
 
 
 @dataclass(frozen=True)
@@ -159,9 +160,9 @@ def _well_formed(table: Any, where: str) -> str:
     for key, value in table.items():
         if key not in KEYS:
             raise SpecError(f"{where}: {key!r} is unknown; there is {', '.join(KEYS)}")
-        wrong_bool = isinstance(value, bool) and KEYS[key] is not bool
-        if not isinstance(value, KEYS[key]) or wrong_bool:  # type: ignore[arg-type]
-            raise SpecError(f"{where}: {key} = {value!r} has the wrong type")
+        kinds = KEYS[key]
+        if type(value) not in kinds:
+            raise SpecError(f"{where}: {key} = {value!r} is not {' or '.join(KINDS[kind] for kind in kinds)}")
     for key in ("seconds", "memory_mib", "distinct", "unreduced", "depth"):
         if table.get(key, 0) < 0:
             raise SpecError(f"{where}: {key} = {table[key]} is less than 0")

@@ -131,3 +131,18 @@ def test_a_module_is_told_by_what_it_has(
 
     assert kafka_spec(["check", name]) == 2
     assert MODULES[name][1] in capsys.readouterr().err
+
+
+def test_what_a_module_refuses_is_told_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A domain or a property that is refused while a module is imported has the module's line in front, and has it once."""
+    monkeypatch.chdir(tmp_path)
+    head = "from kafka_spec import holds, invariant\n\n"
+    for number, (line, told) in enumerate(
+        (("X = holds(bool)", "bool is no domain"), ("A = invariant('A', 'b', '', '')", "'b' is not"))
+    ):
+        Path(f"placed_{number}.py").write_text(head + line)
+        assert kafka_spec(["check", f"placed_{number}:SPEC"]) == 2
+        said = capsys.readouterr().err
+        assert f"placed_{number}.py:3: {told}" in said and said.count(".py:") == 1

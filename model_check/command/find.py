@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import re
 import sys
 import traceback
 from collections.abc import Mapping
@@ -75,8 +76,8 @@ def imported(module: str, asked: str) -> ModuleType:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise SpecError(f"{asked}: {error}; run where the module is, or set PYTHONPATH") from None
-    except SpecError:
-        raise
+    except SpecError as error:
+        raise SpecError(f"{_place_of(error)}{error}") from error
     except SyntaxError as error:
         raise SpecError(f"{asked} cannot be imported: {error.filename}:{error.lineno}: {error.msg}") from None
     except Exception as error:
@@ -84,6 +85,21 @@ def imported(module: str, asked: str) -> ModuleType:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{frame.filename}:{frame.lineno}"
         raise SpecError(f"{asked} cannot be imported: {where}: {type(error).__name__}: {error}") from None
+
+
+def _place_of(error: SpecError) -> str:
+    """Return the line of the user's own module that was refused, or "" if the message names a line, or there is none."""
+    frames = [
+        (frame, line) for frame, line in traceback.walk_tb(error.__traceback__) if _is_of_user(frame.f_globals.get("__name__", ""))
+    ]
+    if not frames or re.match(r"\S+\.py:\d+: ", str(error)):
+        return ""
+    frame, line = frames[-1]
+    return f"{frame.f_code.co_filename}:{line}: "
+
+
+def _is_of_user(module: str) -> bool:
+    return module.partition(".")[0] not in ("kafka_spec", "importlib", "__main__", "dataclasses")
 
 
 def _has(home: ModuleType, module: str, kind: type) -> str:
