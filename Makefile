@@ -43,7 +43,7 @@ fmt: $(VENV)/.test
 	$(BIN)/ruff check --fix .
 
 golden: $(VENV)/.test
-	$(BIN)/python -m pytest -q $$(grep -l "golden: Golden" tests/test_*.py) --update-golden -m "not slow"
+	$(BIN)/python -m pytest -q $(PARALLEL) --update-golden -m "not long"
 
 gallery: $(VENV)/.test
 	$(BIN)/kafka-spec draw --gallery

@@ -42,9 +42,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marks; let processes that tests start receive SIGINT, which a shell makes background jobs ignore."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    config.addinivalue_line("markers", "slow: more than a few seconds; run under one hash seed only")
+    config.addinivalue_line("markers", "slow: more than about a second; run under one hash seed only")
     config.addinivalue_line("markers", "long: the rest of a sample that `make test` runs; `make long` runs it")
     config.addinivalue_line("markers", "unexpected_errors: steps of controllers may raise unexpected errors")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With --update-golden, run the tests that have golden texts, and no others."""
+    if config.getoption("--update-golden"):
+        items[:] = [item for item in items if "golden" in getattr(item, "fixturenames", ())]
 
 
 def sampled(cases: Iterable[Any], keep: int, name: Callable[[Any], str]) -> list[ParameterSet]:

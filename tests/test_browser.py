@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,14 @@ def text(page: Page, selector: str) -> str:
     return (page.locator(selector).first.text_content() or "").strip()
 
 
+def until(page: Page, condition: str, seconds: float = 30) -> None:
+    """Wait for a condition in the page; asked from here, since the page's own policy refuses code that is made of text."""
+    end = time.monotonic() + seconds
+    while not page.evaluate(condition):
+        assert time.monotonic() < end, f"after {seconds} s it is still not true that {condition}"
+        page.wait_for_timeout(20)
+
+
 @pytest.fixture
 def counterexample(tmp_path: Path) -> Path:
     """Write the page of kip_279's counterexample."""
@@ -86,9 +95,7 @@ def test_keys_and_buttons(browser: Browser, counterexample: Path) -> None:
 
     def at() -> int:
         # a link changes the address first, and the page follows
-        page.wait_for_function(
-            "() => ['', '#step=' + /state (\\d+)/.exec(document.querySelector('#where').textContent)[1]].includes(location.hash)"
-        )
+        until(page, "['', '#step=' + /state (\\d+)/.exec(document.querySelector('#where').textContent)[1]].includes(location.hash)")
         shown = re.search(r"state (\d+) of 12", text(page, "#where"))
         assert shown is not None
         number = int(shown[1])
@@ -129,7 +136,7 @@ def test_links_to_a_step(browser: Browser, counterexample: Path) -> None:
         assert text(opened.page, "#where") == f"state {shown} of 12"
         assert opened.page.locator("#link").get_attribute("href") == f"#step={shown}"
         opened.page.evaluate("location.hash = '#step=4'")
-        opened.page.wait_for_function("document.getElementById('where').textContent.startsWith('state 4 ')")
+        until(opened.page, "document.getElementById('where').textContent.startsWith('state 4 ')")
         opened.close()
 
 
@@ -147,7 +154,7 @@ def test_the_controls_are_in_sight(browser: Browser, counterexample: Path, width
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.click("#next")
     page.click("#link")
-    page.wait_for_function("document.getElementById('link').textContent === 'copied'")
+    until(page, "document.getElementById('link').textContent === 'copied'")
     assert page.evaluate("navigator.clipboard.readText()").endswith("kip_279.html#step=10")
     page.click("#previous")
     assert text(page, "#link") == "copy link"
@@ -161,7 +168,7 @@ def test_a_link_that_cannot_be_copied_is_the_address(browser: Browser, counterex
     page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
 
     page.click("#link")
-    page.wait_for_function("document.getElementById('link').textContent === 'the address is the link'")
+    until(page, "document.getElementById('link').textContent === 'the address is the link'")
     assert page.url.endswith("#step=1")
     opened.close()
 

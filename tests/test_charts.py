@@ -226,6 +226,7 @@ def test_the_page_lists_machines() -> None:
 # The command and the gallery
 
 
+@pytest.mark.slow
 def test_trace_as_charts(kafka_spec: Command, tmp_path: Path) -> None:
     """`trace` writes Mermaid, SVG and HTML; --html FILE alone leaves stdout empty."""
     page = tmp_path / "page.html"
@@ -251,6 +252,7 @@ def test_a_page_without_graphviz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert 'data-machine="Door"' in page
 
 
+@pytest.mark.slow
 def test_a_stale_gallery_is_noticed(tmp_path: Path) -> None:
     """A file that is missing, left over, edited by hand, or of an older table is reported; after a rewrite none is."""
     files = gallery(MACHINES, [])

@@ -24,6 +24,7 @@ THREE = ("--bound", "replicas=3", "--bound", "log_size=1", "--bound", "max_recor
 HUGE = ("replication/kip_320", "--bounds", "huge", "--threads", "1")
 
 
+@pytest.mark.slow
 def test_a_model_that_holds(kafka_spec: Command) -> None:
     """A model that holds exits with 0 and says that the search is complete."""
     run = kafka_spec("check", "replication/kip_320", *TINY)
@@ -33,6 +34,7 @@ def test_a_model_that_holds(kafka_spec: Command) -> None:
     assert "277 distinct" in run.stdout
 
 
+@pytest.mark.slow
 def test_a_model_that_is_violated(kafka_spec: Command) -> None:
     """A violation ends with 1 and shows the shortest counterexample."""
     run = kafka_spec("check", "replication/kip_279", *THREE)
@@ -41,6 +43,7 @@ def test_a_model_that_is_violated(kafka_spec: Command) -> None:
     assert "StrongIsr is violated: a shortest trace has 12 states" in run.stdout
 
 
+@pytest.mark.slow
 def test_json(kafka_spec: Command) -> None:
     """--format json writes one object with all results, and nothing else to stdout."""
     run = kafka_spec("check", "replication/kip_279", *THREE, "--engine", "embedded", "--threads", "1", "--format", "json", "--all")
@@ -70,11 +73,13 @@ def test_the_oracle_by_name(kafka_spec: Command) -> None:
     assert len(digests) == 1
 
 
+@pytest.mark.slow
 def test_verify(kafka_spec: Command) -> None:
     """--verify searches again with another seed and agrees."""
     assert kafka_spec("check", "replication/kip_320", *TINY, "--verify").returncode == 0
 
 
+@pytest.mark.slow
 def test_output_file(kafka_spec: Command, tmp_path: Path) -> None:
     """--output writes the result to the file and leaves stdout empty."""
     file = tmp_path / "result.json"
@@ -84,6 +89,7 @@ def test_output_file(kafka_spec: Command, tmp_path: Path) -> None:
     assert json.loads(file.read_text())["distinct"] == 277
 
 
+@pytest.mark.slow
 def test_one_property(kafka_spec: Command) -> None:
     """--property checks only the named properties: kip_279 keeps WeakIsr and breaks StrongIsr."""
     run = kafka_spec("check", "replication/kip_279", *THREE, "--property", "WeakIsr")
@@ -92,6 +98,7 @@ def test_one_property(kafka_spec: Command) -> None:
     assert "StrongIsr " not in run.stdout
 
 
+@pytest.mark.slow
 def test_models(kafka_spec: Command) -> None:
     """`models` lists every model, and one in full with its bounds, rules, properties and abstractions."""
     everything = kafka_spec("models")
@@ -102,6 +109,7 @@ def test_models(kafka_spec: Command) -> None:
         assert f"  {heading}" in one.stdout
 
 
+@pytest.mark.slow
 def test_trace_of_a_goal(kafka_spec: Command) -> None:
     """`trace --property` shows how a goal is reached."""
     run = kafka_spec("trace", "replication/kip_320", *TINY, "--property", "Committed")
@@ -110,6 +118,7 @@ def test_trace_of_a_goal(kafka_spec: Command) -> None:
     assert "Committed is reached: a shortest trace has 7 states" in run.stdout
 
 
+@pytest.mark.slow
 def test_trace_of_a_named_check(kafka_spec: Command) -> None:
     """`trace` accepts the name of a check of the manifest."""
     run = kafka_spec("trace", "KAFKA-7128")
@@ -118,6 +127,7 @@ def test_trace_of_a_named_check(kafka_spec: Command) -> None:
     assert "StrongIsr is violated: a shortest trace has 12 states" in run.stdout
 
 
+@pytest.mark.slow
 def test_trace_of_what_does_not_happen(kafka_spec: Command) -> None:
     """`trace` of a property that holds says so and exits with 1."""
     run = kafka_spec("trace", "replication/kip_320", *TINY, "--property", "StrongIsr")
@@ -126,6 +136,7 @@ def test_trace_of_what_does_not_happen(kafka_spec: Command) -> None:
     assert "no trace: StrongIsr is not shown within these bounds (holds)" in run.stderr
 
 
+@pytest.mark.slow
 def test_own_module(kafka_spec: Command, tmp_path: Path) -> None:
     """module:SPEC checks a user's spec, found in the current folder."""
     (tmp_path / "mine.py").write_text((ROOT / "examples" / "tutorial.py").read_text())
@@ -135,6 +146,7 @@ def test_own_module(kafka_spec: Command, tmp_path: Path) -> None:
     assert "OneHolder is violated: a shortest trace has 5 states" in run.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -185,6 +197,7 @@ BROKEN_SPECS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("change", "message"), BROKEN_SPECS.values(), ids=BROKEN_SPECS)
 def test_wrong_spec(kafka_spec: Command, tmp_path: Path, change: str, message: str) -> None:
     """A specification that is wrong ends with 2 and a message with file and cure."""
@@ -220,6 +233,7 @@ WORKER ='''
     assert "Traceback" not in run.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("budget", "reason"),
     [
@@ -246,6 +260,7 @@ def until_imported(module: str, process: subprocess.Popen[str]) -> None:
         assert process.poll() is None
 
 
+@pytest.mark.slow
 def test_interrupt() -> None:
     """Ctrl-C exits with 3 and prints the results so far."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -261,6 +276,7 @@ def test_interrupt() -> None:
     assert "Traceback" not in errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("imported", "arguments"),
     [
@@ -294,6 +310,7 @@ sys.exit(main())
     assert (run.returncode, run.stdout, run.stderr) == (3, "", "kafka-spec: interrupted\n")
 
 
+@pytest.mark.slow
 def test_interrupt_of_executed_text(kafka_spec: Command, tmp_path: Path) -> None:
     """Ctrl-C inside an exec() of a string, which every dataclass is made with, ends with 3 as well and not by the signal."""
     (tmp_path / "mine.py").write_text("exec('import os, signal; os.kill(os.getpid(), signal.SIGINT); 1')\n")
@@ -318,6 +335,7 @@ def test_interrupt_in_the_first_second(seconds: float) -> None:
     assert "Traceback" not in errors
 
 
+@pytest.mark.slow
 def test_unwritable_cache(kafka_spec: Command, tmp_path: Path) -> None:
     """A cache folder that cannot be written is bypassed with a warning."""
     blocker = tmp_path / "file"
@@ -329,6 +347,7 @@ def test_unwritable_cache(kafka_spec: Command, tmp_path: Path) -> None:
     assert "Traceback" not in run.stderr
 
 
+@pytest.mark.slow
 def test_corrupt_cache(kafka_spec: Command, tmp_path: Path) -> None:
     """A damaged cache entry is rebuilt with a warning, and is whole afterwards."""
     env = {"KAFKA_SPEC_CACHE": str(tmp_path)}
@@ -353,6 +372,7 @@ verdict = "{verdict}"
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verdict", "more", "code", "message"),
     [
@@ -373,6 +393,7 @@ def test_expectations(kafka_spec: Command, tmp_path: Path, verdict: str, more: s
     assert message in run.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -416,6 +437,7 @@ def test_the_projects_own_manifest(kafka_spec: Command) -> None:
     assert all(one["as_expected"] for one in checks)
 
 
+@pytest.mark.slow
 def test_two_hash_seeds(kafka_spec: Command) -> None:
     """The output of a run does not depend on the order of sets: two hash seeds give the same text."""
     arguments = ("trace", "replication/kip_279", *THREE, "--full")
@@ -424,6 +446,7 @@ def test_two_hash_seeds(kafka_spec: Command) -> None:
     assert first == second != ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -442,6 +465,7 @@ def test_own_module_that_cannot_be_imported(kafka_spec: Command, tmp_path: Path,
     assert "Traceback" not in run.stderr
 
 
+@pytest.mark.slow
 def test_a_broken_manifest_is_not_hidden(kafka_spec: Command, tmp_path: Path) -> None:
     """Naming a check of an invalid manifest reports the manifest's error."""
     (tmp_path / "pyproject.toml").write_text(MANIFEST.format(verdict="hold", more=""))
@@ -478,6 +502,7 @@ print(code, *(name for name in sys.modules if name in ("rich", "networkx", "kafk
     assert ran.stdout == "0\n"
 
 
+@pytest.mark.slow
 def test_trace_goes_on_to_the_property_asked_for(kafka_spec: Command) -> None:
     """`trace --property` finds the trace of a property even if another one is violated earlier."""
     run = kafka_spec("trace", "replication/kip_320_first_try", "--bounds", "three_epochs", "--property", "StrongIsr")
@@ -507,6 +532,7 @@ def test_an_unfinished_comparison_is_inconclusive(
     assert f"INCONCLUSIVE: the comparison with {other} was not finished: the time budget of 0 s is spent" in run.stdout
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told(kafka_spec: Command) -> None:
     """A result that cannot be written exits with 2 and one line."""
     run = subprocess.run(

@@ -59,6 +59,7 @@ def essence(result: Exploration) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "name", "changes"), AGREED, ids=[f"{model}-{name}" for model, name, _ in AGREED])
 def test_engines_agree(model: str, name: str, changes: dict[str, int]) -> None:
     """Oracle and compiled engine find the same states, steps, violations and graph digest, and complete."""
@@ -300,6 +301,7 @@ def test_goals_about_logs_are_reached() -> None:
     assert result.verdict == "holds"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("claim", "name"),
     [

@@ -161,6 +161,7 @@ def test_every_guard_is_judged() -> None:
     assert sorted([*NOTICED, *NOT_EXECUTABLE, *REFUSED, *UNNOTICED]) == sorted([*rows, *rules])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mutant",
     [

@@ -58,6 +58,7 @@ def test_extras_are_those_of_the_project() -> None:
         assert set(libraries) == brought, extra
 
 
+@pytest.mark.slow
 def test_the_standard_library_is_enough_for_tables() -> None:
     """Listing models, exporting tables and drawing machines as text need no extra."""
     done = without(
@@ -79,6 +80,7 @@ def test_the_standard_library_is_enough_for_tables() -> None:
     assert "stateDiagram" in done[7][1] or "flowchart" in done[7][1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("missing", "extra", "arguments"),
     [

@@ -13,6 +13,7 @@ import pytest
 import toys
 from playwright.sync_api import Browser, Page
 from test_browser import browser as browser  # the fixture
+from test_browser import until
 from test_walk import RECORDS, control, run_tests
 
 from kafka_spec import MODELS, Walk
@@ -274,7 +275,7 @@ def test_the_page_in_a_browser(browser: Browser, explorer: Explorer, width: int,
     page.on("request", lambda request: wrong.append(request.url) if not request.url.startswith(explorer.url) else None)
 
     def at(text: str) -> None:
-        page.wait_for_function("wanted => document.querySelector('#where').textContent === wanted", arg=text)
+        until(page, f"document.querySelector('#where').textContent === {json.dumps(text)}")
 
     page.goto(explorer.url)
     at("state 1 of 1")
@@ -292,14 +293,14 @@ def test_the_page_in_a_browser(browser: Browser, explorer: Explorer, width: int,
     address = page.url
     page.fill("#text", "up = sum(1 for b in s.brokers if b.life == 0)")
     page.click("#column")
-    page.wait_for_function("() => document.querySelectorAll('.story th').length === 4")
+    until(page, "document.querySelectorAll('.story th').length === 4")
     page.fill("#text", "s.zookeeper.controller_epoch == 2")
     page.click("#go")
-    page.wait_for_function("() => document.querySelector('.note').textContent.includes('steps from where you were')")
+    until(page, "document.querySelector('.note').textContent.includes('steps from where you were')")
     assert explorer.session.walk.state.zookeeper.controller_epoch == 2
     page.fill("#text", "open(1)")
     page.click("#go")
-    page.wait_for_function("() => document.querySelector('.note').classList.contains('error')")
+    until(page, "document.querySelector('.note').classList.contains('error')")
     page.click(".refused summary")
     page.fill("#rule", "Expire")
     assert all("Expire" in text for text in page.locator(".refused li code:first-child").all_text_contents())
@@ -307,10 +308,10 @@ def test_the_page_in_a_browser(browser: Browser, explorer: Explorer, width: int,
     page.goto(address)
     at("state 3 of 3")
     page.locator(".properties label", has_text="OneWriter").click()
-    page.wait_for_function("() => document.querySelector('.note').textContent.includes('stop where OneWriter changes')")
+    until(page, "document.querySelector('.note').textContent.includes('stop where OneWriter changes')")
     assert explorer.session.stops == ["OneWriter"]
     page.keyboard.press("r")
-    page.wait_for_function("() => / after | were taken/.test(document.querySelector('.note').textContent)")
+    until(page, "/ after | were taken/.test(document.querySelector('.note').textContent)")
     assert explorer.session.walk.place > 2
     page.click("#link")
     assert page.url.endswith(f"steps={','.join(map(str, explorer.session.walk.numbers))}")

@@ -54,6 +54,7 @@ def test_a_narrow_table_reads_from_above_to_below() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [60, 100])
 @pytest.mark.parametrize("arguments", ["check examples.tutorial:LOCK", "check high_watermark-small kip_101-small", "models"])
 def test_a_terminal_gets_lines_that_fit(

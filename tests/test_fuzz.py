@@ -42,6 +42,7 @@ WRITTEN = (
 """Constructs that random specs must contain."""
 
 
+@pytest.mark.slow
 def test_everything_is_written() -> None:
     """Each construct of the language occurs in at least 3 of 200 random specs."""
     texts = [text_of(seed) for seed in range(200)]
@@ -84,6 +85,7 @@ def test_independent_search_notes_what_cannot_be_executed(claim: str) -> None:
     assert [*Independent(spec, toys.bounds_of(spec), lambda _: 0, True, 10**6).faults] == [claim]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS := (1, 11, 21, 29, 34, 36, 50, 52))
 def test_random_specs(seed: int, tmp_path: Path) -> None:
     """On these random specs all readings agree."""
@@ -101,6 +103,7 @@ def test_new_random_specs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert found == ""
 
 
+@pytest.mark.slow
 def test_a_disagreement_is_told(tmp_path: Path) -> None:
     """A disagreement on a spec is reported with its seed, a command that repeats it, and a smaller spec that shows it."""
     counted = embedded.Search.count_level

@@ -13,6 +13,7 @@ from kafka_spec.command import run as kafka_spec
 from kafka_spec.model_check.grow import Growth, least_bounds
 
 
+@pytest.mark.slow
 def test_bounds_are_raised_one_by_one_and_each_is_a_search_of_its_own() -> None:
     """Every line is the count of that search alone; its growth is that over the bounds it was raised from; none comes twice."""
     spec = MODELS["replication/kip_320"]
@@ -54,6 +55,7 @@ def test_a_violation_ends_it_with_the_line_that_shows_it(capsys: pytest.CaptureF
     assert "StrongIsr is violated" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_it_stops_before_what_does_not_fit(capsys: pytest.CaptureFixture[str]) -> None:
     """A spent budget is inconclusive and names the next bounds with their cost; all bounds done is a pass."""
     assert kafka_spec(["check", "replication/kip_320", "--grow", "--seconds", "4"]) == 3
@@ -64,6 +66,7 @@ def test_it_stops_before_what_does_not_fit(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out.rstrip().endswith("all bounds are done")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "cure"),
     [

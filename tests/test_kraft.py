@@ -51,6 +51,7 @@ AGREED: list[tuple[str, str, dict[str, int]]] = [
 """Model and bounds at which both engines explore everything."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "name", "changes"), AGREED, ids=[f"{model}-{name}" for model, name, _ in AGREED])
 def test_engines_agree(model: str, name: str, changes: dict[str, int]) -> None:
     """Oracle and compiled engine find the same states level by level, steps, violations and graph digest, and complete."""
@@ -61,6 +62,7 @@ def test_engines_agree(model: str, name: str, changes: dict[str, int]) -> None:
     assert essence(judge) == essence(fast)
 
 
+@pytest.mark.slow
 def test_the_tables_refuse_nothing() -> None:
     """In every step of small families each trigger finds its row: rules ask a machine only for what its table allows."""
     fired: Counter[tuple[str, str]] = Counter()
@@ -122,6 +124,7 @@ def test_the_switch_alone_breaks_it(name: str) -> None:
     assert (fixed.verdict, broken.verdict) == ("holds", "violated")
 
 
+@pytest.mark.slow
 def test_every_rule_fires_and_every_property_is_tested() -> None:
     """A few small families together fire every rule of `fixed` and meet the antecedent of every property."""
     fired: Counter[str] = Counter()

@@ -129,6 +129,7 @@ def check(model: str, values: Mapping[str, int], record: Record, parts: int = 1)
     record("replayed", (f"kraft/{model}", sum(result.edges.values()), result.states, 0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", QUICK)
 def test_every_edge_agrees(case: str, record_property: Record) -> None:
     """Each state can be loaded and read back, and each edge leads the implementation to the model's target state."""

@@ -69,6 +69,7 @@ def test_state_charts_have_every_row(name: str) -> None:
     assert read_plantuml(plantuml_text(machine)) == steps_of(machine)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(machine=machines())
 def test_state_charts_of_any_machine(machine: Machine) -> None:

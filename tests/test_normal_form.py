@@ -314,6 +314,7 @@ def raise_all_seen_epochs(s: World, k: Constants) -> None:
         s.brokers[broker].controller_epoch = s.zookeeper.controller_epoch
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [drop_all_requests, raise_all_seen_epochs])
 def test_a_wrong_form_of_the_control_plane_is_noticed(wrong: Callable[[World, Constants], None]) -> None:
     """A mistake in the normal form of the control plane is noticed in a small family."""
@@ -532,6 +533,7 @@ def test_a_named_check_says_that_it_is_reduced(inside: Command, tmp_path: Path) 
     assert (ran.returncode, "216 states without the normal form, expected 217" in ran.stdout) == (1, True)
 
 
+@pytest.mark.slow
 def test_verify_takes_no_model_for_a_word(inside: Command) -> None:
     """What follows --verify is a model unless it says what to verify."""
     ran = inside("check", "-q", "--verify", "replication/high_watermark", "--bounds", "tiny")

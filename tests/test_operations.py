@@ -19,6 +19,7 @@ from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8, FIXED
 from kafka_spec.spec.table import Spec, SpecError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", [FIXED, ERA_2_8, ERA_0_10], ids=lambda era: era.name)
 def test_operations_without_faults(era: Spec, tmp_path: Path) -> None:
     """Without faults every era keeps every promise, whatever operators do, and each operation of that era happens."""
@@ -52,6 +53,7 @@ SCRIPT = """
 """
 
 
+@pytest.mark.slow
 def test_a_script(tmp_path: Path) -> None:
     """A script's commands run at their times, on the simulated cluster, and tell what they did."""
     news: list[str] = []

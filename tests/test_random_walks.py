@@ -56,6 +56,7 @@ def test_walks_find_in_toys_what_a_search_finds(spec: Spec) -> None:
     assert walked.found.verdict != "holds"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 def test_steps_are_those_of_the_oracle(policy: str) -> None:
     """Each step of a walk is one that the oracle allows, and leads to its state; a walk ends where the oracle allows none."""
@@ -120,6 +121,7 @@ def test_equal_seeds_give_equal_walks_on_any_number_of_threads(policy: str) -> N
     assert results[0] == results[1] != results[2]
 
 
+@pytest.mark.slow
 def test_the_first_walk_with_a_violation_is_told_whatever_the_threads() -> None:
     """The walks end with a violation; it is the one of the smallest walk, and the counts are those up to its batch."""
     told = []
@@ -129,6 +131,7 @@ def test_the_first_walk_with_a_violation_is_told_whatever_the_threads() -> None:
     assert told[0] == told[1]
 
 
+@pytest.mark.slow
 def test_walks_without_a_violation_are_no_proof(capsys: pytest.CaptureFixture[str]) -> None:
     """The verdict says how many walks found nothing; the exit code is that of an incomplete check, and nothing holds."""
     assert kafka_spec(["check", "replication/kip_320", "--simulate", "--walks", "300", "-q"]) == 3
@@ -141,6 +144,7 @@ def test_walks_without_a_violation_are_no_proof(capsys: pytest.CaptureFixture[st
     assert sum(told["rules"].values()) == told["steps"]
 
 
+@pytest.mark.slow
 def test_a_violation_is_shortened_replayed_and_told(capsys: pytest.CaptureFixture[str]) -> None:
     """A walk that violates a property ends with exit code 1 and a trace, as short as that of the search on this model."""
     assert kafka_spec(["check", "replication/kip_279", "--bounds", "three_replicas", "--simulate", "--walks", "50000", "-q"]) == 1
@@ -190,6 +194,7 @@ def test_antecedents_are_counted_as_the_judge_counts_them() -> None:
     assert walked.steps == searched.generated
 
 
+@pytest.mark.slow
 def test_the_number_of_different_states_is_exact_while_it_is_small_and_close_when_it_is_large() -> None:
     """The sample holds all fingerprints up to its size; beyond, the estimate of a million is right to two percent."""
     chance = np.random.default_rng(1)

@@ -156,6 +156,7 @@ NOT_SEVEN = recoverable("Back", is_not_seven, "", "")
 NEVER = recoverable("Back", never, "", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize(("rule", "claim"), [(STAY, NOT_SEVEN), (CUT, NEVER)], ids=["met", "undecided"])
 def test_the_only_lost_state_of_many(rule: Rule, claim: Any, threads: int) -> None:
@@ -499,6 +500,7 @@ traces = {{ Home = {states} }}
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("states", "code"), [(3, 0), (2, 1)])
 def test_manifest(kafka_spec: Command, tmp_path: Path, states: int, code: int) -> None:
     """A check of the manifest expects the length of the counterexample; --traces prints it in full."""
@@ -509,6 +511,7 @@ def test_manifest(kafka_spec: Command, tmp_path: Path, states: int, code: int) -
     assert "From here no steps of the protocol alone lead to what is claimed." in ran.stdout
 
 
+@pytest.mark.slow
 def test_command_line(kafka_spec: Command) -> None:
     """`check` exits with 1 and prints the counterexample, and `trace` shows it by its name; both engines agree."""
     checked = kafka_spec("check", "tests.toys:TRAP", "--engine", "both", "--verify")

@@ -70,15 +70,15 @@ PARTS = {
     "a lossy crash": 3,
     "a crash and a record": 3,
     "two reassignments": 13,
-    "a replica leaves": 13,
-    "a reassignment and a bounce": 29,
-    "a reassignment and an expiry": 67,
-    "a reassignment among three brokers": 13,
+    "a replica leaves": 29,
+    "a reassignment and a bounce": 101,
+    "a reassignment and an expiry": 401,
+    "a reassignment among three brokers": 29,
     "a failed deletion": 3,
     "a late StopReplica": 3,
-    "a deletion and a bounce": 29,
-    "a deletion and a crash": 29,
-    "a deletion and an expiry": 67,
+    "a deletion and a bounce": 101,
+    "a deletion and a crash": 101,
+    "a deletion and an expiry": 401,
 }
 """Of families with many edges `make test` replays those from every n-th state, and some of each rule; `make long` replays all."""
 TWICE = ("nothing fails", "a lone replica", "a lost reply")
@@ -153,6 +153,7 @@ def test_every_edge_of_rare_rules_agrees(era: str, family: str, record_property:
     check(era, NAMED[family], record_property, RARE[era, family])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
 def test_every_rule_is_replayed(era: str) -> None:
     """`make test` replays every rule of an era, except those that the era lists as unreachable."""
@@ -170,6 +171,7 @@ def test_every_rule_has_a_step() -> None:
     assert set(STEPS) == rules
 
 
+@pytest.mark.slow
 def test_a_rule_without_a_step_is_told() -> None:
     """Replaying a rule without a step names the rule, and where to add the step."""
     spec = FIXED.replacing("control/new", "a rule more", rules=(replace(FIXED.rule("Restart"), name="Revive"),))

@@ -65,6 +65,7 @@ def test_verdicts(row: dict[str, Any], explored: dict[str, Exploration]) -> None
 LARGER = sorted((row for row in MEASURED["counts"] if 2_000 < row["distinct"] <= ORACLE_LIMIT), key=itemgetter("distinct"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", [row for row in MEASURED["counts"] if row["distinct"] <= 2_000], ids=_name)
 def test_oracle_agrees_on_small_models(row: dict[str, Any], explored: dict[str, Exploration]) -> None:
     """Oracle and embedded engine find the same levels, firings, findings and graph digest."""

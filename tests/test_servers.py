@@ -221,6 +221,7 @@ def _lives(number: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_the_server_tells_its_process(tmp_path: Path) -> None:
     """A server reports its process and exit code; stopping it twice does no harm, and no process remains."""
     with ZooKeeperServer(tmp_path) as server:

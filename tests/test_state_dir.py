@@ -170,6 +170,7 @@ def test_a_search_on_disk_is_the_same(spec: Spec, tmp_path: Path) -> None:
     assert [facts(result) for result in told] == [facts(plain)] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", [*toys.RECOVERABLE[:4], *toys.FAIR[:4], toys.WEAK_LOCK], ids=lambda spec: spec.name)
 def test_steps_on_disk(spec: Spec, tmp_path: Path) -> None:
     """Properties about paths are judged on the same steps, wherever a search is stopped, and also when it had ended."""
@@ -297,6 +298,7 @@ def test_damage_is_told(harm: Callable[[Path], object], message: str, tmp_path: 
         searched(KIP_320, SMALL, state_dir=str(place), resume=True)
 
 
+@pytest.mark.slow
 def test_a_foreign_folder_is_refused(tmp_path: Path, kafka_spec: Command) -> None:
     """A folder with something else, of another search, in use, or missing is refused in one line, and nothing is written there."""
     place, other = tmp_path / "states", tmp_path / "papers"

@@ -15,6 +15,7 @@ PARTS = ("spec", "model_check", "impl", "diagrams", "conformance")
 """The contents of kafka_spec, as links to the folders of the repository."""
 
 
+@pytest.mark.slow
 def test_spec_needs_the_standard_library_only() -> None:
     """`import spec` and every model work without site-packages."""
     from kafka_spec.spec.models import MODELS
@@ -90,6 +91,7 @@ SHARED_NAMES = {
 """Names of public classes that are defined twice, and the reason for each."""
 
 
+@pytest.mark.slow
 def test_a_class_name_has_one_meaning() -> None:
     """No two public classes of any parts share a name, except for a few that are listed with a reason."""
     found = Counter(

@@ -207,6 +207,7 @@ def program_of(world: ExecutableSpec, layout: Layout) -> Program:
     return Program(world.spec, layout, world.actions, world.spec.properties, world.k)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guards", [2, 3, 4])
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 2**32))

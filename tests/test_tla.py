@@ -169,6 +169,7 @@ KINDS = list({repr((spec.rules, spec.properties, spec.machines)): name for name,
 """One model of each kind: models that differ only in decisions give modules that differ in one line."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_every_model_is_exported(name: str) -> None:
     """Every construct of every model has a translation, and each rule and property is in its module."""

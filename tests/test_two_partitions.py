@@ -24,6 +24,7 @@ def bounds_of(name: str, **changes: int) -> dict[str, int]:
     return {**next(bounds.values for bounds in FIXED.bound_sets if bounds.name == name), **changes}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["first_look", "bounce"])
 def test_both_engines_find_the_same(name: str) -> None:
     """With two partitions the oracle and the compiled search find the same states on the same levels, and the same verdicts."""

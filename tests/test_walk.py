@@ -27,6 +27,7 @@ def control(**faults: int) -> Walk:
     return Walk(spec, {**first.values, **faults})
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 1 << 30), steps=st.integers(0, 25))
 def test_choices_and_refusals_cover_every_binding(seed: int, steps: int) -> None:

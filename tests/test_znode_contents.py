@@ -135,6 +135,7 @@ def survives(path: str, content: bytes, era: Spec) -> None:
     assert not [line for line in cluster.lines if UNEXPECTED in line]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", contents(), ids=lambda path: path[1:].replace("/", "."))
 def test_some_broken_contents(path: str) -> None:
     """Whatever a znode contains, other topics are created, fail over, and are announced: some contents of every kind."""

@@ -148,6 +148,7 @@ def test_a_reassignment_and_a_deletion(server: ZooKeeperServer, inside: Command,
         asyncio.run(main(servers, Path(folder)))
 
 
+@pytest.mark.slow
 def test_the_command_refuses(server: ZooKeeperServer, inside: Command) -> None:
     """Without a cluster, or with words that make no sense, the command ends with 2; what Kafka refuses ends with 1."""
     none = inside("admin", "--zookeeper", f"{server.hosts}/nowhere", "list")
