@@ -258,6 +258,8 @@ MUTATIONS = {
     "deletion": "from kafka_spec.impl.controller import deletion as ours\nours.failure_halts_deletion = lambda *_: False",
     "reassignment": "from kafka_spec.impl.controller import reassignment_rows as ours\nours.leader_has_to_move = lambda *_: False",
     "kraft-changes": f"{OURS}ours.DECISIONS = {{'4.4.0': {{'last_known_acceptable': Checked.NO}}}}",
+    "kraft-records": "from kafka_spec.impl.kraft import record_codec as ours\n"
+    "ours.FIELDS[ours.TopicRecord] = ours.FIELDS[ours.TopicRecord][::-1]",
     "kraft-requests": f"{OURS}ours.DECISIONS = {{'4.4.0': {{'bar_ineligible': Checked.NO}}}}",
 }
 """For some subjects a mistake of ours, in Python."""

@@ -10,6 +10,7 @@ from kafka_spec.conformance.classes import (
     epochs,
     kraft_changes,
     kraft_reassignments,
+    kraft_records,
     kraft_requests,
     logs,
     predecessors,
@@ -34,5 +35,6 @@ SUBJECTS: dict[str, Subject] = {
         kraft_changes.SUBJECT,
         kraft_reassignments.SUBJECT,
         kraft_requests.SUBJECT,
+        kraft_records.SUBJECT,
     )
 }
