@@ -179,7 +179,7 @@ def test_fixed_keeps_its_promises(examples: int) -> None:
     [
         ("KAFKA-7235-unseen-bounce", "QuietReplicasKnowTheEpoch"),
         ("KAFKA-1188", "QuietReplicasKnowTheEpoch"),
-        pytest.param("KAFKA-3143", "QuietLeaderIsRegistered", marks=pytest.mark.slow),
+        pytest.param("KAFKA-3143", "QuietLeaderIsRegistered", marks=(pytest.mark.slow, pytest.mark.long)),
     ],
 )
 def test_a_bug_is_met(bug: str, claim: str) -> None:
