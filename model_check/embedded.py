@@ -343,11 +343,9 @@ class Search:
         for index, rule in enumerate(self.world.spec.rules):
             result.fired[rule.name] = int(counters[:, program.fired + index].sum())
         cuts = counters[:, program.bounded : program.met].sum(axis=0).reshape(len(program.rules), len(program.cut_names))
-        for rule, row in zip(program.rules, cuts.tolist(), strict=True):
-            result.bounded[rule.name] = sum(row)
-            for name, count in zip(program.cut_names, row, strict=True):
-                result.cut_by[rule.name, name] = count
-        result.bounded, result.cut_by = +result.bounded, +result.cut_by
+        for index, cut in zip(*(places.tolist() for places in np.nonzero(cuts)), strict=True):
+            name = program.rules[index].name
+            result.bounded[name], result.cut_by[name, program.cut_names[cut]] = int(cuts[index].sum()), int(cuts[index, cut])
         tests = dict(zip(program.step_tests, counters[:, program.met :].sum(axis=0).tolist(), strict=True))
         for claim in program.steps:
             if claim.when is not None:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_spec.model_check.lasso import Step, lasso
-from kafka_spec.model_check.recovery import NO_STEPS, Exhausted, Flags, Numbers, Words, spread
+from kafka_spec.model_check.recovery import NO_STEPS, Exhausted, Flags, Numbers, Words, batches, spread
 from kafka_spec.spec.table import Rule
 
 Places: TypeAlias = npt.NDArray[np.int64]
@@ -122,9 +122,10 @@ class Liveness:
                 return reason, []
             parts = self.fair_parts(graph, open_ & ~cut)
             never = parts > 0
-            inside = open_[graph.sources] & open_[graph.targets]
-            if reason := spread(never, *_backwards(graph.sources[inside], graph.targets[inside], self.count), exhausted):
-                return reason, []
+            if never.any():
+                inside = open_[graph.sources] & open_[graph.targets]
+                if reason := spread(never, *_backwards(graph.sources[inside], graph.targets[inside], self.count), exhausted):
+                    return reason, []
             lost = never & owes
             found.append(self.violation(graph, int(np.argmax(lost)), open_, parts) if lost.any() else None)
         return "", found
@@ -136,17 +137,17 @@ class Liveness:
         order = np.argsort(marks)
         marks = marks[order]
         sources, targets, actions = (np.empty(count, np.uint32) for _ in range(3))
-        at = 0
-        while self.steps:
+        end = count
+        for some, to, by in batches(self.steps):
             if reason := exhausted(0):
                 return reason
-            some, to, by = self.steps.pop()
-            end = at + len(some)
+            # from the end, so that steps which one thread recorded stay in order, and are sorted below in no time
+            at = end - len(some)
             by_target = np.argsort(to)
             numbers = np.empty(len(to), np.uint32)
             numbers[by_target] = order[np.searchsorted(marks, to[by_target])]
             sources[at:end], targets[at:end], actions[at:end] = some, numbers, by
-            at = end
+            end = at
         # the actions of a state were recorded in their order
         order = np.argsort(sources, kind="stable")
         return _Graph(sources[order], targets[order], actions[order], self.count)

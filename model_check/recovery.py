@@ -9,7 +9,7 @@ remaining states that owes a path is a violation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,6 +27,8 @@ PIECE = 1 << 16
 """The number of states whose steps are followed at a time."""
 STEP_BYTES, STATE_BYTES = 12, 24
 """Bytes that each recorded step and state take at the end, in addition to the recording, which is freed meanwhile."""
+BATCH = 1 << 20
+"""The number of steps whose targets are looked up at a time."""
 FOLLOWED_BYTES = 28
 """Bytes that each step of a piece takes while it is followed."""
 
@@ -104,10 +106,9 @@ class Recovery:
         marks = marks[order]
         sorted_steps = np.empty(steps, np.uint64)
         at = 0
-        while self.steps:
+        for sources, targets in batches(self.steps):
             if reason := exhausted(0):
                 return reason, []
-            sources, targets = self.steps.pop()
             # in the order of targets, consecutive lookups are near each other in memory
             by_target = np.argsort(targets)
             numbers = order[np.searchsorted(marks, targets[by_target])].astype(np.uint64)
@@ -126,6 +127,17 @@ class Recovery:
             lost = np.concatenate([level[:, claim] for level in self.owes]) & ~safe
             found.append(int(np.argmax(lost)) if lost.any() else -1)
         return "", found
+
+
+def batches(pieces: list[Any]) -> Iterator[tuple[npt.NDArray[Any], ...]]:
+    """Take pieces of steps from the end of a list, and yield their columns joined, many steps at a time: each piece is small."""
+    while pieces:
+        some = [pieces.pop()]
+        steps = len(some[0][0])
+        while pieces and steps + len(pieces[-1][0]) <= BATCH:
+            some.append(pieces.pop())
+            steps += len(some[-1][0])
+        yield tuple(np.concatenate(columns) for columns in zip(*reversed(some), strict=True))
 
 
 def spread(safe: Flags, starts: Places, back: Numbers, exhausted: Exhausted) -> str:
