@@ -81,6 +81,9 @@ class Search:
         shards = 1 << (result.threads - 1).bit_length()
         bits = shards.bit_length() - 1
         self.shards = [Shard(self.program, size, world.actions.bits, number, bits) for number in range(shards)]
+        if not traced:
+            for shard in self.shards:
+                shard.counted = np.zeros(world.actions.count, np.int64)
         self.chunk = max(1, min(SLICE, SLICE_BYTES // (max(1, world.actions.count) * (size + 16))))
         room = self.chunk * max(1, world.actions.count)
         self.slices = [Slice(self.program, size, room) for _ in range(result.threads)]
@@ -221,7 +224,7 @@ class Search:
     def count_new(self) -> None:
         """Count the new states by the rule that first reached them."""
         edges, count = np.array(self.world.actions.first), self.world.actions.count
-        counts = np.sum([np.bincount(shard.new.actions[: shard.new.count], minlength=count) for shard in self.shards], axis=0)
+        counts = np.sum([shard.by_action(count) for shard in self.shards], axis=0)
         for index, rule in enumerate(self.world.spec.rules):
             self.result.new[rule.name] += int(counts[edges[index] : edges[index + 1]].sum())
 

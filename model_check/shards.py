@@ -20,10 +20,10 @@ from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.kernel import SLACK
 from kafka_spec.spec.table import SpecError
 
-FULL, DENSE = 0.7, 0.9
+FULL, DENSE = 0.7, 0.92
 """The load at which a small and a large table of fingerprints grows."""
 LARGE = 1 << 24
-"""The slots from which on a table is large: it grows by an eighth, and a state takes 9 to 10 bytes. A small one doubles."""
+"""The slots from which on a table is large: it grows by a sixteenth, and a state takes 8.7 to 9.2 bytes. A small one doubles."""
 
 RELEASED = 64 << 20
 """Bytes of states from which on memory is returned to the system where they stood."""
@@ -49,9 +49,9 @@ class Records:
         self.actions: npt.NDArray[Any] = _reserve(self.room, np.dtype(f"u{action_bits // 8}"), huge)
         self.count = 0
 
-    def release(self, begin: int, end: int) -> None:
-        """Return the memory of the states begin..end-1 to the system, if it is much."""
-        if (end - begin) * self.states.shape[1] < RELEASED:
+    def release(self, begin: int, end: int, spared: int | None = None) -> None:
+        """Return the memory of the states begin..end-1 to the system, if that is more than is spared, RELEASED bytes."""
+        if (end - begin) * self.states.shape[1] < (RELEASED if spared is None else spared):
             return
         for array in (self.states, self.marks, self.parents, self.actions):
             each = array.strides[0]
@@ -97,7 +97,7 @@ class Candidates(Protocol):
 def slots_for(slots: int, marks: int) -> int:
     """Return how many slots a table of `slots` slots should have to hold this many fingerprints."""
     while marks > (FULL if slots < LARGE else DENSE) * slots:
-        slots = 2 * slots if slots < LARGE else slots + slots // 8
+        slots = 2 * slots if slots < LARGE else slots + slots // 16
     return slots
 
 
@@ -122,6 +122,8 @@ class Shard:
 
     codec: Codec | None = None
     """The codec of the new states, where they are packed."""
+    counted: npt.NDArray[np.int64] | None = None
+    """How many new states of this level each action led to, where nothing else is kept of how they were reached."""
     order: npt.NDArray[np.intp]
     """The order of the new states, at the end of a level."""
 
@@ -165,12 +167,16 @@ class Shard:
         new = self.new
         for part in slices:
             self.make_room(part.count)
+            # parents and actions that are not kept are written to the same place for each slice
+            skipped = 0 if self.counted is None else new.count
             known = slack(self.program.insert(
                 address(self.table), self.slots, self.bits, self.number,
                 address(part.states), address(part.marks), address(part.parents), address(part.actions), part.count,
-                address(new.states), address(new.marks), address(new.parents), address(new.actions), new.count, address(self.mine),
-                self.codec is None,
+                address(new.states), address(new.marks), address(new.parents) - skipped * new.parents.itemsize,
+                address(new.actions) - skipped * new.actions.itemsize, new.count, address(self.mine), self.codec is None,
             ))  # fmt: skip
+            if self.counted is not None:
+                self.counted += np.bincount(new.actions[: known - new.count], minlength=len(self.counted))
             if self.codec is not None:
                 self.codec.pack(part.states, self.mine[: known - new.count], new.states[new.count : known])
             self.seen += known - new.count
@@ -179,6 +185,10 @@ class Shard:
     def pack(self, codec: Codec, action_bits: int) -> None:
         """Pack new states from now on; there are none yet in this level."""
         self.codec, self.new = codec, Records(codec.size, action_bits)
+
+    def by_action(self, actions: int) -> npt.NDArray[np.int64]:
+        """Return how many new states of this level each of so many actions led to."""
+        return np.bincount(self.new.actions[: self.new.count], minlength=actions) if self.counted is None else self.counted
 
     def add(self, marks: Words) -> None:
         """Add fingerprints that are not in the table; `expect` comes first where they are in ascending order."""
@@ -197,9 +207,12 @@ class Shard:
             yield self.order[begin : begin + most]
 
     def forget_new(self) -> None:
-        """Forget the new states of this level."""
-        self.new.release(0, self.new.count)
+        """Forget the new states of this level; packed states are those of a large search, in which nothing is spared."""
+        self.new.release(0, self.new.count, None if self.codec is None else 0)
         self.new.count = 0
+        self.order = np.empty(0, np.intp)
+        if self.counted is not None:
+            self.counted[:] = 0
 
 
 def slack(result: int) -> int:
