@@ -1,6 +1,7 @@
 """Search a family of control/fixed on Spark and in the embedded engine, with the user's command; compare all results.
 
-The default is the largest family that completes. Properties that Spark cannot check are left out.
+The default is the largest family that completes. With --paths properties about paths are judged, too; those of
+that family take too much memory.
 """
 
 from __future__ import annotations
@@ -20,8 +21,7 @@ SAME = ("verdict", "distinct", "levels", "rules", "bounded", "graph_digest", "pr
 
 def check(*words: str) -> dict[str, Any]:
     """Run `kafka-spec check`; return its result."""
-    without = ("--without", "recoverable", "--without", "leads-to")
-    command = [sys.executable, "-m", "kafka_spec", "check", "control/fixed", *without, "--format", "json", *words]
+    command = [sys.executable, "-m", "kafka_spec", "check", "control/fixed", "--format", "json", *words]
     print("$ kafka-spec", *command[3:], file=sys.stderr)
     run = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
     if run.returncode:
@@ -36,13 +36,15 @@ def main() -> None:
     parser.add_argument("family", nargs="?", default="three_everyday", help="a bound set of control/fixed")
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--handover", help="where Spark takes over; a small family has no level wide enough for it otherwise")
+    parser.add_argument("--paths", action="store_true", help="judge recoverable and leads-to properties, too")
     args = parser.parse_args()
+    without = () if args.paths else ("--without", "recoverable", "--without", "leads-to")
     with tempfile.TemporaryDirectory(prefix="kafka-spec-bench-") as folder:
         place = Path(folder, "states")
-        more = ("--handover", args.handover) if args.handover else ()
+        more = (*without, *(("--handover", args.handover) if args.handover else ()))
         spark = check("--bounds", args.family, "--engine", "spark", "--master", args.master, "--state-dir", str(place), *more)
         disk = sum(file.stat().st_size for file in place.rglob("*.parquet"))
-    one = check("--bounds", args.family, "--threads", "1")
+    one = check("--bounds", args.family, "--threads", "1", *without)
     if different := [name for name in SAME if spark[name] != one[name]]:
         raise SystemExit(f"not the same: {', '.join(different)}")
     seconds = [result["seconds"]["search"] for result in (spark, one)]

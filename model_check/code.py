@@ -37,6 +37,10 @@ class Shape:
     k: tuple[int, ...]
     seed: int
     """The initial value of the hash, derived from the seed of the fingerprints."""
+    ways: int = 0
+    """The number of predicates and antecedents of claims about paths, which the judge evaluates in every state."""
+    paths: tuple[int, ...] = ()
+    """For each claim about paths the place of its antecedent among those, or -1; its predicate has the number of the claim."""
 
 
 class Code:

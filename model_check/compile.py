@@ -53,7 +53,9 @@ class Program(Plan, Code):
         seed = layout.seed ^ mix(layout.seed ^ SECRET[0], SECRET[1])
         counts = actions.count, actions.bits, len(spec.rules), len(self.cut_names), len(self.states), len(self.steps)
         tests = len(self.state_tests), len(self.step_tests)
-        Code.__init__(self, self.written.code, Shape(layout.size, *counts, *tests, tuple(vars(k).values()), seed), anew, quick)
+        paths = tuple(-1 if claim.when is None else self.ways.index(claim.when) for claim in self.on_graph)
+        shape = Shape(layout.size, *counts, *tests, tuple(vars(k).values()), seed, len(self.ways), paths)
+        Code.__init__(self, self.written.code, shape, anew, quick)
         self.tallied = self._entry("tallied", None, [ctypes.c_void_p]) if covering else None
         self.seconds = time.perf_counter() - began
 

@@ -13,6 +13,7 @@ accumulators, so that a repeated task counts once.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -24,17 +25,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from kafka_spec.model_check import paths_on_spark, worker
 from kafka_spec.model_check import state_dir as store
 from kafka_spec.model_check.columns import columns_of
 from kafka_spec.model_check.compile import Program
-from kafka_spec.model_check.embedded import Search, explain
+from kafka_spec.model_check.embedded import Search
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Finding, Progress, check_sums, quiet
+from kafka_spec.model_check.faults import explain
 from kafka_spec.model_check.fingerprint import DEFAULT_SEED
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.path_claims import PathClaims
 from kafka_spec.model_check.sealed import Damaged, sealed
 from kafka_spec.model_check.spark_cluster import (
     SCRATCH,
@@ -47,12 +52,11 @@ from kafka_spec.model_check.spark_cluster import (
     send_package,
 )
 from kafka_spec.model_check.state_dir import Lock, Rows, Storage
+from kafka_spec.model_check.symmetry import refuse_claims
 from kafka_spec.model_check.worker import Task
 from kafka_spec.spec.lint import Function
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError
 
-KINDS = ("invariant", "step invariant", "reachable")
-"""The kinds of properties that this engine checks."""
 COUNTERS = ("fired", "new", "bounded", "tested")
 """The counts by name that are stored with each level."""
 PART_BYTES = 256 << 20
@@ -88,11 +92,8 @@ def explore(
     if spec.view:
         raise SpecError(f"{spec.name}: the Spark engine keeps no particular state of those with one view; use --engine embedded")
     claims = tuple(spec.properties if properties is None else properties)
+    refuse_claims(spec, claims)
     result = Exploration(spec, dict(bounds), "spark", threads, claims, deadlock)
-    if strange := [f"{claim.name} ({claim.kind})" for claim in claims if claim.kind not in KINDS]:
-        named = ", ".join(strange)
-        result.stopped = f"the Spark engine cannot judge {named}; --engine embedded can, or leave them out with --without"
-        return result
     if distribution.session is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
         check_java()
     run = Run(result, distribution, everything, budget or Budget(), progress, seed)
@@ -160,9 +161,40 @@ class Run:
         while self.goes_on():
             self.check_budget()
             self.search_levels()
-        result.complete = not self.last["states"]
         self.remove_unfinished(self.last["level"])
         check_sums(result, sum(content["states"] for content in store.finished_levels(self.storage)))
+        if not self.last["states"]:
+            self.judge_paths()
+        result.complete = not self.last["states"]
+
+    def judge_paths(self) -> None:
+        """Judge the claims about paths on the finished levels."""
+        paths = PathClaims(self.program, self.world.actions.rules)
+        if not paths.claims:
+            return
+        self.storage.remove_folder(paths_on_spark.FOLDER)
+        pieces = paths_on_spark.pieces(self.storage, self.result.depth)
+        kept = [True] * len(paths.protocol) if paths.leading else paths.protocol.tolist()
+        arguments = [dataclasses.astuple(piece) for piece in pieces], kept
+        if self.cluster is None:
+            numbers = pa.RecordBatch.from_arrays([pa.array(range(len(pieces)))], names=["id"])
+            batches = worker.paths(dataclasses.asdict(self.task()), *arguments, iter([numbers]))
+            reports = [json.loads(batch.column("report")[0].as_py()) for batch in batches]
+        else:
+            self.cluster.wait(self.job_budget)
+            reports = self.cluster.parallel("paths", arguments, len(pieces), self.job_budget)
+        told = [(pieces[report["number"]], report["digest"]) for report in sorted(reports, key=lambda report: report["number"])]
+        paths_on_spark.record(paths, self.storage, told, self.check_budget)
+
+        def exhausted(planned: int) -> str:
+            return self.budget.exhausted(planned_bytes=planned)
+
+        def found(claim: str, level: int, index: int) -> None:
+            self.found(claim, level, paths_on_spark.mark_at(self.storage, level, index))
+
+        if reason := paths.judge(self.result, exhausted, found):
+            raise Stopped(reason)
+        self.storage.remove_folder(paths_on_spark.FOLDER)
 
     def goes_on(self) -> bool:
         """Whether there is a frontier, and the search should expand it."""
@@ -451,6 +483,8 @@ class Run:
                 hits = [int(r["firsts"][number], 16) for r in reports if r["firsts"][number]]
                 if hits and claim.name not in result.findings:
                     self.found(claim.name, level, min(hits))
+            for number, claim in enumerate(self.program.on_graph):
+                result.tested[claim.name] += sum(r["owed"][number] for r in reports)
             if not self.world.spec.judges_steps:
                 self.count_tests(self.program.states, self.program.state_tests, reports)
         self.commit(level, files, "spark", [r["cost"] for r in reports])

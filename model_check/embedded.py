@@ -13,35 +13,31 @@ recorded too, and the claim is checked at the end: backward reachability (recove
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from kafka_spec.model_check import counted, frontier
 from kafka_spec.model_check.checkpoints import Checkpoints
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, Progress, check_sums, quiet
+from kafka_spec.model_check.faults import explain_state
 from kafka_spec.model_check.frontier import InMemory, Level, OnDisk
 from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.liveness import Liveness
 from kafka_spec.model_check.machine_code import note_searched, searched
 from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.model_check.recovery import Recovery
+from kafka_spec.model_check.path_claims import PathClaims
 from kafka_spec.model_check.renamings import Renamings
 from kafka_spec.model_check.resume import commit, on_disk
 from kafka_spec.model_check.sealed import Damaged
 from kafka_spec.model_check.shards import Shard, Slice, address
 from kafka_spec.model_check.symmetry import refuse_claims
-from kafka_spec.spec.domain import OutOfBound, OutOfDomain
-from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Rule, Spec, SpecError
+from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError
 
 SLICE = 16384
 """States of the frontier that a thread expands at a time."""
@@ -91,16 +87,7 @@ class Search:
         self.frontier: InMemory | OnDisk = InMemory(size, world.actions.bits, traced)
         self.history: list[Level | None] = []
         """How the states of each level were reached; None where that is not kept."""
-        claims, rules = self.program.on_graph, world.actions.rules if self.program.on_graph else []
-        self.recoverable = [number for number, claim in enumerate(claims) if claim.kind == "recoverable"]
-        self.leading = [number for number, claim in enumerate(claims) if claim.kind == "leads-to"]
-        """The indices of both kinds of claims among those that are checked on the graph."""
-        self.recovery = Recovery(len(self.recoverable)) if self.recoverable else None
-        self.liveness = Liveness(len(self.leading), rules, self.components) if self.leading else None
-        self.steps_kept: dict[str, int] = {}
-        """How many pieces of the steps of each graph the folder of the search has."""
-        self.protocol = np.array([rule.kind == "protocol" for rule in rules], np.bool_)
-        """For each number of an action whether its rule is a protocol rule; empty if no claim needs it."""
+        self.paths = PathClaims(self.program, world.actions.rules)
         part = world.spec.symmetry
         self.renamings = Renamings(world, self.program, self.layout, part) if part is not None else None
         self.pool = ThreadPoolExecutor(result.threads) if result.threads > 1 else None
@@ -181,11 +168,7 @@ class Search:
             part.expand(*self.frontier.read(begin, end, part.sources), begin)
             if self.program.on_graph and part.count >= 0:
                 cuts, actions = part.cuts[: end - begin].view(np.bool_), part.actions[: part.count]
-                parents, targets = part.parents[: part.count], part.marks[: part.count]
-                if self.recovery is not None:
-                    self.recovery.add_steps(begin, cuts, parents, targets, self.protocol[actions])
-                if self.liveness is not None:
-                    self.liveness.add_steps(begin, cuts, parents, targets, actions)
+                self.paths.add_steps(begin, cuts, part.parents[: part.count], part.marks[: part.count], actions)
 
         return job
 
@@ -278,65 +261,12 @@ class Search:
             if claim.when is not None and not judged_before:
                 self.result.tested[claim.name] += tests[claim.when]
         if on_graph:
-            self.add_level(meets)
-
-    def add_level(self, meets: npt.NDArray[np.bool_]) -> None:
-        """Record which states of the frontier meet the predicates and the antecedents of the claims on the graph."""
-        claims, ways, everywhere = self.program.on_graph, self.program.ways, np.ones(self.width, np.bool_)
-        goals = meets[:, : len(claims)]
-        owes = np.stack([everywhere if c.when is None else meets[:, ways.index(c.when)] for c in claims], axis=1)
-        for claim, tested in zip(claims, (owes & ~goals).sum(axis=0).tolist(), strict=True):
-            self.result.tested[claim.name] += tested
-        marks = self.frontier.marks(self.width)
-        if self.recovery is not None:
-            self.recovery.add_level(marks, goals[:, self.recoverable], owes[:, self.recoverable])
-        if self.liveness is not None:
-            self.liveness.add_level(marks, goals[:, self.leading], owes[:, self.leading])
+            for claim, owing in zip(on_graph, self.paths.add_level(self.frontier.marks(self.width), meets), strict=True):
+                self.result.tested[claim.name] += owing
 
     def judge_graph(self) -> str:
         """Check the claims that need the graph; return "", or why the budget does not allow it."""
-
-        def exhausted(planned: int) -> str:
-            return self.budget.exhausted(planned_bytes=planned)
-
-        if self.recovery is not None:
-            reason, lost = self.recovery.lost(exhausted)
-            if reason:
-                return reason
-            for place, number in zip(self.recoverable, lost, strict=True):
-                if number >= 0:
-                    self.found(self.program.on_graph[place].name, *self.place(number))
-        if self.liveness is not None:
-            reason, violations = self.liveness.judge(exhausted)
-            if reason:
-                return reason
-            for place, violation in zip(self.leading, violations, strict=True):
-                if violation is not None:
-                    name = self.program.on_graph[place].name
-                    self.found(name, *self.place(violation.state))
-                    self.result.findings[name] = self.result.findings[name].going_on(violation.lead, violation.circle)
-        return ""
-
-    def graphs(self) -> list[tuple[str, Recovery | Liveness]]:
-        """Return the recordings of steps, each with the name of its files."""
-        both: list[tuple[str, Recovery | Liveness | None]] = [("recovery", self.recovery), ("liveness", self.liveness)]
-        return [(name, graph) for name, graph in both if graph is not None]
-
-    def place(self, number: int) -> tuple[int, int]:
-        """Return level and index of a state by its number."""
-        starts = np.cumsum([0, *self.result.levels])
-        level = int(np.searchsorted(starts, number, side="right")) - 1
-        return level, number - int(starts[level])
-
-    def components(self, starts: npt.NDArray[np.int64], targets: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-        """Return the number of each state's strongly connected component; see `liveness.Components`."""
-        count = len(starts) - 1
-        parts, order, low, path, open_states = (np.zeros(count + 1, np.uint32) for _ in range(5))
-        targets = np.ascontiguousarray(targets)
-        at = starts.copy()
-        rest = address(parts), address(order), address(low), address(path), address(at), address(open_states)
-        self.program.components(address(starts), address(targets), count, *rest)
-        return parts[:count]
+        return self.paths.judge(self.result, lambda planned: self.budget.exhausted(planned_bytes=planned), self.found)
 
     def count_level(self, level: int) -> None:
         """Add up the counts of the slices, and record their findings on the edges out of a level."""
@@ -403,51 +333,6 @@ class Search:
         states, _ = self.frontier.read(index, index + 1)
         state = self.layout.unpack(states.tobytes())
         explain_state(self.world, self.program, f"{place}: {what}: {message}", place, state, len(self.history) - 1)
-
-
-def explain(world: ExecutableSpec, program: Program, otherwise: str, place: str, start: int, numbers: Sequence[int]) -> NoReturn:
-    """Raise the oracle's error for the state at the end of a path, in which compiled code faulted.
-
-    Raises:
-        SpecError: with the oracle's message, or `otherwise` if the oracle finds no fault.
-    """
-    state = world.formed(world.initial()[start])
-    for number in numbers:
-        rule, binding = world.actions.decode(number)
-        state = world.formed(world.apply(rule, state, binding))
-    explain_state(world, program, otherwise, place, state, len(numbers))
-
-
-def explain_state(world: ExecutableSpec, program: Program, otherwise: str, place: str, state: Any, steps: int) -> NoReturn:
-    """Raise the oracle's error for a state, so many steps from the start, in which compiled code faulted; `explain` says more."""
-    try:
-        for claim in program.states:
-            world.judge(claim, state)
-        for claim in program.on_graph:
-            world.tests(claim, s=state)
-            world.meets(claim, state)
-        for rule in world.spec.rules:
-            for binding in world.enabled(rule, state):
-                _retry(world, program, rule, state, binding)
-        world.is_stuck(state)
-    except SpecError as error:
-        raise SpecError(f"{error} (after {steps} steps; {place})") from error
-    raise SpecError(f"{otherwise} (after {steps} steps)")
-
-
-def _retry(world: ExecutableSpec, program: Program, rule: Rule, state: Any, binding: tuple[int, ...]) -> None:
-    """Do a step in plain Python to raise its error; leaving a bound or a domain is not an error here."""
-    if not world.within(rule, state, binding):
-        return
-    with contextlib.suppress(OutOfBound, OutOfDomain):
-        after = world.apply(rule, state, binding, beyond=True)
-        for claim in program.steps:
-            if claim.kind == "step invariant":
-                world.judge_step(claim, state, after)
-            else:
-                world.judge(claim, after)
-        if not world.beyond(after):
-            world.viewed(world.formed(after))
 
 
 def explore(

@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_spec.model_check import counted, walk_kernel
-from kafka_spec.model_check.embedded import explain
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding
+from kafka_spec.model_check.faults import explain
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.shards import Words, address

@@ -20,9 +20,8 @@ from kafka_spec.model_check.exploration import Exploration, Finding
 from kafka_spec.model_check.fingerprint import DEFAULT_SEED
 from kafka_spec.model_check.frontier import InMemory, Level, OnDisk
 from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.liveness import Liveness
 from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.model_check.recovery import Recovery
+from kafka_spec.model_check.path_claims import PathClaims
 from kafka_spec.model_check.shards import Shard, Slice
 from kafka_spec.spec.table import SpecError
 
@@ -45,9 +44,7 @@ class Searching(Protocol):
     traced: bool
     anew: bool
     tested_at_start: Counter[str]
-    steps_kept: dict[str, int]
-
-    def graphs(self) -> list[tuple[str, Recovery | Liveness]]: ...  # noqa: D102
+    paths: PathClaims
 
 
 def on_disk(search: Searching, place: str, resume: bool) -> Checkpoints:
@@ -95,10 +92,10 @@ def about(search: Searching, codec: Codec) -> dict[str, Any]:
 def commit(search: Searching, folder: Checkpoints, level: int) -> None:
     """Make a level of a search a checkpoint."""
     result = search.result
-    for kind, graph in search.graphs():
-        for name, array in graph.newest(search.steps_kept.get(kind, 0), not search.width).items():
+    for kind, graph in search.paths.recordings():
+        for name, array in graph.newest(search.paths.kept.get(kind, 0), not search.width).items():
             folder.write(level, f"{kind}-{name}", [array])
-        search.steps_kept[kind] = len(graph.steps)
+        search.paths.kept[kind] = len(graph.steps)
     told = [[name, found.start, list(found.actions), found.untold] for name, found in result.findings.items()]
     content = {name: dict(getattr(result, name)) for name in COUNTERS}
     folder.commit(
@@ -141,11 +138,11 @@ def recall(search: Searching, folder: Checkpoints, frontier: OnDisk, finished: l
 
 def fill_graphs(search: Searching, folder: Checkpoints, content: Mapping[str, Any]) -> None:
     """Verify and restore the steps that were recorded up to a finished level."""
-    for kind, graph in search.graphs():
+    for kind, graph in search.paths.recordings():
         names = {name: name.removeprefix(f"{kind}-") for name in content["files"] if name.startswith((kind, "marks"))}
         told = {short: np.frombuffer(b"".join(folder.verified(content, name)), np.uint8) for name, short in names.items()}
         graph.restore(told.get("marks", np.empty(0, np.uint8)).view(np.uint64), told)
-        search.steps_kept[kind] = len(graph.steps)
+        search.paths.kept[kind] = len(graph.steps)
 
 
 def fill(search: Searching, folder: Checkpoints, content: Mapping[str, Any], is_frontier: bool) -> None:

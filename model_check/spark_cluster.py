@@ -188,6 +188,13 @@ class SparkCluster:
             self.garbage = 0
         return reports
 
+    def parallel(self, name: str, arguments: tuple[Any, ...], count: int, stop: Callable[[], str]) -> list[dict[str, Any]]:
+        """Run a function of model_check.worker on the numbers below a count, in any order; return the reports."""
+        assert self.task is not None
+        tasks = self.spark.range(0, count, 1, min(count, 4 * self.cores))
+        plain = dataclasses.asdict(self.task)
+        return self.collect(tasks.mapInArrow(guarded(self.expected, name, (plain, *arguments)), DDL).select("report"), stop)
+
     def collect(self, frame: DataFrame, stop: Callable[[], str]) -> list[dict[str, Any]]:
         """Return the reports of a job; cancel it if `stop` returns a reason.
 

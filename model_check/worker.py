@@ -33,7 +33,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_spec.model_check import counted
+from kafka_spec.model_check import counted, paths_on_spark
 from kafka_spec.model_check.code import Code, Shape
 from kafka_spec.model_check.columns import unpacked
 from kafka_spec.model_check.kernel import SLACK
@@ -89,7 +89,7 @@ class Task:
     def of(plain: Mapping[str, Any]) -> Task:
         """Return the task that the plain values describe."""
         shape = dict(plain["shape"])
-        return Task(**{**plain, "shape": Shape(**{**shape, "k": tuple(shape["k"])})})
+        return Task(**{**plain, "shape": Shape(**{**shape, "k": tuple(shape["k"]), "paths": tuple(shape["paths"])})})
 
     @property
     def folder(self) -> Path:
@@ -273,16 +273,24 @@ class Worker:
             raise Refused(f"another run has taken {self.task.state_dir} over")
 
     def judged(self, rows: Rows, known: Sequence[int]) -> dict[str, Any]:
-        """Return for each claim the first state that decides it, the fault of a claim, and how often antecedents held."""
-        claims = len(known)
-        firsts = np.array([*known, *[0] * (1 + self.task.shape.state_tests)], np.int64)
+        """Return what the judge says of new states.
+
+        For each claim the first state that decides it, the fault of a claim, how often antecedents held, and for each claim about
+        paths how many states owe it a path.
+        """
+        claims, shape = len(known), self.task.shape
+        firsts = np.array([*known, *[0] * (1 + shape.state_tests)], np.int64)
         states = np.ascontiguousarray(rows.states)
-        index = self.code.judge(address(states), len(states), self.code.k, address(firsts), 0) if self.task.shape.states else -1
+        meets = np.zeros((len(states), shape.ways), np.bool_)
+        judges = shape.states or shape.ways
+        index = self.code.judge(address(states), len(states), self.code.k, address(firsts), address(meets)) if judges else -1
+        owing = [~meets[:, place] & (True if when < 0 else meets[:, when]) for place, when in enumerate(shape.paths)]
         marks = [
             f"{int(rows.marks[first]):016x}" if first >= 0 > told else None for first, told in zip(firsts, known, strict=False)
         ]
         fault = (f"{int(rows.marks[index]):016x}", int(firsts[claims])) if index >= 0 else None
-        return {"firsts": marks, "fault": fault, "met": firsts[claims + 1 :].tolist()}
+        owed = [int(some.sum()) for some in owing]
+        return {"firsts": marks, "fault": fault, "met": firsts[claims + 1 :].tolist(), "owed": owed}
 
 
 class Sieve(Shard):
@@ -460,6 +468,18 @@ def stage(
     yield _report({"kind": "level", "level": level, "file": told, "actions": actions, "cost": cost, **worker.judged(rows, known)})
     if next_parts:
         yield from worker.expand(level, rows.states, rows.marks, part, next_parts)
+
+
+def paths(
+    plain: Mapping[str, Any], pieces: Sequence[tuple[int, int, int]], kept: Sequence[bool], batches: Iterator[Any]
+) -> Iterator[Any]:
+    """Write what claims about paths need of the files of finished levels; the batches contain their numbers."""
+    worker = Worker.of(Task.of(plain))
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            piece = paths_on_spark.Piece(*pieces[number])
+            digest = paths_on_spark.write(worker.code, worker.storage, worker.slice, worker.chunk, piece, kept, worker.own)
+            yield _report({"kind": "paths", "number": number, "digest": digest})
 
 
 def prepare(plain: Mapping[str, Any] | None, batches: Iterator[Any]) -> Iterator[Any]:

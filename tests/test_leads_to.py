@@ -144,8 +144,8 @@ def test_only_what_is_asked_for_is_recorded() -> None:
     with_claim: list[embedded.Search] = []
     result = embedded.explore(toys.WEAK_LOCK, {}, on_level=with_claim.append)
 
-    assert searches[0].liveness is None and "components" not in searches[0].program.text
-    assert with_claim[0].liveness is not None and not with_claim[0].liveness.steps, "used up"
+    assert searches[0].paths.liveness is None and "components" not in searches[0].program.text
+    assert with_claim[0].paths.liveness is not None and not with_claim[0].paths.liveness.steps, "used up"
     assert result.complete
 
 
@@ -383,7 +383,7 @@ def test_components(nodes: int, edges: int, seed: int) -> None:
     sources, targets = (random.integers(0, nodes, edges).astype(np.uint32) for _ in range(2))
     sources.sort()
     starts = np.searchsorted(sources, np.arange(nodes + 1)).astype(np.int64)
-    labels = searches[0].components(starts, targets)
+    labels = searches[0].paths.components(starts, targets)
 
     reach = np.eye(nodes, dtype=bool)
     reach[sources, targets] = True

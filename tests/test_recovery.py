@@ -247,7 +247,7 @@ def test_only_steps_that_matter_are_recorded() -> None:
     parents, targets = np.array([0, 1, 2, 2], np.uint32), np.array([1, 2, 0, 1], np.uint64)
     recovery.add_steps(0, cuts, parents, targets, np.array([True, True, True, False]))
 
-    assert result.complete and search[0].recovery is not None and not search[0].recovery.steps, "used up"
+    assert result.complete and search[0].paths.recovery is not None and not search[0].paths.recovery.steps, "used up"
     assert [(list(sources), list(marks)) for sources, marks in recovery.steps] == [([2], [0])], "only an open state's"
     assert recovery.lost(lambda _: "") == ("", [-1])
 

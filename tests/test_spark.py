@@ -6,7 +6,6 @@ levels, firings, new states, bounded steps, digest, findings.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import re
@@ -30,7 +29,7 @@ import toys
 from conftest import ROOT, Command
 from pyspark.sql import SparkSession
 
-from kafka_spec.model_check import distributed, embedded, state_dir
+from kafka_spec.model_check import distributed, embedded, paths_on_spark, state_dir
 from kafka_spec.model_check import spark_cluster as clusters
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration
@@ -156,14 +155,34 @@ def test_a_session_is_left_as_it_was(on_spark: Callable[..., Exploration], spark
     assert spark.range(3).count() == 3
 
 
-def test_a_recoverable_property_is_refused(tmp_path: Path) -> None:
-    """A kind of property that this engine does not check makes the run inconclusive, and is named."""
-    claim = dataclasses.replace(KIP_320.properties[0], name="WayBack")
-    object.__setattr__(claim, "kind", "recoverable")
-    result = distributed.explore(KIP_320, SMALL, Distribution(str(tmp_path)), properties=[claim])
+@pytest.mark.parametrize("handover", [1, 10**9])
+@pytest.mark.parametrize(("model", "bounds"), [("control/fixed", "bounce"), ("control/KAFKA-1382", "lost_reply")])
+def test_claims_about_paths(on_spark: Callable[..., Exploration], model: str, bounds: str, handover: int, tmp_path: Path) -> None:
+    """Recoverable and leads-to claims come out as in the embedded engine, lassos too, whether Spark searched or only the driver."""
+    spec = MODELS[model]
+    (values,) = (spec.bound_values(some.values) for some in spec.bound_sets if some.name == bounds)
+    truth = embedded.explore(spec, values, everything=True)
+    assert bool(truth.violated) == (model != "control/fixed") and {"recoverable", "leads-to"} <= {c.kind for c in spec.properties}
 
-    assert result.verdict == "inconclusive"
-    assert "cannot judge WayBack (recoverable)" in result.stopped
+    same(on_spark(spec, values, everything=True, handover=handover), truth)
+    assert not (tmp_path / "states" / paths_on_spark.FOLDER).exists()
+    same(on_spark(spec, values, everything=True, handover=handover, resume=True), truth)
+
+
+def test_a_recoverable_claim_about_parts(on_spark: Callable[..., Exploration], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same with levels in many files, of which a task writes one at a time; a damaged one is told."""
+    monkeypatch.setattr(distributed, "SMALL_PART", 16)
+    spec = MODELS["kraft/KAFKA-14154"]
+    (values,) = (spec.bound_values(some.values) for some in spec.bound_sets if some.name == "stale_answer")
+
+    same(on_spark(spec, values, everything=True), embedded.explore(spec, values, everything=True))
+
+    read = state_dir.Storage.read
+    monkeypatch.setattr(
+        state_dir.Storage, "read", lambda storage, name: b"" if name.startswith(paths_on_spark.FOLDER) else read(storage, name)
+    )
+    with pytest.raises(SpecError, match=r"paths/.* is not what was written"):
+        on_spark(spec, values, everything=True, resume=True)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ PACKING, RESUME, CHECKPOINTS = LOWERING + "packing.py", "model_check/resume.py",
 FALSE, WHEN, AT_MOST = "tests/test_no_false_verdict.py::", "tests/test_antecedents.py::", "tests/test_at_most.py::"
 BACK, NATIVE, FUZZ = "tests/test_recovery.py::", "tests/test_lowering.py::", "tests/test_fuzz.py::"
 MAPS = "tests/test_maps.py::"
+PATHS = "model_check/path_claims.py"
 
 
 @dataclass(frozen=True)
@@ -452,11 +453,11 @@ WAYS_BACK = (
         WIDE + "test_none_of_four_million_steps_is_lost",
     ),
     mutant(
-        "everyone-owes", "a state owes a way back though the antecedent is not met", EMBEDDED,
+        "everyone-owes", "a state owes a way back though the antecedent is not met", PATHS,
         "else meets[:, ways.index(c.when)]", "else everywhere", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent", WHEN + "test_random_graphs",
     ),
     mutant(
-        "nobody-owes", "no state owes a way back where there is an antecedent", EMBEDDED,
+        "nobody-owes", "no state owes a way back where there is an antecedent", PATHS,
         "else meets[:, ways.index(c.when)]", "else ~everywhere", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent",
     ),
     mutant(
@@ -481,7 +482,7 @@ WAYS_BACK = (
         "[level[:, claim] for level in self.safe]", "[level[:, 0] for level in self.safe]", BACK + "test_a_trap_is_found_at_its_first_state", BACK + "test_random_graphs",
     ),
     mutant(
-        "operators-lead-back", "steps of operators count as ways back", EMBEDDED,
+        "operators-lead-back", "steps of operators count as ways back", PATHS,
         '[rule.kind == "protocol"', '[rule.kind != "fault"', BACK + "test_a_trap_is_found_at_its_first_state",
     ),
     mutant(
@@ -499,7 +500,7 @@ WAYS_BACK = (
         " | self.cut", "", BACK + "test_a_bounded_step_leaves_it_undecided",
     ),
     mutant(
-        "wrong-level", "a lost state at the beginning of a level is looked for in the level before", EMBEDDED,
+        "wrong-level", "a lost state at the beginning of a level is looked for in the level before", PATHS,
         'np.searchsorted(starts, number, side="right")', 'np.searchsorted(starts, number, side="left")', BACK + "test_a_trap_is_found_at_its_first_state", BACK + "test_random_graphs",
         FUZZ + "test_random_specs",
     ),
