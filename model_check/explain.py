@@ -149,6 +149,8 @@ def _negated(test: ast.expr) -> ast.expr:
     match test:
         case ast.Compare(left=left, ops=[op], comparators=[right]):
             return ast.Compare(left, [_OPPOSITES[type(op)]], [right])
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return operand
     return ast.UnaryOp(ast.Not(), test)
 
 

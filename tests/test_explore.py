@@ -291,6 +291,9 @@ def test_the_page_in_a_browser(browser: Browser, explorer: Explorer, width: int,
     page.click(".story tbody tr:nth-child(3)")
     at("state 3 of 3")
     address = page.url
+    suggested = page.get_attribute("#text", "placeholder") or ""
+    assert suggested.startswith("s.") and explorer.session.perform({"do": "show", "text": f"suggested = {suggested}"})
+    explorer.session.perform({"do": "hide", "name": "suggested"})
     page.fill("#text", "up = sum(1 for b in s.brokers if b.life == 0)")
     page.click("#column")
     until(page, "document.querySelectorAll('.story th').length === 4")

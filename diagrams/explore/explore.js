@@ -151,6 +151,8 @@ function showState() {
   const text = one("#field").value.toLowerCase();
   const changed = new Set(view.now.changed.map(([path]) => path));
   one(".whole h2 code").textContent = view.fingerprint;
+  const [path, value] = view.now.state.find(([, value]) => /^\d+$/.test(value)) ?? view.now.state[0] ?? ["x", "0"];
+  one("#text").placeholder = `s.${path} == ${/^\d+$/.test(value) ? value : 0}`;
   one(".whole tbody").replaceChildren(...view.now.state.filter(([path]) => path.toLowerCase().includes(text)).map(([path, value]) => {
     const line = row([path, value]);
     line.classList.toggle("changed", changed.has(path));
