@@ -18,7 +18,8 @@ sys.path.insert(0, str(ROOT))
 
 from kafka_spec.model_check.check import simulate  # noqa: E402 - the project's folder comes first
 from kafka_spec.model_check.exploration import Budget  # noqa: E402
-from kafka_spec.model_check.random_walks import JUDGED, Walked, Walks  # noqa: E402
+from kafka_spec.model_check.random_walks import JUDGED, Walked  # noqa: E402
+from kafka_spec.model_check.walk_batches import Walks  # noqa: E402
 from kafka_spec.spec.bounds import HAPPENINGS  # noqa: E402
 from kafka_spec.spec.control.eras import BUGS, FIXED  # noqa: E402
 from kafka_spec.spec.models import MODELS  # noqa: E402

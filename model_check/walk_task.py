@@ -14,7 +14,7 @@ import numpy as np
 
 from kafka_spec.model_check.code import Shape
 from kafka_spec.model_check.machine_code import text_known
-from kafka_spec.model_check.random_walks import Met, WalkBatch, WalkClaims, Walker, Walks
+from kafka_spec.model_check.walk_batches import Met, WalkBatch, WalkClaims, Walker, Walks
 from kafka_spec.model_check.walk_code import WalkCode
 
 
