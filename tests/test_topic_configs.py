@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from kafka_spec.impl.broker.topic_configs import TopicConfigs
+from kafka_spec.impl.broker.topic_configs import EXPIRATION_MS, TopicConfigs
 from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.admin import Admin
@@ -140,15 +140,15 @@ def test_announcements_are_read_once_and_none_is_missed(session: MemorySession) 
     told: list[str] = []
     session.create(znodes.config_change(), znodes.encode_config_change("topics/old"), sequential=True)
     configs = TopicConfigs(session, lambda topic, _: told.append(topic))
-    configs.tick()
+    configs.tick(0)
     for entity in (b"junk", znodes.encode_config_change("brokers/1"), znodes.encode_config_change("topics/orders")):
         session.create(znodes.config_change(), entity, sequential=True)
     for event in session.events():
         configs.heard(event)
     for after in range(3):
         session.lose(Loss.REPLY, after)
-        configs.tick()
-    configs.tick()
+        configs.tick(0)
+    configs.tick(0)
     assert (told, configs.is_due) == (["orders"], False)
 
 
@@ -160,3 +160,30 @@ def test_a_new_session_reads_everything_again(session: MemorySession) -> None:
     assert configs.of("orders") == {MIN_ISR: "2"}
     configs.session_opened(session)
     assert configs.of("orders") == {MIN_ISR: "3"}
+
+
+def test_old_announcements_are_deleted() -> None:
+    """Whoever looks deletes announcements that are older than 15 minutes, read or not, and none that is younger."""
+    hour = 3_600_000
+    now = [float(hour)]
+    session = Ensemble(lambda: now[0] / 1000).connect()
+    for path in znodes.PERSISTENT:
+        session.create(path)
+
+    def announce(at: int) -> str:
+        now[0] = at
+        return session.create(znodes.config_change(), znodes.encode_config_change("topics/orders"), sequential=True)[0]
+
+    told: list[str] = []
+    configs = TopicConfigs(session, lambda topic, _: told.append(topic))
+    announce(hour)
+    configs.tick(hour)
+    assert len(session.children(znodes.CONFIG_CHANGES)) == 1
+    young = announce(hour + EXPIRATION_MS)
+    for event in session.events():
+        configs.heard(event)
+    session.lose(Loss.REPLY, 4)
+    configs.tick(hour + EXPIRATION_MS)
+    configs.tick(hour + EXPIRATION_MS + 1)
+    assert (told, configs.is_due) == (["orders"], False)
+    assert [f"{znodes.CONFIG_CHANGES}/{name}" for name in session.children(znodes.CONFIG_CHANGES)] == [young]

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 from kafka_spec.impl.coordination.server import GUARD
 
@@ -153,6 +154,11 @@ class ServerProcesses(ABC):
         if done.returncode:
             raise NotSeen(f"{main} fails: {done.stderr.strip()[-300:]}")
         return done.stdout
+
+    def has_class(self, name: str) -> bool:
+        """Whether the jars have a class, such as the main class of a tool."""
+        file = f"{name.replace('.', '/')}.class"
+        return any(file in ZipFile(jar).namelist() for jar in self._jars)
 
     def end(self) -> None:
         """Kill all brokers, and wait for their end."""

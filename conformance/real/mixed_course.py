@@ -17,6 +17,7 @@ from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 TOOLS = "tools"
+CONSUMER = "kafka.tools.ConsoleConsumer"
 LINES = 5
 FAULT = 7.0
 """The seconds for which connections are cut or held: longer than clients and followers wait for an answer."""
@@ -110,13 +111,18 @@ class MixedCourse(Course):
         plain = ("--request-required-acks", "-1", "--producer-property", "enable.idempotence=false")
         await asyncio.to_thread(self.kafka.tool, "kafka.tools.ConsoleProducer", (*common, *plain), lines)
         self.tell(f"kafka-console-producer has written {LINES} lines through {self.named(FIRST_OF_OURS)}")
+        if self.kafka.has_class(CONSUMER):  # from 3.5 on it is in a jar of its own, which is not among those fetched
+            await self._use_consumer(common, lines)
+        if has_kcat():
+            await self._use_kcat(address)
+
+    async def _use_consumer(self, common: tuple[str, ...], lines: str) -> None:
+        """Read what the producer has written."""
         reading = (*common, "--partition", "0", "--offset", "earliest", "--max-messages", str(LINES), "--timeout-ms", "30000")
-        read = await asyncio.to_thread(self.kafka.tool, "kafka.tools.ConsoleConsumer", reading)
+        read = await asyncio.to_thread(self.kafka.tool, CONSUMER, reading)
         if read != lines:
             raise NotSeen(f"kafka-console-consumer reads {read!r} from {TOOLS}-0, where {lines!r} was written")
         self.tell(f"kafka-console-consumer has read them from {self.named(FIRST_OF_OURS)}")
-        if has_kcat():
-            await self._use_kcat(address)
 
     async def _use_kcat(self, address: str) -> None:
         """Write and read with kcat, and read what Kafka's tool has written."""

@@ -258,7 +258,7 @@ class BrokerProcess:
 
     def tick(self) -> None:
         """Do the periodic work that is due: changed configurations, the data plane's, and a controller's rebalance of leaders."""
-        self.configs.tick()
+        self.configs.tick(self.now)
         self.data.tick(self.now)
         self.controller.tick()
 

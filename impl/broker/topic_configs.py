@@ -7,12 +7,15 @@ Source: Kafka 2.8 DynamicConfigManager.scala, ZkNodeChangeNotificationListener (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import ConnectionLost, NoNode, Session, SessionEvent, SessionEventType, SessionExpired
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 
+EXPIRATION_MS = 15 * 60 * 1000
+"""The age at which any broker that looks at announcements deletes one (changeExpirationMs)."""
 TOPICS = "topics/"
 """The beginning of the name of a topic in an announcement."""
 NOTHING: Mapping[str, str] = {}
@@ -76,17 +79,20 @@ class TopicConfigs:
             self._known[topic] = NOTHING
         self._stale.discard(topic)
 
-    def tick(self) -> None:
-        """Read new announcements, if there may be any; without an answer of ZooKeeper, try again at the next call."""
+    def tick(self, now: int) -> None:
+        """Read new announcements, if there may be any, and delete old ones; without an answer, try again at the next call.
+
+        `now` is the time in milliseconds since 1970.
+        """
         if not self.is_due:
             return
         try:
-            self._look()
+            self._purge(self._look(), now)
             self.is_due = False
         except (ConnectionLost, SessionExpired, NoNode):  # NoNode: before the first broker has registered
             pass
 
-    def _look(self) -> None:
+    def _look(self) -> list[str]:
         names = self.session.children(znodes.CONFIG_CHANGES, watch=True)
         if self._seen is None:
             self._seen = set(names)
@@ -95,6 +101,16 @@ class TopicConfigs:
                 self._take(f"{znodes.CONFIG_CHANGES}/{name}")
                 self._seen.add(name)
         self._seen.intersection_update(names)
+        return names
+
+    def _purge(self, names: Iterable[str], now: int) -> None:
+        """Delete old announcements, whoever has read them (purgeObsoleteNotifications)."""
+        for name in names:
+            path = f"{znodes.CONFIG_CHANGES}/{name}"
+            stat = self.session.exists(path)
+            if stat is not None and now - stat.ctime > EXPIRATION_MS:
+                with suppress(NoNode):  # another broker was faster
+                    self.session.delete(path)
 
     def _take(self, path: str) -> None:
         try:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 ANY = -1
@@ -65,7 +65,8 @@ class Stat:
     """The metadata of a node.
 
     `czxid` and `mzxid` are the transactions that created it and that last wrote its data; `version` counts writes of data, from 0;
-    `owner` is the session of an ephemeral node, else 0; `children` counts its children.
+    `owner` is the session of an ephemeral node, else 0; `children` counts its children; `ctime` is the time of its creation by the
+    servers' clock, in milliseconds since 1970.
     """
 
     czxid: int
@@ -73,6 +74,7 @@ class Stat:
     version: int
     owner: int
     children: int
+    ctime: int = field(default=0, compare=False)
 
 
 class SessionEventType(enum.Enum):

@@ -7,6 +7,7 @@ expires only by `expire`, and a request or a reply is lost only by `lose`.
 from __future__ import annotations
 
 import enum
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -56,16 +57,19 @@ class MemoryZnode:
     created: int = 0
     """The number of children that it has ever had."""
     children: set[str] = field(default_factory=set)
+    ctime: int = 0
 
     def stat(self) -> Stat:
         """Return the metadata of the node."""
-        return Stat(self.czxid, self.mzxid, self.version, self.owner, len(self.children))
+        return Stat(self.czxid, self.mzxid, self.version, self.owner, len(self.children), self.ctime)
 
 
 class Ensemble:
     """The servers: the tree of nodes, the sessions, and the watches."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        """`clock` is the servers': it returns seconds since 1970."""
+        self._clock = clock
         self._nodes = {"/": MemoryZnode(b"", 0, 0, 0)}
         self._zxid = 0
         self._sessions: dict[int, MemorySession] = {}
@@ -196,6 +200,7 @@ class Ensemble:
         if parent.owner != 0:
             raise EphemeralParent(path)
         self._nodes[path] = MemoryZnode(operation.data, self._zxid, self._zxid, session if operation.ephemeral else 0)
+        self._nodes[path].ctime = int(self._clock() * 1000)
         parent.children.add(path)
         parent.created += 1
         fired.append((SessionEventType.CREATED, path))
@@ -223,7 +228,7 @@ class Ensemble:
 
 
 def _copy(node: MemoryZnode) -> MemoryZnode:
-    return MemoryZnode(node.data, node.czxid, node.mzxid, node.owner, node.version, node.created, set(node.children))
+    return MemoryZnode(node.data, node.czxid, node.mzxid, node.owner, node.version, node.created, set(node.children), node.ctime)
 
 
 def parent_of(path: str) -> str:

@@ -322,7 +322,7 @@ def _end_beside(client: KazooClient) -> threading.Thread:
 
 
 def _stat(stat: ZnodeStat) -> Stat:
-    return Stat(stat.czxid, stat.mzxid, stat.version, stat.ephemeralOwner, stat.numChildren)
+    return Stat(stat.czxid, stat.mzxid, stat.version, stat.ephemeralOwner, stat.numChildren, stat.ctime)
 
 
 def _error(error: Exception) -> CoordinationError:

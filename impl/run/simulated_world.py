@@ -25,7 +25,7 @@ class SimulatedWorld(RunWorld):
     ) -> None:
         """See `RunWorld`."""
         self.scheduler = scheduler.Scheduler(EPOCH)
-        super().__init__(options, folder, Ensemble(), write, news, random)
+        super().__init__(options, folder, Ensemble(self.scheduler.clock), write, news, random)
         self.network = SimulatedNetwork(self.scheduler, random, self._serve, self.observer.fault)
 
     @property
