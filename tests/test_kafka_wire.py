@@ -152,7 +152,7 @@ def topic_id(topic: str) -> str:
 
 def under(protocol: InterBrokerProtocol, request: Any, partitions: Iterable[TopicPartition] = ()) -> Any:
     """Return a request as brokers have it under a protocol: with the ids of its topics and of others, if topics have ids."""
-    if not protocol.topic_ids or not hasattr(request, "topic_ids"):
+    if not protocol.topic_ids or not isinstance(request, LeaderAndIsrRequest | UpdateMetadataRequest | FetchRequest):
         return request
     return replace(request, topic_ids={p.topic: topic_id(p.topic) for p in (*request.partitions, *partitions)})
 
