@@ -35,7 +35,7 @@ def bounds_for(family: str) -> dict[str, int]:
     A reassignment needs a broker without a replica, so the family's number of replicas stays there.
     """
     large, own = SETS["large"], SETS[family]
-    settings = {name: own[name] for name in ("settled", "unclean", "min_isr", "no_deletion")}
+    settings = {name: own[name] for name in ("settled", "unclean", "min_isr", "no_deletion", "imbalance")}
     faults = {name: max(large[name], own[name]) for name in HAPPENINGS}
     replicas = own["replicas"] if own["reassignments"] else large["replicas"]
     return {**large, **settings, **faults, "replicas": replicas, "channel_depth": max(large["channel_depth"], own["channel_depth"])}

@@ -32,7 +32,8 @@ REPLICATION = (
 HAPPENINGS = (
     "crashes", "lossy_crashes", "bounces", "expiries", "repeats", "late_fetches", "late_fetch_answers", "lost_replies",
     "isr_shrinks", "controlled_shutdowns", "shutdown_retries", "preferred_elections", "reassignments", "failed_failovers",
-    "metadata_repeats", "records", "deletions", "recreations", "deletion_errors", "late_stops",
+    "metadata_repeats", "records", "additions", "rebalances", "unclean_elections", "deletions", "recreations", "deletion_errors",
+    "late_stops",
 )  # fmt: skip
 """The bounds of the control plane on events of the environment."""
 
@@ -49,11 +50,19 @@ def _control(
     unclean: int = 0,
     min_isr: int = 1,
     no_deletion: int = 0,
+    imbalance: int = 10,
     **happens: int,
 ) -> BoundSet:
     """Return bounds of the control plane; an event that `happens` does not mention has the bound 0."""
     sizes = {"brokers": brokers, "replicas": replicas, "partitions": partitions, "channel_depth": channel_depth}
-    values = {**sizes, "settled": settled, "unclean": unclean, "min_isr": min_isr, "no_deletion": no_deletion}
+    values = {
+        **sizes,
+        "settled": settled,
+        "unclean": unclean,
+        "min_isr": min_isr,
+        "no_deletion": no_deletion,
+        "imbalance": imbalance,
+    }
     return BoundSet(name, {**values, **dict.fromkeys(HAPPENINGS, 0), **happens}, why)
 
 
@@ -111,6 +120,40 @@ CONTROL = (
     _control("partitions_shutdown", "two partitions, and a shutdown", partitions=2, controlled_shutdowns=1),
     _control("partitions_deleted", "a topic of two partitions is deleted", partitions=2, channel_depth=16, deletions=1, expiries=1),
     _control("partitions_reassigned", "two partitions, a crash", partitions=2, replicas=1, reassignments=1, crashes=1),
+    _control("added", "a partition is added, a crash", partitions=2, additions=1, crashes=1),
+    _control("added_from_the_beginning", "added to a topic nobody knows", partitions=2, settled=0, additions=1),
+    _control(
+        "added_zombie",
+        "a partition is added to one of a lone replica, a zombie",
+        partitions=2,
+        replicas=1,
+        additions=1,
+        expiries=1,
+        crashes=1,
+    ),
+    _control(
+        "added_in_deletion", "a partition is added in a deletion", partitions=2, replicas=1, additions=1, deletions=1, crashes=1
+    ),
+    _control(
+        "added_twice",
+        "... and the topic is created again",
+        partitions=2,
+        replicas=1,
+        additions=1,
+        deletions=1,
+        recreations=1,
+        bounces=1,
+    ),
+    _control("added_reassigned", "added around a reassignment", partitions=2, replicas=1, additions=1, reassignments=1),
+    _control("rebalanced", "a leader comes back", partitions=2, rebalances=1, bounces=1),
+    _control("rebalanced_late", "two of two are led elsewhere", partitions=2, rebalances=1, crashes=1, imbalance=50),
+    _control("rebalanced_reassigned", "a rebalance around a reassignment", rebalances=1, reassignments=1, bounces=1),
+    _control(
+        "unclean_on_request", "an operator elects from outside the ISR", unclean_elections=1, crashes=1, records=1, isr_shrinks=1
+    ),
+    _control("deletion_and_reassignment", "a reassigned topic is deleted", replicas=1, reassignments=1, deletions=1, recreations=1),
+    _control("deletion_and_reassignment_crash", "... and a crash", replicas=1, reassignments=1, deletions=1, crashes=1),
+    _control("deletion_and_reassignment_bounce", "... and a bounce", replicas=1, reassignments=1, deletions=1, bounces=1),
     _control("preferred", "the preferred leader comes back", controlled_shutdowns=1, preferred_elections=1, expiries=1),
     _control("two_expiries", "two zombies, and a request sent twice", expiries=2, repeats=1),
     _control("late_fetch", "a fetch outlives its sender", late_fetches=1, lossy_crashes=1, crashes=1, records=1, isr_shrinks=1),

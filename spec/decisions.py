@@ -218,6 +218,24 @@ class CreationDuringDeletion(enum.IntEnum):
     """As soon as its znode is gone (0.8.2 to 3.0)."""
 
 
+class AddedDuringDeletion(enum.IntEnum):
+    """What a controller does with partitions that are added to a topic that is queued for deletion."""
+
+    REFUSED = 0
+    """It writes the assignment without them to the topic znode (2.0, KAFKA-6612)."""
+    SKIPPED = 1
+    """It leaves them there and does not know them; the next controller does (up to 1.1)."""
+
+
+class DeletionOfReassigned(enum.IntEnum):
+    """When a controller deletes a topic that is being reassigned."""
+
+    AFTERWARDS = 0
+    """When the reassignment has ended. No version up to 3.9 does it; the checker found that it is needed."""
+    AT_ONCE = 1
+    """At once, and it never forgets that the topic is being reassigned (0.8.2 to 3.9)."""
+
+
 class Reassignment(enum.IntEnum):
     """Where ZooKeeper holds a reassignment that runs."""
 

@@ -12,8 +12,10 @@ from __future__ import annotations
 import enum
 
 from kafka_spec.spec.decisions import (
+    AddedDuringDeletion,
     AnswersCounted,
     CreationDuringDeletion,
+    DeletionOfReassigned,
     FailedDeletions,
     IneligibleNames,
     LateAnswers,
@@ -109,6 +111,22 @@ def topic_may_be_created(is_free: int, is_marked: int, creation_during_deletion:
     Kafka 3.1: AdminZkClient.validateTopicCreate (KAFKA-13175); 2.8 looks at the topic's znode alone.
     """
     return is_free == 1 and (creation_during_deletion == CreationDuringDeletion.ALLOWED or is_marked == 0)
+
+
+def deletion_waits_for_reassignment(is_reassigned: int, deletion_of_reassigned: int) -> bool:
+    """Whether a topic is not queued for deletion before a reassignment has ended; `is_reassigned` is 1 if one runs.
+
+    Kafka 2.8: KafkaController.processTopicDeletion marks it as ineligible before it queues it, which has no effect.
+    """
+    return is_reassigned == 1 and deletion_of_reassigned == DeletionOfReassigned.AFTERWARDS
+
+
+def added_partitions_are_refused(is_queued: int, added_during_deletion: int) -> bool:
+    """Whether the topic znode gets its former content back when partitions were added; `is_queued`: the topic is to be deleted.
+
+    Kafka 2.8: KafkaController.processPartitionModifications (KAFKA-6612).
+    """
+    return is_queued == 1 and added_during_deletion == AddedDuringDeletion.REFUSED
 
 
 def failure_halts_deletion(is_live: int, failed_deletions: int) -> bool:

@@ -35,6 +35,8 @@ class Strategy(enum.IntEnum):
     PREFERRED = 1
     CONTROLLED_SHUTDOWN = 2
     REASSIGNMENT = 3
+    UNCLEAN = 4
+    """As for dead leaders, and an operator permits leaders from outside the ISR (KIP-460)."""
 
 
 class Brokers(Protocol):
@@ -87,7 +89,8 @@ def elect(
     elif strategy == Strategy.REASSIGNMENT:
         leader, left, recipients = elect_reassigned(assignment, live, isr)
     else:
-        permitted = unclean_election_is_permitted(isr, live, 0, unclean)
+        asked = 1 if strategy == Strategy.UNCLEAN else 0
+        permitted = unclean_election_is_permitted(isr, live, asked, unclean)
         leader, left, recipients = elect_offline(assignment, live, stopping, isr, permitted, offline_recipients)
     return leader, left, recipients
 

@@ -205,6 +205,7 @@ FOUND = {
     "late-deletion-answer",
     "failed-deletion-waits",
     "ineligible-name-kept",
+    "deleted-while-reassigned",
 }
 """Switches without an issue number: findings of the checker, or behaviour of the environment."""
 

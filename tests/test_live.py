@@ -39,6 +39,7 @@ BOUNDS = {
     "unclean": 0,
     "min_isr": 1,
     "no_deletion": 0,
+    "imbalance": 10,
     **dict.fromkeys(HAPPENINGS, 2),
 }
 BOUNDS |= {"late_fetches": 1, "late_fetch_answers": 1, "lost_replies": 1, "records": 3}

@@ -19,6 +19,7 @@ from kafka_spec.impl.broker.isr import IsrKeeper
 from kafka_spec.impl.broker.partition import HostedPartition
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.controller import zk_client
+from kafka_spec.impl.controller.context import ControllerContext
 from kafka_spec.impl.controller.request_batch import RequestBatch
 from kafka_spec.impl.controller.zk_client import ControllerZkClient
 from kafka_spec.impl.protocol.controller_requests import Leadership
@@ -31,7 +32,15 @@ from kafka_spec.spec.table import Spec, SpecError
 def bounds(brokers: int = 2, replicas: int = 2, settled: int = 1, unclean: int = 0, **happens: int) -> dict[str, int]:
     """Return bounds of the control plane; faults and operations that are not named do not happen."""
     values = {"brokers": brokers, "replicas": replicas, "partitions": 1, "channel_depth": 12, "settled": settled}
-    return {**values, "unclean": unclean, "min_isr": 1, "no_deletion": 0, **dict.fromkeys(HAPPENINGS, 0), **happens}
+    return {
+        **values,
+        "unclean": unclean,
+        "min_isr": 1,
+        "no_deletion": 0,
+        "imbalance": 10,
+        **dict.fromkeys(HAPPENINGS, 0),
+        **happens,
+    }
 
 
 ERAS = {"fixed": FIXED, "era_2_8": ERA_2_8, "era_0_10": ERA_0_10}
@@ -64,6 +73,15 @@ FAMILIES: dict[str, Mapping[str, int]] = {
     "a deletion and a bounce": bounds(deletions=1, recreations=1, bounces=1),
     "a deletion and a crash": bounds(deletions=1, crashes=1),
     "a deletion and an expiry": bounds(deletions=1, expiries=1),
+    "an unclean election asked for": bounds(unclean_elections=1, crashes=1, isr_shrinks=1),
+    "two partitions": bounds(partitions=2, settled=0),
+    "two partitions and a crash": bounds(partitions=2, crashes=1),
+    "two partitions and a reassignment": bounds(partitions=2, replicas=1, reassignments=1),
+    "an added partition": bounds(partitions=2, settled=0, additions=1),
+    "an added partition and a crash": bounds(partitions=2, additions=1, crashes=1),
+    "a partition added in a deletion": bounds(partitions=2, replicas=1, additions=1, deletions=1),
+    "a rebalance": bounds(partitions=2, rebalances=1, bounces=1),
+    "a rebalance of more than a half": bounds(partitions=2, rebalances=1, crashes=1, imbalance=50),
 }
 """Bounds that `make test` explores and replays."""
 PARTS = {
@@ -79,9 +97,14 @@ PARTS = {
     "a deletion and a bounce": 101,
     "a deletion and a crash": 101,
     "a deletion and an expiry": 401,
+    "two partitions and a crash": 29,
+    "two partitions and a reassignment": 29,
+    "an added partition and a crash": 101,
+    "a partition added in a deletion": 29,
+    "a rebalance of more than a half": 29,
 }
 """Of families with many edges `make test` replays those from every n-th state, and some of each rule; `make long` replays all."""
-TWICE = ("nothing fails", "a lone replica", "a lost reply")
+TWICE = ("nothing fails", "a lone replica", "a lost reply", "an added partition")
 """Those that it replays under both hash seeds."""
 LARGER: dict[str, Mapping[str, int]] = {
     "an expiry and a repeat": bounds(expiries=1, repeats=1),
@@ -106,6 +129,9 @@ RARE = {
     ("era_2_8", "crash_and_expiry"): ("ControllerMoved",),
     ("fixed", "leader_shuts_down"): ("IgnoreStopReplica",),
     ("era_2_8", "leader_shuts_down"): ("StopReplica",),
+    ("fixed", "deletion_and_reassignment"): ("RefuseReassignment",),
+    ("era_2_8", "deletion_and_reassignment"): ("RefuseReassignment",),
+    ("era_0_10", "deletion_and_reassignment"): ("RefuseReassignment",),
 }
 """Rules that fire in larger bounds only, and one that the implementation sometimes refuses there: only their edges are replayed."""
 
@@ -272,10 +298,19 @@ def stays_leader(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ReplicaManager, "_make_follower", made)
 
 
-def test_two_partitions_are_refused() -> None:
-    """The replay maps one partition, so it refuses bounds with two, and compares nothing by mistake."""
-    with pytest.raises(SpecError, match="the replay compares one partition, and the bounds have 2; set partitions to 1"):
-        replay(FIXED, {**FAMILIES["nothing fails"], "partitions": 2})
+def tells_of_the_first(patch: pytest.MonkeyPatch) -> None:
+    """A controller sends LeaderAndIsr for the first partition of a topic alone."""
+    add = RequestBatch.add_leader_and_isr
+
+    def added(batch: RequestBatch, brokers: Any, partition: Any, is_new: bool) -> None:
+        add(batch, brokers if partition.partition == 0 else [], partition, is_new)
+
+    patch.setattr(RequestBatch, "add_leader_and_isr", added)
+
+
+def takes_what_is_added(patch: pytest.MonkeyPatch) -> None:
+    """A controller takes a partition that is added to a topic in deletion."""
+    patch.setattr(ControllerContext, "is_queued_for_deletion", lambda context, topic: False)
 
 
 MUTATIONS: dict[Callable[[pytest.MonkeyPatch], None], tuple[Spec, Mapping[str, int], str, str]] = {
@@ -286,6 +321,8 @@ MUTATIONS: dict[Callable[[pytest.MonkeyPatch], None], tuple[Spec, Mapping[str, i
     unfenced: (FIXED, LARGER["an expiry at the beginning"], "ControllerMoved(", "controllers"),
     takes_former_requests: (FIXED, FAMILIES["a preferred election"], "RefuseRequest(", "brokers"),
     forgets_version: (FIXED, FAMILIES["a lost reply"], "ShrinkIsr(", "replicas[0].version"),
+    tells_of_the_first: (FIXED, FAMILIES["two partitions"], "ElectLeader(", "channels[0].requests"),
+    takes_what_is_added: (FIXED, FAMILIES["a partition added in a deletion"], "RefusePartition(", "controllers"),
     stays_leader: (FIXED, bounds(controlled_shutdowns=1), "BecomeFollower(", "replicas[0].role"),
 }
 

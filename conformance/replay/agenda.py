@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
-from kafka_spec.conformance.replay.request_mapping import PARTITION
+from kafka_spec.conformance.replay.request_mapping import PARTITIONS
+from kafka_spec.conformance.replay.request_mapping import TOPIC as NAME
 from kafka_spec.impl.controller.broker_changes import FailBrokers, StartBrokers
 from kafka_spec.impl.controller.controlled_shutdown import AnswerShutdown
 from kafka_spec.impl.controller.controller_election import IncrementEpoch
@@ -27,13 +29,15 @@ from kafka_spec.impl.controller.reassignment import (
     ResumeReassignments,
 )
 from kafka_spec.impl.controller.state_changes import ChangePartitions, ChangeReplicas, ElectAgain
+from kafka_spec.impl.controller.topic_changes import RestoreAssignment
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.order import Stage
 from kafka_spec.spec.control.state import ControllerState, ControllerStep, Resuming
-from kafka_spec.spec.domain import NO_BROKERS, BrokerSet
-from kafka_spec.spec.election import Strategy
+from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, including
+from kafka_spec.spec.election import Strategy, election_is_due
+from kafka_spec.spec.partition import PartitionState
 from kafka_spec.spec.reassignment_steps import ReassignmentState
 
 WITHOUT_MEANING = (
@@ -53,17 +57,28 @@ STEPS: Mapping[type, ControllerStep] = {
     ChangePartitions: ControllerStep.ELECT,
     ChangeReplicas: ControllerStep.REMOVE,
     Reassign: ControllerStep.REASSIGN,
+    RestoreAssignment: ControllerStep.RESTORE,
 }
 """The step of the model that begins with a task of this class."""
-STATE, TOPIC = znodes.state(PARTITION), znodes.topic(PARTITION.topic)
-CONFIG, MARK = znodes.topic_config(PARTITION.topic), znodes.delete_topic(PARTITION.topic)
+TOPIC, CONFIG, MARK = znodes.topic(NAME), znodes.topic_config(NAME), znodes.delete_topic(NAME)
 ZNODES: Mapping[str, ControllerStep] = {
-    STATE: ControllerStep.DELETE_STATE,
+    **dict.fromkeys(map(znodes.state, PARTITIONS), ControllerStep.DELETE_STATE),
     TOPIC: ControllerStep.DELETE_TOPIC,
     CONFIG: ControllerStep.DELETE_CONFIG,
     MARK: ControllerStep.DELETE_MARK,
 }
-"""The step of the model that deletes a znode, in the order of the steps; the parents of the state znode belong to its step."""
+"""The step of the model that deletes a znode, in the order of the steps; the parents of a state znode belong to its step."""
+
+
+@dataclass
+class PartitionWork:
+    """What remains to be done about one partition, in fields of spec.control.state.PartitionContext."""
+
+    strategy: int = Strategy.OFFLINE
+    creating: int = 0
+    leaving: BrokerSet = NO_BROKERS
+    deleting: BrokerSet = NO_BROKERS
+    reassignment_resumes: int = 0
 
 
 @dataclass
@@ -73,17 +88,25 @@ class RemainingWork:
     `registrations` holds the started brokers that are not handled yet, with the registrations and epochs that were read.
     """
 
+    partitions: Sequence[PartitionWork]
     step: int = ControllerStep.IDLE
-    strategy: int = Strategy.OFFLINE
-    creating: int = 0
-    leaving: BrokerSet = NO_BROKERS
+    turn: int = 0
     bounced: BrokerSet = NO_BROKERS
     rejoining: BrokerSet = NO_BROKERS
     failed: BrokerSet = NO_BROKERS
-    reassignment_resumes: int = 0
     resuming: int = Resuming.NOTHING
-    deleting: BrokerSet = NO_BROKERS
     registrations: dict[int, tuple[BrokerRegistration, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class KnownPartition:
+    """What a controller knows of a partition that its remaining work is about."""
+
+    replicas: Sequence[int]
+    state: PartitionState
+    reassignment: ReassignmentState
+    target: Sequence[int]
+    has_state_znode: bool
 
 
 def is_due(task: ControllerTask) -> bool:
@@ -94,78 +117,111 @@ def is_due(task: ControllerTask) -> bool:
         return task.trigger in WRITING
     if isinstance(task, DeletePaths):
         return task.todo[0] in ZNODES
-    return isinstance(task, ChangeReplicas) and task.trigger == "offline_replica"
+    return isinstance(task, RestoreAssignment) or (isinstance(task, ChangeReplicas) and task.trigger == "offline_replica")
 
 
 def written(
     rest: RemainingWork,
-    partition: TopicPartition,
-    replicas: Sequence[int],
+    known: Sequence[KnownPartition],
     *,
     life: ControllerState,
     seeded: bool,
     leaves_alive: bool,
-    reassignment: ReassignmentState,
-    target: Sequence[int],
     is_queued: bool,
 ) -> list[ControllerTask]:
     """Return the tasks of remaining work, for a controller in this state of its life, in the order of spec/control/order.py.
 
-    `seeded` says, during fail-over, that the partition machine was started; `leaves_alive` that the leaving brokers are in a
-    controlled shutdown. `reassignment` is where the controller stands in the reassignment to `target`; `is_queued` says that
-    the topic is queued for deletion.
+    `known` says what the controller knows of each partition; `seeded`, during fail-over, that the partition machine was started;
+    `leaves_alive` that the leaving brokers are in a controlled shutdown; `is_queued` that the topic is queued for deletion.
     """
     if life == ControllerState.ELECTING:
         return [IncrementEpoch()]
     if rest.step == ControllerStep.READ:
         return list(FAIL_OVER)
-    removes = reassignment in REMOVING
+    if rest.step == ControllerStep.RESTORE:
+        return [RestoreAssignment(NAME)]
+    removes = any(one.reassignment in REMOVING for one in known)
     elects_again = life == ControllerState.ACTIVE and not leaves_alive and not removes and not is_queued
     left = {
-        Stage.ELECT: _election(rest, partition, replicas),
-        Stage.REMOVE: _removals(rest, partition, elects_again=elects_again),
+        Stage.ELECT: _election(rest, known, is_queued=is_queued),
+        Stage.REMOVE: _removals(rest, elects_again=elects_again),
+        Stage.REASSIGN: _reassignments(rest, known, life),
         Stage.FAIL_BOUNCED: _fail(rest.bounced),
         Stage.START_BOUNCED: _start(rest, rest.bounced | rest.rejoining),
         Stage.FAIL_DEAD: _fail(rest.failed),
     }
-    if rest.step == ControllerStep.REASSIGN or removes:
-        left[Stage.REASSIGN] = [Reassign(partition, TRIGGERS[reassignment])]
-    elif rest.reassignment_resumes:
-        begins = BeginReassignment(partition, tuple(target), "reassign")
-        left[Stage.REASSIGN] = [ResumeReassignments() if life == ControllerState.LOADING else begins]
-    if rest.deleting:
-        stopped = deque((partition, broker) for broker in BrokerSet(rest.deleting))
+    stopped = _replicas([work.deleting for work in rest.partitions])
+    if stopped:
         left[Stage.ASK_TO_DELETE] = [ChangeReplicas("replica_deletion_started", stopped)]
-    left[Stage.CONSIDER_DELETION] = _deletion(rest, is_queued=is_queued)
+    left[Stage.CONSIDER_DELETION] = _deletion(rest, known, is_queued=is_queued)
     if life == ControllerState.LOADING:
         left[Stage.START_PARTITION_MACHINE] = [] if seeded else [StartPartitionMachine()]
         left[Stage.BE_ACTIVE] = [EndFailover()]
     return [task for stage in Stage for task in left.get(stage, ())]
 
 
-def _election(rest: RemainingWork, partition: TopicPartition, replicas: Sequence[int]) -> list[ControllerTask]:
-    elections = [ChangePartitions("online_partition", deque([partition]), Strategy(rest.strategy))]
-    created = [ChangeReplicas("online_replica", deque((partition, broker) for broker in replicas))]
-    return [*(elections if rest.step == ControllerStep.ELECT else []), *(created if rest.creating else [])]
+def _election(rest: RemainingWork, known: Sequence[KnownPartition], *, is_queued: bool) -> list[ControllerTask]:
+    """Return an election for each strategy that is asked for, from the partition on whose turn it is, and the end of a creation."""
+    tasks: list[ControllerTask] = []
+    if rest.step == ControllerStep.ELECT:
+        due = [n for n in range(rest.turn, len(known)) if n == rest.turn or _is_due(rest, known, n, is_queued=is_queued)]
+        for strategy, numbers in groupby(due, lambda n: rest.partitions[n].strategy):
+            tasks.append(_elects(strategy, [PARTITIONS[n] for n in numbers]))
+    created = _replicas(
+        [BrokerSet.of(one.replicas) if work.creating else NO_BROKERS for work, one in zip(rest.partitions, known, strict=True)]
+    )
+    return [*tasks, *([ChangeReplicas("online_replica", created)] if created else [])]
 
 
-def _removals(rest: RemainingWork, partition: TopicPartition, *, elects_again: bool) -> list[ControllerTask]:
-    if not rest.leaving:
+def _is_due(rest: RemainingWork, known: Sequence[KnownPartition], number: int, *, is_queued: bool) -> bool:
+    return not is_queued and election_is_due(known[number].state, rest.partitions[number].strategy)
+
+
+def _elects(strategy: int, partitions: Sequence[TopicPartition]) -> ControllerTask:
+    if strategy == Strategy.UNCLEAN:
+        return ChangePartitions("online_partition", deque(partitions), Strategy.OFFLINE, unclean=True)
+    return ChangePartitions("online_partition", deque(partitions), Strategy(strategy))
+
+
+def _replicas(brokers: Sequence[BrokerSet]) -> deque[tuple[TopicPartition, int]]:
+    """Return the replicas on these brokers of each partition."""
+    return deque((PARTITIONS[number], broker) for number, of_one in enumerate(brokers) for broker in BrokerSet(of_one))
+
+
+def _removals(rest: RemainingWork, *, elects_again: bool) -> list[ControllerTask]:
+    leaving = _replicas([work.leaving for work in rest.partitions])
+    if not leaving:
         return []
-    removals = ChangeReplicas("offline_replica", deque((partition, broker) for broker in BrokerSet(rest.leaving)))
+    removals = ChangeReplicas("offline_replica", leaving)
     return [removals, ElectAgain()] if elects_again else [removals]
 
 
-def _deletion(rest: RemainingWork, *, is_queued: bool) -> list[ControllerTask]:
+def _reassignments(rest: RemainingWork, known: Sequence[KnownPartition], life: ControllerState) -> list[ControllerTask]:
+    """Return the steps of the reassignments that this event continues, and those that it resumes."""
+    tasks: list[ControllerTask] = []
+    for number, (work, one) in enumerate(zip(rest.partitions, known, strict=True)):
+        if (rest.step == ControllerStep.REASSIGN and rest.turn == number) or one.reassignment in REMOVING:
+            tasks.append(Reassign(PARTITIONS[number], TRIGGERS[one.reassignment]))
+        elif work.reassignment_resumes:
+            begins = BeginReassignment(PARTITIONS[number], tuple(one.target), "reassign")
+            tasks.append(ResumeReassignments() if life == ControllerState.LOADING else begins)
+    return tasks
+
+
+def _deletion(rest: RemainingWork, known: Sequence[KnownPartition], *, is_queued: bool) -> list[ControllerTask]:
     """Return the tasks of the topic's deletion; without a queued topic, only a request for it can be left to delete."""
     if rest.resuming:
-        return [ResumeDeletions() if rest.resuming == Resuming.CONSIDER else StartDeletions((PARTITION.topic,))]
-    if rest.step < ControllerStep.DELETE_STATE:
+        return [ResumeDeletions() if rest.resuming == Resuming.CONSIDER else StartDeletions((NAME,))]
+    if not ControllerStep.DELETE_STATE <= rest.step <= ControllerStep.DELETE_MARK:
         return []
-    left = [path for path, step in ZNODES.items() if step >= rest.step]
+    left: list[str] = []
     if rest.step == ControllerStep.DELETE_STATE:
-        left[1:1] = reversed(znodes.partition_parents(PARTITION))
-    return [*delete_paths(left), *([ForgetTopic(PARTITION.topic)] if is_queued else [])]
+        there = [PARTITIONS[number] for number, one in enumerate(known) if one.has_state_znode]
+        for partition in there:
+            left += [znodes.state(partition), znodes.partition_parents(partition)[1]]
+        left += [znodes.partition_parents(PARTITIONS[0])[0]]
+    left += [path for path, step in ZNODES.items() if step >= rest.step and step != ControllerStep.DELETE_STATE]
+    return [*delete_paths(left), *([ForgetTopic(NAME)] if is_queued else [])]
 
 
 def _fail(brokers: BrokerSet) -> list[ControllerTask]:
@@ -176,37 +232,48 @@ def _start(rest: RemainingWork, brokers: BrokerSet) -> list[ControllerTask]:
     return [StartBrokers({broker: rest.registrations[broker] for broker in BrokerSet(brokers)})] if brokers else []
 
 
-def read(agenda: Iterable[ControllerTask]) -> RemainingWork:
-    """Return the remaining work of the tasks on an agenda.
+def read(agenda: Iterable[ControllerTask], partitions: int) -> RemainingWork:
+    """Return the remaining work of the tasks on an agenda, with this number of partitions.
 
     Raises:
         ValueError: a step of the model has begun and not ended.
     """
-    rest = RemainingWork()
+    rest = RemainingWork([PartitionWork() for _ in range(partitions)])
     tasks = list(agenda)
     if not tasks:
         return rest
     if isinstance(tasks[0], DeleteNotifications):
-        return RemainingWork(step=ControllerStep.READ)
+        rest.step = ControllerStep.READ
+        return rest
     if isinstance(tasks[0], IncrementEpoch):
         return rest
     if not is_due(tasks[0]):
         raise ValueError(f"the next task is {tasks[0]}, which is in the middle of a step of the model")
     first = tasks[0]
     rest.step = ZNODES[first.todo[0]] if isinstance(first, DeletePaths) else STEPS[type(first)]
+    if isinstance(first, ChangePartitions):
+        rest.turn = first.todo[0].partition
+    elif isinstance(first, Reassign):
+        rest.turn = first.partition.partition
     for place, task in enumerate(tasks):
         if isinstance(task, ChangePartitions):
-            rest.strategy = task.strategy
+            for partition in task.todo:
+                rest.partitions[partition.partition].strategy = Strategy.UNCLEAN if task.unclean else task.strategy
         elif isinstance(task, ChangeReplicas) and task.trigger == "online_replica":
-            rest.creating = 1
+            for partition, _ in task.todo:
+                rest.partitions[partition.partition].creating = 1
         elif isinstance(task, ChangeReplicas) and task.trigger == "replica_deletion_started":
-            rest.deleting = BrokerSet.of(broker for _, broker in task.todo)
+            for partition, broker in task.todo:
+                work = rest.partitions[partition.partition]
+                work.deleting = including(work.deleting, broker)
         elif isinstance(task, ResumeDeletions):
             rest.resuming = Resuming.CONSIDER
         elif isinstance(task, StartDeletions):
             rest.resuming = Resuming.START
         elif isinstance(task, ChangeReplicas):
-            rest.leaving = BrokerSet.of(broker for _, broker in task.todo)
+            for partition, broker in task.todo:
+                work = rest.partitions[partition.partition]
+                work.leaving = including(work.leaving, broker)
         elif isinstance(task, FailBrokers):
             following = tasks[place + 1] if place + 1 < len(tasks) else None
             if isinstance(following, StartBrokers):
@@ -216,8 +283,10 @@ def read(agenda: Iterable[ControllerTask]) -> RemainingWork:
         elif isinstance(task, StartBrokers):
             rest.registrations = dict(task.registrations)
             rest.rejoining = BrokerSet.of(task.registrations) & ~rest.bounced
-        elif isinstance(task, (BeginReassignment, ResumeReassignments)):
-            rest.reassignment_resumes = 1
-        elif not isinstance(task, (Reassign, DeletePaths, *WITHOUT_MEANING)):
+        elif isinstance(task, BeginReassignment):
+            rest.partitions[task.partition.partition].reassignment_resumes = 1
+        elif isinstance(task, ResumeReassignments):
+            rest.partitions[0].reassignment_resumes = 1
+        elif not isinstance(task, (Reassign, DeletePaths, RestoreAssignment, *WITHOUT_MEANING)):
             raise ValueError(f"{task} remains, which begins no step of the model")
     return rest

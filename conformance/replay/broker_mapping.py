@@ -11,7 +11,7 @@ from typing import Any
 from kafka_spec.conformance.replay.disk import Disk, entries_on, put_disk
 from kafka_spec.conformance.replay.field_mapping import FieldMapping, RecordMapping, attribute
 from kafka_spec.conformance.replay.modeled_cluster import ModeledCluster
-from kafka_spec.conformance.replay.request_mapping import PARTITION
+from kafka_spec.conformance.replay.request_mapping import PARTITIONS
 from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.broker.partition import UNKNOWN_END, FetchState, Follower, HostedPartition, Phase
 from kafka_spec.impl.protocol.controller_requests import Leadership, UpdateMetadataState
@@ -92,47 +92,51 @@ class BrokerView:
     def lists_topic(self) -> int:
         """Whether its metadata cache lists the topic, and it has led or followed since it started."""
         broker = self.broker
-        return int(broker is not None and PARTITION in broker.replicas.metadata and self.modeled.has_learned(self.number))
+        listed = broker is not None and any(partition in broker.replicas.metadata for partition in PARTITIONS)
+        return int(listed and self.modeled.has_learned(self.number))
 
     @lists_topic.setter
     def lists_topic(self, lists: int) -> None:
         if self.broker is not None:
-            self.broker.replicas.metadata = {PARTITION: UpdateMetadataState(NOBODY, self.modeled.assignment, ())}
+            self.broker.replicas.metadata = dict.fromkeys(
+                self.modeled.partitions, UpdateMetadataState(NOBODY, self.modeled.assignment, ())
+            )
             self.modeled.note_learned(self.number, bool(lists))
 
     # The replica
 
     @property
-    def replica(self) -> ReplicaView:
-        """The broker's replica of the partition."""
-        return ReplicaView(self)
+    def replicas(self) -> list[state.Replica]:
+        """The broker's replica of each partition."""
+        return [REPLICA.read(ReplicaView(self, number)) for number in range(len(self.modeled.partitions))]
 
-    def put_replica(self, record: state.Replica) -> None:
-        """Set the replica, its log first: a log is on disk even if no process hosts it."""
-        wanted = Disk.of(record)
+    def put_replicas(self, record: state.BrokerNode) -> None:
+        """Set the replicas; nothing is fetched but what they say."""
+        if self.broker is not None:
+            self.broker.replicas.fetchers.clear()
+            self.broker.data.fetchers.in_flight.clear()
+        for number, replica in enumerate(record.replicas):
+            self.put_replica(number, replica)
+
+    def put_replica(self, number: int, record: state.Replica) -> None:
+        """Set a replica, its log first: a log is on disk even if no process hosts it."""
+        wanted, folder, partition = Disk.of(record), self.modeled.folders[self.number][number], PARTITIONS[number]
         if self.broker is None:
-            put_disk(self.folder, wanted)
+            put_disk(folder, wanted)
             return
         replicas = self.broker.replicas
-        replicas.roles.load((PARTITION,), Role(record.role))
-        replicas.fetchers.clear()
-        self.broker.data.fetchers.in_flight.clear()
+        replicas.roles.load((partition,), Role(record.role))
         if record.role == Role.NONE:
-            replicas.logs.abandon(PARTITION)
-            replicas.partitions.clear()
-            put_disk(self.folder, wanted)
+            replicas.logs.abandon(partition)
+            replicas.partitions.pop(partition, None)
+            put_disk(folder, wanted)
             return
-        log = replicas.logs.logs.get(PARTITION) or replicas.logs.open(PARTITION)[0]
+        log = replicas.logs.logs.get(partition) or replicas.logs.open(partition)[0]
         wanted.write(log)
         assigned = tuple(BrokerSet(record.replicas)) or self.modeled.assignment
         followers = {broker: Follower() for broker in assigned if broker != self.number}
-        replicas.partitions[PARTITION] = HostedPartition(replicas=assigned, log=log, followers=followers)
-        REPLICA.put(self.replica, record)
-
-    @property
-    def folder(self) -> str:
-        """The folder of the replica's log."""
-        return self.modeled.folders[self.number]
+        replicas.partitions[partition] = HostedPartition(replicas=assigned, log=log, followers=followers)
+        REPLICA.put(ReplicaView(self, number), record)
 
     @property
     def stale(self) -> int:
@@ -147,17 +151,19 @@ class BrokerView:
 class ReplicaView:
     """A broker's replica as the mapping reads and writes it; an empty partition if none is hosted."""
 
-    def __init__(self, process: BrokerView) -> None:
+    def __init__(self, process: BrokerView, number: int) -> None:
         self.process = process
+        self.folder = process.modeled.folders[process.number][number]
+        self.name = PARTITIONS[number]
         broker = process.broker
         self.manager: Any = None if broker is None else broker.replicas
-        self.partition = HostedPartition() if broker is None else broker.replicas.partitions.get(PARTITION) or HostedPartition()
-        self.leads = broker is not None and broker.replicas.role_of(PARTITION) == Role.LEADER
+        self.partition = HostedPartition() if broker is None else broker.replicas.partitions.get(self.name) or HostedPartition()
+        self.leads = broker is not None and broker.replicas.role_of(self.name) == Role.LEADER
 
     @property
     def role(self) -> int:
         """The role of the replica."""
-        return int(Role.NONE if self.manager is None else self.manager.role_of(PARTITION))
+        return int(Role.NONE if self.manager is None else self.manager.role_of(self.name))
 
     @property
     def isr(self) -> int:
@@ -191,19 +197,19 @@ class ReplicaView:
     @property
     def fetching(self) -> int:
         """Whether the fetcher runs."""
-        return int(self.manager is not None and PARTITION in self.manager.fetchers)
+        return int(self.manager is not None and self.name in self.manager.fetchers)
 
     def put_fetching(self, record: state.Replica) -> None:
         """Start the fetcher; in eras that ask the leader for the offset, it truncates first."""
         if record.fetching:
             _, asks = first_truncation(len(record.log), record.high_watermark, self.manager.k.truncation)
             phase = Phase.TRUNCATING if asks else Phase.FETCHING
-            self.manager.fetchers[PARTITION] = FetchState(record.leader, record.leader_epoch, len(record.log), phase)
+            self.manager.fetchers[self.name] = FetchState(record.leader, record.leader_epoch, len(record.log), phase)
 
     @property
     def log(self) -> list[state.LogEntry]:
         """The entries on disk."""
-        return [state.LogEntry(record, epoch) for record, epoch in entries_on(self.process.folder)]
+        return [state.LogEntry(record, epoch) for record, epoch in entries_on(self.folder)]
 
 
 def of_hosted(field: str, name: str) -> FieldMapping:
@@ -253,9 +259,7 @@ PROCESS = RecordMapping(
     attribute("controller_epoch"),
     attribute("alive"),
     attribute("lists_topic"),
-    FieldMapping(
-        "replicas", lambda process: [REPLICA.read(process.replica)], lambda process, record: process.put_replica(record.replicas[0])
-    ),
+    FieldMapping("replicas", lambda process: process.replicas, BrokerView.put_replicas),
     attribute("stale"),
 )
 

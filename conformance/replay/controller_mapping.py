@@ -15,16 +15,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kafka_spec.conformance.replay import agenda
-from kafka_spec.conformance.replay.agenda import RemainingWork
+from kafka_spec.conformance.replay.agenda import PartitionWork, RemainingWork
 from kafka_spec.conformance.replay.field_mapping import FieldMapping, RecordMapping, attribute
 from kafka_spec.conformance.replay.modeled_cluster import ModeledCluster
 from kafka_spec.conformance.replay.request_mapping import (
-    PARTITION,
+    PARTITIONS,
+    TOPIC,
     leadership,
     marks_topic,
     model_answer,
     model_leadership,
-    model_request,
+    model_requests,
     real_answer,
     real_request,
     registration,
@@ -32,6 +33,7 @@ from kafka_spec.conformance.replay.request_mapping import (
 from kafka_spec.impl.controller.context import ControllerContext
 from kafka_spec.impl.controller.controller import KafkaController
 from kafka_spec.impl.controller.deletion import ReplicasDeleted
+from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol import controller_requests as requests
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from kafka_spec.spec.control import state
@@ -53,7 +55,7 @@ class ControllerView:
         self.number = number
         self.controller = controller
         self.context: ControllerContext = controller.context
-        self.rest = RemainingWork()
+        self.rest = RemainingWork([PartitionWork() for _ in modeled.partitions])
         self.broker_epochs: list[int] = []
 
     # Life and machines
@@ -77,34 +79,6 @@ class ControllerView:
     @epoch.setter
     def epoch(self, epoch: int) -> None:
         self.context.epoch = self.context.epoch_version = epoch
-
-    @property
-    def partition_state(self) -> int:
-        """The state of the partition in the controller's machine."""
-        return int(self.controller.partitions.state_of(PARTITION))
-
-    @partition_state.setter
-    def partition_state(self, found: int) -> None:
-        self.controller.partitions.load((PARTITION,), PartitionState(found))
-
-    @property
-    def replicas(self) -> list[int]:
-        """The state of each broker's replica in the controller's machine."""
-        return [int(self.controller.replicas.state_of(PARTITION, broker)) for broker in range(self.modeled.brokers)]
-
-    @replicas.setter
-    def replicas(self, found: list[int]) -> None:
-        for broker, one in enumerate(found):
-            self.controller.replicas.load((PARTITION, broker), ReplicaState(one))
-
-    @property
-    def reassignment(self) -> int:
-        """Where the controller stands in the partition's reassignment."""
-        return int(self.controller.reassignments.state_of(PARTITION))
-
-    @reassignment.setter
-    def reassignment(self, found: int) -> None:
-        self.controller.reassignments.load((PARTITION,), ReassignmentState(found))
 
     # Memory
 
@@ -140,93 +114,81 @@ class ControllerView:
     def stopping(self, brokers: int) -> None:
         self.context.stopping = BrokerSet(brokers)
 
-    @property
-    def assignment(self) -> state.ReplicaAssignment:
-        """The assignment of the partition; none before it knows the topic."""
-        known = self.context.assignment(PARTITION)
-        return state.ReplicaAssignment(list(known.replicas), BrokerSet.of(known.adding), BrokerSet.of(known.removing))
-
-    @assignment.setter
-    def assignment(self, known: state.ReplicaAssignment) -> None:
-        self.context.topics = {PARTITION.topic} if known.replicas else set()
-        for held in (self.context.assignments, self.context.adding, self.context.removing):
-            held.clear()
-        if known.replicas:
-            adding, removing = tuple(BrokerSet(known.adding)), tuple(BrokerSet(known.removing))
-            self.context.assign(PARTITION, PartitionAssignment(tuple(known.replicas), adding, removing))
-
-    @property
-    def leadership(self) -> state.LeaderIsrAndControllerEpoch:
-        """The cached state of the partition."""
-        return model_leadership(self.context.leadership.get(PARTITION))
-
-    @leadership.setter
-    def leadership(self, cached: state.LeaderIsrAndControllerEpoch) -> None:
-        held = leadership(cached)
-        self.context.leadership = {} if held is None else {PARTITION: held}
-        if held is not None:  # the replicas of a partition that is being deleted may be gone
-            self.context.assignments.setdefault(PARTITION, ())
-
-    @property
-    def target(self) -> list[int]:
-        """The target of the partition's reassignment; none if it is not reassigned."""
-        return list(self.context.targets.get(PARTITION, ()))
-
-    @target.setter
-    def target(self, brokers: list[int]) -> None:
-        self.context.targets = {PARTITION: tuple(brokers)} if brokers else {}
-
     # Remaining work
 
     def read_agenda(self) -> None:
         """Read the remaining work from the agenda, and with it the known epochs of brokers."""
-        self.rest = agenda.read(self.controller.agenda)
+        self.rest = agenda.read(self.controller.agenda, len(self.modeled.partitions))
         self.broker_epochs = self._known_epochs()
 
     def put_agenda(self, record: state.Controller) -> None:
         """Put the remaining work on the agenda."""
-        context, known = record.context, record.context.partitions[0]
+        context = record.context
         starting = {
             broker: (registration(broker), self.modeled.creation_of(broker, context.broker_epochs[broker]))
             for broker in BrokerSet(context.bounced | context.rejoining)
         }
-        rest = RemainingWork(
-            record.step,
-            known.strategy,
-            known.creating,
-            known.leaving,
-            context.bounced,
-            context.rejoining,
-            context.failed,
-            known.reassignment_resumes,
-            int(Resuming.NOTHING) if self.has_thread and context.resuming == Resuming.CONSIDER else context.resuming,
-            known.deleting,
-            starting,
-        )
+        works = [
+            PartitionWork(one.strategy, one.creating, one.leaving, one.deleting, one.reassignment_resumes)
+            for one in context.partitions
+        ]
+        resuming = Resuming.NOTHING if self.has_thread and context.resuming == Resuming.CONSIDER else context.resuming
+        brokers = context.bounced, context.rejoining, context.failed
+        rest = RemainingWork(works, record.step, context.turn, *brokers, int(resuming), starting)
         tasks = agenda.written(
             rest,
-            PARTITION,
-            known.assignment.replicas,
+            [self._known(number, record) for number in range(len(context.partitions))],
             life=ControllerState(record.life),
             seeded=is_seeded(record),
-            leaves_alive=known.leaving & context.live != 0,
-            reassignment=ReassignmentState(record.partitions[0].reassignment),
-            target=known.target,
+            leaves_alive=any(one.leaving & context.live for one in context.partitions),
             is_queued=record.deletion not in (DeletionState.NOT_QUEUED, DeletionState.NAME_KEPT),
         )
         self.controller.agenda.clear()
         self.controller.agenda.extend(tasks)
+
+    def _known(self, number: int, record: state.Controller) -> agenda.KnownPartition:
+        machines, known = record.partitions[number], record.context.partitions[number]
+        return agenda.KnownPartition(
+            known.assignment.replicas,
+            PartitionState(machines.state),
+            ReassignmentState(machines.reassignment),
+            known.target,
+            self.modeled.ensemble.find(znodes.state(PARTITIONS[number])) is not None,
+        )
+
+    # The partitions
+
+    @property
+    def known(self) -> list[state.PartitionContext]:
+        """What it knows of each partition, and the rest of its event about it."""
+        return [KNOWN.read(PartitionView(self, number)) for number in range(len(self.modeled.partitions))]
+
+    @known.setter
+    def known(self, records: list[state.PartitionContext]) -> None:
+        self.context.topics = {TOPIC} if records[0].assignment.replicas else set()
+        for number, record in enumerate(records):
+            KNOWN.put(PartitionView(self, number), record)
+
+    @property
+    def machines(self) -> list[state.PartitionMachines]:
+        """Its machines for each partition."""
+        return [MACHINES.read(PartitionView(self, number)) for number in range(len(self.modeled.partitions))]
+
+    @machines.setter
+    def machines(self, records: list[state.PartitionMachines]) -> None:
+        for number, record in enumerate(records):
+            MACHINES.put(PartitionView(self, number), record)
 
     # The topic's deletion
 
     @property
     def deletion(self) -> int:
         """Where the controller stands in the topic's deletion."""
-        return int(self.controller.deletions.state_of(PARTITION.topic))
+        return int(self.controller.deletions.state_of(TOPIC))
 
     @deletion.setter
     def deletion(self, found: int) -> None:
-        self.controller.deletions.load((PARTITION.topic,), DeletionState(found))
+        self.controller.deletions.load((TOPIC,), DeletionState(found))
 
     @property
     def has_thread(self) -> bool:
@@ -242,10 +204,11 @@ class ControllerView:
         """Wake the thread; what the event does is put with the agenda."""
         self.context.deletion_awake = self.has_thread and record.resuming == Resuming.CONSIDER
 
-    def answer(self, broker: int) -> int:
-        """Return the answer of a broker to a deletion that was not handled yet."""
-        found = [event for event in self.controller.events if isinstance(event, ReplicasDeleted) and event.broker == broker]
-        return int(model_answer(found[-1])) if found else int(state.Answer.NONE)
+    def answers(self, broker: int) -> list[int]:
+        """Return, for each partition, the answer of a broker to a deletion that was not handled yet."""
+        told = [event for event in self.controller.events if isinstance(event, ReplicasDeleted) and event.broker == broker]
+        found = {partition: int(model_answer(event, partition)) for event in told for partition in event.partitions}
+        return [found.get(partition, int(state.Answer.NONE)) for partition in self.modeled.partitions]
 
     # Channels
 
@@ -254,17 +217,18 @@ class ControllerView:
         """The requests to each broker."""
         repeats, brokers = self.modeled.repeats, range(self.modeled.brokers)
         return [
-            state.Channel(self._requests(broker), int(repeats(self.number, broker)), [self.answer(broker)]) for broker in brokers
+            state.Channel(self._requests(broker), int(repeats(self.number, broker)), self.answers(broker)) for broker in brokers
         ]
 
     def _requests(self, broker: int) -> list[state.Request]:
         queue = self.controller.channels.queues.get(broker)
         if queue is None:
             return []
-        announced, found = self.modeled.last_announced(self.number, broker), []
+        announced = self.modeled.last_announced(self.number, broker)
+        found: list[state.Request] = []
         for request in (*queue, *self.gathered(broker)):
             if self.counts(broker, request, announced):
-                found.append(model_request(request, self.modeled.epoch_of(broker, request.broker_epoch)))
+                found += model_requests(request, self.modeled.epoch_of(broker, request.broker_epoch))
                 if isinstance(request, UpdateMetadataRequest):
                     announced = live_in(request)
         return found
@@ -308,15 +272,97 @@ class ControllerView:
             if record.channels[broker].repeats:
                 self.modeled.lose_next_answer(self.number, broker)
         for broker, channel in enumerate(record.channels):
-            if channel.answers[0] != state.Answer.NONE:
-                self.controller.events.append(real_answer(broker, state.Answer(channel.answers[0])))
+            for number, answer in enumerate(channel.answers):
+                if answer != state.Answer.NONE:
+                    self.controller.events.append(real_answer(broker, PARTITIONS[number], state.Answer(answer)))
+
+
+class PartitionView:
+    """What a controller has of one partition, as the mapping reads and writes it."""
+
+    def __init__(self, view: ControllerView, number: int) -> None:
+        self.view = view
+        self.number = number
+        self.name = PARTITIONS[number]
+        self.controller, self.context = view.controller, view.context
+
+    @property
+    def work(self) -> PartitionWork:
+        """What remains to be done about it."""
+        return self.view.rest.partitions[self.number]
+
+    @property
+    def partition_state(self) -> int:
+        """The state of the partition in the controller's machine."""
+        return int(self.controller.partitions.state_of(self.name))
+
+    @partition_state.setter
+    def partition_state(self, found: int) -> None:
+        self.controller.partitions.load((self.name,), PartitionState(found))
+
+    @property
+    def replicas(self) -> list[int]:
+        """The state of each broker's replica in the controller's machine."""
+        return [int(self.controller.replicas.state_of(self.name, broker)) for broker in range(self.view.modeled.brokers)]
+
+    @replicas.setter
+    def replicas(self, found: list[int]) -> None:
+        for broker, one in enumerate(found):
+            self.controller.replicas.load((self.name, broker), ReplicaState(one))
+
+    @property
+    def reassignment(self) -> int:
+        """Where the controller stands in the partition's reassignment."""
+        return int(self.controller.reassignments.state_of(self.name))
+
+    @reassignment.setter
+    def reassignment(self, found: int) -> None:
+        self.controller.reassignments.load((self.name,), ReassignmentState(found))
+
+    @property
+    def assignment(self) -> state.ReplicaAssignment:
+        """The assignment of the partition; none before it knows the partition."""
+        known = self.context.assignment(self.name)
+        return state.ReplicaAssignment(list(known.replicas), BrokerSet.of(known.adding), BrokerSet.of(known.removing))
+
+    @assignment.setter
+    def assignment(self, known: state.ReplicaAssignment) -> None:
+        for held in (self.context.assignments, self.context.adding, self.context.removing):
+            held.pop(self.name, None)
+        if known.replicas:
+            adding, removing = tuple(BrokerSet(known.adding)), tuple(BrokerSet(known.removing))
+            self.context.assign(self.name, PartitionAssignment(tuple(known.replicas), adding, removing))
+
+    @property
+    def leadership(self) -> state.LeaderIsrAndControllerEpoch:
+        """The cached state of the partition."""
+        return model_leadership(self.context.leadership.get(self.name))
+
+    @leadership.setter
+    def leadership(self, cached: state.LeaderIsrAndControllerEpoch) -> None:
+        held = leadership(cached)
+        self.context.leadership.pop(self.name, None)
+        if held is not None:  # the replicas of a partition that is being deleted may be gone
+            self.context.leadership[self.name] = held
+            self.context.assignments.setdefault(self.name, ())
+
+    @property
+    def target(self) -> list[int]:
+        """The target of the partition's reassignment; none if it is not reassigned."""
+        return list(self.context.targets.get(self.name, ()))
+
+    @target.setter
+    def target(self, brokers: list[int]) -> None:
+        self.context.targets.pop(self.name, None)
+        if brokers:
+            self.context.targets[self.name] = tuple(brokers)
 
 
 def is_seeded(record: state.Controller) -> bool:
     """Whether a controller in its fail-over has started the partition machine, or has no partition to start it for."""
-    has_partition = record.partitions[0].state != PartitionState.NON_EXISTENT
+    has_partition = any(one.state != PartitionState.NON_EXISTENT for one in record.partitions)
     is_gone = record.deletion in (DeletionState.STARTED, DeletionState.HALTED)
-    return has_partition or is_gone or not record.context.partitions[0].assignment.replicas
+    return has_partition or is_gone or not any(one.assignment.replicas for one in record.context.partitions)
 
 
 def live_in(request: UpdateMetadataRequest) -> int:
@@ -333,16 +379,21 @@ def _of_rest(field: str) -> FieldMapping:
     return FieldMapping(field, lambda view: getattr(view.rest, field), _nothing)
 
 
+def _of_work(field: str) -> FieldMapping:
+    """Map a field to the remaining work about a partition."""
+    return FieldMapping(field, lambda view: getattr(view.work, field), _nothing)
+
+
 KNOWN = RecordMapping(
     state.PartitionContext,
     attribute("assignment"),
     attribute("leadership"),
-    _of_rest("strategy"),
-    _of_rest("creating"),
-    _of_rest("leaving"),
-    _of_rest("deleting"),
+    _of_work("strategy"),
+    _of_work("creating"),
+    _of_work("leaving"),
+    _of_work("deleting"),
     attribute("target"),
-    _of_rest("reassignment_resumes"),
+    _of_work("reassignment_resumes"),
 )
 
 MACHINES = RecordMapping(
@@ -354,8 +405,8 @@ CONTEXT = RecordMapping(
     attribute("live"),
     FieldMapping("broker_epochs", lambda view: view.broker_epochs, ControllerView.put_broker_epochs),
     attribute("stopping"),
-    FieldMapping("partitions", lambda view: [KNOWN.read(view)], lambda view, record: KNOWN.put(view, record.partitions[0])),
-    FieldMapping("turn", lambda _: 0, _nothing),
+    attribute("partitions", "known"),
+    _of_rest("turn"),
     FieldMapping("resuming", lambda view: view.resuming, ControllerView.put_resuming),
     _of_rest("bounced"),
     _of_rest("rejoining"),
@@ -368,7 +419,7 @@ CONTROLLER = RecordMapping(
     attribute("epoch"),
     FieldMapping("step", lambda view: view.rest.step, ControllerView.put_agenda),
     attribute("deletion"),
-    FieldMapping("partitions", lambda view: [MACHINES.read(view)], lambda view, held: MACHINES.put(view, held.partitions[0])),
+    attribute("partitions", "machines"),
     FieldMapping("context", CONTEXT.read, lambda view, record: CONTEXT.put(view, record.context)),
     FieldMapping("channels", lambda view: view.channels, ControllerView.put_channels),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafka_spec.conformance.replay.agenda import is_due
 from kafka_spec.conformance.replay.ensemble import ModelSession
 from kafka_spec.conformance.replay.projection import Projection
-from kafka_spec.conformance.replay.request_mapping import PARTITION
+from kafka_spec.conformance.replay.request_mapping import PARTITION, PARTITIONS
 from kafka_spec.conformance.replay.steps import NotEnabled, Steps, controller_on, running, target_of
 from kafka_spec.impl.controller.broker_changes import BrokerChange
 from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
@@ -13,9 +13,9 @@ from kafka_spec.impl.controller.controller import KafkaController
 from kafka_spec.impl.controller.controller_election import ControllerChange, ControllerEpochChange
 from kafka_spec.impl.controller.core import ControllerEvent
 from kafka_spec.impl.controller.deletion import ReplicasDeleted, RunDeletionThread, TopicDeletion
-from kafka_spec.impl.controller.preferred_election import PreferredElection
+from kafka_spec.impl.controller.preferred_election import AutoRebalance, PreferredElection, UncleanElection
 from kafka_spec.impl.controller.reassignment import AlterPartitionReassignments, PartitionIsrChange, ReassignmentZnodeChange
-from kafka_spec.impl.controller.topic_changes import IsrChangeNotification, TopicChange
+from kafka_spec.impl.controller.topic_changes import IsrChangeNotification, PartitionModifications, TopicChange
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -75,6 +75,7 @@ def take_over(projection: Projection, controller: int) -> None:
     "DeleteState",
     "DeleteConfig",
     "DeleteMark",
+    "RestoreAssignment",
     "ControllerMoved",
 )
 def change_state(projection: Projection, controller: int) -> None:
@@ -110,11 +111,16 @@ def run_deletion_thread(projection: Projection, controller: int) -> None:
     handle(controller_on(projection, controller), RunDeletionThread())
 
 
+def is_answer(event: ControllerEvent, broker: int, partition: int) -> bool:
+    """Whether an event is the answer of a broker that was asked to delete its replica of a partition."""
+    return isinstance(event, ReplicasDeleted) and event.broker == broker and PARTITIONS[partition] in event.partitions
+
+
 @STEPS.of("HandleStopReplicaAnswer")
-def handle_answer(projection: Projection, controller: int, broker: int) -> None:
+def handle_answer(projection: Projection, partition: int, controller: int, broker: int) -> None:
     """Handle the answer of a broker that was asked to delete its replica."""
     acting = controller_on(projection, controller)
-    waiting = [event for event in acting.events if isinstance(event, ReplicasDeleted) and event.broker == broker]
+    waiting = [event for event in acting.events if is_answer(event, broker, partition)]
     if not waiting:
         raise NotEnabled(f"no answer of broker {broker} waits")
     handle(acting, waiting[-1])
@@ -128,48 +134,67 @@ def delete_topic_znode(projection: Projection, controller: int) -> None:
 
 
 @STEPS.of("NoticeIsrChange")
-def notice_isr_change(projection: Projection, controller: int) -> None:
+def notice_isr_change(projection: Projection, partition: int, controller: int) -> None:
     """Write the notification of the leader that changed the ISR, and let the controller read it."""
-    projection.cluster.tools.create(znodes.isr_change(), znodes.encode_partitions([PARTITION]), sequential=True)
+    projection.cluster.tools.create(znodes.isr_change(), znodes.encode_partitions([PARTITIONS[partition]]), sequential=True)
     handle(controller_on(projection, controller), IsrChangeNotification())
 
 
 @STEPS.of("PreferredElection")
-def ask_for_preferred_election(projection: Projection, controller: int) -> None:
+def ask_for_preferred_election(projection: Projection, partition: int, controller: int) -> None:
     """Request a preferred replica election."""
-    handle(controller_on(projection, controller), PreferredElection((PARTITION,), lambda _: None))
+    handle(controller_on(projection, controller), PreferredElection((PARTITIONS[partition],), lambda _: None))
+
+
+@STEPS.of("UncleanElection")
+def ask_for_unclean_election(projection: Projection, partition: int, controller: int) -> None:
+    """Request an unclean election."""
+    handle(controller_on(projection, controller), UncleanElection((PARTITIONS[partition],), lambda _: None))
+
+
+@STEPS.of("Rebalance")
+def rebalance(projection: Projection, controller: int) -> None:
+    """Let the controller's timer for automatic rebalance fire."""
+    handle(controller_on(projection, controller), AutoRebalance())
+
+
+@STEPS.of("NoticePartition", "RefusePartition")
+def notice_partitions(projection: Projection, controller: int) -> None:
+    """Read the topic's znode."""
+    handle(controller_on(projection, controller), PartitionModifications(PARTITION.topic))
 
 
 @STEPS.of("Reassign")
-def ask_for_reassignment(projection: Projection, controller: int, first: int, second: int) -> None:
+def ask_for_reassignment(projection: Projection, partition: int, controller: int, first: int, second: int) -> None:
     """Request a reassignment through the API."""
-    alter_reassignment(projection, controller, target_of(first, second))
+    alter_reassignment(projection, partition, controller, target_of(first, second))
 
 
 @STEPS.of("CancelReassignment")
-def cancel_reassignment(projection: Projection, controller: int) -> None:
+def cancel_reassignment(projection: Projection, partition: int, controller: int) -> None:
     """Request through the API that a reassignment is cancelled."""
-    alter_reassignment(projection, controller, None)
+    alter_reassignment(projection, partition, controller, None)
 
 
-def alter_reassignment(projection: Projection, controller: int, target: tuple[int, ...] | None) -> None:
+def alter_reassignment(projection: Projection, partition: int, controller: int, target: tuple[int, ...] | None) -> None:
     """Request a target; None is a cancellation."""
     codes: dict[TopicPartition, ErrorCode] = {}
-    handle(controller_on(projection, controller), AlterPartitionReassignments({PARTITION: target}, codes.update))
-    if codes.get(PARTITION, ErrorCode.NONE) != ErrorCode.NONE:
-        raise NotEnabled(codes[PARTITION].name)
+    handle(controller_on(projection, controller), AlterPartitionReassignments({PARTITIONS[partition]: target}, codes.update))
+    if (code := codes.get(PARTITIONS[partition], ErrorCode.NONE)) != ErrorCode.NONE:
+        raise NotEnabled(code.name)
 
 
-@STEPS.of("NoticeReassignment")
-def notice_reassignment(projection: Projection, controller: int) -> None:
+@STEPS.of("NoticeReassignment", "RefuseReassignment")
+def notice_reassignment(projection: Projection, partition: int, controller: int) -> None:
     """Read /admin/reassign_partitions."""
-    handle(controller_on(projection, controller), ReassignmentZnodeChange())
+    acting = controller_on(projection, controller)
+    handle(acting, ReassignmentZnodeChange())
 
 
 @STEPS.of("NoticeCaughtUp")
-def notice_caught_up(projection: Projection, controller: int) -> None:
+def notice_caught_up(projection: Projection, partition: int, controller: int) -> None:
     """Read the state znode of the partition that is reassigned."""
-    handle(controller_on(projection, controller), PartitionIsrChange(PARTITION))
+    handle(controller_on(projection, controller), PartitionIsrChange(PARTITIONS[partition]))
 
 
 @STEPS.of("ControlledShutdown", "ControlledShutdownAgain")

@@ -6,22 +6,28 @@ from random import Random
 
 from kafka_spec.conformance.replay.disk import batch_of
 from kafka_spec.conformance.replay.projection import Projection
-from kafka_spec.conformance.replay.request_mapping import PARTITION
+from kafka_spec.conformance.replay.request_mapping import PARTITION, PARTITIONS
 from kafka_spec.conformance.replay.steps import NotEnabled, Steps, running, target_of
 from kafka_spec.impl.broker.led_partitions import ACKS_ALL
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.admin import Admin
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.errors import KafkaError
+from kafka_spec.spec.control.environment import partitions_at_first
 
 STEPS = Steps()
+
+
+def assignment_at_first(projection: Projection) -> dict[int, tuple[int, ...]]:
+    """Return the replicas of the partitions with which the topic is created."""
+    return dict.fromkeys(range(partitions_at_first(projection.k)), projection.assignment)
 
 
 @STEPS.of("CreateTopic")
 def create_topic(projection: Projection) -> None:
     """Create the topic."""
     admin = Admin(projection.cluster.tools, Random(0), lambda _: None)
-    admin.create_topic_with_assignment(PARTITION.topic, {PARTITION.partition: projection.assignment})
+    admin.create_topic_with_assignment(PARTITION.topic, assignment_at_first(projection))
 
 
 @STEPS.of("DeleteTopic")
@@ -35,22 +41,33 @@ def create_topic_again(projection: Projection) -> None:
     """Create the topic again, if the era permits it now."""
     allowed = projection.k.creation_during_deletion
     admin = Admin(projection.cluster.tools, Random(0), lambda _: None, creation_during_deletion=allowed)
-    admin.create_topic_with_assignment(PARTITION.topic, {PARTITION.partition: projection.assignment})
+    admin.create_topic_with_assignment(PARTITION.topic, assignment_at_first(projection))
+
+
+@STEPS.of("AddPartition")
+def add_partition(projection: Projection, first: int) -> None:
+    """Add a partition with the replicas from this broker on."""
+    number = len(projection.ensemble_partitions())
+    replicas = tuple((first + place) % projection.brokers for place in range(len(projection.assignment)))
+    try:
+        Admin(projection.cluster.tools, Random(0), lambda _: None).add_partitions(PARTITION.topic, number + 1, {number: replicas})
+    except KafkaError as error:
+        raise NotEnabled(str(error)) from error
 
 
 @STEPS.of("WriteReassignment")
-def write_reassignment(projection: Projection, first: int, second: int) -> None:
+def write_reassignment(projection: Projection, partition: int, first: int, second: int) -> None:
     """Write /admin/reassign_partitions, as the tool does."""
-    content = znodes.encode_reassignment({PARTITION: target_of(first, second)})
+    content = znodes.encode_reassignment({PARTITIONS[partition]: target_of(first, second)})
     projection.cluster.tools.create(znodes.REASSIGN_PARTITIONS, content)
 
 
 @STEPS.of("Write")
-def write(projection: Projection, broker: int) -> None:
+def write(projection: Projection, partition: int, broker: int) -> None:
     """Write the next record."""
     projection.records += 1
     try:
-        running(projection, broker).data.append_as_leader(PARTITION, batch_of(projection.records - 1), ACKS_ALL)
+        running(projection, broker).data.append_as_leader(PARTITIONS[partition], batch_of(projection.records - 1), ACKS_ALL)
     except KafkaError as error:
         raise NotEnabled(str(error)) from error
 
@@ -70,10 +87,10 @@ def end_process(projection: Projection, broker: int) -> None:
 
 
 @STEPS.of("LossyCrash")
-def lose_power(projection: Projection, broker: int, end: int) -> None:
+def lose_power(projection: Projection, partition: int, broker: int, end: int) -> None:
     """End a process, and lose the end of its log."""
     end_process(projection, broker)
-    log = PartitionLog(projection.cluster.folder / str(broker) / str(PARTITION))
+    log = PartitionLog(projection.cluster.folder / str(broker) / str(PARTITIONS[partition]))
     log.truncate_to(end)
     log.crash()
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from kafka_spec.conformance.replay.disk import entry_in, stamped
 from kafka_spec.conformance.replay.ensemble import ModelEnsemble
-from kafka_spec.conformance.replay.request_mapping import PARTITION, kind_of
+from kafka_spec.conformance.replay.request_mapping import PARTITION, PARTITIONS, kind_of
 from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.broker.fetcher import InFlight
 from kafka_spec.impl.broker.partition import FetchState
@@ -21,7 +21,6 @@ from kafka_spec.impl.protocol.controller_requests import Request, StopReplicaReq
 from kafka_spec.impl.protocol.data_requests import Fetched, FetchPosition, FetchRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.spec.control import state
-from kafka_spec.spec.domain import SpecError
 from kafka_spec.spec.gates import leader_epoch_in_fetch
 
 
@@ -51,11 +50,8 @@ class ModeledCluster:
         """`bounds` are those of the model.
 
         Raises:
-            SpecError: the bounds have more than one partition.
             TypeError: the cluster uses another coordination service.
         """
-        if bounds["partitions"] > 1:
-            raise SpecError(f"the replay compares one partition, and the bounds have {bounds['partitions']}; set partitions to 1")
         if not isinstance(cluster.service, ModelEnsemble):
             raise TypeError("a replay needs a cluster on a ModelEnsemble; pass one as its service")
         self.cluster = cluster
@@ -63,8 +59,11 @@ class ModeledCluster:
         self.bounds = dict(bounds)
         self.brokers = bounds["brokers"]
         self.assignment = tuple(range(bounds["replicas"]))
-        self.folders = [str(cluster.folder / str(number) / str(PARTITION)) for number in range(self.brokers)]
-        """The folder of each replica's log."""
+        self.partitions = PARTITIONS[: bounds["partitions"]]
+        self.folders = [
+            [str(cluster.folder / str(n) / str(partition)) for partition in self.partitions] for n in range(self.brokers)
+        ]
+        """For each broker the folders of its replicas' logs."""
         self.k = cluster.era.constants(bounds)
         self.registrations: list[list[int]] = [[] for _ in range(self.brokers)]
         """For each broker the transactions that created its registrations. The model counts registrations."""
@@ -109,6 +108,11 @@ class ModeledCluster:
         """Return the session of a running broker, which owns its ephemeral nodes."""
         return self.cluster.brokers[broker].session.id
 
+    def ensemble_partitions(self) -> Mapping[int, tuple[int, ...]]:
+        """Return the partitions that the topic znode names, with their replicas; none if there is no topic."""
+        found = self.ensemble.find(znodes.topic(PARTITION.topic))
+        return {} if found is None else znodes.Topic.decode(PARTITION.topic, found.data).partitions
+
     # Metadata caches
 
     def note_learned(self, broker: int, learned: bool) -> None:
@@ -150,13 +154,14 @@ class ModeledCluster:
     def late_fetch(self, fetch: state.LateFetch) -> FetchRequest:
         """Return the request of a delayed fetch of the model."""
         epoch = leader_epoch_in_fetch(fetch.leader_epoch, self.k.fetches_fenced)
-        positions = {PARTITION: FetchPosition(fetch.end, epoch)}
+        positions = {PARTITIONS[fetch.partition]: FetchPosition(fetch.end, epoch)}
         return FetchRequest(fetch.follower, self.creation_of(fetch.follower, fetch.broker_epoch), positions)
 
     def model_fetch(self, request: FetchRequest, leader_epoch: int) -> state.LateFetch:
         """Return the model's record of a delayed fetch; `leader_epoch` is recorded apart, since a request may carry none."""
         broker_epoch = self.epoch_of(request.replica, request.broker_epoch)
-        return state.LateFetch(0, request.replica, request.partitions[PARTITION].offset, leader_epoch, broker_epoch)
+        ((partition, position),) = request.partitions.items()
+        return state.LateFetch(partition.partition, request.replica, position.offset, leader_epoch, broker_epoch)
 
     # StopReplicas that wait at a broker
 
@@ -168,16 +173,18 @@ class ModeledCluster:
     def late_stop(self, stop: state.LateStop) -> DelayedStop:
         """Return a late StopReplica of the model."""
         header = 0, stop.controller_epoch, self.creation_of(stop.follower, stop.broker_epoch)
-        states = {PARTITION: StopReplicaState(stop.leader_epoch, stop.kind == state.Kind.STOP_REPLICA_AND_DELETE)}
+        states = {PARTITIONS[stop.partition]: StopReplicaState(stop.leader_epoch, stop.kind == state.Kind.STOP_REPLICA_AND_DELETE)}
         return DelayedStop(stop.follower, StopReplicaRequest(*header, states), bool(stop.is_of_former_topic))
 
     def model_late_stop(self, late: DelayedStop) -> state.LateStop:
         """Return the model's record of a late StopReplica."""
         request = late.request
         broker_epoch = self.epoch_of(late.broker, request.broker_epoch)
-        epoch = request.partitions[PARTITION].leader_epoch
-        kind = int(kind_of(request))
-        return state.LateStop(0, late.broker, kind, request.controller_epoch, broker_epoch, epoch, int(late.is_of_former_topic))
+        ((partition, told),) = request.partitions.items()
+        kind, former = int(kind_of(request, partition)), int(late.is_of_former_topic)
+        return state.LateStop(
+            partition.partition, late.broker, kind, request.controller_epoch, broker_epoch, told.leader_epoch, former
+        )
 
     # Answers on the network
 
@@ -185,17 +192,19 @@ class ModeledCluster:
         """Return the answer of a delayed answer of the model."""
         asked = FetchState(answer.leader, answer.leader_epoch, answer.offset)
         position = FetchPosition(answer.offset, leader_epoch_in_fetch(answer.leader_epoch, self.k.fetches_fenced))
-        request = FetchRequest(answer.follower, 0, {PARTITION: position})
+        partition = PARTITIONS[answer.partition]
+        request = FetchRequest(answer.follower, 0, {partition: position})
         records = stamped(answer.record, answer.offset, answer.epoch)
         fetched = Fetched(ErrorCode.NONE, answer.high_watermark, 0, records)
-        return DelayedAnswer(answer.leader, answer.follower, InFlight(request, {PARTITION: asked}), fetched)
+        return DelayedAnswer(answer.leader, answer.follower, InFlight(request, {partition: asked}), fetched)
 
     def model_answer(self, delayed: DelayedAnswer) -> state.LateAnswer:
         """Return the model's record of a delayed answer."""
-        asked = delayed.asked.asked[PARTITION]
+        ((partition, asked),) = delayed.asked.asked.items()
         record, epoch = entry_in(delayed.fetched.records)
         reached = delayed.fetched.high_watermark
-        return state.LateAnswer(0, delayed.leader, delayed.follower, asked.offset, asked.leader_epoch, record, epoch, reached)
+        sides = delayed.leader, delayed.follower
+        return state.LateAnswer(partition.partition, *sides, asked.offset, asked.leader_epoch, record, epoch, reached)
 
     def lose_answers(self, broker: int) -> None:
         """Lose the delayed answers from or to a broker whose process ends."""

@@ -45,6 +45,8 @@ class Projection(ModeledCluster):
             self._zookeeper = world.zookeeper
         for number in range(self.brokers):
             wanted = world.controllers[number]
+            if wanted.step == ControllerStep.DELETE_STATE:
+                self._controllers[number] = None  # its agenda names the state znodes that exist
             if self._controllers[number] is None or self._controllers[number] != wanted:
                 if number in self.cluster.brokers:
                     put_controller(self, number, self.cluster.brokers[number].controller, wanted)
@@ -114,9 +116,10 @@ class Projection(ModeledCluster):
         epochs, strategy = [0] * self.brokers, Strategy.OFFLINE
         unknown = state.ReplicaAssignment([], nobody, nobody)
         known = state.PartitionContext(unknown, none, strategy, 0, nobody, nobody, [], 0)
-        nothing = state.Context(nobody, epochs, nobody, [known], 0, 0, nobody, nobody, nobody)
+        count = len(self.partitions)
+        nothing = state.Context(nobody, epochs, nobody, [known] * count, 0, 0, nobody, nobody, nobody)
         replicas = [int(ReplicaState.NON_EXISTENT)] * self.brokers
         machines = state.PartitionMachines(PartitionState.NON_EXISTENT, replicas, ReassignmentState.NONE)
-        channels = [state.Channel([], 0, [state.Answer.NONE]) for _ in range(self.brokers)]
+        channels = [state.Channel([], 0, [state.Answer.NONE] * count) for _ in range(self.brokers)]
         life, deletion = ControllerState.STANDBY, DeletionState.NOT_QUEUED
-        return state.Controller(life, 0, ControllerStep.IDLE, deletion, [machines], nothing, channels)
+        return state.Controller(life, 0, ControllerStep.IDLE, deletion, [machines] * count, nothing, channels)

@@ -1,4 +1,7 @@
-"""Maps controllers' requests of the model, which has one partition, to those of the implementation."""
+"""Maps controllers' requests of the model, which are about one partition each, to those of the implementation.
+
+A request of the implementation that names several partitions is as many of the model, in the order of the partitions.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,14 @@ from kafka_spec.spec.control.state import NO_EPOCH, Answer, Kind, LeaderIsrAndCo
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet
 from kafka_spec.spec.gates import LEADER_DURING_DELETE
 
-PARTITION = TopicPartition("topic", 0)
-"""The one partition of the model."""
+TOPIC = "topic"
+"""The one topic of the model."""
+
+PARTITIONS = (TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1))
+"""Its partitions, by their numbers."""
+
+PARTITION = PARTITIONS[0]
+"""The partition that each topic has."""
 
 MARK = UpdateMetadataState(Leadership(LEADER_DURING_DELETE, 0, (), 0, 0), (), ())
 """The partition in an UpdateMetadata that marks the topic as being deleted."""
@@ -55,15 +64,15 @@ def leadership(held: Any) -> Leadership | None:
     return Leadership(held.leader, held.leader_epoch, tuple(BrokerSet(held.isr)), held.version, held.controller_epoch)
 
 
-def _read_leader_and_isr(request: LeaderAndIsrRequest) -> Mapping[str, Any]:
-    held = request.partitions[PARTITION].leadership
+def _read_leader_and_isr(request: LeaderAndIsrRequest, partition: TopicPartition) -> Mapping[str, Any]:
+    held = request.partitions[partition].leadership
     return {
         "leader": held.leader,
         "leader_epoch": held.leader_epoch,
         "isr": held.members,
         "version": held.version,
         "state_epoch": held.controller_epoch,
-        "replicas": BrokerSet.of(request.partitions[PARTITION].replicas),
+        "replicas": BrokerSet.of(request.partitions[partition].replicas),
     }
 
 
@@ -72,35 +81,37 @@ def _leader_and_isr(header: Header, of_model: Request) -> LeaderAndIsrRequest:
         of_model.leader, of_model.leader_epoch, tuple(BrokerSet(of_model.isr)), of_model.version, of_model.state_epoch
     )
     live = (registration(of_model.leader),) if of_model.leader != NONE else ()
-    return LeaderAndIsrRequest(*header, {PARTITION: LeaderAndIsrState(state, tuple(BrokerSet(of_model.replicas)), False)}, live)
+    told = LeaderAndIsrState(state, tuple(BrokerSet(of_model.replicas)), False)
+    return LeaderAndIsrRequest(*header, {PARTITIONS[of_model.partition]: told}, live)
 
 
-def _read_update_metadata(request: UpdateMetadataRequest) -> Mapping[str, Any]:
+def _read_update_metadata(request: UpdateMetadataRequest, partition: TopicPartition) -> Mapping[str, Any]:
     leader = LEADER_DURING_DELETE if marks_topic(request) else NONE
     return {"leader": leader, "live": BrokerSet.of(broker.number for broker in request.live_brokers)}
 
 
 def marks_topic(request: UpdateMetadataRequest) -> bool:
     """Whether an UpdateMetadata marks the topic as being deleted."""
-    told = request.partitions.get(PARTITION)
-    return told is not None and told.leadership.leader == LEADER_DURING_DELETE
+    return any(told.leadership.leader == LEADER_DURING_DELETE for told in request.partitions.values())
 
 
 def _update_metadata(header: Header, of_model: Request) -> UpdateMetadataRequest:
-    told = {PARTITION: MARK} if of_model.leader == LEADER_DURING_DELETE else {}
+    told = dict.fromkeys(PARTITIONS, MARK) if of_model.leader == LEADER_DURING_DELETE else {}
     return UpdateMetadataRequest(*header, told, tuple(registration(broker) for broker in BrokerSet(of_model.live)))
 
 
-def _read_stop_replica(request: StopReplicaRequest) -> Mapping[str, Any]:
-    return {"leader_epoch": request.partitions[PARTITION].leader_epoch}
+def _read_stop_replica(request: StopReplicaRequest, partition: TopicPartition) -> Mapping[str, Any]:
+    return {"leader_epoch": request.partitions[partition].leader_epoch}
 
 
 def _stop_replica(header: Header, of_model: Request) -> StopReplicaRequest:
     delete = of_model.kind == Kind.STOP_REPLICA_AND_DELETE
-    return StopReplicaRequest(*header, {PARTITION: StopReplicaState(of_model.leader_epoch, delete)})
+    return StopReplicaRequest(*header, {PARTITIONS[of_model.partition]: StopReplicaState(of_model.leader_epoch, delete)})
 
 
-FORMS: Mapping[Kind, tuple[type, Callable[[Any], Mapping[str, Any]], Callable[[Header, Request], requests.Request]]] = {
+FORMS: Mapping[
+    Kind, tuple[type, Callable[[Any, TopicPartition], Mapping[str, Any]], Callable[[Header, Request], requests.Request]]
+] = {
     Kind.LEADER_AND_ISR: (LeaderAndIsrRequest, _read_leader_and_isr, _leader_and_isr),
     Kind.UPDATE_METADATA: (UpdateMetadataRequest, _read_update_metadata, _update_metadata),
     Kind.STOP_REPLICA: (StopReplicaRequest, _read_stop_replica, _stop_replica),
@@ -109,19 +120,29 @@ FORMS: Mapping[Kind, tuple[type, Callable[[Any], Mapping[str, Any]], Callable[[H
 """For each kind in the model: the class of the request, a reader of its partition's fields, and a constructor from them."""
 
 
-def kind_of(request: requests.Request) -> Kind:
+def named_in(request: requests.Request) -> list[TopicPartition]:
+    """Return the partitions that a request is about; an UpdateMetadata is about the topic, and so about the first."""
+    return [PARTITION] if isinstance(request, UpdateMetadataRequest) else sorted(request.partitions)
+
+
+def kind_of(request: requests.Request, partition: TopicPartition) -> Kind:
     """Return the model's kind of a request; a StopReplica that deletes is a kind of its own."""
     if isinstance(request, StopReplicaRequest):
-        return Kind.STOP_REPLICA_AND_DELETE if request.partitions[PARTITION].delete else Kind.STOP_REPLICA
+        return Kind.STOP_REPLICA_AND_DELETE if request.partitions[partition].delete else Kind.STOP_REPLICA
     return Kind.LEADER_AND_ISR if isinstance(request, LeaderAndIsrRequest) else Kind.UPDATE_METADATA
 
 
-def model_request(request: requests.Request, broker_epoch: int) -> Request:
-    """Return the model's form of a request; the model counts the receiver's registrations."""
-    kind = kind_of(request)
+def model_requests(request: requests.Request, broker_epoch: int) -> list[Request]:
+    """Return the model's form of a request: one for each partition; the model counts the receiver's registrations."""
+    return [_model_request(request, partition, broker_epoch) for partition in named_in(request)]
+
+
+def _model_request(request: requests.Request, partition: TopicPartition, broker_epoch: int) -> Request:
+    kind = kind_of(request, partition)
     said = {"leader": NONE, "leader_epoch": NO_EPOCH, "isr": NO_BROKERS, "version": 0, "state_epoch": 0}
     nobody = {"replicas": NO_BROKERS, "live": NO_BROKERS}
-    return Request(int(kind), 0, request.controller_epoch, broker_epoch, **{**said, **nobody, **FORMS[kind][1](request)})
+    fields = {**said, **nobody, **FORMS[kind][1](request, partition)}
+    return Request(int(kind), partition.partition, request.controller_epoch, broker_epoch, **fields)
 
 
 def real_request(of_model: Request, header: Header) -> requests.Request:
@@ -129,14 +150,14 @@ def real_request(of_model: Request, header: Header) -> requests.Request:
     return FORMS[Kind(of_model.kind)][2](header, of_model)
 
 
-def model_answer(event: ReplicasDeleted) -> Answer:
-    """Return the model's form of an answer to a StopReplica of a topic that is being deleted."""
+def model_answer(event: ReplicasDeleted, partition: TopicPartition) -> Answer:
+    """Return the model's form of an answer, for one partition, to a StopReplica of a topic that is being deleted."""
     if event.error != ErrorCode.NONE:
         return Answer.REFUSED
-    return Answer.FAILED if event.partitions[PARTITION] != ErrorCode.NONE else Answer.DELETED
+    return Answer.FAILED if event.partitions[partition] != ErrorCode.NONE else Answer.DELETED
 
 
-def real_answer(broker: int, answer: Answer) -> ReplicasDeleted:
+def real_answer(broker: int, partition: TopicPartition, answer: Answer) -> ReplicasDeleted:
     """Return the implementation's form of such an answer."""
     error = ErrorCode.STALE_CONTROLLER_EPOCH if answer == Answer.REFUSED else ErrorCode.NONE
-    return ReplicasDeleted(broker, error, {PARTITION: ErrorCode.KAFKA_STORAGE_ERROR if answer == Answer.FAILED else error})
+    return ReplicasDeleted(broker, error, {partition: ErrorCode.KAFKA_STORAGE_ERROR if answer == Answer.FAILED else error})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafka_spec.conformance.replay.controller_mapping import ControllerView, live_in
 from kafka_spec.conformance.replay.modeled_cluster import DelayedStop
 from kafka_spec.conformance.replay.projection import Projection
-from kafka_spec.conformance.replay.request_mapping import PARTITION
+from kafka_spec.conformance.replay.request_mapping import named_in
 from kafka_spec.conformance.replay.steps import NotEnabled, Steps, running
 from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.broker.partition import HostedPartition
@@ -49,13 +49,16 @@ def deliver_to_offline_log(projection: Projection, controller: int, broker: int)
     sender, receiver = running(projection, controller), running(projection, broker)
     hand_over_uncounted(projection, sender, receiver)
     replicas = receiver.replicas
-    role, was_hosted = replicas.role_of(PARTITION), PARTITION in replicas.partitions
-    replicas.partitions.setdefault(PARTITION, HostedPartition())
-    replicas.roles.load((PARTITION,), Role.OFFLINE)
+    request = sender.in_flight(broker)
+    assert request is not None
+    (partition,) = named_in(request)
+    role, was_hosted = replicas.role_of(partition), partition in replicas.partitions
+    replicas.partitions.setdefault(partition, HostedPartition())
+    replicas.roles.load((partition,), Role.OFFLINE)
     deliver(projection, controller, broker)
-    replicas.roles.load((PARTITION,), role)
+    replicas.roles.load((partition,), role)
     if not was_hosted:
-        del replicas.partitions[PARTITION]
+        del replicas.partitions[partition]
 
 
 @STEPS.of("DelayStopReplica")
@@ -122,12 +125,11 @@ def hand_over(projection: Projection, sender: BrokerProcess, receiver: BrokerPro
 def apply(projection: Projection, receiver: BrokerProcess, request: Request) -> tuple[ControllerResponse, bool]:
     """Let a broker handle a request; return the answer, and whether it took effect, which is recorded of an old generation."""
     replicas = receiver.replicas
-    before = (
-        replicas.controller_epoch,
-        replicas.partitions[PARTITION].leader_epoch if PARTITION in replicas.partitions else NO_EPOCH,
-    )
+    (partition,) = named_in(request)
+    hosted = replicas.partitions.get(partition)
+    before = replicas.controller_epoch, NO_EPOCH if hosted is None else hosted.leader_epoch
     answer = replicas.apply(request, projection.clock, 0)
-    code = answer.partitions.get(PARTITION, ErrorCode.NONE)
+    code = answer.partitions.get(partition, ErrorCode.NONE)
     has_effect = answer.error == ErrorCode.NONE and code == ErrorCode.NONE and took_effect(receiver, request)
     if has_effect:
         note_if_stale(projection, receiver, request, *before)
@@ -138,10 +140,11 @@ def apply(projection: Projection, receiver: BrokerProcess, request: Request) -> 
 
 def took_effect(receiver: BrokerProcess, request: Request) -> bool:
     """Whether a request that was not refused has changed something, or could have."""
+    (partition,) = named_in(request)
     if isinstance(request, LeaderAndIsrRequest):
-        return receiver.replicas.partitions[PARTITION].leader_epoch == request.partitions[PARTITION].leadership.leader_epoch
-    if isinstance(request, StopReplicaRequest) and not request.partitions[PARTITION].delete:
-        return receiver.replicas.role_of(PARTITION) != Role.NONE
+        return receiver.replicas.partitions[partition].leader_epoch == request.partitions[partition].leadership.leader_epoch
+    if isinstance(request, StopReplicaRequest) and not request.partitions[partition].delete:
+        return receiver.replicas.role_of(partition) != Role.NONE
     return True
 
 
@@ -157,7 +160,7 @@ def note_if_stale(
     elif projection.epoch_of(number, request.broker_epoch) < projection.epoch_of(number, receiver.epoch):
         projection.stale[number] = Stale.BROKER_EPOCH
     elif not isinstance(request, UpdateMetadataRequest):
-        state = request.partitions[PARTITION]
+        (state,) = request.partitions.values()
         epoch = state.leader_epoch if isinstance(request, StopReplicaRequest) else state.leadership.leader_epoch  # type: ignore[union-attr]
         if NO_EPOCH < epoch < leader_epoch:
             projection.stale[number] = Stale.LEADER_EPOCH

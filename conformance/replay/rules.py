@@ -30,7 +30,7 @@ def do(projection: Projection, rule: str, binding: Mapping[str, int]) -> None:
     """
     step = step_of(rule)
     projection.clock += LONG
-    step(projection, **{name: value for name, value in binding.items() if name != "partition"})  # a replay has one partition
+    step(projection, **binding)
 
 
 def step_of(rule: str) -> Callable[..., None]:

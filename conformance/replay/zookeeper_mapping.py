@@ -6,13 +6,15 @@ two. The data version of /controller_epoch equals the epoch, since each write in
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
+from typing import TypeAlias
 
 from kafka_spec.conformance.replay.ensemble import Znode
 from kafka_spec.conformance.replay.field_mapping import FieldMapping, RecordMapping
 from kafka_spec.conformance.replay.modeled_cluster import ModeledCluster
-from kafka_spec.conformance.replay.request_mapping import PARTITION, REGISTRATIONS, leadership, model_leadership, registration
+from kafka_spec.conformance.replay.request_mapping import PARTITIONS, REGISTRATIONS, leadership, model_leadership, registration
+from kafka_spec.conformance.replay.request_mapping import TOPIC as NAME
 from kafka_spec.impl.controller.context import written
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.controller_requests import Leadership
@@ -23,8 +25,8 @@ LAST_ZXID = 1_000
 """The last transaction of a loaded ensemble: later than any registration of the model."""
 
 
-TOPIC, STATE, PARENTS = znodes.topic(PARTITION.topic), znodes.state(PARTITION), znodes.partition_parents(PARTITION)
-CONFIG, DELETION = znodes.topic_config(PARTITION.topic), znodes.deletion_of(PARTITION.topic)
+TOPIC, STATES = znodes.topic(NAME), tuple(map(znodes.state, PARTITIONS))
+CONFIG, DELETION = znodes.topic_config(NAME), znodes.deletion_of(NAME)
 PERSISTENT = tuple(Znode(path) for path in znodes.PERSISTENT)
 BROKERS = tuple(znodes.broker(number) for number in range(len(REGISTRATIONS)))
 
@@ -40,6 +42,13 @@ class Znodes:
     def stage(self, path: str, data: bytes = b"", version: int = 0, czxid: int = 0, owner: int = 0) -> None:
         """Add a node to those that will be put."""
         self.staged.append(Znode(path, data, version, czxid, owner))
+
+    def stage_once(self, paths: Iterable[str]) -> None:
+        """Add nodes without content to those that will be put, unless they are there already."""
+        there = {node.path for node in self.staged}
+        for path in paths:
+            if path not in there:
+                self.stage(path)
 
 
 def _controller(nodes: Znodes) -> int:
@@ -104,31 +113,89 @@ def _put_broker_epochs(nodes: Znodes, record: state.ZooKeeper) -> None:
     """Do nothing: `put_zookeeper` sets the past registrations, and `_put_registered` stages the current ones."""
 
 
-def _assignment(nodes: Znodes) -> state.ReplicaAssignment:
-    found = nodes.find(TOPIC)
-    if found is None:
-        return state.ReplicaAssignment([], NO_BROKERS, NO_BROKERS)
-    replicas, adding, removing = _replicas(found.data)
-    return state.ReplicaAssignment(list(replicas), adding, removing)
+class PartitionNodes:
+    """The znodes of one partition as the mapping reads and writes them; the first one's mapping writes what they share."""
+
+    def __init__(self, nodes: Znodes, number: int) -> None:
+        self.nodes = nodes
+        self.number = number
+
+    @property
+    def assignment(self) -> state.ReplicaAssignment:
+        """The partition's part of the topic znode."""
+        found = self.nodes.find(TOPIC)
+        held = None if found is None else _topic_in(found.data).get(self.number)
+        if held is None:
+            return state.ReplicaAssignment([], NO_BROKERS, NO_BROKERS)
+        replicas, adding, removing = held
+        return state.ReplicaAssignment(list(replicas), adding, removing)
+
+    @property
+    def leadership(self) -> state.LeaderIsrAndControllerEpoch:
+        """The state znode."""
+        found = self.nodes.find(STATES[self.number])
+        return model_leadership(None if found is None else written(_state(self.number, found.data), found.version))
+
+    @property
+    def reassignment(self) -> list[int]:
+        """The partition's target in /admin/reassign_partitions."""
+        found = self.nodes.find(znodes.REASSIGN_PARTITIONS)
+        return [] if found is None else list(znodes.decode_reassignment(found.data).get(PARTITIONS[self.number], ()))
+
+    def put_state(self, record: state.PartitionZnodes) -> None:
+        """Put the state znode and the znodes above it."""
+        held = leadership(record.state)
+        if held is not None:
+            self.nodes.stage_once(znodes.partition_parents(PARTITIONS[self.number]))
+            self.nodes.stage(STATES[self.number], _state_of(held), held.version)
+
+
+Assigned: TypeAlias = tuple[tuple[int, ...], BrokerSet, BrokerSet]
+"""Replicas, those that are added, and those that are removed."""
 
 
 @lru_cache(maxsize=256)
-def _replicas(data: bytes) -> tuple[tuple[int, ...], BrokerSet, BrokerSet]:
-    topic = znodes.Topic.decode(PARTITION.topic, data)
-    adding, removing = (BrokerSet.of(held.get(PARTITION.partition, ())) for held in (topic.adding, topic.removing))
-    return topic.partitions[PARTITION.partition], adding, removing
+def _topic_in(data: bytes) -> dict[int, Assigned]:
+    topic = znodes.Topic.decode(NAME, data)
+    return {
+        number: (replicas, BrokerSet.of(topic.adding.get(number, ())), BrokerSet.of(topic.removing.get(number, ())))
+        for number, replicas in topic.partitions.items()
+    }
 
 
 @lru_cache(maxsize=256)
-def _topic(replicas: tuple[int, ...], adding: int, removing: int) -> bytes:
-    added, removed = ({PARTITION.partition: tuple(BrokerSet(brokers))} if brokers else {} for brokers in (adding, removing))
-    return znodes.Topic({PARTITION.partition: replicas}, added, removed).encode()
+def _topic(assigned: tuple[tuple[int, Assigned], ...]) -> bytes:
+    replicas, adding, removing = ({number: tuple(held[part]) for number, held in assigned if held[part]} for part in range(3))
+    return znodes.Topic(replicas, adding, removing).encode()
 
 
-def _put_assignment(nodes: Znodes, record: state.PartitionZnodes) -> None:
-    if record.assignment.replicas:
-        held = record.assignment
-        nodes.stage(TOPIC, _topic(tuple(held.replicas), held.adding, held.removing))
+def _put_partitions(nodes: Znodes, record: state.ZooKeeper) -> None:
+    """Put the topic znode and /admin/reassign_partitions, which all partitions share, and the znodes of each."""
+    held = [one.assignment for one in record.partitions]
+    assigned = {
+        n: (tuple(one.replicas), BrokerSet(one.adding), BrokerSet(one.removing)) for n, one in enumerate(held) if one.replicas
+    }
+    if assigned:
+        nodes.stage(TOPIC, _topic(tuple(assigned.items())))
+    for number, one in enumerate(record.partitions):
+        ZNODES.put(PartitionNodes(nodes, number), one)
+    targets = {PARTITIONS[n]: one.reassignment for n, one in enumerate(record.partitions) if one.reassignment}
+    if targets:
+        nodes.stage(znodes.REASSIGN_PARTITIONS, znodes.encode_reassignment(targets))
+
+
+def _nothing(nodes: PartitionNodes, record: state.PartitionZnodes) -> None:
+    """Do nothing: `_put_partitions` puts what the partitions share."""
+
+
+@lru_cache(maxsize=4096)
+def _state_of(held: Leadership) -> bytes:
+    return znodes.State(held.leader, held.leader_epoch, held.isr, held.controller_epoch).encode()
+
+
+@lru_cache(maxsize=4096)
+def _state(number: int, data: bytes) -> znodes.State:
+    return znodes.State.decode(PARTITIONS[number], data)
 
 
 def _exists(path: str) -> Callable[[Znodes], int]:
@@ -145,45 +212,17 @@ def _put_delete_topic(nodes: Znodes, record: state.ZooKeeper) -> None:
         nodes.stage(DELETION)
 
 
-def _state_znode(nodes: Znodes) -> state.LeaderIsrAndControllerEpoch:
-    found = nodes.find(STATE)
-    return model_leadership(None if found is None else written(_state(found.data), found.version))
-
-
-@lru_cache(maxsize=4096)
-def _state_of(held: Leadership) -> bytes:
-    return znodes.State(held.leader, held.leader_epoch, held.isr, held.controller_epoch).encode()
-
-
-@lru_cache(maxsize=4096)
-def _state(data: bytes) -> znodes.State:
-    return znodes.State.decode(PARTITION, data)
-
-
-def _put_state(nodes: Znodes, record: state.PartitionZnodes) -> None:
-    held = leadership(record.state)
-    if held is not None:
-        for parent in PARENTS:
-            nodes.stage(parent)
-        nodes.stage(STATE, _state_of(held), held.version)
-
-
-def _reassignment(nodes: Znodes) -> list[int]:
-    found = nodes.find(znodes.REASSIGN_PARTITIONS)
-    return [] if found is None else list(znodes.decode_reassignment(found.data)[PARTITION])
-
-
-def _put_reassignment(nodes: Znodes, record: state.PartitionZnodes) -> None:
-    if record.reassignment:
-        nodes.stage(znodes.REASSIGN_PARTITIONS, znodes.encode_reassignment({PARTITION: record.reassignment}))
-
-
 ZNODES = RecordMapping(
     state.PartitionZnodes,
-    FieldMapping("assignment", _assignment, _put_assignment),
-    FieldMapping("state", _state_znode, _put_state),
-    FieldMapping("reassignment", _reassignment, _put_reassignment),
+    FieldMapping("assignment", lambda nodes: nodes.assignment, _nothing),
+    FieldMapping("state", lambda nodes: nodes.leadership, PartitionNodes.put_state),
+    FieldMapping("reassignment", lambda nodes: nodes.reassignment, _nothing),
 )
+
+
+def _partitions(nodes: Znodes) -> list[state.PartitionZnodes]:
+    return [ZNODES.read(PartitionNodes(nodes, number)) for number in range(len(nodes.modeled.partitions))]
+
 
 ZOOKEEPER = RecordMapping(
     state.ZooKeeper,
@@ -193,7 +232,7 @@ ZOOKEEPER = RecordMapping(
     FieldMapping("broker_epochs", _broker_epochs, _put_broker_epochs),
     FieldMapping("config", _exists(CONFIG), _put_config),
     FieldMapping("delete_topic", _exists(DELETION), _put_delete_topic),
-    FieldMapping("partitions", lambda nodes: [ZNODES.read(nodes)], lambda nodes, record: ZNODES.put(nodes, record.partitions[0])),
+    FieldMapping("partitions", _partitions, _put_partitions),
 )
 
 

@@ -114,12 +114,12 @@ class ControllerContext:
     def forget_topic(self, topic: str) -> None:
         """Forget a topic's partitions, so that another one of that name begins without them (removeTopic).
 
-        Kafka up to 3.9 forgets neither that it was reassigned, nor its lost log directories.
+        Kafka up to 3.9 does not forget its lost log directories.
         """
         for partition in self.partitions_of([topic])[topic]:
             self.assignments.pop(partition, None)
             self.leadership.pop(partition, None)
-            for brokers in (self.adding, self.removing, self.targets):
+            for brokers in (self.adding, self.removing):
                 brokers.pop(partition, None)
             for lost in self.offline_dirs.values():
                 lost.discard(partition)

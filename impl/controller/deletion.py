@@ -20,10 +20,11 @@ from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import Delete, NoNode, NotEmpty
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.decisions import DeletionThread
+from kafka_spec.spec.decisions import DeletionOfReassigned, DeletionThread
 from kafka_spec.spec.deletion import (
     Resumption,
     answer_is_dropped,
+    deletion_waits_for_reassignment,
     failure_halts_deletion,
     name_is_kept,
     resumed,
@@ -97,13 +98,13 @@ def queue_for_deletion(core: ControllerCore, topics: Iterable[str]) -> None:
     """Queue topics for deletion; those with a reassignment under way are not queued before it ends (`reassignment_ended`).
 
     Kafka up to 3.9 means to queue them as ineligible. It marks before it queues, and only queued topics can be marked, so it
-    deletes in the middle of a reassignment. Were they marked, each could wait for the other: queued topics get no leader, and
-    without a leader no reassignment ends.
+    deletes in the middle of a reassignment; so do its eras here. Were they marked, each could wait for the other: queued topics
+    get no leader, and without a leader no reassignment ends.
     """
     context = core.context
     moving = {partition.topic for partition in context.targets}
     for topic in topics:
-        if topic in moving:
+        if deletion_waits_for_reassignment(int(topic in moving), core.k.deletion_of_reassigned):
             context.deleted_after_reassignment.add(topic)
         elif not context.is_queued_for_deletion(topic):
             core.deletions.fire("queue_topic_deletion", topic)
@@ -304,9 +305,15 @@ class ForgetTopic(ControllerTask):
 
 
 def forget_topic(core: ControllerCore, topic: str) -> None:
-    """Forget a topic that is gone; some eras keep its name among those that are ineligible for deletion (removeTopic)."""
+    """Forget a topic that is gone (removeTopic).
+
+    Some eras keep its name among those that are ineligible for deletion, and that its partitions are being reassigned.
+    """
+    forgets = core.k.deletion_of_reassigned == DeletionOfReassigned.AFTERWARDS
     for partition in core.context.partitions_of([topic])[topic]:
-        core.reassignments.fire("resign", partition)
+        if forgets:
+            core.reassignments.fire("resign", partition)
+            core.context.targets.pop(partition, None)
     if core.context.is_queued_for_deletion(topic):
         is_kept = name_is_kept(int(core.context.deletion_is_halted(topic)), core.k.ineligible_names)
         core.deletions.fire("keep_ineligible_name" if is_kept else "remove_topic", topic)

@@ -89,11 +89,11 @@ class AutoRebalance(ControllerEvent):
         context = core.context
         preferring: dict[int, list[TopicPartition]] = {}
         for partition, replicas in context.assignments.items():
-            if replicas and partition in context.leadership and not context.is_queued_for_deletion(partition.topic):
+            if replicas and not context.is_queued_for_deletion(partition.topic):
                 preferring.setdefault(replicas[0], []).append(partition)
         elected: list[TopicPartition] = []
         for broker, partitions in preferring.items():
-            elsewhere = [p for p in partitions if context.leadership[p].leader != broker]
+            elsewhere = [p for p in partitions if p in context.leadership and context.leadership[p].leader != broker]
             if leader_is_imbalanced(len(partitions), len(elsewhere), core.settings.leader_imbalance_per_broker_percentage):
                 elected += [p for p in elsewhere if context.is_online(broker, p) and broker in context.leadership[p].isr]
         if context.targets or not elected:

@@ -202,7 +202,7 @@ class ResumeReassignments(ControllerTask):
 
 def resume_for_started(core: ControllerCore, started: Iterable[int]) -> list[ControllerTask]:
     """Return the tasks that resume the reassignments with one of these brokers in their target."""
-    targets = core.context.targets.items()
+    targets = [(p, target) for p, target in core.context.targets.items() if p in core.context.assignments]
     return [BeginReassignment(p, target, "reassign") for p, target in targets if not set(target).isdisjoint(started)]
 
 

@@ -18,6 +18,7 @@ from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import NoNode
 from kafka_spec.impl.protocol.state_change_log import LogLevel
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.deletion import added_partitions_are_refused
 from kafka_spec.spec.reassignment import PartitionAssignment
 
 
@@ -41,7 +42,8 @@ class TopicChange(ControllerEvent):
 class PartitionModifications(ControllerEvent):
     """A topic's znode may have changed: create the added partitions; changes to the others are ignored.
 
-    Partitions added to a topic that is queued for deletion are refused: the znode gets its former content back (KAFKA-6612).
+    Partitions added to a topic that is queued for deletion are refused: the znode gets its former content back, or up to 1.1
+    they stay there unknown (KAFKA-6612).
     """
 
     topic: str
@@ -54,7 +56,8 @@ class PartitionModifications(ControllerEvent):
         added = {p: one for p, one in core.zk.read_topic(self.topic).items() if p not in context.assignments}
         if not context.is_queued_for_deletion(self.topic):
             return _create_partitions(core, added)
-        return [RestoreAssignment(self.topic)] if added else []
+        is_refused = added_partitions_are_refused(1, core.k.added_during_deletion)
+        return [RestoreAssignment(self.topic)] if added and is_refused else []
 
 
 @dataclass(frozen=True)

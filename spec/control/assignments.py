@@ -192,7 +192,7 @@ def is_recovered(s: World, k: Constants) -> bool:
     """The state is quiet, all brokers know leader and epoch, the ISR is all replicas that are up, and reassignments have ended.
 
     Or no broker runs, or none of the ISR, so that nobody can lead. A topic that is to be deleted is gone with all its replicas, or
-    some replica's broker is not up.
+    some replica's broker is not up; if it was reassigned before, a replica may be left.
     """
     if nobody_runs(s, k):
         return True
@@ -201,7 +201,7 @@ def is_recovered(s: World, k: Constants) -> bool:
     if a_deletion_waits(s):
         return not all_replicas_are_up(s, k)
     if not topic_exists(s):
-        return replicas_are_gone(s, k)
+        return replicas_are_gone(s, k) or s.spent.reassignments > 0
     for partition in range(k.partitions):
         if not partition_is_recovered(s, k, partition):
             return False
@@ -222,6 +222,29 @@ def partition_is_recovered(s: World, k: Constants, partition: int) -> bool:
     if a_reassignment_can_end(s, k, partition) or not nobody_keeps_a_stray_replica(s, k, partition):
         return False
     return s.brokers[state.leader].life != Life.UP or state.isr == settled_members(s, k, partition)
+
+
+def partitions_agree(s: World, partition: int) -> bool:
+    """The controller knows the partition if the topic znode names it, and only then."""
+    known = s.controllers[s.zookeeper.controller].context.partitions[partition].assignment
+    return (len(known.replicas) > 0) == (len(s.zookeeper.partitions[partition].assignment.replicas) > 0)
+
+
+def partitions_agree_everywhere(s: World, k: Constants) -> bool:
+    """The controller knows the partitions that the topic znode names, and no others."""
+    for partition in range(k.partitions):
+        if not partitions_agree(s, partition):
+            return False
+    return True
+
+
+def reassignments_agree(s: World, k: Constants) -> bool:
+    """The topic znode names all brokers to which the controller reassigns the partition."""
+    for partition in range(k.partitions):
+        target = members(s.controllers[s.zookeeper.controller].context.partitions[partition].target)
+        if target & ~assigned_in_zookeeper(s, partition) != 0:
+            return False
+    return True
 
 
 ASSIGNMENTS: tuple[Property, ...] = (
@@ -245,6 +268,21 @@ ASSIGNMENTS: tuple[Property, ...] = (
         "in quiet states the controller has the assignment that the topic znode names, and the leader knows all of its replicas",
         "CONVERGE: Kafka 2.8 KafkaController.onPartitionReassignment",
         when=a_leader_is_up_and_quiet_somewhere,
+    ),
+    invariant(
+        "PartitionsAgree",
+        partitions_agree_everywhere,
+        "in quiet states the controller knows the partitions that the topic znode names, also of a topic that waits to be deleted",
+        "CONVERGE: KAFKA-6612",
+        when=is_quiet,
+    ),
+    invariant(
+        "ReassignmentsAgree",
+        reassignments_agree,
+        "in quiet states the topic znode names all brokers to which the controller reassigns a partition; what it does not forget "
+        "of a topic that is gone hinders every rebalance",
+        "CONVERGE: Kafka 2.8 KafkaController.checkAndTriggerAutoLeaderRebalance",
+        when=is_quiet,
     ),
     invariant(
         "LeaderAssigned",

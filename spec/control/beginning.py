@@ -14,7 +14,7 @@ from kafka_spec.spec.control.controller.failover import become_controller, take_
 from kafka_spec.spec.control.controller.resignation import open_new_session
 from kafka_spec.spec.control.controller.steps import bring_partition_online
 from kafka_spec.spec.control.controller.topics import create_partitions, learn_isr
-from kafka_spec.spec.control.environment import create_topic, end_process, start_process
+from kafka_spec.spec.control.environment import create_topic, end_process, partitions_at_first, start_process
 from kafka_spec.spec.control.state import BROKERS, Kind, World
 from kafka_spec.spec.control.zookeeper import end_session, register
 from kafka_spec.spec.domain import pop_first
@@ -22,8 +22,8 @@ from kafka_spec.spec.table import Constants, Rule
 
 
 def there_are_enough_brokers(k: Constants) -> bool:
-    """There is a broker for each replica; and a second replica, if that is to lead."""
-    return k.replicas <= k.brokers and (k.settled < 2 or k.replicas > 1)
+    """There is a broker for each replica; a second replica, if that is to lead; and a partition to create the topic with."""
+    return k.replicas <= k.brokers and (k.settled < 2 or k.replicas > 1) and partitions_at_first(k) > 0
 
 
 def a_controller_can_be_chosen(k: Constants, controller: int) -> bool:
@@ -59,7 +59,7 @@ def create_settled_topic(s: World, k: Constants, controller: int) -> None:
     take_over(s, k, controller)
     create_topic(s, k)
     create_partitions(s, k, controller)
-    for _ in range(k.partitions):
+    for _ in range(partitions_at_first(k)):
         bring_partition_online(s, k, controller)
     deliver_all(s, k, controller)
 
@@ -69,7 +69,7 @@ def let_broker_0_join(s: World, k: Constants) -> None:
     start_process(s, k, 0)
     notice_broker_change(s, k, 1)
     deliver_all(s, k, 1)
-    for partition in range(k.partitions):
+    for partition in range(partitions_at_first(k)):
         expand_isr(s, 1, 0, partition)
         learn_isr(s, k, 1, partition)
 

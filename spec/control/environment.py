@@ -49,10 +49,15 @@ def topic_was_never_deleted(s: World) -> bool:
     return s.spent.deletions == 0
 
 
+def partitions_at_first(k: Constants) -> int:
+    """Return with how many partitions the topic is created; the others may be added to it."""
+    return k.partitions - k.additions
+
+
 def create_topic(s: World, k: Constants) -> None:
     """Write the configuration of the topic, and the topic with its assignment: the first brokers, in ascending order."""
     s.zookeeper.config = 1
-    for partition in range(k.partitions):
+    for partition in range(partitions_at_first(k)):
         for replica in range(k.replicas):
             append(s.zookeeper.partitions[partition].assignment.replicas, replica)
 

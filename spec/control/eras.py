@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kafka_spec.spec.bounds import CONTROL
-from kafka_spec.spec.control import beginning, broker, controller, deletion, environment
+from kafka_spec.spec.control import additions, beginning, broker, controller, deletion, environment
 from kafka_spec.spec.control.assignments import ASSIGNMENTS, REASSIGNMENT_ENDS
-from kafka_spec.spec.control.deletion_properties import DELETION, DELETION_ENDS
+from kafka_spec.spec.control.deletion_properties import DELETION, DELETION_ENDS, NOTHING_IS_LEFT_OF_REASSIGNED
 from kafka_spec.spec.control.durability import ADDED_ARE_UP, DURABILITY, ISR_HOLDS_COMMITTED, LOG_GOALS, READS_BEFORE_KIP_207
 from kafka_spec.spec.control.goals import GOALS
 from kafka_spec.spec.control.normal_form import NORMAL_FORM
@@ -26,6 +26,7 @@ from kafka_spec.spec.control.rows import bound_to
 from kafka_spec.spec.control.state import (
     CONTROLLER,
     DELETIONS,
+    IMBALANCE,
     LATE_STOPS,
     MIN_ISR,
     NO_DELETION,
@@ -36,6 +37,7 @@ from kafka_spec.spec.control.state import (
     World,
 )
 from kafka_spec.spec.decisions import (
+    AddedDuringDeletion,
     AnswersCounted,
     BadVersionHandling,
     BumpedEpoch,
@@ -44,6 +46,7 @@ from kafka_spec.spec.decisions import (
     CountedMembers,
     CreationDuringDeletion,
     DeadReplicas,
+    DeletionOfReassigned,
     DeletionThread,
     EndOfReassignment,
     EpochWatch,
@@ -78,12 +81,14 @@ from kafka_spec.spec.table import Abstraction, BoundSet, Decision, Machine, Prop
 ABSTRACTIONS = (
     Abstraction(
         "one topic with one or two partitions, created on the first brokers in ascending order, and each reassigned to one or two",
-        "a controller handles partitions one by one, and they share no state but the channels; added partitions are not modelled",
+        "a controller handles partitions one by one; they share the channels, the topic's deletion and what hinders a rebalance",
     ),
     Abstraction(
         "a request that is about two partitions is two requests, one after the other in the channel, sent with their writes",
-        "Kafka sends one batch at the end of the event; what it sends later could also be delivered later; a controller that dies "
-        "between two writes loses what waits in the channels",
+        "Kafka sends one batch at the end of a change of states. Of each request a broker takes or refuses each partition by "
+        "itself, but for the epochs of controller and broker, which are equal in both requests. What Kafka sends later could also "
+        "be delivered later. A run of Kafka is a run here in which nothing comes between the two requests; only the model can "
+        "deliver the first before the second partition is written, or lose the second alone, as with a broken connection",
     ),
     Abstraction(
         "the leader writes the ISR to ZooKeeper, as at inter.broker.protocol 2.6; AlterPartition (2.7 and later) is not modelled",
@@ -137,6 +142,14 @@ ABSTRACTIONS = (
     Abstraction(
         "a broker's cache lists the topic with its LeaderAndIsr, and drops it with the deletion mark of an UpdateMetadata",
         "the UpdateMetadata that comes with each LeaderAndIsr changes nothing else that is modelled",
+    ),
+    Abstraction(
+        "an operator adds one partition, on the brokers from a first one on; the tool's read and its write are one step",
+        "the assignment does not matter to what is promised; a write that overwrites a new reassignment is not modelled",
+    ),
+    Abstraction(
+        "the controller's timer for automatic rebalance is an event of the environment",
+        "time is not modelled; what it elects is decided by the controller's memory at that moment",
     ),
     Abstraction(
         "the znodes under that of a topic are deleted in one step for each partition, before it",
@@ -200,6 +213,12 @@ DECISIONS: tuple[Decision, ...] = (
         CreationDuringDeletion.REFUSED,
         "whether a topic can be created while its deletion is not complete",
     ),
+    Decision(
+        "added_during_deletion",
+        AddedDuringDeletion.REFUSED,
+        "partitions that are added to a topic in deletion (2.0, KAFKA-6612)",
+    ),
+    Decision("deletion_of_reassigned", DeletionOfReassigned.AFTERWARDS, "when a topic that is being reassigned is deleted"),
     Decision("stop_replica_topic_checked", Checked.YES, "whether a StopReplica stops a later topic of the same name"),
     Decision("leaderless_replicas", LeaderlessReplicas.TAKEN_OFFLINE, "replicas that go offline while nobody knows a leader"),
     Decision("answers_counted", AnswersCounted.DELETIONS, "which answers count for a deletion (2.6, KAFKA-9946)"),
@@ -223,6 +242,9 @@ NEEDS: Mapping[str, tuple[str, enum.IntEnum]] = {
     "Reassign": ("reassignment", Reassignment.KIP_455),
     "CancelReassignment": ("reassignment", Reassignment.KIP_455),
     "SupplantReassignment": ("reassignment", Reassignment.KIP_455),
+    "UncleanElection": ("reassignment", Reassignment.KIP_455),
+    "RefusePartition": ("added_during_deletion", AddedDuringDeletion.REFUSED),
+    "RestoreAssignment": ("added_during_deletion", AddedDuringDeletion.REFUSED),
 }
 """Rules that need one value of a decision: a version with another value cannot reach them."""
 
@@ -237,10 +259,10 @@ FIXED = Spec(
     "control/fixed",
     "Kafka 2.8 with the ISR in ZooKeeper, and a fix for each bug that is a switch",
     World,
-    rules=(*controller.RULES, *broker.RULES, *environment.RULES, *deletion.RULES),
+    rules=(*controller.RULES, *broker.RULES, *environment.RULES, *deletion.RULES, *additions.RULES),
     properties=(*SAFETY, *ASSIGNMENTS, *DURABILITY, *DELETION, RECOVERS, *PROGRESS, REASSIGNMENT_ENDS, DELETION_ENDS),
     start=beginning.START,
-    more_bounds=(REPLICAS, UNCLEAN, MIN_ISR, SETTLED, NO_DELETION),
+    more_bounds=(REPLICAS, UNCLEAN, MIN_ISR, SETTLED, NO_DELETION, IMBALANCE),
     decisions=DECISIONS,
     machines=(bound_to(PARTITION), bound_to(REPLICA), bound_to(REASSIGNMENT), CONTROLLER, ROLE, TOPIC_DELETION),
     abstractions=ABSTRACTIONS,
@@ -595,6 +617,21 @@ BUGS: tuple[Bug, ...] = (
         {"ineligible_names": IneligibleNames.KEPT},
     ),
     Bug(
+        "KAFKA-6612",
+        "partitions that are added to a topic in deletion stay in its znode, unknown to the controller that deletes it",
+        33,
+        "added_in_deletion",
+        {"added_during_deletion": AddedDuringDeletion.SKIPPED},
+    ),
+    Bug(
+        "deleted-while-reassigned",
+        "a topic is deleted in the middle of a reassignment, which is never forgotten: leaders are not rebalanced any more: "
+        "0.8.2 to 3.9",
+        None,
+        "deletion_and_reassignment",
+        {"deletion_of_reassigned": DeletionOfReassigned.AT_ONCE},
+    ),
+    Bug(
         "KAFKA-1738",
         "a request is lost with its connection and not sent again",
         42,
@@ -672,6 +709,14 @@ OLD_LEADER_WITHOUT_SUCCESSOR = FIXED.replacing(
 )
 """Found by the checker in `fixed`: a LeaderAndIsr that names no leader changes nothing on a broker."""
 
+STRAY_OF_DELETED_TOPIC = claiming(
+    "control/stray-of-deleted-topic",
+    "a claim that no Kafka up to 3.9 keeps: nothing is left of a topic that was reassigned and then deleted",
+    NOTHING_IS_LEFT_OF_REASSIGNED,
+    "deletion_and_reassignment_bounce",
+)
+"""Found by the checker in `fixed`: what waits for a broker that was removed is lost with the controller, and the topic is gone."""
+
 IN_2_8 = (
     "KAFKA-13972",
     "KAFKA-14617",
@@ -688,6 +733,7 @@ IN_2_8 = (
     "late-deletion-answer",
     "failed-deletion-waits",
     "ineligible-name-kept",
+    "deleted-while-reassigned",
 )
 """The switches of 2.8.2 at inter.broker.protocol 2.6."""
 
@@ -716,11 +762,13 @@ IN_0_10 = (
     "stray-replica",
     "leaving-replica-not-counted",
     "KAFKA-6650",
+    "KAFKA-6612",
     "stop-replica-of-former-topic",
     "created-during-deletion",
     "late-deletion-answer",
     "failed-deletion-waits",
     "ineligible-name-kept",
+    "deleted-while-reassigned",
 )
 """The switches of 0.10.2. KIP-279 is a flaw of a later truncation; 0.10.2 drops everything above the high watermark."""
 
@@ -749,6 +797,6 @@ def era(
 ERA_2_8 = era("control/era_2_8", "Kafka 2.8.2 at inter.broker.protocol 2.6", IN_2_8)
 ERA_0_10 = era("control/era_0_10", "Kafka 0.10.2", IN_0_10, DIFFERENCES_OF_0_10, (bound_to(REPLICA_0_10),))
 
-CLAIMS = (OLD_LEADER_WITHOUT_SUCCESSOR, ISR_COMMITTED, READERS_GO_BACK, ADDED_WHILE_GONE)
+CLAIMS = (OLD_LEADER_WITHOUT_SUCCESSOR, ISR_COMMITTED, READERS_GO_BACK, ADDED_WHILE_GONE, STRAY_OF_DELETED_TOPIC)
 SPECS: tuple[Spec, ...] = (FIXED, REACHED, LOGS_REACHED, ERA_2_8, ERA_0_10, *(bug.on(FIXED) for bug in BUGS), *CLAIMS)
 """All versions of the control plane."""

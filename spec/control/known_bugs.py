@@ -56,7 +56,7 @@ KNOWN_BUGS: tuple[KnownBug, ...] = (
     KnownBug(30, "n/a", "n/a", ("KAFKA-15021",), "fetch details: which followers hold back the high watermark"),
     KnownBug(31, "yes", "no", ("KAFKA-3143",)),
     KnownBug(32, "yes", "no", ("KAFKA-6650",)),
-    KnownBug(33, "yes", "no", ("KAFKA-6612",), "added partitions: a partition that joins a topic in deletion"),
+    KnownBug(33, "yes", "no", ("KAFKA-6612",)),
     KnownBug(35, "no", "no", ("KAFKA-9946",)),
     KnownBug(37, "yes", "no", ("KAFKA-6193", "KAFKA-9089"), "a reassignment of several partitions, or one that fails"),
     KnownBug(39, "no", "no", ("KAFKA-7482",)),

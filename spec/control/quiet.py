@@ -8,9 +8,15 @@ from __future__ import annotations
 from kafka_spec.spec.control.controller.broker_changes import brokers_have_changed
 from kafka_spec.spec.control.controller.deletion_events import a_deletion_is_asked_for, deletion_thread_is_awake
 from kafka_spec.spec.control.controller.knowledge import leadership_is_known
-from kafka_spec.spec.control.controller.reassigning import a_reassignment_runs, admin_znode_is_news
+from kafka_spec.spec.control.controller.reassigning import a_reassignment_runs, admin_znode_is_news, admin_znode_is_refused
 from kafka_spec.spec.control.controller.reassignment import completion_may_go_on, target_is_in_isr
-from kafka_spec.spec.control.controller.topics import a_topic_is_new, isr_has_changed
+from kafka_spec.spec.control.controller.topics import (
+    a_partition_is_added,
+    a_topic_is_new,
+    added_partitions_are_taken,
+    isr_has_changed,
+    partitions_are_refused,
+)
 from kafka_spec.spec.control.state import ACTIVE, NO_EPOCH, STANDBY, Answer, ControllerStep, Life, Role, World
 from kafka_spec.spec.domain import NONE, contains
 from kafka_spec.spec.election import members
@@ -20,6 +26,8 @@ from kafka_spec.spec.table import Constants
 def a_reassignment_is_due(s: World, k: Constants, controller: int, partition: int) -> bool:
     """The controller has a reassignment to begin or to end."""
     if admin_znode_is_news(s, k, controller, partition) and leadership_is_known(s, controller, partition):
+        return True
+    if admin_znode_is_refused(s, k, controller, partition):
         return True
     if not a_reassignment_runs(s, controller, partition) or not target_is_in_isr(s, controller, partition):
         return False
@@ -56,7 +64,9 @@ def is_quiet(s: World, k: Constants) -> bool:
         return False
     if brokers_have_changed(s, k, holder) or a_topic_is_new(s, holder):
         return False
-    if a_deletion_is_asked_for(s, holder) or deletion_thread_is_awake(s, k, holder):
+    if a_deletion_is_asked_for(s, k, holder) or deletion_thread_is_awake(s, k, holder):
+        return False
+    if a_partition_is_added(s, k, holder) and (added_partitions_are_taken(s, holder) or partitions_are_refused(s, k, holder)):
         return False
     for partition in range(k.partitions):
         if isr_has_changed(s, holder, partition) or a_reassignment_is_due(s, k, holder, partition):

@@ -112,6 +112,8 @@ class ControllerStep(enum.IntEnum):
     """Delete /config/topics/T."""
     DELETE_MARK = 8
     """Delete /admin/delete_topics/T."""
+    RESTORE = 9
+    """Write the known assignment back to /brokers/topics/T: partitions were added to a topic that is to be deleted."""
 
 
 class Kind(enum.IntEnum):
@@ -476,6 +478,9 @@ ISR_SHRINKS = Bound("isr_shrinks", 0, 3, "removals of slow followers from the IS
 CONTROLLED_SHUTDOWNS = Bound("controlled_shutdowns", 0, 2, "brokers that request a controlled shutdown")
 SHUTDOWN_RETRIES = Bound("shutdown_retries", 0, 2, "requests for a controlled shutdown that a broker repeats")
 PREFERRED_ELECTIONS = Bound("preferred_elections", 0, 2, "preferred replica elections that operators request")
+UNCLEAN_ELECTIONS = Bound("unclean_elections", 0, 2, "unclean elections that operators request")
+REBALANCES = Bound("rebalances", 0, 2, "times that a controller looks for brokers that lead too few partitions")
+ADDITIONS = Bound("additions", 0, 1, "partitions that operators add to the topic, which is created without them")
 REASSIGNMENTS = Bound("reassignments", 0, 3, "reassignments that operators request or cancel")
 METADATA_REPEATS = Bound("metadata_repeats", 0, 2, "lists of live brokers that are sent again, with another partition's leader")
 FAILED_FAILOVERS = Bound("failed_failovers", 0, 2, "fail-overs that end with an error, so that the controller gives up")
@@ -485,6 +490,7 @@ DELETION_ERRORS = Bound("deletion_errors", 0, 2, "replicas that a broker fails t
 
 MIN_ISR = Bound("min_isr", 1, 4, "the topic's min.insync.replicas: fewer in sync take and acknowledge no write with acks=all")
 UNCLEAN = Bound("unclean", 0, 1, "1 if the topic has unclean.leader.election.enable")
+IMBALANCE = Bound("imbalance", 0, 100, "leader.imbalance.per.broker.percentage")
 NO_DELETION = Bound("no_deletion", 0, 1, "1 if the brokers have delete.topic.enable=false")
 SETTLED = Bound(
     "settled",

@@ -59,6 +59,8 @@ SWITCHES: Mapping[str, Releases] = {
     "late-deletion-answer": ("0.8.2", LAST),
     "failed-deletion-waits": ("0.8.2", LAST),
     "ineligible-name-kept": ("0.8.2", LAST),
+    "KAFKA-6612": ("0.8.2", "1.1"),
+    "deleted-while-reassigned": ("0.8.2", LAST),
     "KAFKA-1738": ("0.8.0", "0.8.2"),
 }
 """By the name of the switch."""

@@ -18,10 +18,22 @@ from kafka_spec.spec.control.controller.failover import (
     INCREMENT_CONTROLLER_EPOCH,
     TAKE_OVER,
 )
-from kafka_spec.spec.control.controller.requested import CONTROLLED_SHUTDOWN, CONTROLLED_SHUTDOWN_AGAIN, PREFERRED_ELECTION
+from kafka_spec.spec.control.controller.rebalance import REBALANCE
+from kafka_spec.spec.control.controller.requested import (
+    CONTROLLED_SHUTDOWN,
+    CONTROLLED_SHUTDOWN_AGAIN,
+    PREFERRED_ELECTION,
+    UNCLEAN_ELECTION,
+)
 from kafka_spec.spec.control.controller.resignation import ADOPT_EPOCH, CONTROLLER_MOVED, GIVE_UP, NOTICE_EXPIRY, RESIGN
 from kafka_spec.spec.control.controller.steps import ELECT_LEADER, TAKE_REPLICA_OFFLINE
-from kafka_spec.spec.control.controller.topics import NOTICE_ISR_CHANGE, NOTICE_TOPIC
+from kafka_spec.spec.control.controller.topics import (
+    NOTICE_ISR_CHANGE,
+    NOTICE_PARTITION,
+    NOTICE_TOPIC,
+    REFUSE_PARTITION,
+    RESTORE_ASSIGNMENT,
+)
 
 RULES = (
     ELECT_CONTROLLER,
@@ -43,5 +55,10 @@ RULES = (
     GIVE_UP,
     *reassigning.RULES,
     *deletion_events.RULES,
+    NOTICE_PARTITION,
+    REFUSE_PARTITION,
+    RESTORE_ASSIGNMENT,
+    REBALANCE,
+    UNCLEAN_ELECTION,
 )
 """The rules of controllers, including those of single eras."""

@@ -14,6 +14,7 @@ from kafka_spec.spec.deletion import (
     TOPIC_DELETION,
     DeletionState,
     Resumption,
+    deletion_waits_for_reassignment,
     failure_halts_deletion,
     name_is_kept,
     resumed,
@@ -38,6 +39,15 @@ def deletion_is_halted(s: World, controller: int) -> int:
     """1 if the topic is queued for deletion and ineligible."""
     deletion = s.controllers[controller].deletion
     return 1 if deletion == DeletionState.INELIGIBLE or deletion == DeletionState.HALTED else 0
+
+
+def deletion_has_to_wait(s: World, k: Constants, controller: int) -> bool:
+    """A partition is being reassigned, and the era deletes the topic afterwards."""
+    for partition in range(k.partitions):
+        is_reassigned = 1 if len(s.controllers[controller].context.partitions[partition].target) > 0 else 0
+        if deletion_waits_for_reassignment(is_reassigned, k.deletion_of_reassigned):
+            return True
+    return False
 
 
 def deletion_has_begun(s: World, controller: int) -> bool:

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
 from kafka_spec.spec.control.controller.broker_changes import zookeeper_can_be_read
-from kafka_spec.spec.control.controller.deletion import consider_deletion, fail_deletion, forget_topic, note_failed_replica
+from kafka_spec.spec.control.controller.deletion import (
+    consider_deletion,
+    deletion_has_to_wait,
+    fail_deletion,
+    forget_topic,
+    note_failed_replica,
+)
 from kafka_spec.spec.control.controller.knowledge import (
     ANY_CONTROLLED_PARTITION,
     ANY_CONTROLLER,
@@ -32,9 +38,9 @@ DELETES = "Kafka 2.8 KafkaZkClient"
 # An operator's request
 
 
-def a_deletion_is_asked_for(s: World, controller: int) -> bool:
-    """/admin/delete_topics names the topic, and the controller has not queued it; it reads of new topics first."""
-    if topic_is_queued_for_deletion(s, controller) or a_topic_is_new(s, controller):
+def a_deletion_is_asked_for(s: World, k: Constants, controller: int) -> bool:
+    """/admin/delete_topics names the topic, and the controller may queue it and has not; it reads of new topics first."""
+    if topic_is_queued_for_deletion(s, controller) or a_topic_is_new(s, controller) or deletion_has_to_wait(s, k, controller):
         return False
     return s.zookeeper.delete_topic == 1
 

@@ -5,6 +5,7 @@ Source: Kafka 2.8 KafkaController.scala, elect and onControllerFailover; Kafka 0
 
 from __future__ import annotations
 
+from kafka_spec.spec.control.controller.deletion import deletion_has_to_wait
 from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, assigned_replicas
 from kafka_spec.spec.control.controller.reassignment import read_reassignment, stop_unassigned_brokers
 from kafka_spec.spec.control.controller.stages import go_on, put_replicas_online
@@ -150,7 +151,7 @@ def replicas_that_are_down(s: World, k: Constants, controller: int) -> BrokerSet
 
 def take_deletion_over(s: World, k: Constants, controller: int) -> None:
     """Queue a topic that shall be deleted; replicas that are not live make it ineligible (fetchTopicDeletionsInProgress)."""
-    if s.zookeeper.delete_topic == 1 and k.no_deletion == 0:
+    if s.zookeeper.delete_topic == 1 and k.no_deletion == 0 and not deletion_has_to_wait(s, k, controller):
         fire(s, k, TOPIC_DELETION, (controller,), "queue_topic_deletion")
         s.controllers[controller].context.resuming = Resuming.CONSIDER
         if replicas_that_are_down(s, k, controller) != 0:

@@ -16,13 +16,16 @@ from kafka_spec.spec.control.controller.knowledge import (
     is_handling_no_event,
     leadership_is_known,
     live_brokers,
+    topic_is_queued_for_deletion,
 )
 from kafka_spec.spec.control.controller.reassignment import (
     admin_znode_exists,
     admin_znode_names_target,
     completion_may_go_on,
+    delete_admin_reassignment,
     enter_reassignment_step,
     origin_replicas,
+    reassignment_is_refused,
     set_target_by_admin_znode,
     target_is_in_isr,
     topic_znode_records_reassignments,
@@ -30,6 +33,7 @@ from kafka_spec.spec.control.controller.reassignment import (
 from kafka_spec.spec.control.controller.stages import go_on
 from kafka_spec.spec.control.controller.steps import controller_is_not_fenced
 from kafka_spec.spec.control.state import BROKERS, PARTITIONS, REASSIGNMENTS, ControllerStep, World
+from kafka_spec.spec.control.zookeeper import fence_holds
 from kafka_spec.spec.domain import NONE, append, contains, only, truncate
 from kafka_spec.spec.reassignment_steps import REASSIGNMENT, ReassignmentState
 from kafka_spec.spec.table import Constants, Rule, fire
@@ -86,8 +90,10 @@ def era_has_reassignment_api(k: Constants) -> bool:
 
 
 def partition_can_be_reassigned(s: World, controller: int, partition: int) -> bool:
-    """The controller is idle and knows the partition."""
-    return is_handling_no_event(s, controller) and leadership_is_known(s, controller, partition)
+    """The controller is idle and knows the partition, and its topic is not queued for deletion."""
+    if not is_handling_no_event(s, controller) or topic_is_queued_for_deletion(s, controller):
+        return False
+    return leadership_is_known(s, controller, partition)
 
 
 def added_brokers_are_live(s: World, controller: int, first: int, second: int, partition: int) -> bool:
@@ -184,6 +190,25 @@ NOTICE_REASSIGNMENT = Rule(
     effects=(begin_reassignment_of_znode,),
     says="the controller on {controller} reads /admin/reassign_partitions, and begins the reassignment",
     cites=f"{KAFKA}.processZkPartitionReassignment",
+)
+
+
+def admin_znode_is_refused(s: World, k: Constants, controller: int, partition: int) -> bool:
+    """The znode /admin/reassign_partitions names a partition that this controller does not reassign, and may delete it."""
+    if not admin_znode_exists(s, partition) or not fence_holds(s, k, controller):
+        return False
+    return reassignment_is_refused(s, controller, partition)
+
+
+REFUSE_REASSIGNMENT = Rule(
+    "RefuseReassignment",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLED_PARTITION,
+    guards=(is_handling_no_event, zookeeper_can_be_read, admin_znode_is_refused),
+    effects=(delete_admin_reassignment,),
+    says="the controller on {controller} refuses a reassignment of a partition that it does not know or that is to be deleted: it "
+    "deletes /admin/reassign_partitions",
+    cites=f"{KAFKA}.processZkPartitionReassignment: UNKNOWN_TOPIC_OR_PARTITION; 0.10: PartitionsReassignedListener",
 )
 
 
@@ -346,6 +371,7 @@ RULES = (
     CANCEL_REASSIGNMENT,
     NOTICE_REASSIGNMENT,
     NOTICE_CAUGHT_UP,
+    REFUSE_REASSIGNMENT,
     SUPPLANT_REASSIGNMENT,
     RECORD_REASSIGNMENT,
     EXTEND_REPLICAS,

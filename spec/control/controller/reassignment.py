@@ -9,6 +9,7 @@ from kafka_spec.spec.control.controller.knowledge import (
     assigned_replicas,
     leadership_is_known,
     live_brokers,
+    topic_is_queued_for_deletion,
 )
 from kafka_spec.spec.control.controller.partition_rows import no_newer_controller_wrote
 from kafka_spec.spec.control.network import send_leader_and_isr_to_all, send_stop_replica_to_unassigned
@@ -308,6 +309,11 @@ def forget_target(s: World, controller: int, partition: int) -> None:
 # Within an event
 
 
+def reassignment_is_refused(s: World, controller: int, partition: int) -> bool:
+    """The controller knows no such partition, or its topic is queued for deletion."""
+    return assigned_replicas(s, controller, partition) == 0 or topic_is_queued_for_deletion(s, controller)
+
+
 def set_target_by_admin_znode(s: World, controller: int, partition: int) -> None:
     """Take the target from /admin/reassign_partitions."""
     znodes = s.zookeeper.partitions[partition]
@@ -368,7 +374,7 @@ def continue_reassignment(s: World, k: Constants, controller: int, partition: in
         fire(s, k, REASSIGNMENT, (controller, partition), "shrink")
     else:
         known.reassignment_resumes = 0
-        if own.life == LOADING and admin_znode_exists(s, partition):
+        if own.life == LOADING and admin_znode_exists(s, partition) and not reassignment_is_refused(s, controller, partition):
             set_target_by_admin_znode(s, controller, partition)
         if len(known.target) > 0 and leadership_is_known(s, controller, partition):
             fire(s, k, REASSIGNMENT, (controller, partition), "reassign")

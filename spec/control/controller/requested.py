@@ -1,4 +1,4 @@
-"""Requests to a controller: preferred elections and controlled shutdowns.
+"""Requests to a controller: preferred and unclean elections, and controlled shutdowns.
 
 Source: Kafka 2.8 KafkaController.processReplicaLeaderElection, doControlledShutdown.
 """
@@ -12,13 +12,25 @@ from kafka_spec.spec.control.controller.knowledge import (
     KAFKA,
     is_handling_no_event,
     leadership_is_known,
+    live_brokers,
     topic_is_queued_for_deletion,
 )
+from kafka_spec.spec.control.controller.reassignment import topic_znode_records_reassignments
 from kafka_spec.spec.control.controller.stages import go_on
 from kafka_spec.spec.control.network import send_stop_replica_to
-from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, PREFERRED_ELECTIONS, SHUTDOWN_RETRIES, ControllerStep, Life, World
+from kafka_spec.spec.control.state import (
+    BROKERS,
+    NO_EPOCH,
+    PREFERRED_ELECTIONS,
+    SHUTDOWN_RETRIES,
+    UNCLEAN_ELECTIONS,
+    ControllerStep,
+    Life,
+    World,
+)
+from kafka_spec.spec.decisions import OfflineLeaders
 from kafka_spec.spec.domain import contains, including, only
-from kafka_spec.spec.election import ShutdownPart, Strategy, part_in_shutdown, preferred_leader_leads
+from kafka_spec.spec.election import ShutdownPart, Strategy, leader_is_lost, part_in_shutdown, preferred_leader_leads
 from kafka_spec.spec.gates import shutdown_is_of_registration
 from kafka_spec.spec.table import Constants, Rule
 
@@ -31,10 +43,11 @@ def preferred_leader_does_not_lead(s: World, controller: int, partition: int) ->
     return not preferred_leader_leads(known.assignment.replicas, known.leadership.leader)
 
 
-def ask_for_preferred_election(s: World, controller: int, partition: int) -> None:
+def ask_for_preferred_election(s: World, k: Constants, controller: int, partition: int) -> None:
     """Begin the election of the preferred leader, which succeeds if it is live and in sync."""
     s.controllers[controller].context.partitions[partition].strategy = Strategy.PREFERRED
     s.controllers[controller].step = ControllerStep.ELECT
+    go_on(s, k, controller)
 
 
 PREFERRED_ELECTION = Rule(
@@ -47,6 +60,40 @@ PREFERRED_ELECTION = Rule(
     effects=(ask_for_preferred_election,),
     says="an operator asks the controller on {controller} for a preferred replica election",
     cites=f"{KAFKA}.processReplicaLeaderElection",
+)
+
+
+def era_has_unclean_elections(k: Constants) -> bool:
+    """Operators can ask for unclean elections: since 2.4, as for reassignments."""
+    return topic_znode_records_reassignments(k)
+
+
+def partition_has_no_live_leader(s: World, controller: int, partition: int) -> bool:
+    """The partition has had a leader and has none that is live now, and the topic is not to be deleted."""
+    context = s.controllers[controller].context
+    leadership = context.partitions[partition].leadership
+    if leadership.leader_epoch == NO_EPOCH or topic_is_queued_for_deletion(s, controller):
+        return False
+    return leader_is_lost(leadership.leader, live_brokers(s, controller), context.stopping, OfflineLeaders.NOT_ONLINE)
+
+
+def ask_for_unclean_election(s: World, k: Constants, controller: int, partition: int) -> None:
+    """Begin an election that may take a leader from outside the ISR, if no member of it is live."""
+    s.controllers[controller].context.partitions[partition].strategy = Strategy.UNCLEAN
+    s.controllers[controller].step = ControllerStep.ELECT
+    go_on(s, k, controller)
+
+
+UNCLEAN_ELECTION = Rule(
+    "UncleanElection",
+    actor="operator",
+    kind="operator",
+    params=ANY_CONTROLLED_PARTITION,
+    guards=(era_has_unclean_elections, is_handling_no_event, partition_has_no_live_leader),
+    at_most=UNCLEAN_ELECTIONS,
+    effects=(ask_for_unclean_election,),
+    says="an operator asks the controller on {controller} for a leader, even one from outside the ISR",
+    cites=f"{KAFKA}.processReplicaLeaderElection, ElectionType.UNCLEAN (KIP-460)",
 )
 
 

@@ -69,7 +69,7 @@ def no_replica_leaves(s: World, k: Constants, controller: int) -> bool:
 
 
 def end_election(s: World, k: Constants, controller: int) -> None:
-    """Continue after an election: the next partition's turn; the replicas of one that was just created go online."""
+    """Continue after an election: the next partition's turn; after the last, the replicas of those just created go online."""
     partition = s.controllers[controller].context.turn
     s.controllers[controller].context.partitions[partition].strategy = Strategy.OFFLINE
     if partition + 1 < k.partitions:
@@ -77,9 +77,15 @@ def end_election(s: World, k: Constants, controller: int) -> None:
     else:
         s.controllers[controller].context.turn = 0
         s.controllers[controller].step = ControllerStep.REMOVE
-    if s.controllers[controller].context.partitions[partition].creating == 1:
-        s.controllers[controller].context.partitions[partition].creating = 0
-        put_replicas_online(s, k, controller, assigned_replicas(s, controller, partition), partition)
+        put_created_replicas_online(s, k, controller)
+
+
+def put_created_replicas_online(s: World, k: Constants, controller: int) -> None:
+    """Put the replicas of partitions that were just created online."""
+    for partition in range(k.partitions):
+        if s.controllers[controller].context.partitions[partition].creating == 1:
+            s.controllers[controller].context.partitions[partition].creating = 0
+            put_replicas_online(s, k, controller, assigned_replicas(s, controller, partition), partition)
 
 
 def a_partition_has_to_start(s: World, k: Constants, controller: int) -> bool:

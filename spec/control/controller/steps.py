@@ -98,14 +98,18 @@ def step_is_removal(s: World, controller: int) -> bool:
     return s.controllers[controller].step == ControllerStep.REMOVE
 
 
-def isr_has_grown_meanwhile(s: World, k: Constants, controller: int, partition: int) -> bool:
-    """All removals are done, the partition is offline, and its ISR has a live member, which it did not have at the election."""
+def an_isr_has_grown_meanwhile(s: World, k: Constants, controller: int) -> bool:
+    """All removals are done, a partition is offline, and its ISR has a live member, which it did not have at the election."""
     own = s.controllers[controller]
-    known = own.context.partitions[partition]
-    if known.leaving != 0:
-        return False
-    isr, live = known.leadership.isr, live_brokers(s, controller)
-    return election_is_due_after_removal(own.partitions[partition].state, isr, live, k.election_after_removal)
+    live = live_brokers(s, controller)
+    for partition in range(k.partitions):
+        if own.context.partitions[partition].leaving != 0:
+            return False
+    for partition in range(k.partitions):
+        isr = own.context.partitions[partition].leadership.isr
+        if election_is_due_after_removal(own.partitions[partition].state, isr, live, k.election_after_removal):
+            return True
+    return False
 
 
 def take_replica_offline(s: World, k: Constants, controller: int) -> None:
@@ -117,7 +121,7 @@ def take_replica_offline(s: World, k: Constants, controller: int) -> None:
     s.controllers[controller].context.partitions[partition].leaving = s.controllers[controller].context.partitions[
         partition
     ].leaving & ~only(replica)
-    if isr_has_grown_meanwhile(s, k, controller, partition):
+    if an_isr_has_grown_meanwhile(s, k, controller):
         s.controllers[controller].step = ControllerStep.ELECT
         s.controllers[controller].context.turn = 0
     go_on(s, k, controller)

@@ -1,6 +1,6 @@
-"""The creation of a topic, and notifications that a leader has changed the ISR.
+"""The creation of a topic, partitions that are added to it, and notifications that a leader has changed the ISR.
 
-Source: Kafka 2.8 KafkaController.processTopicChange, processIsrChangeNotification.
+Source: Kafka 2.8 KafkaController.processTopicChange, processPartitionModifications, processIsrChangeNotification.
 """
 
 from __future__ import annotations
@@ -14,26 +14,46 @@ from kafka_spec.spec.control.controller.knowledge import (
     is_handling_no_event,
     topic_is_queued_for_deletion,
 )
+from kafka_spec.spec.control.controller.stages import go_on
+from kafka_spec.spec.control.controller.steps import controller_is_not_fenced
 from kafka_spec.spec.control.network import send_deletion_mark
 from kafka_spec.spec.control.state import NO_EPOCH, ControllerStep, World
 from kafka_spec.spec.control.zookeeper import read_state
+from kafka_spec.spec.deletion import added_partitions_are_refused
 from kafka_spec.spec.domain import assign, contains
 from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.replica import REPLICA
 from kafka_spec.spec.table import Constants, Rule, fire
 
 
-def a_topic_is_new(s: World, controller: int) -> bool:
-    """The topic exists, and the controller does not know it."""
-    known, written = s.controllers[controller].context.partitions[0], s.zookeeper.partitions[0]
+def partition_is_new(s: World, controller: int, partition: int) -> bool:
+    """The topic znode names the partition, and the controller does not know it."""
+    known, written = s.controllers[controller].context.partitions[partition], s.zookeeper.partitions[partition]
     return len(known.assignment.replicas) == 0 and len(written.assignment.replicas) > 0
 
 
-def create_partitions(s: World, k: Constants, controller: int) -> None:
-    """Enter partitions and replicas as new, and continue with bringing the partitions online (onNewPartitionCreation)."""
+def a_topic_is_new(s: World, controller: int) -> bool:
+    """The topic exists, and the controller does not know it."""
+    return partition_is_new(s, controller, 0)
+
+
+def a_partition_is_added(s: World, k: Constants, controller: int) -> bool:
+    """The controller knows the topic, and not all of its partitions."""
+    if a_topic_is_new(s, controller):
+        return False
     for partition in range(k.partitions):
-        create_partition(s, k, controller, partition)
+        if partition_is_new(s, controller, partition):
+            return True
+    return False
+
+
+def create_partitions(s: World, k: Constants, controller: int) -> None:
+    """Enter unknown partitions and replicas as new, and continue with bringing the partitions online (onNewPartitionCreation)."""
+    for partition in range(k.partitions):
+        if partition_is_new(s, controller, partition):
+            create_partition(s, k, controller, partition)
     s.controllers[controller].step = ControllerStep.ELECT
+    go_on(s, k, controller)
 
 
 def create_partition(s: World, k: Constants, controller: int, partition: int) -> None:
@@ -55,6 +75,68 @@ NOTICE_TOPIC = Rule(
     effects=(create_partitions,),
     says="the controller on {controller} reads the new topic; its partition and replicas are new",
     cites=f"{KAFKA}.processTopicChange, onNewPartitionCreation",
+)
+
+
+def added_partitions_are_taken(s: World, controller: int) -> bool:
+    """The topic is not queued for deletion."""
+    return not topic_is_queued_for_deletion(s, controller)
+
+
+def partitions_are_refused(s: World, k: Constants, controller: int) -> bool:
+    """The topic is queued for deletion, and the era restores its assignment (2.0, KAFKA-6612); before, they are left there."""
+    is_queued = 1 if topic_is_queued_for_deletion(s, controller) else 0
+    return added_partitions_are_refused(is_queued, k.added_during_deletion)
+
+
+NOTICE_PARTITION = Rule(
+    "NoticePartition",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(is_handling_no_event, zookeeper_can_be_read, a_partition_is_added, added_partitions_are_taken),
+    effects=(create_partitions,),
+    says="the controller on {controller} reads that the topic has another partition; it and its replicas are new",
+    cites=f"{KAFKA}.processPartitionModifications, onNewPartitionCreation",
+)
+
+
+def refuse_partition(s: World, controller: int) -> None:
+    """Continue with writing the assignment back."""
+    s.controllers[controller].step = ControllerStep.RESTORE
+
+
+REFUSE_PARTITION = Rule(
+    "RefusePartition",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(is_handling_no_event, zookeeper_can_be_read, a_partition_is_added, partitions_are_refused),
+    effects=(refuse_partition,),
+    says="the controller on {controller} reads that a topic that is to be deleted has another partition, and refuses it",
+    cites=f"{KAFKA}.processPartitionModifications (KAFKA-6612)",
+)
+
+
+def step_is_to_restore(s: World, controller: int) -> bool:
+    """The next step writes the assignment back."""
+    return s.controllers[controller].step == ControllerStep.RESTORE
+
+
+def restore_assignment(s: World, k: Constants, controller: int) -> None:
+    """Write the assignment that the controller knows to the topic znode."""
+    for partition in range(k.partitions):
+        assign(s.zookeeper.partitions[partition].assignment, s.controllers[controller].context.partitions[partition].assignment)
+    s.controllers[controller].step = ControllerStep.REMOVE
+    go_on(s, k, controller)
+
+
+RESTORE_ASSIGNMENT = Rule(
+    "RestoreAssignment",
+    actor="controller on {controller}",
+    params=ANY_CONTROLLER,
+    guards=(step_is_to_restore, controller_is_not_fenced),
+    effects=(restore_assignment,),
+    says="the controller on {controller} writes the assignment without the added partition to the topic znode",
+    cites=f"{KAFKA}.processPartitionModifications: restorePartitionReplicaAssignment (KAFKA-6612)",
 )
 
 
