@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
+import kafka_spec as kafka_spec_package
 from kafka_spec.command import run as kafka_spec
 from kafka_spec.spec.table import SpecError
 
@@ -142,4 +143,7 @@ def test_the_book_builds(tmp_path: Path) -> None:
     promises = (tmp_path / "site" / "kafka" / "kraft.html").read_text(encoding="utf-8")
     assert "{promises}" not in promises and promises.count("<tr>") > 12 and "LeaderIsElected" in promises
     assert "QuietReplicasKnowTheEpoch" in chapter and "bug-KAFKA-1188.svg" in chapter
-    assert 'id="kafka_spec.model_check.walk.Walk.act"' in (tmp_path / "site" / "api.html").read_text(encoding="utf-8")
+    reference = (tmp_path / "site" / "api.html").read_text(encoding="utf-8")
+    assert 'id="kafka_spec.model_check.walk.Walk.act"' in reference
+    for name in ("SetOf", "BagOf", "MapOf", "Among", "ElementOf", "BoundSet", "add", "put", "including", "holds", "Symmetric"):
+        assert f'id="{getattr(kafka_spec_package, name).__module__}.{name}"' in reference, name
