@@ -51,9 +51,9 @@ from kafka_spec.model_check.spark_cluster import (
     guarded,
     send_package,
 )
+from kafka_spec.model_check.spark_task import Task
 from kafka_spec.model_check.state_dir import Lock, Rows, Storage
 from kafka_spec.model_check.symmetry import refuse_claims
-from kafka_spec.model_check.worker import Task
 from kafka_spec.spec.lint import Function
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError
 

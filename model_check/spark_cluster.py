@@ -29,7 +29,8 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_spec.model_check.sealed import Damaged
-from kafka_spec.model_check.worker import DDL, Task
+from kafka_spec.model_check.spark_task import Task
+from kafka_spec.model_check.worker import DDL
 from kafka_spec.spec.table import SpecError
 
 NEEDS = {"llvmlite": "0.44", "numpy": "2.0", "pyarrow": "17", "pandas": "2.2"}

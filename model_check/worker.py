@@ -8,24 +8,18 @@ frontier of a part is ordered by fingerprint, and so are the parts; a blob conta
 number. In that order, the first of equal candidates has the smallest parent and action, as in the embedded engine, and candidates
 are never compared with each other.
 
-The seen fingerprints of a shard are a table in a file of the executor's scratch folder. The executor's Python workers map the file
-into memory, one worker at a time. The table records the level up to which it is complete. A table that is behind is updated from
-the committed levels; one that is ahead, or whose change was interrupted, is rebuilt from them. The committed files are
-authoritative: a task whose file already exists reads the new states from it.
+The seen fingerprints of a shard are a table in a file of the executor's scratch folder (spark_tables.py). The executor's Python
+workers map the file into memory, one worker at a time. The table records the level up to which it is complete. A table that is
+behind is updated from the committed levels; one that is ahead, or whose change was interrupted, is rebuilt from them. The committed
+files are authoritative: a task whose file already exists reads the new states from it.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
-import mmap
-import os
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,24 +28,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_spec.model_check import counted, paths_on_spark
-from kafka_spec.model_check.code import Code, Shape
+from kafka_spec.model_check.code import Code
 from kafka_spec.model_check.columns import unpacked
-from kafka_spec.model_check.kernel import SLACK
 from kafka_spec.model_check.machine_code import text_known
-from kafka_spec.model_check.shards import Records, Shard, Slice, Words, address, slack, slots_for
+from kafka_spec.model_check.shards import Records, Slice, Words, address
+from kafka_spec.model_check.spark_tables import PACKING, Blob, Mapped, Sieve, Table
+from kafka_spec.model_check.spark_task import Refused, Task
 from kafka_spec.model_check.state_dir import Rows, Storage, part_name, part_range, read_part, read_rows, told_of, write_part
 
 BLOB_BYTES = 1 << 19
 """Bytes of the candidates in a row: few enough for Java's memory, enough to make the overhead of a row negligible."""
-PACKING = pa.Codec("lz4_raw")
-"""The compression of sent states: it halves them at least, and Java copies every byte about ten times."""
 SLICE = 1 << 14
 """States that are expanded at a time."""
 SLICE_BYTES = 256 << 20
 """The most bytes that the successors of a slice could take if every action were enabled in every state."""
-HEADER = 4096
-"""Bytes before the fingerprints in the file of a table."""
-
 SCHEMA = pa.schema(
     [
         ("target", pa.int32()),
@@ -67,43 +57,6 @@ SCHEMA = pa.schema(
 )
 """The schema of the rows between stages: target part, source part, number of the blob, number of candidates, their columns."""
 DDL = "target int, source int, number int, count int, states binary, marks binary, parents binary, actions binary, report string"
-
-
-@dataclass(frozen=True)
-class Task:
-    """The description of a run for its tasks."""
-
-    run: str
-    """The name of the run and of this attempt; data in memory and in scratch folders belongs to one attempt."""
-    owner: str
-    """The owner of the state-dir; a task must not write there when its run is no longer the owner."""
-    state_dir: str
-    scratch: str | None
-    """The folder of the tables; None: the executor's own local folder."""
-    shards: int
-    shape: Shape
-    program: str
-    """The digest of the code."""
-
-    @staticmethod
-    def of(plain: Mapping[str, Any]) -> Task:
-        """Return the task that the plain values describe."""
-        shape = dict(plain["shape"])
-        return Task(**{**plain, "shape": Shape(**{**shape, "k": tuple(shape["k"]), "paths": tuple(shape["paths"])})})
-
-    @property
-    def folder(self) -> Path:
-        """The folder of the tables of this run on this executor."""
-        chosen = self.scratch or os.environ.get("SPARK_LOCAL_DIRS") or os.environ.get("LOCAL_DIRS") or tempfile.gettempdir()
-        return Path(chosen.split(",")[0]) / f"kafka-spec-{self.run}"
-
-
-class Refused(Exception):  # noqa: N818 - says what happened
-    """The task must not continue, and repeating it does not help."""
-
-
-class NoRoom(Exception):  # noqa: N818 - says what happened
-    """The scratch folder is full."""
 
 
 class Worker:
@@ -127,7 +80,7 @@ class Worker:
         self.sieves: list[Sieve] = []
         self.seconds = self.behind = 0.0
         """The cost of the last deduplication, and of updating its tables before."""
-        self.mapped: dict[int, tuple[int, mmap.mmap]] = {}
+        self.mapped: Mapped = {}
 
     @classmethod
     def of(cls, task: Task) -> Worker:
@@ -215,7 +168,10 @@ class Worker:
             return rows, told_of(self.storage, name, rows)
         width = self.task.shards // parts
         with ExitStack() as stack:
-            tables = [stack.enter_context(Table(self, number)) for number in range(part * width, (part + 1) * width)]
+            tables = [
+                stack.enter_context(Table(self.task, self.code, self.fresh, self.mapped, number))
+                for number in range(part * width, (part + 1) * width)
+            ]
             began = time.perf_counter()
             self.catch_up(tables, level, part, parts)
             self.behind = time.perf_counter() - began
@@ -291,137 +247,6 @@ class Worker:
         fault = (f"{int(rows.marks[index]):016x}", int(firsts[claims])) if index >= 0 else None
         owed = [int(some.sum()) for some in owing]
         return {"firsts": marks, "fault": fault, "met": firsts[claims + 1 :].tolist(), "owed": owed}
-
-
-class Sieve(Shard):
-    """Drops candidates that the task has already sent."""
-
-    def start(self, number: int, bits: int, expected: int) -> None:
-        """Clear the table, and make room for the expected number of candidates."""
-        self.number, self.bits, self.seen, self.new.count = number, bits, 0, 0
-        self.table.fill(0)
-        self.table = self.area[: slots_for(1 << 12, expected) + SLACK]
-
-    def empty(self, frontier: Words) -> Rows:
-        """Return and remove the candidates; their fingerprints remain in the table."""
-        new, count = self.new, self.new.count
-        new.count = 0
-        return Rows(new.marks[:count], frontier[new.parents[:count]], new.actions[:count], new.states[:count])
-
-
-class Blob:
-    """The candidates of a row, in the form that `Shard.take` reads."""
-
-    def __init__(self, source: int, number: int, count: int, columns: Sequence[Any], size: int, kind: np.dtype[Any]) -> None:
-        self.packed, marks, mothers, actions = columns
-        self.order = source, number
-        self.count, self.size = count, size
-        self.states: npt.NDArray[np.uint8] = np.empty((0, size), np.uint8)
-        """Set within the context only: uncompressed, the states of all blobs would take many times the memory."""
-        self.marks = np.frombuffer(marks, np.uint64)
-        self.mothers: Words = np.frombuffer(mothers, np.uint64)
-        """The fingerprints of the parents; `parents` are indices into those of all blobs."""
-        self.actions = np.frombuffer(actions, kind).astype(np.uint32)
-        self.parents = np.empty(0, np.uint32)
-
-    def __enter__(self) -> Blob:
-        self.states = np.frombuffer(PACKING.decompress(self.packed, self.count * self.size), np.uint8).reshape(-1, self.size)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.states = np.empty((0, self.size), np.uint8)
-
-
-class Table(Shard):
-    """The seen fingerprints of a shard, in a file that the workers of an executor share; locked as a context manager."""
-
-    def __init__(self, worker: Worker, number: int) -> None:
-        self.worker, shape, shards = worker, worker.task.shape, worker.task.shards
-        self.program, self.record_bytes, self.number = worker.code, shape.record_bytes, number
-        self.bits = shards.bit_length() - 1
-        self.new, self.mine = worker.fresh, np.empty(0, np.uint32)
-        self.path = worker.task.folder / f"shard-{number:04d}.table"
-
-    def __enter__(self) -> Table:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.lock = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(self.lock, fcntl.LOCK_EX)
-        if self.path.exists():
-            self.open()
-        else:
-            self.clear()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self.lock)
-
-    def open(self) -> None:
-        """Map the file into memory, unless it is mapped."""
-        number, known = self.path.stat().st_ino, self.worker.mapped.get(self.number)
-        if known is None or known[0] != number:
-            with self.path.open("r+b") as file:
-                known = number, mmap.mmap(file.fileno(), 0)
-            self.worker.mapped[self.number] = known
-        self.head = np.frombuffer(known[1], np.int64, 3)
-        self.table = np.frombuffer(known[1], np.uint64, offset=HEADER)
-
-    def make(self, slots: int, fill: Any = None) -> None:
-        """Replace the file by a new table after `fill` has filled it."""
-        temporary = self.path.with_suffix(".new")
-        with temporary.open("w+b") as file:
-            try:
-                # the space is allocated now: a full disk gives an error here, and does not kill the process at a store
-                os.posix_fallocate(file.fileno(), 0, HEADER + 8 * (slots + SLACK))
-            except OSError as error:
-                temporary.unlink()
-                raise NoRoom(f"no room for the tables of seen states in {self.path.parent}: {error.strerror}") from None
-            area = mmap.mmap(file.fileno(), 0)
-        np.frombuffer(area, np.int64, 3)[:] = (-1, 0, 0)
-        if fill is not None:
-            fill(area)
-        temporary.rename(self.path)
-        self.open()
-
-    def clear(self) -> None:
-        """Replace the table by an empty one."""
-        self.make(1 << 12)
-
-    def grow(self, slots: int) -> None:
-        """Move to a larger table."""
-
-        def fill(area: mmap.mmap) -> None:
-            np.frombuffer(area, np.int64, 3)[:] = self.head
-            table = np.frombuffer(area, np.uint64, offset=HEADER)
-            slack(self.program.fill(address(self.table), len(self.table), address(table), slots, self.bits))
-
-        self.make(slots, fill)
-
-    @property
-    def level(self) -> int:
-        """The level up to which the table is complete."""
-        return int(self.head[0])
-
-    @property
-    def changing(self) -> bool:
-        """Whether the addition of a level was begun and not finished."""
-        return bool(self.head[2])
-
-    @property
-    def seen(self) -> int:
-        """The number of fingerprints in the table."""
-        return int(self.head[1])
-
-    @seen.setter
-    def seen(self, count: int) -> None:
-        self.head[1] = count
-
-    def change(self) -> None:
-        """Mark the table as being changed."""
-        self.head[2] = 1
-
-    def commit(self, level: int) -> None:
-        """Mark the table as complete up to a level."""
-        self.head[0], self.head[2] = level, 0
 
 
 # ---------------------------------------------------------------------------------------------------------------------

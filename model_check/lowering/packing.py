@@ -8,6 +8,7 @@ changes a state in silence.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 from llvmlite import ir
@@ -65,7 +66,7 @@ def codec_text(layout: Layout) -> str:
     return str(compiler.module)
 
 
-class _Codec(Hashing):
+class _Codec(Hashing, ABC):
     """What packing and unpacking share: the walk over a record, in runs of numbers that one word holds."""
 
     room: ir.Value
@@ -104,9 +105,9 @@ class _Codec(Hashing):
             at = self.b.add(at, I64(bits_of(item) * count_of(part)))
         self.numbers(run, at)
 
+    @abstractmethod
     def numbers(self, run: list[tuple[Packed, ir.Value, int]], at: ir.Value) -> None:
         """Emit what happens to neighbouring numbers: the packed form, the address and the first bit of each, from a bit on."""
-        raise NotImplementedError
 
     def word(self, at: ir.Value) -> ir.Value:
         """Return the address of the word that a bit of the row is in."""

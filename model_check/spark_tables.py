@@ -1,0 +1,161 @@
+"""What a Spark task keeps of fingerprints and candidates: the tables of the executor, the sieve of a task, the blobs of a row.
+
+Depends on packed records and files, not on Spark. worker.py says how they are used.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kafka_spec.model_check.code import Code
+from kafka_spec.model_check.kernel import SLACK
+from kafka_spec.model_check.shards import Records, Shard, Words, address, slack, slots_for
+from kafka_spec.model_check.spark_task import NoRoom, Task
+from kafka_spec.model_check.state_dir import Rows
+
+PACKING = pa.Codec("lz4_raw")
+"""The compression of sent states: it halves them at least, and Java copies every byte about ten times."""
+HEADER = 4096
+"""Bytes before the fingerprints in the file of a table."""
+
+Mapped: TypeAlias = dict[int, tuple[int, mmap.mmap]]
+"""Tables that a process has mapped into memory: by the number of the shard the number of the file, and its content."""
+
+
+class Sieve(Shard):
+    """Drops candidates that the task has already sent."""
+
+    def start(self, number: int, bits: int, expected: int) -> None:
+        """Clear the table, and make room for the expected number of candidates."""
+        self.number, self.bits, self.seen, self.new.count = number, bits, 0, 0
+        self.table.fill(0)
+        self.table = self.area[: slots_for(1 << 12, expected) + SLACK]
+
+    def empty(self, frontier: Words) -> Rows:
+        """Return and remove the candidates; their fingerprints remain in the table."""
+        new, count = self.new, self.new.count
+        new.count = 0
+        return Rows(new.marks[:count], frontier[new.parents[:count]], new.actions[:count], new.states[:count])
+
+
+class Blob:
+    """The candidates of a row, in the form that `Shard.take` reads."""
+
+    def __init__(self, source: int, number: int, count: int, columns: Sequence[Any], size: int, kind: np.dtype[Any]) -> None:
+        self.packed, marks, mothers, actions = columns
+        self.order = source, number
+        self.count, self.size = count, size
+        self.states: npt.NDArray[np.uint8] = np.empty((0, size), np.uint8)
+        """Set within the context only: uncompressed, the states of all blobs would take many times the memory."""
+        self.marks = np.frombuffer(marks, np.uint64)
+        self.mothers: Words = np.frombuffer(mothers, np.uint64)
+        """The fingerprints of the parents; `parents` are indices into those of all blobs."""
+        self.actions = np.frombuffer(actions, kind).astype(np.uint32)
+        self.parents = np.empty(0, np.uint32)
+
+    def __enter__(self) -> Blob:
+        self.states = np.frombuffer(PACKING.decompress(self.packed, self.count * self.size), np.uint8).reshape(-1, self.size)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.states = np.empty((0, self.size), np.uint8)
+
+
+class Table(Shard):
+    """The seen fingerprints of a shard, in a file that the workers of an executor share; locked as a context manager."""
+
+    def __init__(self, task: Task, code: Code, new: Records, mapped: Mapped, number: int) -> None:
+        """Name the table of a shard; `mapped` has the tables that this process has mapped into memory, by number."""
+        self.program, self.record_bytes, self.number, self.mapped = code, task.shape.record_bytes, number, mapped
+        self.bits = task.shards.bit_length() - 1
+        self.new, self.mine = new, np.empty(0, np.uint32)
+        self.path = task.folder / f"shard-{number:04d}.table"
+
+    def __enter__(self) -> Table:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.lock = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(self.lock, fcntl.LOCK_EX)
+        if self.path.exists():
+            self.open()
+        else:
+            self.clear()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.lock)
+
+    def open(self) -> None:
+        """Map the file into memory, unless it is mapped."""
+        number, known = self.path.stat().st_ino, self.mapped.get(self.number)
+        if known is None or known[0] != number:
+            with self.path.open("r+b") as file:
+                known = number, mmap.mmap(file.fileno(), 0)
+            self.mapped[self.number] = known
+        self.head = np.frombuffer(known[1], np.int64, 3)
+        self.table = np.frombuffer(known[1], np.uint64, offset=HEADER)
+
+    def make(self, slots: int, fill: Any = None) -> None:
+        """Replace the file by a new table after `fill` has filled it."""
+        temporary = self.path.with_suffix(".new")
+        with temporary.open("w+b") as file:
+            try:
+                # the space is allocated now: a full disk gives an error here, and does not kill the process at a store
+                os.posix_fallocate(file.fileno(), 0, HEADER + 8 * (slots + SLACK))
+            except OSError as error:
+                temporary.unlink()
+                raise NoRoom(f"no room for the tables of seen states in {self.path.parent}: {error.strerror}") from None
+            area = mmap.mmap(file.fileno(), 0)
+        np.frombuffer(area, np.int64, 3)[:] = (-1, 0, 0)
+        if fill is not None:
+            fill(area)
+        temporary.rename(self.path)
+        self.open()
+
+    def clear(self) -> None:
+        """Replace the table by an empty one."""
+        self.make(1 << 12)
+
+    def grow(self, slots: int) -> None:
+        """Move to a larger table."""
+
+        def fill(area: mmap.mmap) -> None:
+            np.frombuffer(area, np.int64, 3)[:] = self.head
+            table = np.frombuffer(area, np.uint64, offset=HEADER)
+            slack(self.program.fill(address(self.table), len(self.table), address(table), slots, self.bits))
+
+        self.make(slots, fill)
+
+    @property
+    def level(self) -> int:
+        """The level up to which the table is complete."""
+        return int(self.head[0])
+
+    @property
+    def changing(self) -> bool:
+        """Whether the addition of a level was begun and not finished."""
+        return bool(self.head[2])
+
+    @property
+    def seen(self) -> int:
+        """The number of fingerprints in the table."""
+        return int(self.head[1])
+
+    @seen.setter
+    def seen(self, count: int) -> None:
+        self.head[1] = count
+
+    def change(self) -> None:
+        """Mark the table as being changed."""
+        self.head[2] = 1
+
+    def commit(self, level: int) -> None:
+        """Mark the table as complete up to a level."""
+        self.head[0], self.head[2] = level, 0
