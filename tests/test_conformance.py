@@ -172,7 +172,8 @@ def conformance(*arguments: str, mutation: str = "") -> subprocess.CompletedProc
     """Run `kafka-spec conformance`, after a mutation of our side."""
     code = f"import sys\n{mutation}\nfrom kafka_spec.__main__ import main\nsys.exit(main({['conformance', '-q', *arguments]!r}))"
     environment = {**os.environ, jars.VARIABLE: str(ROOT / jars.FOLDER)}
-    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300)
 
 
 @pytest.mark.skipif(not HAS_JARS, reason="`make kafka` fetches Kafka's jars")
@@ -256,6 +257,7 @@ MUTATIONS = {
     "elections": "from kafka_spec.spec import election\nelection.elect_preferred = election.elect_reassigned",
     "assignments": "from kafka_spec.spec import assignment\nassignment._follower_index = lambda f, s, p, n: (f + 1 + p) % n",
     "deletion": "from kafka_spec.impl.controller import deletion as ours\nours.failure_halts_deletion = lambda *_: False",
+    "gates": "from kafka_spec.impl.broker import replica_manager as ours\nours.answer_to_stop_replica = lambda *_: 0",
     "reassignment": "from kafka_spec.impl.controller import reassignment_rows as ours\nours.leader_has_to_move = lambda *_: False",
     "kraft-changes": f"{OURS}ours.DECISIONS = {{'4.4.0': {{'last_known_acceptable': Checked.NO}}}}",
     "kraft-records": "from kafka_spec.impl.kraft import record_codec as ours\n"

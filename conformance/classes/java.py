@@ -100,16 +100,21 @@ class Kafka:
         return error.getCause() if wrapped else error  # type: ignore[attr-defined]
 
     def put(self, target: Any, field: str, value: Any) -> None:
-        """Put a value into a private field of the target's class, which may be final."""
-        found = target.getClass().getDeclaredField(field)
-        found.setAccessible(True)
-        found.set(target, value)
+        """Put a value into a private field of the target, which may be final."""
+        self._field(target, field).set(target, value)
 
     def held(self, target: Any, field: str) -> Any:
-        """Return what a private field of the target's class holds."""
-        found = target.getClass().getDeclaredField(field)
+        """Return what a private field of the target holds."""
+        return self._field(target, field).get(target)
+
+    def _field(self, target: Any, name: str) -> Any:
+        """Return a field of the target's class, or of the nearest one above that declares it."""
+        kind = target.getClass()
+        while not any(str(one.getName()) == name for one in kind.getDeclaredFields()):
+            kind = kind.getSuperclass()
+        found = kind.getDeclaredField(name)
         found.setAccessible(True)
-        return found.get(target)
+        return found
 
     def call_hidden(self, target: Any, method: str) -> None:
         """Call a private method without arguments."""
