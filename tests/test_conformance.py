@@ -211,6 +211,8 @@ KRAFT_FINDINGS = {
     ("elr_outside_replicas", "--kafka", "4.4.0", "--removal", "replaced"): "records that were acknowledged with acks=all",
     ("high_watermark_waits_after_rollback", "--kafka", "4.4.0"): "another record is written; the producer is acknowledged",
     ("proposal_dropped_at_known_epoch", "--kafka", "4.4.0"): "lost 1 of 6 that were acknowledged with acks=all",
+    ("reassignments_on_cluster", "--finding", "stale-reassignment-lists"): "lost 10 of 10 records that were acknowledged",
+    ("reassignments_on_cluster", "--finding", "cancellation-elects-cleanly"): "lost 5 of 10 records that were acknowledged",
 }
 
 

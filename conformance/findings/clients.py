@@ -135,8 +135,22 @@ class AdminClient:
         """Reassign partition 0."""
         kafka = self._kafka
         new = kafka.named(f"{ADMIN}.NewPartitionReassignment")(kafka.java_list(replicas))
-        asked = kafka.named("java.util.HashMap")()
-        asked.put(kafka.partition(topic, 0), kafka.named("java.util.Optional").of(new))
+        self._ask_for(topic, kafka.named("java.util.Optional").of(new))
+
+    def cancel(self, topic: str) -> None:
+        """Cancel the reassignment of partition 0."""
+        self._ask_for(topic, self._kafka.named("java.util.Optional").empty())
+
+    def elect_unclean(self, topic: str) -> None:
+        """Elect a leader of partition 0 uncleanly."""
+        kind = self._kafka.named(f"{COMMON}.ElectionType").UNCLEAN
+        asked = self._kafka.named("java.util.HashSet")()
+        asked.add(self._kafka.partition(topic, 0))
+        self._client.electLeaders(kind, asked).all().get()
+
+    def _ask_for(self, topic: str, reassignment: Any) -> None:
+        asked = self._kafka.named("java.util.HashMap")()
+        asked.put(self._kafka.partition(topic, 0), reassignment)
         self._client.alterPartitionReassignments(asked).all().get()
 
     def configure(self, kind: str, name: str, settings: Mapping[str, str]) -> None:
