@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafka_spec.spec.control.controller.steps import controller_is_fenced
-from kafka_spec.spec.control.properties import two_believe_to_lead_somewhere
+from kafka_spec.spec.control.epoch_properties import two_believe_to_lead_somewhere
 from kafka_spec.spec.control.quiet import is_quiet, topic_exists
 from kafka_spec.spec.control.state import ACTIVE, LOADING, NO_EPOCH, Role, World
 from kafka_spec.spec.domain import NONE

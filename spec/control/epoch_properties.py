@@ -1,0 +1,254 @@
+"""Epochs and controllers in the control plane's safety properties: the predicates, over states and steps.
+
+The module `properties` makes properties of them.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.control.broker.requests import a_request_arrives, what_is_over
+from kafka_spec.spec.control.quiet import there_is_an_isr
+from kafka_spec.spec.control.state import ELECTING, STANDBY, Role, Stale, World
+from kafka_spec.spec.domain import NONE
+from kafka_spec.spec.table import Constants
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Epochs
+
+
+def two_believe_to_lead(s: World, k: Constants, partition: int) -> bool:
+    """Two replicas lead at once."""
+    leaders = 0
+    for broker in range(k.brokers):
+        if s.brokers[broker].replicas[partition].role == Role.LEADER:
+            leaders += 1
+    return leaders > 1
+
+
+def two_believe_to_lead_somewhere(s: World, k: Constants) -> bool:
+    """In some partition: two replicas lead at once."""
+    for partition in range(k.partitions):
+        if two_believe_to_lead(s, k, partition):
+            return True
+    return False
+
+
+def one_leader_in_each_epoch(s: World, k: Constants, partition: int) -> bool:
+    """No two brokers lead under the same leader epoch."""
+    for one in range(k.brokers):
+        for other in range(one):
+            if s.brokers[one].replicas[partition].role == Role.LEADER and s.brokers[other].replicas[partition].role == Role.LEADER:
+                if s.brokers[one].replicas[partition].leader_epoch == s.brokers[other].replicas[partition].leader_epoch:
+                    return False
+    return True
+
+
+def one_leader_in_each_epoch_everywhere(s: World, k: Constants) -> bool:
+    """In each partition: no two brokers lead under the same leader epoch."""
+    for partition in range(k.partitions):
+        if two_believe_to_lead(s, k, partition) and not one_leader_in_each_epoch(s, k, partition):
+            return False
+    return True
+
+
+def an_epoch_changes(before: World, after: World, k: Constants, partition: int) -> bool:
+    """A leader epoch or a controller epoch changes, in ZooKeeper or on a broker."""
+    if after.zookeeper.controller_epoch != before.zookeeper.controller_epoch:
+        return True
+    if after.zookeeper.partitions[partition].state.leader_epoch != before.zookeeper.partitions[partition].state.leader_epoch:
+        return True
+    for broker in range(k.brokers):
+        old = before.brokers[broker]
+        new = after.brokers[broker]
+        if (
+            new.controller_epoch != old.controller_epoch
+            or new.replicas[partition].leader_epoch != old.replicas[partition].leader_epoch
+        ):
+            return True
+    return False
+
+
+def an_epoch_changes_somewhere(before: World, after: World, k: Constants) -> bool:
+    """In some partition: a leader epoch or a controller epoch changes, in ZooKeeper or on a broker."""
+    for partition in range(k.partitions):
+        if an_epoch_changes(before, after, k, partition):
+            return True
+    return False
+
+
+def epochs_never_go_back(before: World, after: World, k: Constants, partition: int) -> bool:
+    """Epochs decrease in ZooKeeper only with the znode, and on a broker, during one registration, only with its replica."""
+    if after.zookeeper.controller_epoch < before.zookeeper.controller_epoch:
+        return False
+    if after.zookeeper.partitions[partition].state.leader_epoch < before.zookeeper.partitions[
+        partition
+    ].state.leader_epoch and there_is_an_isr(after, partition):
+        return False
+    for broker in range(k.brokers):
+        old = before.brokers[broker]
+        new = after.brokers[broker]
+        if old.broker_epoch == new.broker_epoch:
+            if new.controller_epoch < old.controller_epoch:
+                return False
+            if (
+                new.replicas[partition].leader_epoch < old.replicas[partition].leader_epoch
+                and new.replicas[partition].role != Role.NONE
+            ):
+                return False
+    return True
+
+
+def epochs_never_go_back_everywhere(before: World, after: World, k: Constants) -> bool:
+    """In each partition: epochs decrease in ZooKeeper only with the znode, and on a broker in one registration with its replica."""
+    for partition in range(k.partitions):
+        if an_epoch_changes(before, after, k, partition) and not epochs_never_go_back(before, after, k, partition):
+            return False
+    return True
+
+
+def the_leader_changes(before: World, after: World, partition: int) -> bool:
+    """The leader in ZooKeeper changes, or is removed; the state znode is not deleted."""
+    return before.zookeeper.partitions[partition].state.leader != after.zookeeper.partitions[
+        partition
+    ].state.leader and there_is_an_isr(after, partition)
+
+
+def the_leader_changes_somewhere(before: World, after: World, k: Constants) -> bool:
+    """In some partition: the leader in ZooKeeper changes, or is removed; the state znode is not deleted."""
+    for partition in range(k.partitions):
+        if the_leader_changes(before, after, partition):
+            return True
+    return False
+
+
+def the_leader_epoch_grows(before: World, after: World, partition: int) -> bool:
+    """The leader epoch in ZooKeeper grows."""
+    return before.zookeeper.partitions[partition].state.leader_epoch < after.zookeeper.partitions[partition].state.leader_epoch
+
+
+def the_leader_epoch_grows_everywhere(before: World, after: World, k: Constants) -> bool:
+    """In each partition: the leader epoch in ZooKeeper grows."""
+    for partition in range(k.partitions):
+        if the_leader_changes(before, after, partition) and not the_leader_epoch_grows(before, after, partition):
+            return False
+    return True
+
+
+def a_request_is_stale(s: World, k: Constants) -> bool:
+    """An outdated request waits for a broker that runs, or has taken effect; or one waits whose topic was deleted."""
+    for late in range(len(s.late_stops)):
+        if s.late_stops[late].is_of_former_topic == 1:
+            return True
+    for broker in range(k.brokers):
+        if s.brokers[broker].stale != Stale.NOTHING:
+            return True
+        for controller in range(k.brokers):
+            if a_request_arrives(s, controller, broker) and what_is_over(s, controller, broker) != Stale.NOTHING:
+                return True
+    return False
+
+
+def no_stale_request_takes_effect(s: World, k: Constants) -> bool:
+    """No outdated request has taken effect on a broker."""
+    for broker in range(k.brokers):
+        if s.brokers[broker].stale != Stale.NOTHING:
+            return False
+    return True
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Controllers
+
+
+def a_controller_writes(before: World, after: World, partition: int) -> bool:
+    """A controller writes the partition state, and does not delete it: the leader epoch changes."""
+    return before.zookeeper.partitions[partition].state.leader_epoch != after.zookeeper.partitions[
+        partition
+    ].state.leader_epoch and there_is_an_isr(after, partition)
+
+
+def a_controller_writes_somewhere(before: World, after: World, k: Constants) -> bool:
+    """In some partition: a controller writes the partition state, and does not delete it: the leader epoch changes."""
+    for partition in range(k.partitions):
+        if a_controller_writes(before, after, partition):
+            return True
+    return False
+
+
+def writer_is_the_newest_controller(before: World, after: World, partition: int) -> bool:
+    """The partition state is written under the newest controller epoch."""
+    return after.zookeeper.partitions[partition].state.controller_epoch == before.zookeeper.controller_epoch
+
+
+def writer_is_the_newest_controller_everywhere(before: World, after: World, k: Constants) -> bool:
+    """In each partition: the partition state is written under the newest controller epoch."""
+    for partition in range(k.partitions):
+        if a_controller_writes(before, after, partition) and not writer_is_the_newest_controller(before, after, partition):
+            return False
+    return True
+
+
+def holder_has_an_epoch(s: World) -> bool:
+    """A broker holds /controller, and has an epoch."""
+    holder = s.zookeeper.controller
+    return holder != NONE and s.controllers[holder].life != STANDBY and s.controllers[holder].life != ELECTING
+
+
+def holder_has_newest_epoch(s: World) -> bool:
+    """The holder of /controller has the newest controller epoch."""
+    return s.controllers[s.zookeeper.controller].epoch == s.zookeeper.controller_epoch
+
+
+def two_have_controller_epochs(s: World, k: Constants) -> bool:
+    """Two brokers act as controllers."""
+    controllers = 0
+    for controller in range(k.brokers):
+        if s.controllers[controller].epoch != 0:
+            controllers += 1
+    return controllers > 1
+
+
+def one_controller_in_each_epoch(s: World, k: Constants) -> bool:
+    """No two controllers have the same controller epoch."""
+    for one in range(k.brokers):
+        for other in range(one):
+            if s.controllers[one].epoch == s.controllers[other].epoch and s.controllers[one].epoch != 0:
+                return False
+    return True
+
+
+def holder_loses_its_znode(before: World, after: World) -> bool:
+    """The holder of /controller loses it."""
+    return before.zookeeper.controller != NONE and after.zookeeper.controller != before.zookeeper.controller
+
+
+def holder_is_gone_or_gives_up(before: World, after: World) -> bool:
+    """The former holder's session has ended, or it has resigned."""
+    holder = before.zookeeper.controller
+    return (
+        after.brokers[holder].has_session == 0 or after.controllers[holder].life == STANDBY or holder_bounced(before, after, holder)
+    )
+
+
+def holder_bounced(before: World, after: World, holder: int) -> bool:
+    """The holder's process ended and was restarted."""
+    return before.zookeeper.broker_epochs[holder] != after.zookeeper.broker_epochs[holder]
+
+
+def writer_knows_what_it_wrote(after: World, k: Constants, partition: int) -> bool:
+    """The cache of the controller that wrote equals ZooKeeper."""
+    state = after.zookeeper.partitions[partition].state
+    for controller in range(k.brokers):
+        cached = after.controllers[controller].context.partitions[partition].leadership
+        if after.controllers[controller].epoch == state.controller_epoch:
+            if cached.leader == state.leader and cached.leader_epoch == state.leader_epoch:
+                if cached.isr == state.isr and cached.version == state.version:
+                    return True
+    return False
+
+
+def writer_knows_what_it_wrote_everywhere(before: World, after: World, k: Constants) -> bool:
+    """In each partition: the cache of the controller that wrote equals ZooKeeper."""
+    for partition in range(k.partitions):
+        if a_controller_writes(before, after, partition) and not writer_knows_what_it_wrote(after, k, partition):
+            return False
+    return True
