@@ -23,7 +23,14 @@ from kafka_spec.conformance.classes import jars, report
 from kafka_spec.conformance.classes.comparison import Chosen, Comparison, Subject, SubjectResult, run_subject
 from kafka_spec.conformance.classes.controller_ours import run_ours
 from kafka_spec.conformance.classes.controller_scenarios import EPOCH, PartitionSetup, Scenario
-from kafka_spec.conformance.classes.event_scenarios import BrokerFails, DeletionAsked, EventCourse, ReassignmentAsked, cluster
+from kafka_spec.conformance.classes.event_scenarios import (
+    BrokerFails,
+    DeletionAsked,
+    EventCourse,
+    ReassignmentAsked,
+    cluster,
+    late_answer,
+)
 from kafka_spec.conformance.classes.events_ours import OurCourse
 from kafka_spec.conformance.classes.jars import BROKERS, VERSIONS, checked_jars
 from kafka_spec.impl.coordination.znodes import State
@@ -150,6 +157,15 @@ def test_an_election_for_a_reassignment() -> None:
 
 
 FOUR = ("live",) * 4
+
+
+def test_a_late_answer_halts_a_deletion() -> None:
+    """All replicas of late-deletion-answer are deleted, and the topic stays ineligible; Kafka's controller is compared on this."""
+    course = late_answer()
+    ours = OurCourse(course, "t")
+    seen = [ours.step(step) for step in course.steps][-1]
+    assert seen.deletion == (True, True, True)
+    assert seen.states[0, 0] == "DELETION_SUCCESSFUL" and seen.states[0, 1] == "OFFLINE"
 
 
 def test_a_reassignment_to_two_brokers() -> None:

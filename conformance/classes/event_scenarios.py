@@ -164,9 +164,18 @@ def small_reassignments() -> Iterator[EventCourse]:
 
 
 def odd_deletions() -> Iterator[EventCourse]:
-    """Yield a course for each chosen difference of deletions."""
+    """Yield a course for each chosen difference of deletions, and the finding late-deletion-answer."""
     failed = DeletionAnswered(0, ErrorCode.NONE, {0: ErrorCode.KAFKA_STORAGE_ERROR})
     yield EventCourse(cluster([(1, 0)], [(1, 0)], LIVE), (DeletionAsked(), failed, BrokerFails(1), BrokerStarts(1)))
+    yield late_answer()
+
+
+def late_answer() -> EventCourse:
+    """Return the finding late-deletion-answer: a broker restarts, is asked again, and then its former refusal is handled."""
+    restart: tuple[ControllerStep, ...] = (BrokerFails(1), BrokerStarts(1))
+    refused = DeletionAnswered(1, ErrorCode.STALE_BROKER_EPOCH, {0: ErrorCode.NONE})
+    deleted = [DeletionAnswered(broker, ErrorCode.NONE, {0: ErrorCode.NONE}) for broker in (0, 1)]
+    return EventCourse(cluster([(1, 0)], [(1, 0)], LIVE), (DeletionAsked(), deleted[0], *restart, refused, deleted[1]))
 
 
 def odd_reassignments() -> Iterator[EventCourse]:
