@@ -109,7 +109,10 @@ def _options(options: argparse.Namespace) -> RealOptions:
         options.mixed,
         options.inter_broker_protocol,
     )
-    asked.protocol  # noqa: B018 - a version that Kafka does not know is misuse
+    try:
+        asked.protocol  # noqa: B018 - it is looked up again where it is needed
+    except SpecError as error:
+        raise SpecError(f"--inter-broker-protocol: {error}") from None
     return asked
 
 
