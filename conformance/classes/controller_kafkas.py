@@ -149,8 +149,9 @@ class KafkasController:
     def _strategy(self, strategy: Strategy | None, asks_unclean: bool) -> Any:
         if strategy is None:
             return None
-        if strategy == Strategy.OFFLINE:
-            return self._kafka.named("kafka.controller.OfflinePartitionLeaderElectionStrategy")(asks_unclean)
+        if strategy in (Strategy.OFFLINE, Strategy.UNCLEAN):
+            asked = asks_unclean or strategy == Strategy.UNCLEAN
+            return self._kafka.named("kafka.controller.OfflinePartitionLeaderElectionStrategy")(asked)
         return self._kafka.singleton(f"kafka.controller.{STRATEGIES[strategy]}")
 
     # What is seen
