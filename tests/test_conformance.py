@@ -229,6 +229,7 @@ KRAFT_FINDINGS = {
     ("proposal_dropped_at_known_epoch", "--kafka", "4.4.0"): "lost 1 of 6 that were acknowledged with acks=all",
     ("reassignments_on_cluster", "--finding", "stale-reassignment-lists"): "lost 10 of 10 records that were acknowledged",
     ("reassignments_on_cluster", "--finding", "cancellation-elects-cleanly"): "lost 5 of 10 records that were acknowledged",
+    ("reassignments_on_cluster", "--finding", "cancellation-below-min-isr"): "records that were acknowledged with acks=all",
 }
 
 
