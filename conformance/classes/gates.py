@@ -289,6 +289,7 @@ def compare(kafka: Kafka, comparison: Comparison, random: Random, cases: int) ->
     with scratch() as folder:
         theirs = _Kafkas(kafka, Path(folder) / "kafka")
         small = len(small_requests(""))
+        cases = cases // 4
         chosen = sorted(random.sample(range(small), min(small, cases)))
         for number in (*chosen, *range(small, small + cases)):
             topic = f"t{number}"
