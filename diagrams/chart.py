@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kafka_spec.model_check.report.text import ending_note, marks
@@ -84,7 +84,7 @@ def chart_of(trace: Trace, claim: Property | None = None) -> Chart:
     events = [_event(number, step, post, marks(trace, number - 2)) for number, step in enumerate(trace.steps, 2)]
     return Chart(
         title=f"{trace.spec}: {trace.shows}",
-        bounds=_bounds(trace),
+        bounds=bounds_told(dict(trace.bounds)),
         participants=ordered(actors or [trace.start.actor], keepers),
         events=folded(events),
         ending=ending,
@@ -93,11 +93,10 @@ def chart_of(trace: Trace, claim: Property | None = None) -> Chart:
     )
 
 
-def _bounds(trace: Trace) -> str:
-    """Return the bounds of a trace; where many are 0, these together."""
-    zero = [name for name, value in trace.bounds if value == 0]
-    several = len(zero) > 5
-    told = [f"{name} {value}" for name, value in trace.bounds if value or not several]
+def bounds_told(bounds: Mapping[str, int]) -> str:
+    """Return bounds as a line; where many are 0, these together."""
+    several = sum(value == 0 for value in bounds.values()) > 5
+    told = [f"{name} {value}" for name, value in bounds.items() if value or not several]
     return ", ".join([*told, *(["all others 0"] if several else [])])
 
 

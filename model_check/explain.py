@@ -18,6 +18,7 @@ from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.domain import OutOfDomain
 from kafka_spec.spec.lint import parameters_of, source_of
+from kafka_spec.spec.source import text_of
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Rule, Spec, call, first_line
 from kafka_spec.spec.trace import Trace
 
@@ -134,8 +135,8 @@ def _number(value: int) -> str:
 def _decided(made: Call) -> str:
     """Return the condition that made a call return false: that of its return, or of the `if` around it."""
     if made.end is not None and made.end.value is not None and not isinstance(made.end.value, ast.Constant):
-        return ast.unparse(_negated(_deciding(made, made.end.value, False)))
-    return ast.unparse(_deciding(made, made.tests[-1], True)) if made.tests else "nothing in it made it true"
+        return text_of(_negated(_deciding(made, made.end.value, False)))
+    return text_of(_deciding(made, made.tests[-1], True)) if made.tests else "nothing in it made it true"
 
 
 _OPPOSITES: Mapping[type[ast.cmpop], ast.cmpop] = {

@@ -123,8 +123,10 @@ def read_manifest(path: Path, model: Callable[[str], Spec], only: Collection[str
     section: Any = content
     for name in ("tool", "kafka-spec"):
         section = section.get(name) if isinstance(section, dict) else None
-    tables = section.get("checks") if isinstance(section, dict) else None
-    if not isinstance(tables, list) or not tables:
+    tables = section.get("checks", []) if isinstance(section, dict) else []
+    if not isinstance(tables, list):
+        raise SpecError(f"{path}: checks in [tool.kafka-spec] is {tables!r}; write each check as a [[tool.kafka-spec.checks]]")
+    if not tables:
         raise SpecError(f"{path} has no [[tool.kafka-spec.checks]]; add one, or name a model: kafka-spec check MODEL")
     untestable = _untestable(section.get("not_tested", []), f"{path}: [[tool.kafka-spec.not_tested]]")
     places = [_well_formed(table, f"{path}: check {number}") for number, table in enumerate(tables, 1)]

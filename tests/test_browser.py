@@ -15,10 +15,11 @@ from conftest import ROOT
 from playwright.sync_api import Browser, Page, sync_playwright
 from test_charts import doors, kip_279
 
-from kafka_spec import check, trace_of
+from kafka_spec import MODELS, check, trace_of
 from kafka_spec.command import run as kafka_spec
 from kafka_spec.diagrams.dot import machine_dot, render
 from kafka_spec.diagrams.page import page_html
+from kafka_spec.diagrams.reference import reference_html
 from kafka_spec.spec.machines import MACHINES
 
 
@@ -127,6 +128,18 @@ def test_keys_and_buttons(browser: Browser, counterexample: Path) -> None:
     page.focus("#slider")
     assert pressed("ArrowRight") == 6
     opened.close()
+
+
+def test_the_page_of_a_model_is_as_wide_as_the_screen(browser: Browser, tmp_path: Path) -> None:
+    """Long names break, and no table is wider than three screens, at 500 pixels."""
+    file = tmp_path / "model.html"
+    file.write_text(reference_html([MODELS["control/fixed"]]), encoding="utf-8")
+    page = browser.new_page(viewport={"width": 500, "height": 900})
+    page.goto(file.as_uri())
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= 500
+    assert page.evaluate("Math.max(...[...document.querySelectorAll('table')].map((one) => one.scrollWidth))") < 1500
+    page.close()
 
 
 def test_links_to_a_step(browser: Browser, counterexample: Path) -> None:

@@ -413,6 +413,11 @@ def test_expectations(kafka_spec: Command, tmp_path: Path, verdict: str, more: s
         (MANIFEST.format(verdict="holds", more="properties = []"), "properties is empty"),
         (MANIFEST.format(verdict="holds", more="properties = [3]"), "property 3 is no name"),
         (MANIFEST.format(verdict="holds", more="memory_mib = -5"), "memory_mib = -5 is less than 0"),
+        (
+            "[tool.kafka-spec]\nchecks = 5",
+            "checks in [tool.kafka-spec] is 5; write each check as a [[tool.kafka-spec.checks]]",
+        ),
+        ("[tool.kafka-spec]\nchecks = []", "has no [[tool.kafka-spec.checks]]; add one"),
         ("tool = 1", "has no [[tool.kafka-spec.checks]]"),
     ],
 )

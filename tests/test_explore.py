@@ -336,6 +336,8 @@ def test_the_page_in_a_browser(browser: Browser, explorer: Explorer, width: int,
         scrolls = element.evaluate("found => Boolean(found.closest('.scroll'))")
         assert scrolls or (box is not None and box["x"] >= 0 and box["x"] + box["width"] <= width + 1)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1")
+    assert (page.text_content(".model") or "").endswith(", all others 0")
+    assert page.evaluate("document.querySelector('.properties ul').clientHeight") < 400, "the way and the state are far below"
     assert page.locator(".machine .lit").count() > 0
     context.close()
     assert wrong == []

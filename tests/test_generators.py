@@ -201,7 +201,7 @@ def no_three(s: Desk) -> bool:
 
 def test_a_reason_is_given() -> None:
     """The explanation of a violation evaluates generators and `in`, and negates them."""
-    for claim, because in ((no_three, "3 in s.row"), (small_rows, "not all((x < 2 for x in s.row))")):
+    for claim, because in ((no_three, "3 in s.row"), (small_rows, "not all(x < 2 for x in s.row)")):
         spec = desk(compute, claim=claim)
         trace = trace_of(check(spec, {}), "Claim")
         assert trace is not None

@@ -129,6 +129,7 @@ def test_the_page_of_a_model_is_complete_and_its_links_lead_somewhere(name: str,
     for decision in spec.decisions:
         assert f"{name}.{decision.name}" in anchors
     assert all(html.escape(a.what) in page for a in spec.abstractions)
+    assert all(f"{name}.bounds-{chosen.name}" in anchors for chosen in spec.bound_sets)
     assert all(f"<td>{html.escape(bound.meaning)}</td>" in page for bound in spec.bounds.values())
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from kafka_spec.command import run as kafka_spec
 from kafka_spec.spec.domain import Bound, Flag, MapOf, Member, OneOf, Range, SpecError, holds
-from kafka_spec.spec.table import BoundSet, Rule, Spec
+from kafka_spec.spec.table import Among, BoundSet, ElementOf, Rule, Spec
 
 MISTAKES: dict[str, tuple[list[str], str]] = {
     "explore a model that is not there": (["explore", "control/fixd"], "perhaps control/fixed"),
@@ -96,6 +96,24 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a member of a text": (lambda: Member("server"), "Member: a limit is a number or a Bound, and not 'server'"),
     "one of a number": (lambda: OneOf(3), "OneOf: 3 is no IntEnum"),
     "a rule alone in a version": (lambda: SPEC.replacing("b", "", rules=RULE), r"a: rules must be a tuple; write rules=\(one,\)"),
+    "parameters that are a tuple": (
+        lambda: Rule("Up", "it", "", "", (up,), (up,)),
+        "params is tuple; params is a dict of name",
+    ),
+    "a parameter of a number": (
+        lambda: Rule("Up", "it", "", "", (up,), {"i": 5}),
+        "rule Up: parameter i is 5, and no domain",
+    ),
+    "a parameter of a class": (
+        lambda: Rule("Up", "it", "", "", (up,), {"i": Flag}),
+        "parameter i is the class Flag",
+    ),
+    "a parameter of no name": (
+        lambda: Rule("Up", "it", "", "", (up,), {5: Flag()}),
+        "5 in params is no name; params is a dict",
+    ),
+    "an element of a number": (lambda: ElementOf(5), r"ElementOf: the path is 5; name the set as a text"),
+    "among by a number": (lambda: Among(Flag(), 5), "Among: that is 5; name the function that says which"),
     "a name alone in a version": (lambda: SPEC.replacing("b", "", without="Up"), "a: without must be a tuple"),
 }
 SPEC = Spec("a", "it counts", Counter, (RULE,))

@@ -517,7 +517,6 @@ def bad(sequence: str, parameter: Any = SIZE_RANGE) -> dict[str, Any]:
         ({"bound_sets": (BoundSet("one", {"size": 1}, ""),)}, "bound set one must name exactly size, more"),
         ({"bound_sets": (BoundSet("one", {"size": 1, "more": 1, "x": 2}, ""),)}, "bound set one must name exactly size, more"),
         ({"bound_sets": (BoundSet("one", {"size": 5, "more": 0}, ""),)}, r"bound set one: size=5 is outside 1\.\.4"),
-        (bad("things", 3), "rule Bad, parameter y: a parameter is a number; give a Range, a Member"),
         (bad("count"), "rule Bad, parameter x: count is not a sequence of the state"),
         (bad("none"), "rule Bad, parameter x: none is not a sequence of the state"),
         (bad("queue", Assignment(2)), "rule Bad, parameter y: a parameter is a number"),

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
 
+from kafka_spec.diagrams.chart import bounds_told
 from kafka_spec.model_check.coverage import Condition, Coverage, CoveredRow, CoveredRule, shown
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -23,7 +24,7 @@ COLOURS: Mapping[str, str] = {
 def coverage_html(found: Coverage) -> str:
     """Return the page."""
     css = "\n".join((files(package) / name).read_text(encoding="utf-8") for package, name in STYLES)
-    bounds = ", ".join(f"{name} {value}" for name, value in found.bounds.items()) or "no bounds"
+    bounds = bounds_told(found.bounds) or "no bounds"
     ran = f"{found.verdict}, {found.distinct:,} states" + (f"; not complete: {found.stopped}" if found.stopped else "")
     legend = "".join(f'<span class="{name}">{says}</span>' for name, says in COLOURS.items())
     pages = [_file(found, file) for file in sorted(_files(found))]

@@ -44,7 +44,7 @@ async function perform(asked) {
 
 function show() {
   const { now, place, steps } = view;
-  one(".model").textContent = [view.model, view.says, view.bounds.join(", ")].join(" · ");
+  one(".model").textContent = [view.model, view.says, view.bounds].filter(Boolean).join(" · ");
   one("h1").textContent = now.says;
   const wrong = view.properties.filter((claim) => claim.wrong);
   one(".wrong").textContent = wrong.map((claim) => `${claim.name} is violated: ${claim.says}`).join(". ");

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from kafka_spec.diagrams.arrows import entity_paths
+from kafka_spec.diagrams.chart import bounds_told
 from kafka_spec.diagrams.page import step_plain
 from kafka_spec.model_check.expression import Expression, expression
 from kafka_spec.model_check.report.as_test import test_text
@@ -129,7 +130,7 @@ class ExploreSession:
         return {
             "model": spec.name,
             "says": spec.says,
-            "bounds": [f"{name} {value}" for name, value in walk.world.bounds.items()],
+            "bounds": bounds_told(walk.world.bounds),
             "start": walk.start,
             "starts": len(walk.initial),
             "place": walk.place,

@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from kafka_spec.diagrams.arrows import arrows, boxes, entity_paths
-from kafka_spec.diagrams.chart import chart_of, claim_of
+from kafka_spec.diagrams.chart import bounds_told, chart_of, claim_of
 from kafka_spec.diagrams.dot import machine_dot, render
 from kafka_spec.diagrams.sequence import chart_svg
 from kafka_spec.model_check.report.text import ending_note
@@ -50,7 +50,7 @@ def page_plain(trace: Trace, spec: Spec) -> dict[str, Any]:
     return {
         "model": trace.spec,
         "says": spec.says,
-        "bounds": [f"{name} {value}" for name, value in trace.bounds],
+        "bounds": bounds_told(dict(trace.bounds)),
         "property": {
             "name": trace.shows,
             "ending": "is reached" if claim and claim.kind == "reachable" else "is violated",

@@ -20,7 +20,7 @@ function row(cells, classes = []) {
 }
 
 function tellOnce() {
-  one(".model").textContent = [data.model, data.says, data.bounds.join(", ")].filter(Boolean).join(" · ");
+  one(".model").textContent = [data.model, data.says, data.bounds].filter(Boolean).join(" · ");
   one("h1").textContent = `${data.property.name} ${data.property.ending}`;
   one("h1").classList.toggle("reached", data.property.ending === "is reached");
   one(".claim").textContent = [data.property.says, data.property.note].filter(Boolean).join(". ");

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from importlib.resources import files
 from typing import Any
 
+from kafka_spec.diagrams.chart import bounds_told
 from kafka_spec.diagrams.page import machine_figure
 from kafka_spec.spec.lint import source_of
 from kafka_spec.spec.table import Property, Rule, Spec, first_line
@@ -123,16 +124,20 @@ class ReferencePage:
         return self.entry(f"f-{name}", _text(name), f"{_sentence(first_line(function))}{code}<dl>{_row('used by', users)}</dl>")
 
     def bounds(self) -> str:
-        """Return the bounds, with the values in each bound set."""
-        sets = self.spec.bound_sets
-        head = "".join(f'<th title="{_text(chosen.why)}">{_text(chosen.name)}</th>' for chosen in sets)
-        rows = [
-            f"<tr><td><code>{_text(b.name)}</code></td><td>{_text(b.meaning)}</td><td>{b.low} to {b.high}</td>"
-            + "".join(f"<td>{chosen.values.get(b.name, '')}</td>" for chosen in sets)
-            + "</tr>"
+        """Return the bounds, then the bound sets with their values."""
+        bounds = [
+            f"<tr><td><code>{_text(b.name)}</code></td><td>{_text(b.meaning)}</td><td>{b.low} to {b.high}</td></tr>"
             for b in self.spec.bounds.values()
         ]
-        return f'<div class="wide"><table><tr><th>bound</th><th></th><th>range</th>{head}</tr>{"".join(rows)}</table></div>'
+        table = f'<div class="wide"><table><tr><th>bound</th><th></th><th>range</th></tr>{"".join(bounds)}</table></div>'
+        return table + "".join(
+            self.entry(
+                f"bounds-{chosen.name}",
+                f"<code>{_text(chosen.name)}</code>",
+                f'{_sentence(chosen.why)}<p class="cites">{_text(bounds_told(self.spec.bound_values(chosen.values)))}</p>',
+            )
+            for chosen in self.spec.bound_sets
+        )
 
     def links(self, functions: Iterable[Function]) -> str:
         """Return links to functions."""

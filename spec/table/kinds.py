@@ -15,7 +15,7 @@ def check_kinds(part: object, where: str, kinds: Mapping[str, type]) -> None:
     for name, kind in kinds.items():
         value = getattr(part, name)
         if not isinstance(value, kind):
-            raise SpecError(f"{where}: {name} must be {WORDS.get(kind, kind.__name__)}, and is {_shown(value)}")
+            raise SpecError(f"{where}: {name} must be {WORDS.get(kind, kind.__name__)}, and is {shown(value)}")
 
 
 def check_tuples(part: object, where: str, kinds: Mapping[str, type]) -> None:
@@ -23,11 +23,11 @@ def check_tuples(part: object, where: str, kinds: Mapping[str, type]) -> None:
     for name, kind in kinds.items():
         values = getattr(part, name)
         if isinstance(values, kind):
-            raise SpecError(f"{where}: {name} must be a tuple; write ({_shown(values)},)")
+            raise SpecError(f"{where}: {name} must be a tuple; write ({shown(values)},)")
         if not isinstance(values, tuple | list):
-            raise SpecError(f"{where}: {name} must be a tuple of {kind.__name__}, and is {_shown(values)}")
+            raise SpecError(f"{where}: {name} must be a tuple of {kind.__name__}, and is {shown(values)}")
         if wrong := [value for value in values if not isinstance(value, kind)]:
-            raise SpecError(f"{where}: {name} holds {_shown(wrong[0])}, which is no {kind.__name__}")
+            raise SpecError(f"{where}: {name} holds {shown(wrong[0])}, which is no {kind.__name__}")
 
 
 def check_choice(value: object, choices: tuple[object, ...], where: str) -> None:
@@ -36,7 +36,8 @@ def check_choice(value: object, choices: tuple[object, ...], where: str) -> None
         raise SpecError(f"{where} must be {' or '.join(map(repr, choices))}, and is {value!r}")
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """Return what a value of the wrong kind is, in words."""
     if isinstance(value, str | int) or value is None:
         return repr(value)
     if isinstance(value, type):

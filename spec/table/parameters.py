@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from kafka_spec.spec.domain import NONE, Collection, Domain, Items, Path, Scalar, SpecError, path_of, value_at
-from kafka_spec.spec.lint import Function
+from kafka_spec.spec.lint import Function, is_function
 from kafka_spec.spec.table.functions import Name
+from kafka_spec.spec.table.kinds import shown
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,10 @@ class ElementOf:
 
     path: str
     receives: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, str):
+            raise SpecError(f'ElementOf: the path is {shown(self.path)}; name the set as a text, ElementOf("messages")')
 
     @property
     def steps(self) -> tuple[str | int, ...]:
@@ -66,6 +71,8 @@ class Among:
     def __post_init__(self) -> None:
         if not isinstance(self.domain, Domain):
             raise SpecError(f"Among chooses numbers; give a Range, a Member, ..., not {self.domain!r}")
+        if not is_function(self.that):
+            raise SpecError(f"Among: that is {shown(self.that)}; name the function that says which values are admitted")
 
     def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
         """Return the type of its values at these bounds."""
@@ -80,6 +87,19 @@ class Among:
 
 
 Parameter: TypeAlias = Domain | ItemOf | ElementOf | Among
+
+
+def check_params(params: Any, where: str) -> None:
+    """Refuse parameters that are not a dict from a name to what the parameter ranges over."""
+    cure = 'params is a dict of name to domain, such as {"broker": Member(BROKERS)}'
+    if not isinstance(params, Mapping):
+        raise SpecError(f"{where}: params is {shown(params)}; {cure}")
+    for name, parameter in params.items():
+        if not isinstance(name, str) or not name.isidentifier():
+            raise SpecError(f"{where}: {name!r} in params is no name; {cure}")
+        if not isinstance(parameter, Parameter):
+            what = "give a Range, a Member, ..., ItemOf(a sequence), ElementOf(a set) or Among(domain, predicate)"
+            raise SpecError(f"{where}: parameter {name} is {shown(parameter)}, and no domain; {what}")
 
 
 def elements_of(parameter: ElementOf, s: Any, binding: Mapping[str, int]) -> Items:

@@ -11,7 +11,7 @@ from kafka_spec.spec.domain import Bound, SpecError
 from kafka_spec.spec.lint import Function, is_function, source_of
 from kafka_spec.spec.table.functions import Name, check_function, check_pure, check_template, module_of_caller, name_of
 from kafka_spec.spec.table.kinds import check_choice, check_kinds
-from kafka_spec.spec.table.parameters import Among, Parameter
+from kafka_spec.spec.table.parameters import Among, Parameter, check_params
 
 RuleKind: TypeAlias = Literal["protocol", "operator", "fault"]
 Fairness: TypeAlias = Literal["none", "weak", "strong"]
@@ -61,7 +61,7 @@ class Rule:
         if not hasattr(self, "declared_in"):  # a check validates again what was declared long ago
             object.__setattr__(self, "declared_in", module_of_caller())
         where = f"rule {self.name}"
-        check_kinds(self, where, {**dict.fromkeys(("name", "actor", "says", "cites", "receives", "asks"), str), "params": Mapping})
+        check_kinds(self, where, dict.fromkeys(("name", "actor", "says", "cites", "receives", "asks"), str))
         check_choice(self.kind, get_args(RuleKind), f"{where}: kind")
         check_choice(self.fairness, (None, *get_args(Fairness)), f"{where}: fairness")
         if wrong := [limit for limit in self.limits if not isinstance(limit, Bound)]:
@@ -76,6 +76,7 @@ class Rule:
                 raise SpecError(f"{where}: {part} is not a tuple; write {part}=({one},)")
             if wrong := [one for one in getattr(self, part) if not is_function(one)]:
                 raise SpecError(f"{where}: {part} holds {wrong[0]!r}, which is not a plain function; name the function itself")
+        check_params(self.params, where)
         if reserved := [name for name in self.params if name in ("s", "k")]:
             raise SpecError(f"{where}: a parameter cannot be named {reserved[0]}: that is the state, or the constants")
         for template in (self.actor, self.says, self.receives, self.asks):
