@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from kafka_spec.spec.brokers import Broker as Broker
     from kafka_spec.spec.brokers import BrokerOrNone as BrokerOrNone
     from kafka_spec.spec.brokers import PerBroker as PerBroker
-    from kafka_spec.spec.control.state import CONTROLLER as CONTROLLER
-    from kafka_spec.spec.control.state import ROLE as ROLE
+    from kafka_spec.spec.control.machines import CONTROLLER as CONTROLLER
+    from kafka_spec.spec.control.machines import ROLE as ROLE
     from kafka_spec.spec.domain import NO_BROKERS as NO_BROKERS
     from kafka_spec.spec.domain import NO_MEMBERS as NO_MEMBERS
     from kafka_spec.spec.domain import NONE as NONE
@@ -118,7 +118,7 @@ _PLACES = {
     "model_check.distributed": "states_of",
     "model_check.walk": "Walk",
     "model_check.exploration": "Budget Distribution EngineError Exploration Finding",
-    "spec.control.state": "CONTROLLER ROLE",
+    "spec.control.machines": "CONTROLLER ROLE",
     "spec.brokers": "Assignment Broker BrokerOrNone PerBroker",
     "spec.domain": "NONE NO_BROKERS NO_MEMBERS BagOf Bound Bounded BrokerSet Counters Distinct Domain Each Flag MapOf Member "
     "MemberOrNone MemberSet OneOf Option Queue Range SetOf SpecError Spent StateOf add append assign contains count drop "

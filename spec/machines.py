@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kafka_spec.spec.control.machines import CONTROLLER, ROLE
 from kafka_spec.spec.control.rows import bound_to
-from kafka_spec.spec.control.state import CONTROLLER, ROLE
 from kafka_spec.spec.deletion import TOPIC_DELETION
 from kafka_spec.spec.kraft.machines import MEMBERSHIP, PROPOSAL, REGISTRATION, REPLICA_ROLE
 from kafka_spec.spec.partition import PARTITION

@@ -14,7 +14,7 @@ from kafka_spec.impl.controller.controller import KafkaController
 from kafka_spec.impl.controller.controller_election import ControllerChange
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.spec.control.eras import BUG, FIXED
-from kafka_spec.spec.control.state import ControllerState, Role
+from kafka_spec.spec.control.machines import ControllerState, Role
 from kafka_spec.spec.table import Spec
 
 

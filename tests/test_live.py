@@ -25,8 +25,9 @@ from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec as Model
 from kafka_spec.spec.bounds import HAPPENINGS
 from kafka_spec.spec.control.eras import BUG, FIXED
+from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.control.quiet import topic_exists
-from kafka_spec.spec.control.state import Role, World
+from kafka_spec.spec.control.state import World
 from kafka_spec.spec.domain import OutOfBound
 from kafka_spec.spec.table import Rule, Spec
 

@@ -31,7 +31,7 @@ from kafka_spec.impl.protocol.data_requests import (
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.eras import BUG, FIXED
-from kafka_spec.spec.control.state import Role
+from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.replica import ReplicaState
 from kafka_spec.spec.table import Spec
 

@@ -27,7 +27,7 @@ from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.history import History
 from kafka_spec.spec.control.eras import ERA_2_8
-from kafka_spec.spec.control.state import ControllerState
+from kafka_spec.spec.control.machines import ControllerState
 
 VERSION = "2.8.2"
 HAS_JARS = (ROOT / FOLDER / VERSION).is_dir()

@@ -22,7 +22,7 @@ from kafka_spec.impl.protocol.controller_requests import (
 )
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8, FIXED
-from kafka_spec.spec.control.state import Role
+from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.gates import EPOCH_DURING_DELETE, LEADER_DURING_DELETE
 from kafka_spec.spec.table import Spec

@@ -16,10 +16,11 @@ from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.report.text import trace_text
 from kafka_spec.spec import table
+from kafka_spec.spec.control.bounds import NO_EPOCH
 from kafka_spec.spec.control.controller import partition_rows, replica_rows
 from kafka_spec.spec.control.eras import ERA_0_10, FIXED
 from kafka_spec.spec.control.rows import EFFECTS, FUNCTIONS, GUARDS, bound_to
-from kafka_spec.spec.control.state import NO_EPOCH, ControllerStep
+from kafka_spec.spec.control.state import ControllerStep
 from kafka_spec.spec.control.state import World as State
 from kafka_spec.spec.domain import NONE, Bound, Range, append, assign, excluding, show_path, truncate
 from kafka_spec.spec.lint import source_of

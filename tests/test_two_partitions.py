@@ -11,7 +11,8 @@ from kafka_spec.model_check import embedded, oracle
 from kafka_spec.spec.control.controller.deletion_events import handle_answer
 from kafka_spec.spec.control.controller.stages import go_on
 from kafka_spec.spec.control.eras import FIXED
-from kafka_spec.spec.control.state import Answer, ControllerStep, World
+from kafka_spec.spec.control.messages import Answer
+from kafka_spec.spec.control.state import ControllerStep, World
 from kafka_spec.spec.domain import NONE
 from kafka_spec.spec.election import Strategy
 from kafka_spec.spec.partition import PARTITION

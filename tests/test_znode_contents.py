@@ -22,7 +22,7 @@ from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.wire import Frame, decode, encode
 from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8, FIXED
-from kafka_spec.spec.control.state import ControllerState
+from kafka_spec.spec.control.machines import ControllerState
 from kafka_spec.spec.table import Spec
 
 BAD = TopicPartition("bad", 0)

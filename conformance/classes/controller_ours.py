@@ -6,14 +6,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from kafka_spec.conformance.classes.controller_scenarios import (
-    BROKER_EPOCH,
-    EPOCH,
-    VERSION,
-    Observation,
-    PartitionSetup,
-    Scenario,
-)
+from kafka_spec.conformance.classes.controller_scenarios import BROKER_EPOCH, EPOCH, VERSION, Observation, PartitionSetup, Scenario
 from kafka_spec.impl.controller.channels import Channels
 from kafka_spec.impl.controller.core import ControllerCore, ControllerTask
 from kafka_spec.impl.controller.state_changes import ChangePartitions, change_replicas
@@ -35,7 +28,7 @@ from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.eras import ERA_2_8
-from kafka_spec.spec.control.state import ControllerState
+from kafka_spec.spec.control.machines import ControllerState
 from kafka_spec.spec.domain import BrokerSet
 from kafka_spec.spec.election import Strategy
 from kafka_spec.spec.reassignment import PartitionAssignment

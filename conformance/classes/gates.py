@@ -31,7 +31,7 @@ from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.eras import ERA_2_8
-from kafka_spec.spec.control.state import Role
+from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.decisions import Checked
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.gates import answer_to_request

@@ -33,8 +33,9 @@ from kafka_spec.impl.controller.topic_changes import RestoreAssignment
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.control.machines import ControllerState
 from kafka_spec.spec.control.order import Stage
-from kafka_spec.spec.control.state import ControllerState, ControllerStep, Resuming
+from kafka_spec.spec.control.state import ControllerStep, Resuming
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, including
 from kafka_spec.spec.election import Strategy, election_is_due
 from kafka_spec.spec.partition import PartitionState

@@ -16,7 +16,9 @@ from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.broker.partition import UNKNOWN_END, FetchState, Follower, HostedPartition, Phase
 from kafka_spec.impl.protocol.controller_requests import Leadership, UpdateMetadataState
 from kafka_spec.spec.control import state
-from kafka_spec.spec.control.state import NO_EPOCH, Life, Role
+from kafka_spec.spec.control.bounds import NO_EPOCH
+from kafka_spec.spec.control.machines import Role
+from kafka_spec.spec.control.state import Life
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet
 from kafka_spec.spec.log import first_truncation
 

@@ -36,8 +36,9 @@ from kafka_spec.impl.controller.deletion import ReplicasDeleted
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol import controller_requests as requests
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
-from kafka_spec.spec.control import state
-from kafka_spec.spec.control.state import ControllerState, Resuming
+from kafka_spec.spec.control import messages, state
+from kafka_spec.spec.control.machines import ControllerState
+from kafka_spec.spec.control.state import Resuming
 from kafka_spec.spec.decisions import DeletionThread
 from kafka_spec.spec.deletion import DeletionState
 from kafka_spec.spec.domain import BrokerSet, contains
@@ -208,7 +209,7 @@ class ControllerView:
         """Return, for each partition, the answer of a broker to a deletion that was not handled yet."""
         told = [event for event in self.controller.events if isinstance(event, ReplicasDeleted) and event.broker == broker]
         found = {partition: int(model_answer(event, partition)) for event in told for partition in event.partitions}
-        return [found.get(partition, int(state.Answer.NONE)) for partition in self.modeled.partitions]
+        return [found.get(partition, int(messages.Answer.NONE)) for partition in self.modeled.partitions]
 
     # Channels
 
@@ -220,12 +221,12 @@ class ControllerView:
             state.Channel(self._requests(broker), int(repeats(self.number, broker)), self.answers(broker)) for broker in brokers
         ]
 
-    def _requests(self, broker: int) -> list[state.Request]:
+    def _requests(self, broker: int) -> list[messages.Request]:
         queue = self.controller.channels.queues.get(broker)
         if queue is None:
             return []
         announced = self.modeled.last_announced(self.number, broker)
-        found: list[state.Request] = []
+        found: list[messages.Request] = []
         for request in (*queue, *self.gathered(broker)):
             if self.counts(broker, request, announced):
                 found += model_requests(request, self.modeled.epoch_of(broker, request.broker_epoch))
@@ -267,14 +268,14 @@ class ControllerView:
                 header = self.number, one.controller_epoch, self.modeled.creation_of(broker, one.broker_epoch)
                 channels.send(broker, real_request(one, header))
             kinds = {one.kind for one in record.channels[broker].requests}
-            self.modeled.note_announced(self.number, broker, None if state.Kind.UPDATE_METADATA in kinds else context.live)
+            self.modeled.note_announced(self.number, broker, None if messages.Kind.UPDATE_METADATA in kinds else context.live)
             self.modeled.repeated(self.number, broker)
             if record.channels[broker].repeats:
                 self.modeled.lose_next_answer(self.number, broker)
         for broker, channel in enumerate(record.channels):
             for number, answer in enumerate(channel.answers):
-                if answer != state.Answer.NONE:
-                    self.controller.events.append(real_answer(broker, PARTITIONS[number], state.Answer(answer)))
+                if answer != messages.Answer.NONE:
+                    self.controller.events.append(real_answer(broker, PARTITIONS[number], messages.Answer(answer)))
 
 
 class PartitionView:

@@ -10,7 +10,7 @@ from pathlib import Path
 from kafka_spec.impl.log import batches, checkpoint
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.spec.control import state
-from kafka_spec.spec.control.state import Role
+from kafka_spec.spec.control.machines import Role
 
 
 def entries_on(folder: str) -> tuple[tuple[int, int], ...]:

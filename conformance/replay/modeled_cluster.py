@@ -20,7 +20,7 @@ from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.controller_requests import Request, StopReplicaRequest, StopReplicaState
 from kafka_spec.impl.protocol.data_requests import Fetched, FetchPosition, FetchRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
-from kafka_spec.spec.control import state
+from kafka_spec.spec.control import messages
 from kafka_spec.spec.gates import leader_epoch_in_fetch
 
 
@@ -151,17 +151,17 @@ class ModeledCluster:
 
     # Fetches on the network
 
-    def late_fetch(self, fetch: state.LateFetch) -> FetchRequest:
+    def late_fetch(self, fetch: messages.LateFetch) -> FetchRequest:
         """Return the request of a delayed fetch of the model."""
         epoch = leader_epoch_in_fetch(fetch.leader_epoch, self.k.fetches_fenced)
         positions = {PARTITIONS[fetch.partition]: FetchPosition(fetch.end, epoch)}
         return FetchRequest(fetch.follower, self.creation_of(fetch.follower, fetch.broker_epoch), positions)
 
-    def model_fetch(self, request: FetchRequest, leader_epoch: int) -> state.LateFetch:
+    def model_fetch(self, request: FetchRequest, leader_epoch: int) -> messages.LateFetch:
         """Return the model's record of a delayed fetch; `leader_epoch` is recorded apart, since a request may carry none."""
         broker_epoch = self.epoch_of(request.replica, request.broker_epoch)
         ((partition, position),) = request.partitions.items()
-        return state.LateFetch(partition.partition, request.replica, position.offset, leader_epoch, broker_epoch)
+        return messages.LateFetch(partition.partition, request.replica, position.offset, leader_epoch, broker_epoch)
 
     # StopReplicas that wait at a broker
 
@@ -170,25 +170,27 @@ class ModeledCluster:
         if self.ensemble.find(znodes.topic(PARTITION.topic)) is None:
             self.late_stops = [replace(late, is_of_former_topic=True) for late in self.late_stops]
 
-    def late_stop(self, stop: state.LateStop) -> DelayedStop:
+    def late_stop(self, stop: messages.LateStop) -> DelayedStop:
         """Return a late StopReplica of the model."""
         header = 0, stop.controller_epoch, self.creation_of(stop.follower, stop.broker_epoch)
-        states = {PARTITIONS[stop.partition]: StopReplicaState(stop.leader_epoch, stop.kind == state.Kind.STOP_REPLICA_AND_DELETE)}
+        states = {
+            PARTITIONS[stop.partition]: StopReplicaState(stop.leader_epoch, stop.kind == messages.Kind.STOP_REPLICA_AND_DELETE)
+        }
         return DelayedStop(stop.follower, StopReplicaRequest(*header, states), bool(stop.is_of_former_topic))
 
-    def model_late_stop(self, late: DelayedStop) -> state.LateStop:
+    def model_late_stop(self, late: DelayedStop) -> messages.LateStop:
         """Return the model's record of a late StopReplica."""
         request = late.request
         broker_epoch = self.epoch_of(late.broker, request.broker_epoch)
         ((partition, told),) = request.partitions.items()
         kind, former = int(kind_of(request, partition)), int(late.is_of_former_topic)
-        return state.LateStop(
+        return messages.LateStop(
             partition.partition, late.broker, kind, request.controller_epoch, broker_epoch, told.leader_epoch, former
         )
 
     # Answers on the network
 
-    def late_answer(self, answer: state.LateAnswer) -> DelayedAnswer:
+    def late_answer(self, answer: messages.LateAnswer) -> DelayedAnswer:
         """Return the answer of a delayed answer of the model."""
         asked = FetchState(answer.leader, answer.leader_epoch, answer.offset)
         position = FetchPosition(answer.offset, leader_epoch_in_fetch(answer.leader_epoch, self.k.fetches_fenced))
@@ -198,13 +200,13 @@ class ModeledCluster:
         fetched = Fetched(ErrorCode.NONE, answer.high_watermark, 0, records)
         return DelayedAnswer(answer.leader, answer.follower, InFlight(request, {partition: asked}), fetched)
 
-    def model_answer(self, delayed: DelayedAnswer) -> state.LateAnswer:
+    def model_answer(self, delayed: DelayedAnswer) -> messages.LateAnswer:
         """Return the model's record of a delayed answer."""
         ((partition, asked),) = delayed.asked.asked.items()
         record, epoch = entry_in(delayed.fetched.records)
         reached = delayed.fetched.high_watermark
         sides = delayed.leader, delayed.follower
-        return state.LateAnswer(partition.partition, *sides, asked.offset, asked.leader_epoch, record, epoch, reached)
+        return messages.LateAnswer(partition.partition, *sides, asked.offset, asked.leader_epoch, record, epoch, reached)
 
     def lose_answers(self, broker: int) -> None:
         """Lose the delayed answers from or to a broker whose process ends."""

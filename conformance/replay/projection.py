@@ -15,8 +15,10 @@ from kafka_spec.conformance.replay.modeled_cluster import ModeledCluster
 from kafka_spec.conformance.replay.zookeeper_mapping import put_zookeeper, read_zookeeper
 from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.protocol.controller_requests import Request
-from kafka_spec.spec.control import state
-from kafka_spec.spec.control.state import NO_EPOCH, ControllerState, ControllerStep, Life, Notes, World
+from kafka_spec.spec.control import messages, state
+from kafka_spec.spec.control.bounds import NO_EPOCH
+from kafka_spec.spec.control.machines import ControllerState
+from kafka_spec.spec.control.state import ControllerStep, Life, Notes, World
 from kafka_spec.spec.deletion import DeletionState
 from kafka_spec.spec.domain import NO_BROKERS, NONE, Spent
 from kafka_spec.spec.election import Strategy
@@ -120,6 +122,6 @@ class Projection(ModeledCluster):
         nothing = state.Context(nobody, epochs, nobody, [known] * count, 0, 0, nobody, nobody, nobody)
         replicas = [int(ReplicaState.NON_EXISTENT)] * self.brokers
         machines = state.PartitionMachines(PartitionState.NON_EXISTENT, replicas, ReassignmentState.NONE)
-        channels = [state.Channel([], 0, [state.Answer.NONE] * count) for _ in range(self.brokers)]
+        channels = [state.Channel([], 0, [messages.Answer.NONE] * count) for _ in range(self.brokers)]
         life, deletion = ControllerState.STANDBY, DeletionState.NOT_QUEUED
         return state.Controller(life, 0, ControllerStep.IDLE, deletion, [machines] * count, nothing, channels)

@@ -22,7 +22,9 @@ from kafka_spec.impl.protocol.controller_requests import (
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.state import NO_EPOCH, Answer, Kind, LeaderIsrAndControllerEpoch, Request
+from kafka_spec.spec.control.bounds import NO_EPOCH
+from kafka_spec.spec.control.messages import Answer, Kind, Request
+from kafka_spec.spec.control.state import LeaderIsrAndControllerEpoch
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet
 from kafka_spec.spec.gates import LEADER_DURING_DELETE
 

@@ -12,7 +12,9 @@ from kafka_spec.impl.broker.partition import HostedPartition
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, Request, StopReplicaRequest, UpdateMetadataRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.responses import ControllerResponse
-from kafka_spec.spec.control.state import NO_EPOCH, Role, Stale
+from kafka_spec.spec.control.bounds import NO_EPOCH
+from kafka_spec.spec.control.machines import Role
+from kafka_spec.spec.control.state import Stale
 from kafka_spec.spec.gates import stop_replica_is_of_topic
 
 STEPS = Steps()

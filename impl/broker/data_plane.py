@@ -26,12 +26,9 @@ from kafka_spec.impl.broker.record_requests import RecordRequests
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import ConnectionLost, Session, SessionExpired
-from kafka_spec.impl.protocol.data_requests import (
-    FetchPosition,
-    FetchRequest,
-)
+from kafka_spec.impl.protocol.data_requests import FetchPosition, FetchRequest
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.state import Role
+from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.gates import fetch_is_outdated
 
 

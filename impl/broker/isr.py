@@ -17,7 +17,7 @@ from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import BadVersion, ConnectionLost, NoNode, Session, SessionExpired
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.state import Role
+from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.election import is_isr_candidate
 from kafka_spec.spec.gates import fetch_is_of_registration, isr_write_took_effect, refused_isr_stays_pending
 from kafka_spec.spec.log import may_join_isr

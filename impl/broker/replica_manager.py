@@ -33,7 +33,7 @@ from kafka_spec.impl.protocol.responses import ControllerResponse
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.state import Role
+from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet
 from kafka_spec.spec.election import is_isr_candidate
 from kafka_spec.spec.gates import (

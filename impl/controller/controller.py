@@ -35,7 +35,7 @@ from kafka_spec.impl.coordination.interface import (
     SessionExpired,
 )
 from kafka_spec.impl.protocol.state_change_log import LogLevel
-from kafka_spec.spec.control.state import ControllerState
+from kafka_spec.spec.control.machines import ControllerState
 
 WATCHED: dict[str, ControllerEvent] = {
     znodes.CONTROLLER: ControllerChange(),

@@ -15,7 +15,7 @@ from kafka_spec.impl.controller.failover import FAIL_OVER
 from kafka_spec.impl.controller.zk_client import ControllerMoved
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import BadVersion, Check, Create, Delete, MultiRefused, NodeExists, NoNode, Set, Stat
-from kafka_spec.spec.control.state import ControllerState
+from kafka_spec.spec.control.machines import ControllerState
 from kafka_spec.spec.decisions import ControllerElection, EpochWatch, GivingUp
 from kafka_spec.spec.gates import epoch_after_change
 

@@ -27,7 +27,7 @@ from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.state import ControllerState
+from kafka_spec.spec.control.machines import ControllerState
 from kafka_spec.spec.deletion import TOPIC_DELETION
 from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.reassignment_steps import REASSIGNMENT

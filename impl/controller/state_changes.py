@@ -15,7 +15,7 @@ from kafka_spec.impl.controller.zk_client import StateZnodeChanged
 from kafka_spec.impl.coordination.interface import ConnectionLost, CoordinationError, NodeExists, NoNode, SessionExpired
 from kafka_spec.impl.protocol.state_change_log import LogLevel
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.state import ControllerState
+from kafka_spec.spec.control.machines import ControllerState
 from kafka_spec.spec.election import Strategy, election_is_due, election_is_due_after_removal
 from kafka_spec.spec.partition import PartitionState
 

@@ -13,7 +13,7 @@ from kafka_spec.impl.coordination.interface import NoNode, Session
 from kafka_spec.impl.log.manager import DELETED
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.operations import generation_of
-from kafka_spec.spec.control.state import ControllerState, Role
+from kafka_spec.spec.control.machines import ControllerState, Role
 
 SAYS: Mapping[str, str] = {
     "ReassignmentEnds": "a reassignment whose target is up ends",

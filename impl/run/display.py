@@ -15,7 +15,7 @@ from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.observer import Observer
 from kafka_spec.impl.run.outcome import leader_of
-from kafka_spec.spec.control.state import ControllerState
+from kafka_spec.spec.control.machines import ControllerState
 
 REFRESH = 0.1
 """Real seconds between two updates of the table."""

@@ -14,7 +14,7 @@ from kafka_spec.impl.run.history import ALL, History
 from kafka_spec.impl.run.observer import WHY, Observer
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.verdict import Verdict
-from kafka_spec.spec.control.state import Role
+from kafka_spec.spec.control.machines import Role
 
 ACKS = {ALL: "all", 1: "1", 0: "0"}
 

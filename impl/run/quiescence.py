@@ -7,7 +7,7 @@ from itertools import islice
 
 from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.state import ControllerState
+from kafka_spec.spec.control.machines import ControllerState
 
 FEW = 3
 """The number of partitions listed."""

@@ -14,8 +14,8 @@ from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.history import ALL, History
 from kafka_spec.spec.control.eras import BUGS, FIXED
+from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.control.properties import RECOVERS, SAFETY
-from kafka_spec.spec.control.state import Role
 from kafka_spec.spec.table import Property, Spec
 
 PROMISES: Mapping[str, Property] = {one.name: one for one in (*SAFETY, RECOVERS)}

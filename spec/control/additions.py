@@ -6,8 +6,9 @@ Source: Kafka 2.8 AdminZkClient.addPartitions, ZkAdminManager.createPartitions.
 from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
+from kafka_spec.spec.control.bounds import ADDITIONS, BROKERS
 from kafka_spec.spec.control.environment import there_is_no_topic
-from kafka_spec.spec.control.state import ADDITIONS, BROKERS, World
+from kafka_spec.spec.control.state import World
 from kafka_spec.spec.domain import append, contains
 from kafka_spec.spec.table import Constants, Rule
 

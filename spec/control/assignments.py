@@ -6,6 +6,7 @@ A reassignment is *recorded* while ZooKeeper names it: in the topic znode (KIP-4
 from __future__ import annotations
 
 from kafka_spec.spec.control.controller.reassignment import admin_znode_exists
+from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.control.quiet import (
     a_deletion_waits,
     a_topic_is_quiet,
@@ -22,7 +23,7 @@ from kafka_spec.spec.control.quiet import (
     topic_exists,
     topic_stays,
 )
-from kafka_spec.spec.control.state import Life, Role, World
+from kafka_spec.spec.control.state import Life, World
 from kafka_spec.spec.domain import NONE, BrokerSet, contains
 from kafka_spec.spec.election import members
 from kafka_spec.spec.reassignment_steps import ReassignmentState

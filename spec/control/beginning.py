@@ -6,6 +6,7 @@ Knows the functions of the rules, with which it builds a settled cluster.
 from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
+from kafka_spec.spec.control.bounds import BROKERS
 from kafka_spec.spec.control.broker.isr import expand_isr
 from kafka_spec.spec.control.broker.leader_and_isr import make_follower, make_leader
 from kafka_spec.spec.control.broker.requests import replace_alive_brokers
@@ -15,7 +16,8 @@ from kafka_spec.spec.control.controller.resignation import open_new_session
 from kafka_spec.spec.control.controller.steps import bring_partition_online
 from kafka_spec.spec.control.controller.topics import create_partitions, learn_isr
 from kafka_spec.spec.control.environment import create_topic, end_process, partitions_at_first, start_process
-from kafka_spec.spec.control.state import BROKERS, Kind, World
+from kafka_spec.spec.control.messages import Kind
+from kafka_spec.spec.control.state import World
 from kafka_spec.spec.control.zookeeper import end_session, register
 from kafka_spec.spec.domain import pop_first
 from kafka_spec.spec.table import Constants, Rule

@@ -5,8 +5,9 @@ Source: Kafka 2.8 AdminZkClient.scala.
 
 from __future__ import annotations
 
+from kafka_spec.spec.control.bounds import DELETIONS, RECREATIONS
 from kafka_spec.spec.control.environment import create_topic, there_is_no_topic
-from kafka_spec.spec.control.state import DELETIONS, RECREATIONS, World
+from kafka_spec.spec.control.state import World
 from kafka_spec.spec.deletion import topic_may_be_created
 from kafka_spec.spec.table import Constants, Rule
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from kafka_spec.spec.control.controller.deletion import replicas_in
 from kafka_spec.spec.control.controller.knowledge import topic_is_queued_for_deletion
+from kafka_spec.spec.control.machines import STANDBY, Role
 from kafka_spec.spec.control.quiet import a_deletion_waits, all_replicas_are_up, is_quiet, replicas_are_gone, topic_exists
-from kafka_spec.spec.control.state import STANDBY, ControllerStep, Role, World
+from kafka_spec.spec.control.state import ControllerStep, World
 from kafka_spec.spec.domain import contains
 from kafka_spec.spec.election import members
 from kafka_spec.spec.replica import ReplicaState

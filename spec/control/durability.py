@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.state import Life, Role, World
+from kafka_spec.spec.control.machines import Role
+from kafka_spec.spec.control.state import Life, World
 from kafka_spec.spec.domain import contains
 from kafka_spec.spec.log import holds_same_prefix, records_in, same_entry
 from kafka_spec.spec.table import Constants, Property, invariant, reachable, step_invariant

@@ -6,27 +6,23 @@ Every rule here is limited by a bound (`at_most`), except the restart of a broke
 from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker, PartitionIndex
-from kafka_spec.spec.control.broker.fetching import size
-from kafka_spec.spec.control.broker.requests import forget_replica
-from kafka_spec.spec.control.controller.resignation import forget_controller
-from kafka_spec.spec.control.state import (
+from kafka_spec.spec.control.bounds import (
     BOUNCES,
     BROKERS,
     CONTROLLED_SHUTDOWNS,
-    CONTROLLER,
     CRASHES,
     EXPIRIES,
     LOSSY_CRASHES,
     PARTITIONS,
     RECORDS,
     REPEATS,
-    ROLE,
-    STANDBY,
-    Kind,
-    Life,
-    Role,
-    World,
 )
+from kafka_spec.spec.control.broker.fetching import size
+from kafka_spec.spec.control.broker.requests import forget_replica
+from kafka_spec.spec.control.controller.resignation import forget_controller
+from kafka_spec.spec.control.machines import CONTROLLER, ROLE, STANDBY, Role
+from kafka_spec.spec.control.messages import Kind
+from kafka_spec.spec.control.state import Life, World
 from kafka_spec.spec.control.zookeeper import end_session, register
 from kafka_spec.spec.domain import NO_BROKERS, Range, append, contains, pop_first, truncate
 from kafka_spec.spec.log import enough_are_in_sync, holds_same_prefix, unflushed_may_be_lost

@@ -6,8 +6,9 @@ The module `properties` makes properties of them.
 from __future__ import annotations
 
 from kafka_spec.spec.control.broker.requests import a_request_arrives, what_is_over
+from kafka_spec.spec.control.machines import ELECTING, STANDBY, Role
 from kafka_spec.spec.control.quiet import there_is_an_isr
-from kafka_spec.spec.control.state import ELECTING, STANDBY, Role, Stale, World
+from kafka_spec.spec.control.state import Stale, World
 from kafka_spec.spec.domain import NONE
 from kafka_spec.spec.table import Constants
 

@@ -16,26 +16,16 @@ from dataclasses import dataclass, field
 from kafka_spec.spec.bounds import CONTROL
 from kafka_spec.spec.control import additions, beginning, broker, controller, deletion, environment
 from kafka_spec.spec.control.assignments import ASSIGNMENTS, REASSIGNMENT_ENDS
+from kafka_spec.spec.control.bounds import DELETIONS, IMBALANCE, LATE_STOPS, MIN_ISR, NO_DELETION, REPLICAS, SETTLED, UNCLEAN
 from kafka_spec.spec.control.deletion_properties import DELETION, DELETION_ENDS, NOTHING_IS_LEFT_OF_REASSIGNED
 from kafka_spec.spec.control.durability import ADDED_ARE_UP, DURABILITY, ISR_HOLDS_COMMITTED, LOG_GOALS, READS_BEFORE_KIP_207
 from kafka_spec.spec.control.goals import GOALS
+from kafka_spec.spec.control.machines import CONTROLLER, ROLE
 from kafka_spec.spec.control.normal_form import NORMAL_FORM
 from kafka_spec.spec.control.progress import PROGRESS
 from kafka_spec.spec.control.properties import OLD_LEADERS_STOP, RECOVERS, SAFETY
 from kafka_spec.spec.control.rows import bound_to
-from kafka_spec.spec.control.state import (
-    CONTROLLER,
-    DELETIONS,
-    IMBALANCE,
-    LATE_STOPS,
-    MIN_ISR,
-    NO_DELETION,
-    REPLICAS,
-    ROLE,
-    SETTLED,
-    UNCLEAN,
-    World,
-)
+from kafka_spec.spec.control.state import World
 from kafka_spec.spec.decisions import (
     AddedDuringDeletion,
     AnswersCounted,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from kafka_spec.spec.control.bounds import NO_EPOCH
 from kafka_spec.spec.control.controller.steps import controller_is_fenced
 from kafka_spec.spec.control.epoch_properties import two_believe_to_lead_somewhere
+from kafka_spec.spec.control.machines import ACTIVE, LOADING, Role
 from kafka_spec.spec.control.quiet import is_quiet, topic_exists
-from kafka_spec.spec.control.state import ACTIVE, LOADING, NO_EPOCH, Role, World
+from kafka_spec.spec.control.state import World
 from kafka_spec.spec.domain import NONE
 from kafka_spec.spec.partition import PartitionState
 from kafka_spec.spec.replica import ReplicaState

@@ -8,7 +8,9 @@ Source: Kafka 2.8 ControllerChannelManager.scala.
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.state import NO_EPOCH, Answer, Kind, World
+from kafka_spec.spec.control.bounds import NO_EPOCH
+from kafka_spec.spec.control.messages import Answer, Kind
+from kafka_spec.spec.control.state import World
 from kafka_spec.spec.deletion import DeletionState
 from kafka_spec.spec.domain import BrokerSet, append, contains, truncate
 from kafka_spec.spec.election import members

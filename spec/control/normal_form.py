@@ -13,7 +13,9 @@ Fields that no function here names stay as they are; epochs and versions are fou
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.state import NO_EPOCH, Kind, Life, World
+from kafka_spec.spec.control.bounds import NO_EPOCH
+from kafka_spec.spec.control.messages import Kind
+from kafka_spec.spec.control.state import Life, World
 from kafka_spec.spec.decisions import Checked
 from kafka_spec.spec.domain import NO_BROKERS, NONE, assign, excluding, truncate
 from kafka_spec.spec.error_codes import ErrorCode

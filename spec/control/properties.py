@@ -7,6 +7,7 @@ ONEWRITER, ISRNE, ISRLIVE, COMMITTED, LOGMATCH, HWMONO, CONVERGE.
 from __future__ import annotations
 
 from kafka_spec.spec.control.assignments import is_recovered
+from kafka_spec.spec.control.bounds import NO_EPOCH
 from kafka_spec.spec.control.epoch_properties import (
     a_controller_writes_somewhere,
     a_request_is_stale,
@@ -26,6 +27,7 @@ from kafka_spec.spec.control.epoch_properties import (
     writer_is_the_newest_controller_everywhere,
     writer_knows_what_it_wrote_everywhere,
 )
+from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.control.quiet import (
     a_leader_is_quiet,
     a_leader_is_quiet_somewhere,
@@ -39,7 +41,7 @@ from kafka_spec.spec.control.quiet import (
     there_is_an_isr,
     there_is_an_isr_somewhere,
 )
-from kafka_spec.spec.control.state import NO_EPOCH, Role, World
+from kafka_spec.spec.control.state import World
 from kafka_spec.spec.domain import contains
 from kafka_spec.spec.log import holds_same_prefix, same_entry
 from kafka_spec.spec.table import Constants, Property, invariant, recoverable, step_invariant

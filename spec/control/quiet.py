@@ -5,6 +5,7 @@ CONVERGE in the list of known bugs.
 
 from __future__ import annotations
 
+from kafka_spec.spec.control.bounds import NO_EPOCH
 from kafka_spec.spec.control.controller.broker_changes import brokers_have_changed
 from kafka_spec.spec.control.controller.deletion_events import a_deletion_is_asked_for, deletion_thread_is_awake
 from kafka_spec.spec.control.controller.knowledge import leadership_is_known
@@ -17,7 +18,9 @@ from kafka_spec.spec.control.controller.topics import (
     isr_has_changed,
     partitions_are_refused,
 )
-from kafka_spec.spec.control.state import ACTIVE, NO_EPOCH, STANDBY, Answer, ControllerStep, Life, Role, World
+from kafka_spec.spec.control.machines import ACTIVE, STANDBY, Role
+from kafka_spec.spec.control.messages import Answer
+from kafka_spec.spec.control.state import ControllerStep, Life, World
 from kafka_spec.spec.domain import NONE, contains
 from kafka_spec.spec.election import members
 from kafka_spec.spec.table import Constants

@@ -14,72 +14,28 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from kafka_spec.spec.brokers import Assignment, Broker, BrokerOrNone, PartitionIndex, PerBroker, PerPartition
+from kafka_spec.spec.brokers import Assignment, BrokerOrNone, PartitionIndex, PerBroker, PerPartition
+from kafka_spec.spec.control.bounds import (
+    BROKER_EPOCHS,
+    BROKERS,
+    CHANNEL_DEPTH,
+    CONTROLLER_EPOCHS,
+    LATE_STOPS,
+    LEADER_EPOCHS,
+    OFFSETS,
+    PARTITIONS,
+    RECORDS,
+    VERSIONS,
+)
+from kafka_spec.spec.control.machines import ControllerState, Role
+from kafka_spec.spec.control.messages import Answer, LateAnswer, LateFetch, LateStop, Request
 from kafka_spec.spec.control.order import Stage
 from kafka_spec.spec.deletion import DeletionState
-from kafka_spec.spec.domain import (
-    NONE,
-    Bound,
-    Bounded,
-    BrokerSet,
-    Counters,
-    Flag,
-    OneOf,
-    Queue,
-    Range,
-    SetOf,
-    Spent,
-    StateOf,
-    holds,
-    message,
-    tagged,
-)
+from kafka_spec.spec.domain import Bounded, BrokerSet, Counters, Flag, OneOf, Queue, SetOf, Spent, StateOf, holds
 from kafka_spec.spec.election import Strategy
-from kafka_spec.spec.gates import EPOCH_DURING_DELETE, LEADER_DURING_DELETE
 from kafka_spec.spec.partition import PartitionState
 from kafka_spec.spec.reassignment_steps import ReassignmentState
 from kafka_spec.spec.replica import ReplicaState
-from kafka_spec.spec.table import Machine, Row
-
-BROKERS = Bound("brokers", 1, 4, "brokers, each of which can become the controller")
-REPLICAS = Bound("replicas", 1, 4, "brokers that hold the partition: the first ones; at most the number of brokers")
-PARTITIONS = Bound("partitions", 1, 2, "partitions of the topic")
-RECORDS = Bound("records", 0, 3, "records that clients write")
-CHANNEL_DEPTH = Bound("channel_depth", 1, 20, "requests that wait in the channel of one controller to one broker")
-
-CONTROLLER_EPOCHS = Range(0, 15, name="controller epoch")
-NO_EPOCH = -1
-"""The leader epoch of a replica that has received none, and of a state znode that does not exist."""
-
-LEADER_EPOCHS = Range(EPOCH_DURING_DELETE, 31, NO_EPOCH, name="leader epoch")
-VERSIONS = Range(0, 31, name="version")
-BROKER_EPOCHS = Range(0, 15, name="broker epoch")
-OFFSETS = Range(0, RECORDS)
-"""Bounds on faults limit epochs and versions. A state that would exceed these numbers is reported as an error."""
-
-
-class ControllerState(enum.IntEnum):
-    """The life of a broker as controller."""
-
-    STANDBY = 0
-    """Another broker is the controller, or none is."""
-    ELECTING = 1
-    """It has created /controller and has not written its epoch yet: only in 0.10."""
-    LOADING = 2
-    """It has its epoch and takes over: KafkaController.onControllerFailover."""
-    ACTIVE = 3
-    """It handles events, one after the other."""
-
-
-class Role(enum.IntEnum):
-    """The role of a broker's replica of the partition."""
-
-    NONE = 0
-    """Not hosted: the broker has received no LeaderAndIsr since it started."""
-    FOLLOWER = 1
-    LEADER = 2
-    OFFLINE = 3
-    """Its log directory has failed."""
 
 
 class Life(enum.IntEnum):
@@ -116,27 +72,6 @@ class ControllerStep(enum.IntEnum):
     """Write the known assignment back to /brokers/topics/T: partitions were added to a topic that is to be deleted."""
 
 
-class Kind(enum.IntEnum):
-    """The kinds of requests of a controller to a broker."""
-
-    LEADER_AND_ISR = 0
-    UPDATE_METADATA = 1
-    STOP_REPLICA = 2
-    STOP_REPLICA_AND_DELETE = 3
-    """A StopReplica with the delete flag."""
-
-
-class Answer(enum.IntEnum):
-    """The answer of a broker to a StopReplica with delete."""
-
-    NONE = 0
-    DELETED = 1
-    FAILED = 2
-    """The broker could not delete the replica: KAFKA_STORAGE_ERROR."""
-    REFUSED = 3
-    """The broker refused the request: its controller epoch or its broker epoch is stale."""
-
-
 class Resuming(enum.IntEnum):
     """What an event still does about the deletion of the topic (TopicDeletionManager.resumeDeletions)."""
 
@@ -145,19 +80,6 @@ class Resuming(enum.IntEnum):
     """Decide whether the deletion is complete, starts, or waits."""
     START = 2
     """Start it, once the replicas that failed before are offline."""
-
-
-class LeaderInRequest(Range):
-    """The leader in a request: a broker, none, or the mark of a partition that is being deleted."""
-
-    def __init__(self, brokers: Bound) -> None:
-        super().__init__(LEADER_DURING_DELETE, brokers - 1, NONE)
-
-    def show(self, value: int) -> str:
-        """Print a value."""
-        if value == LEADER_DURING_DELETE:
-            return "being deleted"
-        return "none" if value == NONE else f"broker {value}"
 
 
 class Stale(enum.IntEnum):
@@ -241,48 +163,6 @@ class ZooKeeper:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Controllers
-
-
-@tagged(
-    "kind",
-    {
-        Kind.LEADER_AND_ISR: (
-            "partition",
-            "controller_epoch",
-            "broker_epoch",
-            "leader",
-            "leader_epoch",
-            "isr",
-            "version",
-            "state_epoch",
-            "replicas",
-        ),
-        Kind.UPDATE_METADATA: ("controller_epoch", "broker_epoch", "leader", "live"),
-        Kind.STOP_REPLICA: ("partition", "controller_epoch", "broker_epoch", "leader_epoch"),
-        Kind.STOP_REPLICA_AND_DELETE: ("partition", "controller_epoch", "broker_epoch", "leader_epoch"),
-    },
-)
-@dataclass
-class Request:
-    """A request of a controller to a broker."""
-
-    kind: int = holds(OneOf(Kind))
-    partition: int = holds(PartitionIndex(PARTITIONS))
-    """The partition that it is about; an UpdateMetadata is about the topic."""
-    controller_epoch: int = holds(CONTROLLER_EPOCHS)
-    broker_epoch: int = holds(BROKER_EPOCHS)
-    """The registration of the receiver that the sender knows of."""
-    leader: int = holds(LeaderInRequest(BROKERS))
-    """In an UpdateMetadata: LEADER_DURING_DELETE if it marks the partition as being deleted."""
-    leader_epoch: int = holds(LEADER_EPOCHS)
-    isr: BrokerSet = holds(SetOf(BROKERS))
-    version: int = holds(VERSIONS)
-    state_epoch: int = holds(CONTROLLER_EPOCHS)
-    """The epoch of the controller that wrote this state; it may be earlier than the sender's."""
-    replicas: BrokerSet = holds(SetOf(BROKERS))
-    """In a LeaderAndIsr: the assigned replicas, as the controller knows them."""
-    live: BrokerSet = holds(SetOf(BROKERS))
-    """In an UpdateMetadata: the live brokers."""
 
 
 @dataclass
@@ -413,91 +293,8 @@ class BrokerNode:
     """For the properties: why the first outdated request that took effect here was outdated."""
 
 
-@message
-@dataclass
-class LateFetch:
-    """A fetch request that is delayed on the network and may outlive the process that sent it."""
-
-    partition: int = holds(PartitionIndex(PARTITIONS))
-    follower: int = holds(Broker(BROKERS))
-    end: int = holds(OFFSETS)
-    """The fetch offset: the sender's log end."""
-    leader_epoch: int = holds(LEADER_EPOCHS)
-    broker_epoch: int = holds(BROKER_EPOCHS)
-
-
-@message
-@dataclass
-class LateStop:
-    """The first copy of a StopReplica that was sent twice; it waits in the queue of a broker."""
-
-    partition: int = holds(PartitionIndex(PARTITIONS))
-    follower: int = holds(Broker(BROKERS))
-    """The broker that it is for."""
-    kind: int = holds(OneOf(Kind))
-    controller_epoch: int = holds(CONTROLLER_EPOCHS)
-    broker_epoch: int = holds(BROKER_EPOCHS)
-    leader_epoch: int = holds(LEADER_EPOCHS)
-    is_of_former_topic: int = holds(Flag())
-    """The topic that it is for was deleted since."""
-
-
-@message
-@dataclass
-class LateAnswer:
-    """An answer to a fetch that is delayed on the network. It is lost with the process of either side."""
-
-    partition: int = holds(PartitionIndex(PARTITIONS))
-    leader: int = holds(Broker(BROKERS))
-    follower: int = holds(Broker(BROKERS))
-    offset: int = holds(OFFSETS)
-    """The fetch offset: where the follower's log ended."""
-    leader_epoch: int = holds(LEADER_EPOCHS)
-    """The follower's leader epoch when it asked."""
-    record: int = holds(OFFSETS)
-    """The record at that offset of the leader's log."""
-    epoch: int = holds(LEADER_EPOCHS)
-    """The leader epoch that it was written in."""
-    high_watermark: int = holds(OFFSETS)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
-# Actions of the environment, within bounds
-
-LATE_STOPS = Bound("late_stops", 0, 1, "StopReplicas that are sent twice, and whose first copy is processed late")
-
-CRASHES = Bound("crashes", 0, 3, "processes that end and may be restarted")
-LOSSY_CRASHES = Bound("lossy_crashes", 0, 2, "machines that crash and lose the end of their log")
-BOUNCES = Bound("bounces", 0, 3, "processes that end and restart before any controller reads ZooKeeper")
-EXPIRIES = Bound("expiries", 0, 3, "sessions that expire before their owner notices")
-REPEATS = Bound("repeats", 0, 2, "requests that are sent twice because the connection was lost before the answer")
-LATE_FETCHES = Bound("late_fetches", 0, 1, "fetch requests that are delayed on the network")
-LATE_FETCH_ANSWERS = Bound("late_fetch_answers", 0, 1, "answers to fetches that are delayed on the network")
-LOST_REPLIES = Bound("lost_replies", 0, 1, "ISR writes whose answer is lost, so that the client library repeats the write")
-ISR_SHRINKS = Bound("isr_shrinks", 0, 3, "removals of slow followers from the ISR")
-CONTROLLED_SHUTDOWNS = Bound("controlled_shutdowns", 0, 2, "brokers that request a controlled shutdown")
-SHUTDOWN_RETRIES = Bound("shutdown_retries", 0, 2, "requests for a controlled shutdown that a broker repeats")
-PREFERRED_ELECTIONS = Bound("preferred_elections", 0, 2, "preferred replica elections that operators request")
-UNCLEAN_ELECTIONS = Bound("unclean_elections", 0, 2, "unclean elections that operators request")
-REBALANCES = Bound("rebalances", 0, 2, "times that a controller looks for brokers that lead too few partitions")
-ADDITIONS = Bound("additions", 0, 1, "partitions that operators add to the topic, which is created without them")
-REASSIGNMENTS = Bound("reassignments", 0, 3, "reassignments that operators request or cancel")
-METADATA_REPEATS = Bound("metadata_repeats", 0, 2, "lists of live brokers that are sent again, with another partition's leader")
-FAILED_FAILOVERS = Bound("failed_failovers", 0, 2, "fail-overs that end with an error, so that the controller gives up")
-DELETIONS = Bound("deletions", 0, 3, "deletions of the topic that operators request")
-RECREATIONS = Bound("recreations", 0, 2, "creations of the topic after it was deleted")
-DELETION_ERRORS = Bound("deletion_errors", 0, 2, "replicas that a broker fails to delete")
-
-MIN_ISR = Bound("min_isr", 1, 4, "the topic's min.insync.replicas: fewer in sync take and acknowledge no write with acks=all")
-UNCLEAN = Bound("unclean", 0, 1, "1 if the topic has unclean.leader.election.enable")
-IMBALANCE = Bound("imbalance", 0, 100, "leader.imbalance.per.broker.percentage")
-NO_DELETION = Bound("no_deletion", 0, 1, "1 if the brokers have delete.topic.enable=false")
-SETTLED = Bound(
-    "settled",
-    0,
-    2,
-    "1 to start from a settled cluster: controller elected, topic created, all requests processed; 2 if not broker 0 but 1 leads",
-)
+# What happened, and the whole state
 
 
 @dataclass
@@ -535,53 +332,3 @@ class World:
     answers: list[LateAnswer] = holds(Queue(LateAnswer, 1))
     spent: Spent = holds(Counters())
     notes: Notes = holds(Notes)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Two machines that Kafka's source leaves implicit
-
-STANDBY, ELECTING, LOADING, ACTIVE = ControllerState
-
-CONTROLLER = Machine(
-    "Controller",
-    ControllerState,
-    STANDBY,
-    (
-        Row("create_controller_znode", (STANDBY,), ELECTING, cites="Kafka 0.10 ZookeeperLeaderElector.elect"),
-        Row("increment_epoch", (ELECTING,), LOADING, cites="Kafka 0.10 KafkaController.incrementControllerEpoch"),
-        Row("elect", (STANDBY,), LOADING, cites="Kafka 2.8 KafkaController.elect"),
-        Row("failover", (LOADING,), ACTIVE, cites="Kafka 2.8 KafkaController.onControllerFailover"),
-        Row("resign", (ELECTING, LOADING, ACTIVE), STANDBY, cites="Kafka 2.8 KafkaController.onControllerResignation"),
-        Row("die", tuple(ControllerState), STANDBY, cites="the process ends", kind="initialisation"),
-    ),
-    entity=("controller",),
-    cites="Kafka 2.8 KafkaController.scala",
-)
-"""The life of a broker as controller."""
-
-ROLE = Machine(
-    "Role",
-    Role,
-    Role.NONE,
-    (
-        Row("become_leader", (Role.NONE, Role.FOLLOWER, Role.LEADER), Role.LEADER, cites="Kafka 2.8 Partition.makeLeader"),
-        Row("become_follower", (Role.NONE, Role.FOLLOWER, Role.LEADER), Role.FOLLOWER, cites="Kafka 2.8 Partition.makeFollower"),
-        Row(
-            "log_directory_fails",
-            (Role.NONE, Role.FOLLOWER, Role.LEADER),
-            Role.OFFLINE,
-            cites="Kafka 2.8 ReplicaManager.markPartitionOffline",
-            waits_for="failures of log directories",
-        ),
-        Row(
-            "delete_replica",
-            (Role.NONE, Role.FOLLOWER, Role.LEADER),
-            Role.NONE,
-            cites="Kafka 2.8 ReplicaManager.stopReplicas",
-        ),
-        Row("die", tuple(Role), Role.NONE, cites="the process ends", kind="initialisation"),
-    ),
-    entity=("broker", "partition"),
-    cites="Kafka 2.8 ReplicaManager.scala, Partition.scala",
-)
-"""The role of a replica on its broker."""

@@ -5,7 +5,8 @@ Each function is one atomic operation of ZooKeeper; a multi is one operation.
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.state import NO_EPOCH, World
+from kafka_spec.spec.control.bounds import NO_EPOCH
+from kafka_spec.spec.control.state import World
 from kafka_spec.spec.decisions import Checked
 from kafka_spec.spec.domain import NONE, BrokerSet, assign, excluding, including
 from kafka_spec.spec.table import Constants

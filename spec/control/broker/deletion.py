@@ -5,6 +5,7 @@ Source: Kafka 2.8 ReplicaManager.stopReplicas.
 
 from __future__ import annotations
 
+from kafka_spec.spec.control.bounds import DELETION_ERRORS
 from kafka_spec.spec.control.broker.requests import (
     A_CHANNEL,
     KAFKA,
@@ -16,7 +17,8 @@ from kafka_spec.spec.control.broker.requests import (
     request_is_taken,
     see_controller_epoch,
 )
-from kafka_spec.spec.control.state import DELETION_ERRORS, Answer, World
+from kafka_spec.spec.control.messages import Answer
+from kafka_spec.spec.control.state import World
 from kafka_spec.spec.gates import EPOCH_DURING_DELETE
 from kafka_spec.spec.table import Rule
 

@@ -9,8 +9,10 @@ Source: Kafka 2.8 AbstractFetcherThread.scala, ReplicaFetcherThread.scala, Parti
 from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker, PartitionIndex
+from kafka_spec.spec.control.bounds import BROKERS, PARTITIONS
 from kafka_spec.spec.control.broker.requests import KAFKA
-from kafka_spec.spec.control.state import BROKERS, PARTITIONS, Life, Role, World
+from kafka_spec.spec.control.machines import Role
+from kafka_spec.spec.control.state import Life, World
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, append, contains, including, truncate
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.gates import answer_to_fetch_epoch

@@ -5,6 +5,7 @@ Source: Kafka 2.8 Partition.scala and ReplicationUtils.scala at inter.broker.pro
 
 from __future__ import annotations
 
+from kafka_spec.spec.control.bounds import ISR_SHRINKS, LOST_REPLIES
 from kafka_spec.spec.control.broker.fetching import (
     A_LEADER,
     LEADER_AND_FOLLOWER,
@@ -15,7 +16,8 @@ from kafka_spec.spec.control.broker.fetching import (
     log_matches,
 )
 from kafka_spec.spec.control.broker.requests import KAFKA
-from kafka_spec.spec.control.state import ISR_SHRINKS, LOST_REPLIES, Life, Role, World
+from kafka_spec.spec.control.machines import Role
+from kafka_spec.spec.control.state import Life, World
 from kafka_spec.spec.control.zookeeper import isr_write_succeeds, write_isr, zookeeper_can_be_reached
 from kafka_spec.spec.domain import NO_BROKERS, contains, excluding, including
 from kafka_spec.spec.election import is_isr_candidate, isr_after_failed_write

@@ -9,6 +9,7 @@ Source: Kafka 2.8 AbstractFetcherThread.processFetchRequest, partitionFetchState
 from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker, PartitionIndex
+from kafka_spec.spec.control.bounds import BROKERS, LATE_FETCH_ANSWERS, PARTITIONS
 from kafka_spec.spec.control.broker.fetching import (
     LEADER_AND_FOLLOWER,
     fetch_is_in_range,
@@ -16,7 +17,8 @@ from kafka_spec.spec.control.broker.fetching import (
     leader_leads,
     log_matches,
 )
-from kafka_spec.spec.control.state import BROKERS, LATE_FETCH_ANSWERS, PARTITIONS, Life, Role, World
+from kafka_spec.spec.control.machines import Role
+from kafka_spec.spec.control.state import Life, World
 from kafka_spec.spec.domain import append, pop_first
 from kafka_spec.spec.gates import late_answer_is_taken
 from kafka_spec.spec.log import follower_high_watermark

@@ -5,6 +5,7 @@ Source: Kafka 2.8 Partition.updateFollowerFetchState; KIP-903.
 
 from __future__ import annotations
 
+from kafka_spec.spec.control.bounds import LATE_FETCHES
 from kafka_spec.spec.control.broker.fetching import (
     A_LEADER,
     LEADER_AND_FOLLOWER,
@@ -21,7 +22,7 @@ from kafka_spec.spec.control.broker.isr import (
     leader_reaches_zookeeper,
 )
 from kafka_spec.spec.control.broker.requests import KAFKA
-from kafka_spec.spec.control.state import LATE_FETCHES, World
+from kafka_spec.spec.control.state import World
 from kafka_spec.spec.control.zookeeper import isr_write_succeeds, write_isr
 from kafka_spec.spec.domain import append, contains, including, pop_first
 from kafka_spec.spec.error_codes import ErrorCode

@@ -9,8 +9,11 @@ Source: Kafka 2.8 RequestSendThread.doWork, ReplicaManager.stopReplicas; KIP-570
 from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
+from kafka_spec.spec.control.bounds import BROKERS, LATE_STOPS
 from kafka_spec.spec.control.broker.requests import KAFKA, delete_replica, stop_fetching
-from kafka_spec.spec.control.state import BROKERS, LATE_STOPS, Kind, Life, Role, Stale, World
+from kafka_spec.spec.control.machines import Role
+from kafka_spec.spec.control.messages import Kind
+from kafka_spec.spec.control.state import Life, Stale, World
 from kafka_spec.spec.domain import append, pop_first
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.gates import answer_to_request, answer_to_stop_replica, stop_replica_is_of_topic

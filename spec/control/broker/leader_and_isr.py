@@ -17,7 +17,9 @@ from kafka_spec.spec.control.broker.requests import (
     request_is_taken,
     see_controller_epoch,
 )
-from kafka_spec.spec.control.state import ROLE, Kind, Role, World
+from kafka_spec.spec.control.machines import ROLE, Role
+from kafka_spec.spec.control.messages import Kind
+from kafka_spec.spec.control.state import World
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, contains, first_brokers, truncate
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.gates import answer_to_leader_and_isr, leader_is_available

@@ -6,21 +6,11 @@ Source: Kafka 2.8 KafkaApis.scala, ReplicaManager.scala, MetadataCache.scala.
 from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
+from kafka_spec.spec.control.bounds import BROKERS, METADATA_REPEATS, NO_EPOCH
+from kafka_spec.spec.control.machines import ACTIVE, ROLE, Role
+from kafka_spec.spec.control.messages import Answer, Kind
 from kafka_spec.spec.control.network import connected
-from kafka_spec.spec.control.state import (
-    ACTIVE,
-    BROKERS,
-    METADATA_REPEATS,
-    NO_EPOCH,
-    ROLE,
-    Answer,
-    ControllerStep,
-    Kind,
-    Life,
-    Role,
-    Stale,
-    World,
-)
+from kafka_spec.spec.control.state import ControllerStep, Life, Stale, World
 from kafka_spec.spec.deletion import answer_is_counted
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, contains, excluding, first_brokers, pop_first, truncate
 from kafka_spec.spec.error_codes import ErrorCode

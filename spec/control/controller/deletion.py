@@ -7,9 +7,10 @@ Source: Kafka 2.8 TopicDeletionManager.scala.
 
 from __future__ import annotations
 
+from kafka_spec.spec.control.bounds import NO_EPOCH
 from kafka_spec.spec.control.controller.knowledge import assigned_replicas, live_brokers, topic_is_queued_for_deletion
 from kafka_spec.spec.control.network import send_deletion_mark
-from kafka_spec.spec.control.state import NO_EPOCH, ControllerStep, Resuming, World
+from kafka_spec.spec.control.state import ControllerStep, Resuming, World
 from kafka_spec.spec.deletion import (
     TOPIC_DELETION,
     DeletionState,

@@ -6,6 +6,7 @@ Source: Kafka 2.8 KafkaController.processTopicDeletion, processTopicDeletionStop
 from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
+from kafka_spec.spec.control.bounds import BROKERS, NO_EPOCH
 from kafka_spec.spec.control.controller.broker_changes import zookeeper_can_be_read
 from kafka_spec.spec.control.controller.deletion import (
     consider_deletion,
@@ -25,7 +26,8 @@ from kafka_spec.spec.control.controller.knowledge import (
 from kafka_spec.spec.control.controller.stages import go_on
 from kafka_spec.spec.control.controller.steps import controller_is_not_fenced
 from kafka_spec.spec.control.controller.topics import a_topic_is_new
-from kafka_spec.spec.control.state import BROKERS, NO_EPOCH, Answer, ControllerStep, Resuming, World
+from kafka_spec.spec.control.messages import Answer
+from kafka_spec.spec.control.state import ControllerStep, Resuming, World
 from kafka_spec.spec.decisions import DeletionThread
 from kafka_spec.spec.deletion import TOPIC_DELETION
 from kafka_spec.spec.domain import NO_BROKERS, only, reset, truncate

@@ -9,8 +9,9 @@ from kafka_spec.spec.control.controller.deletion import deletion_has_to_wait
 from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, assigned_replicas
 from kafka_spec.spec.control.controller.reassignment import read_reassignment, stop_unassigned_brokers
 from kafka_spec.spec.control.controller.stages import go_on, put_replicas_online
+from kafka_spec.spec.control.machines import CONTROLLER, ELECTING, STANDBY
 from kafka_spec.spec.control.network import send_update_metadata
-from kafka_spec.spec.control.state import CONTROLLER, ELECTING, STANDBY, ControllerStep, Life, Resuming, World
+from kafka_spec.spec.control.state import ControllerStep, Life, Resuming, World
 from kafka_spec.spec.control.zookeeper import create_controller_and_increment_epoch, read_state
 from kafka_spec.spec.decisions import ControllerElection
 from kafka_spec.spec.deletion import TOPIC_DELETION

@@ -6,7 +6,9 @@ Source: Kafka 2.8 ControllerContext.scala.
 from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker, PartitionIndex
-from kafka_spec.spec.control.state import ACTIVE, BROKERS, NO_EPOCH, PARTITIONS, ControllerStep, World
+from kafka_spec.spec.control.bounds import BROKERS, NO_EPOCH, PARTITIONS
+from kafka_spec.spec.control.machines import ACTIVE
+from kafka_spec.spec.control.state import ControllerStep, World
 from kafka_spec.spec.deletion import DeletionState
 from kafka_spec.spec.domain import NONE, BrokerSet, contains
 from kafka_spec.spec.election import leader_is_lost, members

@@ -5,9 +5,10 @@ Source: Kafka 2.8 PartitionStateMachine.scala.
 
 from __future__ import annotations
 
+from kafka_spec.spec.control.bounds import NO_EPOCH
 from kafka_spec.spec.control.controller.knowledge import assigned_replicas, live_brokers
 from kafka_spec.spec.control.network import send_leader_and_isr_to_all
-from kafka_spec.spec.control.state import NO_EPOCH, World
+from kafka_spec.spec.control.state import World
 from kafka_spec.spec.control.zookeeper import create_state, write_state
 from kafka_spec.spec.domain import NONE, BrokerSet, contains, truncate
 from kafka_spec.spec.election import Strategy, elect, elect_reassigned, first_leader_and_isr

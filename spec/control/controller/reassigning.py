@@ -7,6 +7,7 @@ processPartitionReassignmentIsrChange; Kafka 0.10 PartitionsReassignedListener, 
 from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker, BrokerOrNone, PartitionIndex
+from kafka_spec.spec.control.bounds import BROKERS, PARTITIONS, REASSIGNMENTS
 from kafka_spec.spec.control.controller.broker_changes import zookeeper_can_be_read
 from kafka_spec.spec.control.controller.knowledge import (
     ANY_CONTROLLED_PARTITION,
@@ -32,7 +33,7 @@ from kafka_spec.spec.control.controller.reassignment import (
 )
 from kafka_spec.spec.control.controller.stages import go_on
 from kafka_spec.spec.control.controller.steps import controller_is_not_fenced
-from kafka_spec.spec.control.state import BROKERS, PARTITIONS, REASSIGNMENTS, ControllerStep, World
+from kafka_spec.spec.control.state import ControllerStep, World
 from kafka_spec.spec.control.zookeeper import fence_holds
 from kafka_spec.spec.domain import NONE, append, contains, only, truncate
 from kafka_spec.spec.reassignment_steps import REASSIGNMENT, ReassignmentState

@@ -12,8 +12,9 @@ from kafka_spec.spec.control.controller.knowledge import (
     topic_is_queued_for_deletion,
 )
 from kafka_spec.spec.control.controller.partition_rows import no_newer_controller_wrote
+from kafka_spec.spec.control.machines import LOADING
 from kafka_spec.spec.control.network import send_leader_and_isr_to_all, send_stop_replica_to_unassigned
-from kafka_spec.spec.control.state import LOADING, ControllerStep, World
+from kafka_spec.spec.control.state import ControllerStep, World
 from kafka_spec.spec.control.zookeeper import write_state
 from kafka_spec.spec.decisions import Reassignment
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, append, assign, contains, including, pop_first, truncate

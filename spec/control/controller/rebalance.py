@@ -5,6 +5,7 @@ Source: Kafka 2.8 KafkaController.checkAndTriggerAutoLeaderRebalance.
 
 from __future__ import annotations
 
+from kafka_spec.spec.control.bounds import REBALANCES
 from kafka_spec.spec.control.controller.knowledge import (
     ANY_CONTROLLER,
     KAFKA,
@@ -14,7 +15,7 @@ from kafka_spec.spec.control.controller.knowledge import (
     topic_is_queued_for_deletion,
 )
 from kafka_spec.spec.control.controller.stages import go_on
-from kafka_spec.spec.control.state import REBALANCES, ControllerStep, World
+from kafka_spec.spec.control.state import ControllerStep, World
 from kafka_spec.spec.domain import contains
 from kafka_spec.spec.election import Strategy, preferred_leader_leads
 from kafka_spec.spec.reassignment import leader_is_imbalanced

@@ -6,6 +6,7 @@ Source: Kafka 2.8 KafkaController.processReplicaLeaderElection, doControlledShut
 from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
+from kafka_spec.spec.control.bounds import BROKERS, NO_EPOCH, PREFERRED_ELECTIONS, SHUTDOWN_RETRIES, UNCLEAN_ELECTIONS
 from kafka_spec.spec.control.controller.knowledge import (
     ANY_CONTROLLED_PARTITION,
     ANY_CONTROLLER,
@@ -18,16 +19,7 @@ from kafka_spec.spec.control.controller.knowledge import (
 from kafka_spec.spec.control.controller.reassignment import topic_znode_records_reassignments
 from kafka_spec.spec.control.controller.stages import go_on
 from kafka_spec.spec.control.network import send_stop_replica_to
-from kafka_spec.spec.control.state import (
-    BROKERS,
-    NO_EPOCH,
-    PREFERRED_ELECTIONS,
-    SHUTDOWN_RETRIES,
-    UNCLEAN_ELECTIONS,
-    ControllerStep,
-    Life,
-    World,
-)
+from kafka_spec.spec.control.state import ControllerStep, Life, World
 from kafka_spec.spec.decisions import OfflineLeaders
 from kafka_spec.spec.domain import contains, including, only
 from kafka_spec.spec.election import ShutdownPart, Strategy, leader_is_lost, part_in_shutdown, preferred_leader_leads

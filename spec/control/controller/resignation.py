@@ -5,20 +5,12 @@ Source: Kafka 2.8 KafkaController.onControllerResignation, triggerControllerMove
 
 from __future__ import annotations
 
+from kafka_spec.spec.control.bounds import FAILED_FAILOVERS
 from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, is_handling_no_event
 from kafka_spec.spec.control.controller.steps import controller_is_fenced
+from kafka_spec.spec.control.machines import ACTIVE, CONTROLLER, ELECTING, LOADING, STANDBY
 from kafka_spec.spec.control.network import discard_answers, discard_channels
-from kafka_spec.spec.control.state import (
-    ACTIVE,
-    CONTROLLER,
-    ELECTING,
-    FAILED_FAILOVERS,
-    LOADING,
-    STANDBY,
-    ControllerStep,
-    Life,
-    World,
-)
+from kafka_spec.spec.control.state import ControllerStep, Life, World
 from kafka_spec.spec.control.zookeeper import register
 from kafka_spec.spec.decisions import GivingUp
 from kafka_spec.spec.deletion import TOPIC_DELETION

@@ -26,9 +26,10 @@ from kafka_spec.spec.control.controller.reassignment import (
     resume_if_target_starts,
     stop_unassigned_brokers,
 )
+from kafka_spec.spec.control.machines import CONTROLLER, LOADING
 from kafka_spec.spec.control.network import a_leadership_is_known, send_deletion_mark, send_update_metadata
 from kafka_spec.spec.control.order import Stage
-from kafka_spec.spec.control.state import CONTROLLER, LOADING, ControllerStep, Resuming, World
+from kafka_spec.spec.control.state import ControllerStep, Resuming, World
 from kafka_spec.spec.decisions import DeletionThread
 from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, contains
 from kafka_spec.spec.election import Strategy, election_is_due

@@ -5,6 +5,7 @@ Source: Kafka 2.8 KafkaController.processTopicChange, processPartitionModificati
 
 from __future__ import annotations
 
+from kafka_spec.spec.control.bounds import NO_EPOCH
 from kafka_spec.spec.control.controller.broker_changes import zookeeper_can_be_read
 from kafka_spec.spec.control.controller.knowledge import (
     ANY_CONTROLLED_PARTITION,
@@ -17,7 +18,7 @@ from kafka_spec.spec.control.controller.knowledge import (
 from kafka_spec.spec.control.controller.stages import go_on
 from kafka_spec.spec.control.controller.steps import controller_is_not_fenced
 from kafka_spec.spec.control.network import send_deletion_mark
-from kafka_spec.spec.control.state import NO_EPOCH, ControllerStep, World
+from kafka_spec.spec.control.state import ControllerStep, World
 from kafka_spec.spec.control.zookeeper import read_state
 from kafka_spec.spec.deletion import added_partitions_are_refused
 from kafka_spec.spec.domain import assign, contains
