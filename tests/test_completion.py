@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
+from kafka_spec.command import COMMANDS
 from kafka_spec.command import run as kafka_spec
 
 
@@ -56,3 +57,4 @@ def test_zsh_has_the_same_words(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert text.startswith("#compdef kafka-spec")
     assert all(word in text for word in ("--property", "explore", "replication/kip_320"))
+    assert f"    run:'{COMMANDS['run'].says}'" in text, "zsh tells each command in its line of the list"

@@ -24,7 +24,10 @@ def run_completion(options: argparse.Namespace, parser: argparse.ArgumentParser,
     with needing("check"):
         import shtab
     for argument in _arguments(parser):
-        if isinstance(argument.metavar, str) and "MODEL" in argument.metavar and not argument.option_strings:
+        if isinstance(argument, argparse._SubParsersAction):
+            for told in argument._choices_actions:  # zsh shows the line of the list, and no description of several lines
+                argument.choices[told.dest].description = told.help
+        elif isinstance(argument.metavar, str) and "MODEL" in argument.metavar and not argument.option_strings:
             argument.complete = {"bash": WORDS, "zsh": f"({' '.join(models)})"}  # type: ignore[attr-defined]
         elif argument.type is Path:
             argument.complete = shtab.FILE  # type: ignore[attr-defined]
@@ -40,5 +43,4 @@ def _arguments(parser: argparse.ArgumentParser) -> Iterable[argparse.Action]:
         if isinstance(action, argparse._SubParsersAction):
             for inner in action.choices.values():
                 yield from _arguments(inner)
-        else:
-            yield action
+        yield action
