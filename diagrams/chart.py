@@ -72,8 +72,8 @@ class Chart:
     """How many of the last events form the cycle of a lasso; 0 if there is none."""
 
 
-def chart_of(trace: Trace, claim: Property | None = None) -> Chart:
-    """Return the chart of a trace for this claim; the claim is None for a built-in property."""
+def chart_of(trace: Trace, claim: Property | None = None, shown_by: str = "`--html` shows") -> Chart:
+    """Return the chart of a trace for this claim, None for a built-in property; if it is folded, `shown_by` says what shows all."""
     reached = claim is not None and claim.kind == "reachable"
     ending = f"{trace.shows} is {'reached' if reached else 'violated'}{f': {claim.says}' if claim else ''}"
     if note := ending_note(trace, claim):
@@ -86,7 +86,7 @@ def chart_of(trace: Trace, claim: Property | None = None) -> Chart:
         title=f"{trace.spec}: {trace.shows}",
         bounds=bounds_told(dict(trace.bounds)),
         participants=ordered(actors or [trace.start.actor], keepers),
-        events=folded(events),
+        events=folded(events, shown_by),
         ending=ending,
         broken=not reached,
         circle=trace.circle,
@@ -100,12 +100,12 @@ def bounds_told(bounds: Mapping[str, int]) -> str:
     return ", ".join([*told, *(["all others 0"] if several else [])])
 
 
-def folded(events: Sequence[ChartEvent]) -> tuple[ChartEvent, ...]:
+def folded(events: Sequence[ChartEvent], shown_by: str) -> tuple[ChartEvent, ...]:
     """Return the events of a chart; of a long one without the fields and the machines of the first, which a note says."""
     if len(events) <= LONG:
         return tuple(events)
     early, late = events[:-UNFOLDED], events[-UNFOLDED:]
-    note = f"states 2 to {early[-1].number} are folded: without fields and machines, which `--html` shows"
+    note = f"states 2 to {early[-1].number} are folded: without fields and machines, which {shown_by}"
     short = [dataclasses.replace(e, sent=tuple(map(_named, e.sent)), fired=(), changed=e.changed[: e.shown]) for e in early]
     return dataclasses.replace(short[0], marks=(note, *short[0].marks)), *short[1:], *late
 

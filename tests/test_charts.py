@@ -20,7 +20,7 @@ from kafka_spec import MODELS, check, trace_of
 from kafka_spec.diagrams.chart import LONG, UNFOLDED, chart_of, claim_of, ordered
 from kafka_spec.diagrams.gallery_files import Drawn, gallery, stale, write_gallery
 from kafka_spec.diagrams.mermaid import chart_mermaid
-from kafka_spec.diagrams.page import page_plain
+from kafka_spec.diagrams.page import page_html, page_plain
 from kafka_spec.diagrams.sequence import chart_svg, width_of, wrapped
 from kafka_spec.model_check.explain import reasons
 from kafka_spec.model_check.manifest import read_manifest
@@ -102,6 +102,7 @@ def test_a_long_chart_is_folded() -> None:
     assert not any(event.changed or event.fired for event in early)
     assert all(event.changed for event in late)
     assert early[0].marks == (f"states 2 to {early[-1].number} are folded: without fields and machines, which `--html` shows",)
+    assert "are folded: without fields and machines, which the steps above show" in page_html(trace, toys.COUNTER)
     short = chart_of(dataclasses.replace(trace, steps=trace.steps[:LONG]))
     assert all(event.changed for event in short.events) and not short.events[0].marks
     shown = dataclasses.replace(trace, steps=tuple(dataclasses.replace(step, shows=(("a", "1"),)) for step in trace.steps))
@@ -244,8 +245,6 @@ def test_trace_as_charts(kafka_spec: Command, tmp_path: Path) -> None:
 
 def test_a_page_without_graphviz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without Graphviz the page is still written, and a warning says what it lacks."""
-    from kafka_spec.diagrams.page import page_html
-
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.warns(UserWarning, match="does not draw them: svg needs Graphviz"):
         page = page_html(*doors())

@@ -36,7 +36,12 @@ def session(*columns: str) -> ExploreSession:
 @pytest.fixture
 def explorer() -> Iterator[Explorer]:
     """Start a server, and stop it."""
-    started = Explorer(session("isr = s.zookeeper.partitions[0].state.isr"))
+    yield from serving(session("isr = s.zookeeper.partitions[0].state.isr"))
+
+
+def serving(session: ExploreSession) -> Iterator[Explorer]:
+    """Start a server for a session, and stop it."""
+    started = Explorer(session)
     thread = threading.Thread(target=started.serve, daemon=True)
     thread.start()
     yield started
@@ -341,3 +346,17 @@ def test_the_page_in_a_browser(browser: Browser, explorer: Explorer, width: int,
     assert page.locator(".machine .lit").count() > 0
     context.close()
     assert wrong == []
+
+
+def test_what_is_violated_stands_first(browser: Browser) -> None:
+    """On the page a violated property comes before those that hold, so that no scrolling hides it."""
+    spec = toys.BREAKS_AT_THREE
+    walk = Walk(spec, toys.bounds_of(spec))
+    for _ in range(3):
+        walk.act("CountUp")
+    for explorer in serving(ExploreSession(walk, "toys:BREAKS_AT_THREE")):
+        page = browser.new_page()
+        page.goto(explorer.url)
+        until(page, "document.querySelectorAll('.properties li').length > 0")
+        assert page.locator(".properties label").all_text_contents() == ["BelowThree", "Within"]
+        page.close()

@@ -103,7 +103,8 @@ function showStep(now) {
       ...cell.textContent.split(/(?<=\.)/).flatMap((part) => [part, document.createElement("wbr")]))); // a path breaks at its dots
     one(".changes").append(table);
   }
-  one(".properties ul").replaceChildren(...view.properties.map((claim) => {
+  const claims = [...view.properties].sort((one, other) => other.wrong - one.wrong); // what is violated comes first
+  one(".properties ul").replaceChildren(...claims.map((claim) => {
     const tick = make("input");
     tick.type = "checkbox";
     tick.checked = claim.stop;

@@ -34,7 +34,7 @@ def page_html(trace: Trace, spec: Spec) -> str:
         "css": (folder / "page.css").read_text(encoding="utf-8"),
         "js": (folder / "page.js").read_text(encoding="utf-8"),
         "data": harmless(json.dumps(page_plain(trace, spec), ensure_ascii=False)),
-        "chart": chart_svg(chart_of(trace, claim_of(trace, spec))),
+        "chart": chart_svg(chart_of(trace, claim_of(trace, spec), "the steps above show")),
         "machines": "\n".join(machine_figure(machine) for machine in spec.machines),
     }
     template = (folder / "page.html").read_text(encoding="utf-8")
