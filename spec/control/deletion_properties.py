@@ -124,6 +124,24 @@ def no_log_is_of_a_deleted_topic_everywhere(s: World, k: Constants) -> bool:
     return True
 
 
+def a_topic_that_never_moved_was_deleted(s: World) -> bool:
+    """The same, and no reassignment was asked for, so that the deletion has asked all brokers that ever had a replica."""
+    return a_topic_was_deleted(s) and s.spent.reassignments == 0
+
+
+def no_leader_has_records_of_a_deleted_topic(s: World, k: Constants) -> bool:
+    """Who leads a partition, as ZooKeeper has it, holds no record that was written before the topic was last created."""
+    for partition in range(k.partitions):
+        state = s.zookeeper.partitions[partition].state
+        for broker in range(k.brokers):
+            replica = s.brokers[broker].replicas[partition]
+            if state.leader == broker and replica.role == Role.LEADER and replica.leader_epoch == state.leader_epoch:
+                for offset in range(len(replica.log)):
+                    if replica.log[offset].record < s.notes.first_record:
+                        return False
+    return True
+
+
 def no_topic_is_quiet(s: World, k: Constants) -> bool:
     """A topic was deleted, none exists, no deletion waits, and the state is quiet."""
     return s.spent.deletions > 0 and not topic_exists(s) and not a_deletion_waits(s) and is_quiet(s, k)
@@ -221,9 +239,10 @@ DELETION: tuple[Property, ...] = (
     invariant(
         "OldRecordsStayGone",
         no_log_is_of_a_deleted_topic_everywhere,
-        "once the znode of a topic is deleted, no log holds a record of it, also not under a new topic of the same name",
+        "once the znode of a topic is deleted, no log holds a record of it, also not under a new topic of the same name, unless "
+        "the topic was reassigned before",
         "deletion safety",
-        when=a_topic_was_deleted,
+        when=a_topic_that_never_moved_was_deleted,
     ),
     invariant(
         "QuietNothingIsLeft",
@@ -253,6 +272,15 @@ NOTHING_IS_LEFT_OF_REASSIGNED = invariant(
     when=no_reassigned_topic_is_quiet,
 )
 """Stricter than Kafka; not a property of `fixed`."""
+
+OLD_RECORDS_ARE_NOT_SERVED = invariant(
+    "OldRecordsAreNotServed",
+    no_leader_has_records_of_a_deleted_topic,
+    "a topic that was reassigned, deleted and created again is led by nobody who holds a record of the one before",
+    "deletion safety",
+    when=a_topic_was_deleted,
+)
+"""Stricter than Kafka up to 2.7: a claim of its own, see `old-records-served` in FINDINGS."""
 
 DELETION_ENDS = leads_to(
     "DeletionEnds",

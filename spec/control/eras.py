@@ -17,7 +17,12 @@ from kafka_spec.spec.bounds import CONTROL
 from kafka_spec.spec.control import additions, beginning, broker, controller, deletion, environment
 from kafka_spec.spec.control.assignments import ASSIGNMENTS, REASSIGNMENT_ENDS
 from kafka_spec.spec.control.bounds import DELETIONS, IMBALANCE, LATE_STOPS, MIN_ISR, NO_DELETION, REPLICAS, SETTLED, UNCLEAN
-from kafka_spec.spec.control.deletion_properties import DELETION, DELETION_ENDS, NOTHING_IS_LEFT_OF_REASSIGNED
+from kafka_spec.spec.control.deletion_properties import (
+    DELETION,
+    DELETION_ENDS,
+    NOTHING_IS_LEFT_OF_REASSIGNED,
+    OLD_RECORDS_ARE_NOT_SERVED,
+)
 from kafka_spec.spec.control.durability import ADDED_ARE_UP, DURABILITY, ISR_HOLDS_COMMITTED, LOG_GOALS, READS_BEFORE_KIP_207
 from kafka_spec.spec.control.goals import GOALS
 from kafka_spec.spec.control.machines import CONTROLLER, ROLE
@@ -707,6 +712,15 @@ STRAY_OF_DELETED_TOPIC = claiming(
 )
 """Found by the checker in `fixed`: what waits for a broker that was removed is lost with the controller, and the topic is gone."""
 
+OLD_RECORDS_SERVED = claiming(
+    "control/old-records-served",
+    "a claim that no Kafka up to 2.7 keeps: a new topic has no records of one of its name that was reassigned and deleted",
+    OLD_RECORDS_ARE_NOT_SERVED,
+    "recreation_of_reassigned",
+)
+"""Found by a soak of the implementation, then by the checker in `fixed`: a stray replica is taken for one of the new topic. Topic
+ids (2.8, KIP-516) refuse it."""
+
 IN_2_8 = (
     "KAFKA-13972",
     "KAFKA-14617",
@@ -787,6 +801,13 @@ def era(
 ERA_2_8 = era("control/era_2_8", "Kafka 2.8.2 at inter.broker.protocol 2.6", IN_2_8)
 ERA_0_10 = era("control/era_0_10", "Kafka 0.10.2", IN_0_10, DIFFERENCES_OF_0_10, (bound_to(REPLICA_0_10),))
 
-CLAIMS = (OLD_LEADER_WITHOUT_SUCCESSOR, ISR_COMMITTED, READERS_GO_BACK, ADDED_WHILE_GONE, STRAY_OF_DELETED_TOPIC)
+CLAIMS = (
+    OLD_LEADER_WITHOUT_SUCCESSOR,
+    ISR_COMMITTED,
+    READERS_GO_BACK,
+    ADDED_WHILE_GONE,
+    STRAY_OF_DELETED_TOPIC,
+    OLD_RECORDS_SERVED,
+)
 SPECS: tuple[Spec, ...] = (FIXED, REACHED, LOGS_REACHED, ERA_2_8, ERA_0_10, *(bug.on(FIXED) for bug in BUGS), *CLAIMS)
 """All versions of the control plane."""
