@@ -356,6 +356,11 @@ COVERING: list[tuple[Any, str, dict[str, int]]] = [
     (oracle, "late_stop_of_deletion", {}),
     (oracle, "reassigned", {}),
     (embedded, "reassigned_twice", {}),
+    (embedded, "added_in_deletion", {"crashes": 0}),
+    (embedded, "rebalanced", {}),
+    (embedded, "unclean_on_request", {}),
+    (oracle, "deletion_and_reassignment", {}),
+    (embedded, "added_from_the_beginning", {}),
 ]
 """Small bounds that together enable every rule."""
 

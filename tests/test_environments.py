@@ -266,8 +266,7 @@ NOT_RUN = {
     "kafka-spec explore control/fixed --bounds records",
     "kafka-spec conformance elections --cases 20000 --seed 7",
     "kafka-spec run --brokers 3 --seed 7 --zookeeper start",
-    "kafka-spec check control/fixed --bounds three_everyday --without recoverable --without leads-to "
-    "--engine spark --state-dir control",
+    "kafka-spec check control/fixed --bounds three_everyday --engine spark --state-dir control",
     "kafka-spec states states --where \"level = 12 and quorum_leader = 'broker 1' and replicas_0_high_watermark > 0\"",
     "kafka-spec states states --path 0e9a846a45eab880",
 }

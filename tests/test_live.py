@@ -44,7 +44,7 @@ BOUNDS = {
     **dict.fromkeys(HAPPENINGS, 2),
 }
 BOUNDS |= {"late_fetches": 1, "late_fetch_answers": 1, "lost_replies": 1, "records": 3}
-BOUNDS |= {"late_stops": 1}
+BOUNDS |= {"late_stops": 1, "additions": 0}
 ONE_TOPIC = BOUNDS | dict.fromkeys(("reassignments", "deletions", "recreations", "deletion_errors", "late_stops"), 0)
 """The topic stays as it is, so that a run of a few steps has more of other operations and faults."""
 SEEDS = st.integers(0, (1 << 32) - 1)

@@ -73,7 +73,7 @@ FAMILIES: dict[str, Mapping[str, int]] = {
     "a deletion and a bounce": bounds(deletions=1, recreations=1, bounces=1),
     "a deletion and a crash": bounds(deletions=1, crashes=1),
     "a deletion and an expiry": bounds(deletions=1, expiries=1),
-    "an unclean election asked for": bounds(unclean_elections=1, crashes=1, isr_shrinks=1),
+    "an unclean election asked for": bounds(unclean_elections=1, crashes=1, isr_shrinks=1, records=1),
     "two partitions": bounds(partitions=2, settled=0),
     "two partitions and a crash": bounds(partitions=2, crashes=1),
     "two partitions and a reassignment": bounds(partitions=2, replicas=1, reassignments=1),

@@ -122,11 +122,10 @@ def test_a_control_plane(on_spark: Callable[..., Exploration], monkeypatch: pyte
     monkeypatch.setattr(distributed, "PART_BYTES", 4 << 20)
     spec = MODELS["control/fixed"]
     bounds = dict(next(bounds.values for bounds in spec.bound_sets if bounds.name == "everyday"))
-    judged = [claim for claim in spec.properties if claim.kind in distributed.KINDS]
-    found = on_spark(spec, bounds, properties=judged, handover=4000)
+    found = on_spark(spec, bounds, handover=4000)
 
     assert found.distinct == 218_797
-    same(found, embedded.explore(spec, bounds, properties=judged, threads=2))
+    same(found, embedded.explore(spec, bounds, threads=2))
     assert list((tmp_path / "states" / "levels").glob("*/part-003-of-004.parquet"))
 
 
@@ -269,13 +268,12 @@ def test_resuming_what_is_finished(finished: Path) -> None:
 def test_a_search_that_is_stopped_and_resumed(spec: Spec, most: int, tmp_path: Path) -> None:
     """A search that was stopped anywhere and resumed has the results of an uninterrupted one: counts, tests, findings."""
     bounds, options = toys.bounds_of(spec), {"everything": True, "deadlock": True}
-    claims = [claim for claim in spec.properties if claim.kind in distributed.KINDS]
     place = Distribution(str(tmp_path / "states"))
-    first = distributed.explore(spec, bounds, place, properties=claims, budget=Budget(max_states=most), **options)
-    whole = resume(tmp_path / "states", spec, bounds, properties=claims, **options)
+    first = distributed.explore(spec, bounds, place, budget=Budget(max_states=most), **options)
+    whole = resume(tmp_path / "states", spec, bounds, **options)
 
     assert not first.complete
-    same(whole, embedded.explore(spec, bounds, properties=claims, **options))
+    same(whole, embedded.explore(spec, bounds, **options))
 
 
 def test_foreign_state_dirs(finished: Path, tmp_path: Path) -> None:

@@ -39,11 +39,15 @@ from kafka_spec.spec.table import Constants, fire
 
 
 def an_election_is_due(s: World, controller: int, partition: int) -> bool:
-    """The partition is new or offline, or an election was requested; and the topic is not to be deleted."""
+    """The partition is new or offline, or an election was requested; and the topic is not to be deleted.
+
+    Who was created in this very event is elected for all that (onNewPartitionCreation does not look): a topic of the same name
+    whose deletion another controller has not ended.
+    """
     own = s.controllers[controller]
-    return not topic_is_queued_for_deletion(s, controller) and election_is_due(
-        own.partitions[partition].state, own.context.partitions[partition].strategy
-    )
+    known = own.context.partitions[partition]
+    may_be_elected = known.creating == 1 or not topic_is_queued_for_deletion(s, controller)
+    return may_be_elected and election_is_due(own.partitions[partition].state, known.strategy)
 
 
 def go_on(s: World, k: Constants, controller: int) -> None:
