@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kafka_spec.impl.kraft.controller import KRaftController
-from kafka_spec.impl.kraft.image import InconsistentLog
+from kafka_spec.impl.kraft.image import InconsistentLog, RegisteredPartition
 from kafka_spec.impl.kraft.metadata_log import TOPIC, MetadataLog
+from kafka_spec.impl.kraft.reassignment import assignment_to
 from kafka_spec.impl.kraft.record_codec import UnreadableRecord, decode, encode
 from kafka_spec.impl.kraft.records import (
     RECORDS,
@@ -21,7 +22,9 @@ from kafka_spec.impl.kraft.records import (
     TopicRecord,
 )
 from kafka_spec.impl.kraft.requests import BrokerHeartbeatRequest, BrokerRegistrationRequest
-from kafka_spec.spec.kraft.eras import FIXED
+from kafka_spec.impl.protocol.errors import KafkaError
+from kafka_spec.spec.domain import NONE, BrokerSet
+from kafka_spec.spec.kraft.eras import FIXED, SPECS
 from kafka_spec.spec.partition_change import ElectionKind
 
 ID = UUID(int=7)
@@ -116,3 +119,12 @@ def test_elections_have_their_codes() -> None:
         made.fence(broker)
     assert made.image.partitions[partition].leader == -1
     assert made.elect_leaders(None, ElectionKind.UNCLEAN)[partition].name == "ELIGIBLE_LEADERS_NOT_AVAILABLE"
+
+
+def test_a_reassignment_adds_a_fenced_member_of_the_elr() -> None:
+    """Without an ISR a reassignment may not add a broker that the ELR alone names, unless that is fenced."""
+    (era,) = (spec for spec in SPECS if spec.name == "kraft/era_4_1")
+    known = RegisteredPartition(ID, (0,), (), NONE, 2, 3, elr=(0, 1, 2))
+    assert assignment_to(known, (0, 1), BrokerSet.of((2,)), era.constants({})).adding == (1,)
+    with pytest.raises(KafkaError, match="no replica"):
+        assignment_to(known, (0, 2), BrokerSet.of((2,)), era.constants({}))

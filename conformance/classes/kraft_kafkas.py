@@ -1,7 +1,7 @@
 """KRaft's controller of Kafka in this process: its managers of brokers, partitions and settings, without a quorum.
 
-A request goes in, the records that come out are replayed at once, as the active controller does. There is one topic with one
-partition. Most methods are not public; they are called by reflection.
+A request goes in, the records that come out are replayed at once, as the active controller does. There is at most one topic, with
+one partition. Most methods are not public; they are called by reflection.
 
 Source: Kafka 3.9 to 4.4 QuorumController.java, which calls the managers in the same way.
 """
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kafka_spec.conformance.classes.java import EXCEPTION, Kafka
-from kafka_spec.conformance.classes.kraft_ours import KRaftPartition, KRaftView
+from kafka_spec.conformance.classes.kraft_ours import NO_PARTITION, KRaftPartition, KRaftView
 from kafka_spec.spec.domain import NONE
 from kafka_spec.spec.kraft.machines import BrokerState
 
@@ -35,6 +35,8 @@ def read(kafka: Kafka, held: Any) -> KRaftPartition:
         int(held.leaderRecoveryState.value()),
         int(held.leaderEpoch),
         int(held.partitionEpoch),
+        tuple(sorted(int(broker) for broker in held.addingReplicas)),
+        tuple(sorted(int(broker) for broker in held.removingReplicas)),
     )
 
 
@@ -103,10 +105,14 @@ class KafkasKRaft:
         for broker in range(brokers):
             self.register(broker, NONE)
             self.heartbeat(broker, self.offset, stopping=False)
-        for name, value in (("min.insync.replicas", min_isr), ("unclean.leader.election.enable", str(unclean).lower())):
+        self._configs = {"min.insync.replicas": str(min_isr), "unclean.leader.election.enable": str(unclean).lower()}
+        for name, value in self._configs.items():
             record = classes.message("ConfigRecord").setResourceType(2).setResourceName(TOPIC).setName(name)
-            self._replay([record.setValue(str(value))])
-        self._create(range(brokers if replicas is None else replicas))
+            self._replay([record.setValue(value)])
+        self._assignment = range(brokers if replicas is None else replicas)
+        self.topic_ids = [self.kafka.named("org.apache.kafka.common.Uuid")(1, 2)]
+        """The ids of all topics that there have been, the newest last."""
+        self._begin(self._assignment)
 
     # How it is made
 
@@ -166,14 +172,14 @@ class KafkasKRaft:
         name = "handleBrokerUncleanShutdown" if self.classes.is_3 else "handleBrokerShutdown"
         self.kafka.call(self._partitions, name, *arguments)
 
-    def _create(self, replicas: Sequence[int]) -> None:
-        self.topic_id = self.kafka.named("org.apache.kafka.common.Uuid")(1, 2)
-        record = self.classes.message("PartitionRecord").setTopicId(self.topic_id).setPartitionId(0)
+    def _begin(self, replicas: Sequence[int]) -> None:
+        (topic_id,) = self.topic_ids
+        record = self.classes.message("PartitionRecord").setTopicId(topic_id).setPartitionId(0)
         members = self.kafka.java_list(replicas)
         directories = self.kafka.java_list([self._directory(broker) for broker in replicas])
         record.setReplicas(members).setIsr(members).setLeader(replicas[0]).setLeaderEpoch(0).setPartitionEpoch(0)
         record.setDirectories(directories)
-        self._replay([self.classes.message("TopicRecord").setName(TOPIC).setTopicId(self.topic_id), record])
+        self._replay([self.classes.message("TopicRecord").setName(TOPIC).setTopicId(topic_id), record])
 
     def _directory(self, broker: int) -> Any:
         return self.kafka.named("org.apache.kafka.common.Uuid")(100, broker)
@@ -252,10 +258,12 @@ class KafkasKRaft:
         partition_epoch: int,
         members: Sequence[tuple[int, int]],
         recovery: int = 0,
+        topic: int = NONE,
     ) -> tuple[Any, ...]:
         """Receive AlterPartition; members are (broker, broker epoch), an epoch as its place among those the broker has had.
 
-        Returns the error's name; with NONE also leader epoch, partition epoch and ISR.
+        `topic` counts topics of the name; it is the newest unless another is given. Returns the error's name;
+        with NONE also leader epoch, partition epoch and ISR.
         """
         kafka = self.kafka
         data = kafka.named(f"{MESSAGE}.AlterPartitionRequestData$PartitionData")().setPartitionIndex(0)
@@ -263,10 +271,10 @@ class KafkasKRaft:
         for broker, known in members:
             state = kafka.named(f"{MESSAGE}.AlterPartitionRequestData$BrokerState")().setBrokerId(broker)
             data.newIsrWithEpochs().add(state.setBrokerEpoch(self._epoch(broker, known)))
-        topic = kafka.named(f"{MESSAGE}.AlterPartitionRequestData$TopicData")().setTopicId(self.topic_id)
-        topic.partitions().add(data)
+        altered = kafka.named(f"{MESSAGE}.AlterPartitionRequestData$TopicData")().setTopicId(self.topic_ids[topic])
+        altered.partitions().add(data)
         request = self.classes.message("AlterPartitionRequestData").setBrokerId(sender).setBrokerEpoch(self._epoch(sender, epoch))
-        request.topics().add(topic)
+        request.topics().add(altered)
         try:
             reply = self._take(kafka.call(self._partitions, "alterPartition", self.classes.context, request))
         except EXCEPTION as error:
@@ -306,6 +314,42 @@ class KafkasKRaft:
         reply = self._take(kafka.call(self._partitions, "alterPartitionReassignments", request))
         return self.classes.error_of(reply.responses().get(0).partitions().get(0).errorCode())
 
+    def listed(self) -> tuple[Any, ...] | None:
+        """Return replicas, added and removed ones of the reassignment that is listed, None if none is."""
+        kafka = self.kafka
+        asked = kafka.named(f"{MESSAGE}.ListPartitionReassignmentsRequestData$ListPartitionReassignmentsTopics")().setName(TOPIC)
+        asked.setPartitionIndexes(kafka.java_list([0]))
+        newest = kafka.long(0x7FFFFFFFFFFFFFFF)
+        reply = kafka.call(self._partitions, "listPartitionReassignments", kafka.java_list([asked]), newest)
+        for topic in reply.topics():
+            (one,) = topic.partitions()
+            return tuple(kafka.numbers(each) for each in (one.replicas(), one.addingReplicas(), one.removingReplicas()))
+        return None
+
+    def delete_topic(self) -> str:
+        """Delete the newest topic, by its id; return the error's name."""
+        ids = self.kafka.java_list([self.topic_ids[-1]])
+        (error,) = self._take(self.kafka.call(self._partitions, "deleteTopics", self.classes.context, ids)).values()
+        return str(error.error().name())
+
+    def create_topic(self) -> str:
+        """Create a topic of the same name with the first replicas and configuration; return the error's name."""
+        kafka, kind = self.kafka, f"{MESSAGE}.CreateTopicsRequestData$"
+        topic = kafka.named(f"{kind}CreatableTopic")().setName(TOPIC).setNumPartitions(-1).setReplicationFactor(-1)
+        replicas = kafka.java_list(self._assignment)
+        topic.assignments().add(kafka.named(f"{kind}CreatableReplicaAssignment")().setPartitionIndex(0).setBrokerIds(replicas))
+        for name, value in self._configs.items():
+            topic.configs().add(kafka.named(f"{kind}CreatableTopicConfig")().setName(name).setValue(value))
+        request = self.classes.message("CreateTopicsRequestData")
+        request.topics().add(topic)
+        more = () if kafka.version < "4.3" else (False,)
+        described = kafka.named("java.util.HashSet")()
+        reply = self._take(kafka.call(self._partitions, "createTopics", self.classes.context, request, described, *more))
+        (created,) = reply.topics()
+        if created.errorCode() == 0:
+            self.topic_ids.append(created.topicId())
+        return self.classes.error_of(created.errorCode())
+
     def balance(self) -> None:
         """Elect preferred replicas, as the controller does every five minutes."""
         self._take(self.kafka.call(self._partitions, "maybeBalancePartitionLeaders"))
@@ -332,14 +376,19 @@ class KafkasKRaft:
             (self.state(broker), self._epochs[broker].index(int(self._registration(broker).epoch())))
             for broker in range(self.brokers)
         )
-        return KRaftView(registrations, read(self.kafka, self._partition()))
+        held = self._partition()
+        if held is None:
+            return KRaftView(registrations, NO_PARTITION, NONE)
+        return KRaftView(registrations, read(self.kafka, held), len(self.topic_ids) - 1)
 
     def _partition(self) -> Any:
-        return self.kafka.call(self._partitions, "getPartition", self.topic_id, self.kafka.boxed(0))
+        """Return the partition, None if there is no topic."""
+        return self.kafka.call(self._partitions, "getPartition", self.topic_ids[-1], self.kafka.boxed(0))
 
     def isr(self) -> tuple[int, ...]:
         """Return the ISR in its order, in which leaders propose it again: another order is another ISR to Kafka."""
-        return tuple(int(broker) for broker in self._partition().isr)
+        held = self._partition()
+        return () if held is None else tuple(int(broker) for broker in held.isr)
 
     def has_applied_its_registration(self, broker: int, offset: int) -> bool:
         """Whether a metadata log that ends at the offset has the newest registration of the broker."""

@@ -12,18 +12,29 @@ from typing import Any
 
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.decisions import Checked, LastKnownLeader, NewIncarnation
-from kafka_spec.spec.domain import NONE, BrokerSet, OutOfBound, OutOfDomain, append, truncate
+from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, OutOfBound, OutOfDomain, append, count_firing, truncate
 from kafka_spec.spec.error_codes import ErrorCode
-from kafka_spec.spec.kraft.eras import FIXED
+from kafka_spec.spec.kraft.controller import there_is_a_topic
+from kafka_spec.spec.kraft.eras import FIXED, SWITCH
 from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, OUTSIDE, BrokerState
+from kafka_spec.spec.kraft.reassignment import a_reassignment_runs, cancellation_is_accepted, nobody_new_is_eligible
 from kafka_spec.spec.kraft.replica import forget_request
+from kafka_spec.spec.kraft.state import RECREATIONS, UNKNOWN
 from kafka_spec.spec.table import arguments
 
 VERSIONS = ("3.9.1", "4.1.2", "4.3.1", "4.4.0")
 """The versions of Kafka whose controller is compared."""
 
+FOUND = ("stale-reassignment-lists", "cancellation-elects-cleanly", "cancellation-below-min-isr", "elr-outside-replicas")
+"""The bugs of reassignments that every compared version has, by the names of their switches."""
+IN_ALL: Mapping[str, Any] = {name: value for switch in FOUND for name, value in SWITCH[switch].decisions.items()}
+
 DECISIONS: Mapping[str, Mapping[str, Any]] = {
+    "4.1.2": IN_ALL,
+    "4.3.1": {**IN_ALL, **SWITCH["KAFKA-19975"].decisions},
+    "4.4.0": {**IN_ALL, **SWITCH["KAFKA-19975"].decisions},
     "3.9.1": {
+        **IN_ALL,
         "last_known_acceptable": Checked.NO,
         "last_known_leader": LastKnownLeader.WHEN_ISR_EMPTIES,
         "clean_shutdown_detected": Checked.NO,
@@ -32,14 +43,17 @@ DECISIONS: Mapping[str, Mapping[str, Any]] = {
 }
 """What a version decides otherwise than `kraft/fixed`, as the classes that are compared ask it."""
 
+TOPICS = 3
+"""The number of topics of the name that a sequence may have, one after the other."""
+
 COMMITTING = frozenset(
     (
         *("FenceDead", "FenceAlive", "Unfence", "BeginControlledShutdown", "GrantShutdown", "StartBroker"),
-        *("ElectPreferred", "ElectUnclean"),
+        *("ElectPreferred", "ElectUnclean", "DeleteTopic", "CreateTopic"),
     )
 )
 """The rules that commit one batch whenever they fire."""
-COMMITTING_CHANGES = ("AlterPartition", "Exit")
+COMMITTING_CHANGES = ("AlterPartition", "Exit", "Reassign", "CancelReassignment")
 """The rules that commit one batch if the partition changes."""
 
 
@@ -55,17 +69,24 @@ class KRaftPartition:
     recovery: int = 0
     leader_epoch: int = 0
     partition_epoch: int = 0
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+
+NO_PARTITION = KRaftPartition((), NONE, (), leader_epoch=UNKNOWN, partition_epoch=UNKNOWN)
+"""What is seen of the partition while there is no topic."""
 
 
 @dataclass(frozen=True)
 class KRaftView:
-    """What is seen of a controller on either side: state and epoch of each broker, and the partition.
+    """What is seen of a controller on either side: state and epoch of each broker, the partition, and which topic it is of.
 
-    An epoch is its place among those that the broker has had.
+    An epoch is its place among those that the broker has had. Topics of the name are counted from 0; -1 is no topic.
     """
 
     registrations: tuple[tuple[BrokerState, int], ...]
     partition: KRaftPartition
+    topic: int = 0
 
 
 @functools.cache
@@ -112,17 +133,23 @@ def partition_of(s: Any) -> KRaftPartition:
         held.recovery,
         held.leader_epoch,
         held.partition_epoch,
+        tuple(BrokerSet(held.adding)),
+        tuple(BrokerSet(held.removing)),
     )
 
 
 class OurKRaft:
-    """The controller of spec/kraft with `brokers` active brokers, all in the ISR; rules fire in place, whatever their bounds."""
+    """The controller of spec/kraft with `brokers` active brokers, all but the `spares` in the ISR.
+
+    Rules fire in place, whatever their bounds.
+    """
 
     AT_BOUND = (OutOfBound, OutOfDomain)
     """What is raised where the model's numbers end."""
 
-    def __init__(self, version: str, brokers: int, min_isr: int, unclean: bool, elr: bool) -> None:
-        settings = {"brokers": brokers, "isr_size": brokers, "min_isr": min_isr, "unclean": int(unclean), "elr": int(elr)}
+    def __init__(self, version: str, brokers: int, min_isr: int, unclean: bool, elr: bool, spares: int = 0) -> None:
+        settings = {"brokers": brokers, "isr_size": brokers - spares, "spares": spares, "recreations": TOPICS - 1}
+        settings |= {"min_isr": min_isr, "unclean": int(unclean), "elr": int(elr)}
         self.rules = executable(version, tuple(settings.items()))
         self.s = self.rules.space.root.copy(_initial(self.rules))
         self.commits = 0
@@ -144,16 +171,15 @@ class OurKRaft:
         return True
 
     def alter_partition(
-        self, sender: int, epoch: int, leader_epoch: int, partition_epoch: int, members: Sequence[tuple[int, int]]
+        self, sender: int, epoch: int, leader_epoch: int, partition_epoch: int, members: Sequence[tuple[int, int]], topic: int = 0
     ) -> tuple[Any, ...]:
         """Answer a proposal as the controller does; the arguments and the result are those of KafkasKRaft.alter_partition."""
         node = self.s.brokers[sender]
         isr = BrokerSet.of(broker for broker, _ in members)
-        topic_id = self.s.controller.partition.topic_id
         append(
             node.requests,
             broker_epoch=epoch,
-            topic_id=topic_id,
+            topic_id=topic,
             leader_epoch=leader_epoch,
             partition_epoch=partition_epoch,
             isr=isr,
@@ -166,6 +192,48 @@ class OurKRaft:
         truncate(node.answers, 0)
         forget_request(self.s, sender)
         return (error.name,) if error != ErrorCode.NONE else (error.name, *epochs, tuple(BrokerSet(isr)))
+
+    # Operators: each answers with the name of an error, as the first guard says that does not hold
+
+    def reassign(self, replicas: Sequence[int]) -> str:
+        """Reassign the partition. The model leaves out a request for what was asked for last: that one is made here too."""
+        if not there_is_a_topic(self.s):
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.name
+        if not replicas:
+            return ErrorCode.INVALID_REPLICA_ASSIGNMENT.name
+        target = BrokerSet.of(replicas)
+        if not nobody_new_is_eligible(self.s, self.rules.k, target):
+            return ErrorCode.UNKNOWN_SERVER_ERROR.name
+        self.s.history.target = NO_BROKERS
+        return self._done("Reassign", target=target)
+
+    def cancel(self) -> str:
+        """Cancel the reassignment."""
+        if not there_is_a_topic(self.s):
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.name
+        if not a_reassignment_runs(self.s):
+            return ErrorCode.NO_REASSIGNMENT_IN_PROGRESS.name
+        if not cancellation_is_accepted(self.s, self.rules.k):
+            return ErrorCode.INVALID_REPLICA_ASSIGNMENT.name
+        return self._done("CancelReassignment")
+
+    def delete_topic(self) -> str:
+        """Delete the topic; the request names the newest by its id."""
+        return self._done("DeleteTopic") if there_is_a_topic(self.s) else ErrorCode.UNKNOWN_TOPIC_ID.name
+
+    def create_topic(self) -> str:
+        """Create a topic of the same name, on the first replicas."""
+        if there_is_a_topic(self.s):
+            return ErrorCode.TOPIC_ALREADY_EXISTS.name
+        if not self.fire("CreateTopic"):
+            return ErrorCode.INVALID_REPLICA_ASSIGNMENT.name
+        count_firing(self.s, RECREATIONS)
+        return ErrorCode.NONE.name
+
+    def _done(self, rule: str, **binding: int) -> str:
+        if not self.fire(rule, **binding):
+            raise AssertionError(f"{rule} has a guard that no error is known for")
+        return ErrorCode.NONE.name
 
     def node(self, broker: int) -> Any:
         """Return a broker's process."""
@@ -182,7 +250,7 @@ class OurKRaft:
     def view(self) -> KRaftView:
         """Return registrations and partition."""
         registrations = tuple((BrokerState(one.state), one.epoch) for one in self.s.controller.registrations)
-        return KRaftView(registrations, partition_of(self.s))
+        return KRaftView(registrations, partition_of(self.s), self.s.controller.partition.topic_id)
 
 
 @functools.cache

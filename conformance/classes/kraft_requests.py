@@ -2,21 +2,22 @@
 
 A sequence begins with all brokers active and in the ISR. Each step is a request of a broker or an operator, a session's end, or
 something that happens to a process and that the controller does not see. After each step both sides have the same registrations
-and the same partition, and both keep the promises of kraft/fixed about them. A sequence that shows a difference is shrunk.
+and the same partition, and both keep the promises of kraft/fixed about them, but for two findings about reassignments. A sequence
+that shows a difference is shrunk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
 from kafka_spec.conformance.classes.comparison import Chosen, Comparison, Subject
 from kafka_spec.conformance.classes.java import Kafka
 from kafka_spec.conformance.classes.kraft_kafkas import ControllerClasses, KafkasKRaft
-from kafka_spec.conformance.classes.kraft_ours import VERSIONS, OurKRaft
-from kafka_spec.conformance.classes.kraft_promises import Setting, broken
+from kafka_spec.conformance.classes.kraft_ours import VERSIONS, KRaftView, OurKRaft
+from kafka_spec.conformance.classes.kraft_promises import Setting, broken, within_replicas
 from kafka_spec.spec.domain import NONE
 from kafka_spec.spec.kraft.machines import BrokerState
 from kafka_spec.spec.kraft.state import ProcessLife
@@ -53,6 +54,9 @@ KINDS = (
     "elect_unclean",
     "balance",
     "sweep",
+    *("reassign",) * 3,
+    *("cancel", "list_reassignments", "delete_topic"),
+    *("create_topic",) * 2,
 )
 
 
@@ -67,7 +71,8 @@ def steps_at_random(random: Random, setting: Setting) -> list[RequestStep]:
 def setting_at_random(random: Random) -> Setting:
     """Return what a sequence starts from."""
     brokers = random.choice((2, 3, 3, 4))
-    return Setting(brokers, random.randint(1, brokers), random.random() < 0.25, random.random() < 0.7)
+    spares = random.choice((0, 0, *range(brokers)))
+    return Setting(brokers, random.randint(1, brokers), random.random() < 0.25, random.random() < 0.7, spares)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -196,15 +201,18 @@ class Pair:
         epoch = EPOCHS_TOO_FAR if odd[1] else self.ours.node(sender).epoch
         leader_epoch = max(0, held.leader_epoch + ((step.numbers[2] // 8) % 3 - 1 if odd[2] else 0))
         partition_epoch = max(0, held.partition_epoch + ((step.numbers[3] // 8) % 3 - 1 if odd[3] else 0))
-        wanted = set(held.isr) ^ {step.numbers[4] % self.setting.brokers} | {sender}
+        some = range(self.setting.brokers) if odd[5] or not held.replicas else held.replicas
+        wanted = set(held.isr) ^ {some[step.numbers[4] % len(some)]} | {sender}
         if odd[4]:
             wanted = {broker for broker in range(self.setting.brokers) if step.numbers[5] >> broker & 1}
         members = []
         for broker in (*(b for b in self.kafkas.isr() if b in wanted), *sorted(wanted - set(held.isr))):
             known = view.registrations[broker][1]
             members.append((broker, (known, known, known, NONE, known, known - 1, EPOCHS_TOO_FAR)[step.numbers[5] % 7]))
-        ours = self.ours.alter_partition(sender, epoch, leader_epoch, partition_epoch, members)
-        return ours, self.kafkas.alter_partition(sender, epoch, leader_epoch, partition_epoch, members)
+        topic = len(self.kafkas.topic_ids) - 1
+        topic = max(0, topic - 1) if odd[0] else topic
+        ours = self.ours.alter_partition(sender, epoch, leader_epoch, partition_epoch, members, topic)
+        return ours, self.kafkas.alter_partition(sender, epoch, leader_epoch, partition_epoch, members, topic=topic)
 
     # Operators and timers
 
@@ -215,6 +223,26 @@ class Pair:
     def _elect_unclean(self, _: RequestStep) -> None:
         self.fire("ElectUnclean")
         self.kafkas.elect(unclean=True)
+
+    def _reassign(self, step: RequestStep) -> tuple[Any, Any]:
+        """A reassignment to any brokers, seldom to none; the model has its targets in ascending order."""
+        target = [broker for broker in range(self.setting.brokers) if step.numbers[0] >> broker & 1]
+        return (self.ours.reassign(target),), (self.kafkas.reassign(target),)
+
+    def _cancel(self, _: RequestStep) -> tuple[Any, Any]:
+        return (self.ours.cancel(),), (self.kafkas.reassign(None),)
+
+    def _list_reassignments(self, _: RequestStep) -> tuple[Any, Any]:
+        held, listed = self.ours.view().partition, self.kafkas.listed()
+        runs = held.adding or held.removing
+        ours = ("a reassignment", held.replicas, held.adding, held.removing) if runs else ("nothing",)
+        return ours, ("nothing",) if listed is None else ("a reassignment", *listed)
+
+    def _delete_topic(self, _: RequestStep) -> tuple[Any, Any]:
+        return (self.ours.delete_topic(),), (self.kafkas.delete_topic(),)
+
+    def _create_topic(self, _: RequestStep) -> tuple[Any, Any]:
+        return (self.ours.create_topic(),), (self.kafkas.create_topic(),)
 
     def _balance(self, _: RequestStep) -> None:
         self.fire("ElectPreferred")
@@ -234,6 +262,15 @@ KNOWN_BUGS = {"3.9.1": {"LeaderIsActive", "IsrIsActive"}}
 """Promises that a version breaks by a bug of the list, on both sides alike: KAFKA-19522 with the ELR, KAFKA-18106 without."""
 
 
+def emptied_by_cancellation(before: KRaftView, step: RequestStep, answers: tuple[Any, Any]) -> bool:
+    """Whether Kafka has accepted a cancellation that empties the ISR: from then on that may name a fenced broker.
+
+    It is the finding cancellation-elects-cleanly.
+    """
+    accepted = step.kind == "cancel" and answers[1] == ("NONE",)
+    return accepted and set(before.partition.isr) <= set(before.partition.adding)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Sequences
 
@@ -251,8 +288,9 @@ class SequenceOutcome:
 
 def run(classes: ControllerClasses, setting: Setting, steps: Sequence[RequestStep], seen: Any) -> SequenceOutcome:
     """Run a sequence on both sides up to the first difference; `seen` counts what happened."""
-    ours = OurKRaft(classes.kafka.version, setting.brokers, setting.min_isr, setting.unclean, setting.elr)
-    pair = Pair(setting, ours, KafkasKRaft(classes, setting.brokers, setting.min_isr, setting.unclean, setting.elr))
+    size = (setting.brokers, setting.min_isr, setting.unclean, setting.elr)
+    ours = OurKRaft(classes.kafka.version, *size, setting.spares)
+    pair = Pair(setting, ours, KafkasKRaft(classes, *size, setting.brokers - setting.spares))
     before, known = ours.view(), KNOWN_BUGS.get(classes.kafka.version, set())
     for number, step in enumerate(steps):
         try:
@@ -265,11 +303,15 @@ def run(classes: ControllerClasses, setting: Setting, steps: Sequence[RequestSte
         mine, theirs = ours.view(), pair.kafkas.view()
         if mine != theirs or answers[0] != answers[1]:
             return SequenceOutcome(number + 1, number, f"{mine} {answers[0]}", f"{theirs} {answers[1]}")
-        if found := [one for one in broken(setting, before, theirs) if one not in known]:
+        if emptied_by_cancellation(before, step, answers):
+            known = known | {"IsrIsActive"}
+        judged = [replace(view, partition=within_replicas(view.partition)) for view in (before, theirs)]
+        seen["shows elr-outside-replicas"] += judged[1] != theirs
+        if found := [one for one in broken(setting, *judged) if one not in known]:
             return SequenceOutcome(number + 1, number, "keeps its promises", f"breaks {', '.join(found)}: {theirs}")
         seen[f"{step.kind}: {'changes' if mine != before else 'nothing'}"] += 1
         if answers[0] is not None:
-            seen[f"answer {answers[0][0]}"] += 1
+            seen[f"{step.kind} answers {answers[0][0]}"] += 1
         before = mine
     return SequenceOutcome(len(steps))
 
@@ -297,14 +339,45 @@ def odd() -> Iterator[tuple[Setting, list[RequestStep]]]:
     yield setting, steps_of(("fence", 1), ("register_again", 1), ("heartbeat", 1))
 
 
+def mended() -> Iterator[tuple[Setting, list[RequestStep]]]:
+    """Yield sequences that showed mistakes of ours, which were mended."""
+    # A preferred election that leaves the leader completes a reassignment.
+    yield (
+        Setting(2, 2, unclean=True, elr=True),
+        steps_of(
+            *(("alter", 1, 31, 6, 6, 11, 25), ("stop", 0), ("reassign", 1, 2), ("heartbeat", 1), ("reassign", 0, 3)),
+            *(("heartbeat", 0), ("balance", 0)),
+        ),
+    )
+    # A reassignment of a partition without a leader adds a member of the ELR that is fenced.
+    yield Setting(3, 3, unclean=False, elr=True), steps_of(("fence", 1), ("reassign", 0, 1), ("fence", 0), ("reassign", 0, 3))
+    # An unclean election elects the last known leader where nobody is active (KAFKA-19522, 3.9.1).
+    yield (
+        Setting(2, 2, unclean=False, elr=True, spares=1),
+        steps_of(("crash", 1, 1), ("crash", 0, 1), ("start", 1), ("start", 0), ("elect_unclean", 0)),
+    )
+
+
+def findings() -> Iterator[tuple[Setting, list[RequestStep]]]:
+    """Yield the sequences of conformance/findings/reassignments_in_controller: what Kafka does there, our side does too."""
+    join_first = ("alter", 0, 1, 0, 0, 0, 0)
+    asked, given_up = (("reassign", 0, 4), ("reassign", 0, 7)), (("reassign", 0, 7), ("reassign", 0, 1))
+    yield Setting(3, 2, unclean=False, elr=True, spares=1), steps_of(*asked, ("alter", 0, 1, 0, 0, 0, 2), ("list_reassignments", 0))
+    yield Setting(3, 2, unclean=False, elr=True, spares=1), steps_of(*given_up, ("list_reassignments", 0), ("cancel", 0))
+    cancelled = (("reassign", 0, 6), join_first, ("fence", 0), ("cancel", 0), ("apply", 0), ("heartbeat", 0))
+    yield Setting(3, 1, unclean=True, elr=True, spares=2), steps_of(*cancelled)
+    below = (("reassign", 0, 15), ("fence", 1), ("alter", 0, 1, 0, 0, 0, 2), ("cancel", 0))
+    yield Setting(4, 2, unclean=False, elr=True, spares=2), steps_of(*below)
+
+
 def steps_of(*steps: tuple[Any, ...]) -> list[RequestStep]:
     """Return steps given as (kind, broker, numbers...)."""
     return [RequestStep(kind, broker, (*numbers, 0)) for kind, broker, *numbers in steps]
 
 
 def sequences(random: Random, cases: int) -> Iterator[tuple[Setting, list[RequestStep]]]:
-    """Yield the sequences of a comparison: the odd ones, and random ones."""
-    yield from odd()
+    """Yield the sequences of a comparison: given ones, and random ones."""
+    yield from (*odd(), *mended(), *findings())
     for _ in range(max(1, cases // 2)):
         setting = setting_at_random(random)
         yield setting, steps_at_random(random, setting)
@@ -327,7 +400,7 @@ def compare(kafka: Kafka, comparison: Comparison, random: Random, cases: int) ->
 
 SUBJECT = Subject(
     "kraft-requests",
-    "KRaft's controller: registrations, fences, shutdowns, AlterPartition, elections, in random sequences",
+    "KRaft's controller: registrations, fences, shutdowns, AlterPartition, elections, reassignments, topics, in random sequences",
     compare,
     (
         Chosen(

@@ -317,7 +317,7 @@ class KRaftController:
             isr, assignment = cancelled(known, unclean, self.min_isr(partition), self.k)
         else:
             check_target(self.image, target)
-            assignment = assignment_to(known, target, self.k)
+            assignment = assignment_to(known, target, self.image.active, self.k)
         self._commit(self._change(partition, AskedChange(isr, self.image.active, assignment=assignment)))
 
     def elect_leaders(self, partitions: Iterable[TopicPartition] | None, election: ElectionKind) -> dict[TopicPartition, ErrorCode]:

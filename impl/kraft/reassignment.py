@@ -26,15 +26,15 @@ def check_target(image: ClusterImage, target: tuple[int, ...]) -> None:
         raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"the replicas {target} are no assignment")
 
 
-def assignment_to(known: RegisteredPartition, target: tuple[int, ...], k: Constants) -> AssignedReplicas:
+def assignment_to(known: RegisteredPartition, target: tuple[int, ...], active: BrokerSet, k: Constants) -> AssignedReplicas:
     """Return the assignment once a reassignment to a target has begun (changePartitionReassignment).
 
     Raises:
-        KafkaError: UNKNOWN_SERVER_ERROR: it adds a broker of the ELR that is no replica, and whom this very event could elect
-            (elr-outside-replicas; PartitionRegistration.directory).
+        KafkaError: UNKNOWN_SERVER_ERROR: it adds an active broker of the ELR that is no replica, and whom this very event could
+            elect (elr-outside-replicas; PartitionRegistration.directory).
     """
     before, wanted = BrokerSet.of(known.replicas), BrokerSet.of(target)
-    if not known.isr and BrokerSet.of(known.elr) & wanted & ~before:
+    if not known.isr and BrokerSet.of(known.elr) & wanted & active & ~before:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{target} adds a broker of the ELR {known.elr}, which is no replica")
     adding = added_replicas(k.reassignment_lists, before, BrokerSet.of(known.adding), wanted)
     removing = removed_replicas(k.reassignment_lists, before, BrokerSet.of(known.removing), wanted)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from kafka_spec.spec.decisions import Checked
 from kafka_spec.spec.domain import NO_BROKERS, NONE, append
-from kafka_spec.spec.kraft.controller import active_brokers, change_partition, commit, there_is_a_topic
+from kafka_spec.spec.kraft.controller import active_brokers, change_partition, commit, completes_reassignment, there_is_a_topic
 from kafka_spec.spec.kraft.fetching import A_LEADER, leads
 from kafka_spec.spec.kraft.machines import REGISTRATION
 from kafka_spec.spec.kraft.replica import ANY_BROKER, broker_is_up, raise_high_watermark
 from kafka_spec.spec.kraft.state import PREFERRED_ELECTIONS, RE_REGISTRATIONS, RECORDS, UNCLEAN_ELECTIONS, KRaft
-from kafka_spec.spec.partition_change import ElectionKind, elect_by_choice
+from kafka_spec.spec.partition_change import ElectionKind, elect_by_choice, last_known_is_electable
 from kafka_spec.spec.table import Constants, Rule, fire
 
 
@@ -36,8 +36,8 @@ WRITE = Rule(
 )
 
 
-def preferred_election_changes_leader(s: KRaft, k: Constants) -> bool:
-    """The first assigned replica does not lead, and a preferred election elects another leader than now, or nobody."""
+def preferred_election_changes_something(s: KRaft, k: Constants) -> bool:
+    """The first assigned replica does not lead, and a preferred election changes the leader, or completes a reassignment."""
     partition = s.controller.partition
     if not there_is_a_topic(s) or partition.leader == partition.replicas[0]:
         return False
@@ -52,7 +52,7 @@ def preferred_election_changes_leader(s: KRaft, k: Constants) -> bool:
         k.elr,
         k.last_known_acceptable,
     )
-    return elected != partition.leader
+    return elected != partition.leader or completes_reassignment(s, k, partition.isr)
 
 
 def elect_preferred(s: KRaft, k: Constants) -> None:
@@ -66,7 +66,7 @@ ELECT_PREFERRED = Rule(
     "ElectPreferred",
     actor="controller",
     kind="operator",
-    guards=(preferred_election_changes_leader,),
+    guards=(preferred_election_changes_something,),
     at_most=PREFERRED_ELECTIONS,
     effects=(elect_preferred,),
     says="the controller elects the preferred replica",
@@ -74,13 +74,20 @@ ELECT_PREFERRED = Rule(
 )
 
 
-def nobody_leads_and_somebody_is_up(s: KRaft, k: Constants) -> bool:
-    """The partition has no leader, and some broker is active."""
-    return there_is_a_topic(s) and s.controller.partition.leader == NONE and active_brokers(s, k) != 0
+def nobody_leads_and_somebody_may(s: KRaft, k: Constants) -> bool:
+    """The partition has no leader, and some broker is active; up to 4.0 a last known leader need not be (KAFKA-19522)."""
+    partition = s.controller.partition
+    if not there_is_a_topic(s) or partition.leader != NONE:
+        return False
+    if active_brokers(s, k) != 0:
+        return True
+    return last_known_is_electable(
+        partition.isr, partition.elr, partition.last_known_leader, NO_BROKERS, k.elr, k.last_known_acceptable
+    )
 
 
 def elect_unclean(s: KRaft, k: Constants) -> None:
-    """Elect whoever is up."""
+    """Elect whoever may lead."""
     partition = s.controller.partition
     change_partition(s, k, partition.isr, active_brokers(s, k), NO_BROKERS, ElectionKind.UNCLEAN, partition.recovery)
     commit(s, k)
@@ -90,7 +97,7 @@ ELECT_UNCLEAN = Rule(
     "ElectUnclean",
     actor="operator",
     kind="operator",
-    guards=(nobody_leads_and_somebody_is_up,),
+    guards=(nobody_leads_and_somebody_may,),
     at_most=UNCLEAN_ELECTIONS,
     effects=(elect_unclean,),
     says="an operator requests an unclean election",

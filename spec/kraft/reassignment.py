@@ -27,13 +27,16 @@ def target_is_another(s: KRaft, target: BrokerSet) -> bool:
     return target != 0 and target != s.history.target
 
 
-def nobody_new_is_eligible(s: KRaft, target: BrokerSet) -> bool:
+def nobody_new_is_eligible(s: KRaft, k: Constants, target: BrokerSet) -> bool:
     """The request adds nobody whom the election of this very event could choose: it fails there, with UNKNOWN_SERVER_ERROR.
 
-    Only the ELR can name a broker that is no replica (elr-outside-replicas). Kafka 3.9: PartitionRegistration.directory.
+    Only the ELR can name a broker that is no replica (elr-outside-replicas); one that is not active is not asked for its directory.
+    Kafka 3.9: PartitionRegistration.directory.
     """
     partition = s.controller.partition
-    return partition.isr != 0 or partition.elr & target & ~members(partition.replicas) == 0
+    if partition.isr != 0:
+        return True
+    return partition.elr & target & active_brokers(s, k) & ~members(partition.replicas) == 0
 
 
 def assign_replicas(s: KRaft, k: Constants, target: BrokerSet, removed: BrokerSet) -> None:
