@@ -72,6 +72,16 @@ def test_a_preferred_election_completes_a_reassignment() -> None:
     assert not ours.fire("ElectPreferred"), "the preferred replica leads"
 
 
+def test_a_reassignment_that_an_election_makes_complete_waits() -> None:
+    """The reassignment goes on after the election of its target, until an operator asks for the same again."""
+    ours = OurKRaft("4.4.0", 2, 2, unclean=False, elr=True)
+    assert ours.alter_partition(0, 0, 0, 0, [(0, 0)])[0] == "NONE" and ours.reassign([1]) == "NONE"
+    assert ours.fire("FenceAlive", broker=0) and not ours.fire("ElectPreferred")
+    held = ours.view().partition
+    assert (held.replicas, held.leader, held.isr, held.removing) == ((1, 0), 1, (1,), (0,))
+    assert ours.reassign([1]) == "NONE" and ours.view().partition.replicas == (1,)
+
+
 @pytest.mark.parametrize(("version", "leader"), [(OLD, 0), ("4.4.0", NONE)])
 def test_an_unclean_election_where_nobody_is_active(version: str, leader: int) -> None:
     """An unclean election on request elects a last known leader that is fenced; since 4.1 it elects nobody (KAFKA-19522)."""

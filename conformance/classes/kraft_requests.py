@@ -359,7 +359,7 @@ def mended() -> Iterator[tuple[Setting, list[RequestStep]]]:
 
 
 def findings() -> Iterator[tuple[Setting, list[RequestStep]]]:
-    """Yield the sequences of conformance/findings/reassignments_in_controller: what Kafka does there, our side does too."""
+    """Yield the sequences of FINDINGS about reassignments: what Kafka does there, our side does too."""
     join_first = ("alter", 0, 1, 0, 0, 0, 0)
     asked, given_up = (("reassign", 0, 4), ("reassign", 0, 7)), (("reassign", 0, 7), ("reassign", 0, 1))
     yield Setting(3, 2, unclean=False, elr=True, spares=1), steps_of(*asked, ("alter", 0, 1, 0, 0, 0, 2), ("list_reassignments", 0))
@@ -368,6 +368,8 @@ def findings() -> Iterator[tuple[Setting, list[RequestStep]]]:
     yield Setting(3, 1, unclean=True, elr=True, spares=2), steps_of(*cancelled)
     below = (("reassign", 0, 15), ("fence", 1), ("alter", 0, 1, 0, 0, 0, 2), ("cancel", 0))
     yield Setting(4, 2, unclean=False, elr=True, spares=2), steps_of(*below)
+    waits = (("alter", 0, 1, 0, 0, 0, 1), ("reassign", 0, 2), ("fence", 0), ("balance", 0), ("elect_preferred", 0), ("sweep", 0))
+    yield Setting(2, 2, unclean=False, elr=True), steps_of(*waits, ("list_reassignments", 0), ("reassign", 0, 2))
 
 
 def steps_of(*steps: tuple[Any, ...]) -> list[RequestStep]:
