@@ -138,13 +138,21 @@ class Run:
         self.last: dict[str, Any] = {}
         """The summary of the last finished level, or the description of the run before the first."""
         self.before = np.empty(0, np.uint64)
+        self.left: Path | None = None
+        """The tables of a driver that was killed and could not remove them."""
 
     def close(self) -> None:
         """Stop Spark and release the state-dir."""
         if self.cluster is not None:
             self.cluster.close()
+        self.remove_left()
         if self.lock is not None:
             self.lock.release()
+
+    def remove_left(self) -> None:
+        """Remove what a killed driver left; again at the end, since its workers live a little longer and may write meanwhile."""
+        if self.left is not None:
+            shutil.rmtree(self.left, ignore_errors=True)
 
     def search(self) -> None:
         """Search to the end, or until the budget or a violation ends the search."""
@@ -228,10 +236,9 @@ class Run:
         if store.unsealed(self.storage, "run.json") != told:
             raise SpecError(f"--state-dir {place}: another run has just started there; name another folder")
         if (left := self.storage.read("scratch")) is not None and self.storage.local is not None:
-            # a driver that was killed could not remove its tables
             folder = Path(left.decode())
-            if folder.name.startswith(SCRATCH):
-                shutil.rmtree(folder, ignore_errors=True)
+            self.left = folder if folder.name.startswith(SCRATCH) else None
+            self.remove_left()
         about = self.about()
         if told is None:
             self.storage.write("program.ll", self.program.text.encode())

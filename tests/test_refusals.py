@@ -76,7 +76,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a number that says": (lambda: rule("world", 5), "rule Rule: says must be a text, and is 5"),
     "a number that acts": (lambda: rule(5, "it"), "rule Rule: actor must be a text, and is 5"),
-    "a list of parameters": (lambda: rule("world", "it", params=["x"]), "rule Rule: params is list; params is a dict of name to domain"),
+    "a list of parameters": (
+        lambda: rule("world", "it", params=["x"]),
+        "rule Rule: params is list; params is a dict of name to domain",
+    ),
     "an effect's name": (
         lambda: rule("world", "it", effects=("one",)),
         "rule Rule: effects holds 'one', which is not a plain function",

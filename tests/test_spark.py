@@ -263,6 +263,26 @@ def test_resuming_what_is_finished(finished: Path) -> None:
     same(resume(finished), embedded.explore(KIP_320, SMALL))
 
 
+def test_late_tables_of_a_killed_driver_are_removed(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The workers of a killed driver may write to its folder after it was removed: it is gone at the end all the same."""
+    left = tmp_path / f"{clusters.SCRATCH}of-a-killed-driver"
+    left.mkdir()
+    (finished / "scratch").write_text(str(left))
+    removed: list[Path] = []
+    remove = shutil.rmtree
+
+    def first_in_vain(path: Path, **options: Any) -> None:
+        remove(path, **options)
+        if path == left and not removed:
+            left.mkdir()
+        removed.append(path)
+
+    monkeypatch.setattr(shutil, "rmtree", first_in_vain)
+    resume(finished)
+
+    assert removed.count(left) == 2 and not left.exists()
+
+
 @pytest.mark.parametrize("spec", [toys.GRID, toys.CHANNEL, toys.TESTED], ids=lambda s: s.name)
 @pytest.mark.parametrize("most", [1, 5])
 def test_a_search_that_is_stopped_and_resumed(spec: Spec, most: int, tmp_path: Path) -> None:
