@@ -10,14 +10,14 @@ from kafka_spec.spec.control.controller.knowledge import (
     ANY_CONTROLLER,
     KAFKA,
     is_handling_no_event,
-    leadership_is_known,
     live_brokers,
     topic_is_queued_for_deletion,
 )
+from kafka_spec.spec.control.controller.requested import another_leads
 from kafka_spec.spec.control.controller.stages import go_on
 from kafka_spec.spec.control.state import ControllerStep, World
 from kafka_spec.spec.domain import contains
-from kafka_spec.spec.election import Strategy, preferred_leader_leads
+from kafka_spec.spec.election import Strategy
 from kafka_spec.spec.reassignment import leader_is_imbalanced
 from kafka_spec.spec.table import Constants, Rule
 
@@ -26,14 +26,6 @@ def prefers(s: World, controller: int, broker: int, partition: int) -> bool:
     """The controller knows the partition, and the broker is its first replica."""
     replicas = s.controllers[controller].context.partitions[partition].assignment.replicas
     return len(replicas) > 0 and replicas[0] == broker
-
-
-def another_leads(s: World, controller: int, partition: int) -> bool:
-    """The controller knows leader and ISR of the partition, and the leader is not the preferred one."""
-    known = s.controllers[controller].context.partitions[partition]
-    return leadership_is_known(s, controller, partition) and not preferred_leader_leads(
-        known.assignment.replicas, known.leadership.leader
-    )
 
 
 def broker_leads_too_few(s: World, k: Constants, controller: int, broker: int) -> bool:

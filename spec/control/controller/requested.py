@@ -6,7 +6,7 @@ Source: Kafka 2.8 KafkaController.processReplicaLeaderElection, doControlledShut
 from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
-from kafka_spec.spec.control.bounds import BROKERS, NO_EPOCH, PREFERRED_ELECTIONS, SHUTDOWN_RETRIES, UNCLEAN_ELECTIONS
+from kafka_spec.spec.control.bounds import BROKERS, PREFERRED_ELECTIONS, SHUTDOWN_RETRIES, UNCLEAN_ELECTIONS
 from kafka_spec.spec.control.controller.knowledge import (
     ANY_CONTROLLED_PARTITION,
     ANY_CONTROLLER,
@@ -27,19 +27,29 @@ from kafka_spec.spec.gates import shutdown_is_of_registration
 from kafka_spec.spec.table import Constants, Rule
 
 
+def another_leads(s: World, controller: int, partition: int) -> bool:
+    """The controller knows leader and ISR of the partition, and the leader is not the preferred one."""
+    known = s.controllers[controller].context.partitions[partition]
+    return leadership_is_known(s, controller, partition) and not preferred_leader_leads(
+        known.assignment.replicas, known.leadership.leader
+    )
+
+
 def preferred_leader_does_not_lead(s: World, controller: int, partition: int) -> bool:
     """The partition has a leader that is not the first assigned replica, and the topic is not to be deleted."""
-    known = s.controllers[controller].context.partitions[partition]
-    if known.leadership.leader_epoch == NO_EPOCH or topic_is_queued_for_deletion(s, controller):
-        return False
-    return not preferred_leader_leads(known.assignment.replicas, known.leadership.leader)
+    return another_leads(s, controller, partition) and not topic_is_queued_for_deletion(s, controller)
+
+
+def elect(s: World, k: Constants, controller: int, partition: int, strategy: int) -> None:
+    """Begin an election by a strategy."""
+    s.controllers[controller].context.partitions[partition].strategy = strategy
+    s.controllers[controller].step = ControllerStep.ELECT
+    go_on(s, k, controller)
 
 
 def ask_for_preferred_election(s: World, k: Constants, controller: int, partition: int) -> None:
     """Begin the election of the preferred leader, which succeeds if it is live and in sync."""
-    s.controllers[controller].context.partitions[partition].strategy = Strategy.PREFERRED
-    s.controllers[controller].step = ControllerStep.ELECT
-    go_on(s, k, controller)
+    elect(s, k, controller, partition, Strategy.PREFERRED)
 
 
 PREFERRED_ELECTION = Rule(
@@ -62,18 +72,16 @@ def era_has_unclean_elections(k: Constants) -> bool:
 
 def partition_has_no_live_leader(s: World, controller: int, partition: int) -> bool:
     """The partition has had a leader and has none that is live now, and the topic is not to be deleted."""
-    context = s.controllers[controller].context
-    leadership = context.partitions[partition].leadership
-    if leadership.leader_epoch == NO_EPOCH or topic_is_queued_for_deletion(s, controller):
+    if not leadership_is_known(s, controller, partition) or topic_is_queued_for_deletion(s, controller):
         return False
-    return leader_is_lost(leadership.leader, live_brokers(s, controller), context.stopping, OfflineLeaders.NOT_ONLINE)
+    context = s.controllers[controller].context
+    leader = context.partitions[partition].leadership.leader
+    return leader_is_lost(leader, live_brokers(s, controller), context.stopping, OfflineLeaders.NOT_ONLINE)
 
 
 def ask_for_unclean_election(s: World, k: Constants, controller: int, partition: int) -> None:
     """Begin an election that may take a leader from outside the ISR, if no member of it is live."""
-    s.controllers[controller].context.partitions[partition].strategy = Strategy.UNCLEAN
-    s.controllers[controller].step = ControllerStep.ELECT
-    go_on(s, k, controller)
+    elect(s, k, controller, partition, Strategy.UNCLEAN)
 
 
 UNCLEAN_ELECTION = Rule(
