@@ -151,6 +151,7 @@ def test_own_module(kafka_spec: Command, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("check", "nonsense"), "model 'nonsense' is unknown; `kafka-spec models` lists them, module:NAME is one of your own"),
+        (("check", "claim/old-records-servd"), "perhaps claim/old-records-served or"),
         (("check", "control/KAFKA-53"), "model 'control/KAFKA-53' is unknown; perhaps control/KAFKA-532 or"),
         (("check", "replication/kip_320", "--bound", "brokers=3"), "bound 'brokers' is unknown; there is replicas, log_size"),
         (("check", "replication/kip_320", "--bound", "replicas=77"), "bound replicas=77 is outside 2..6"),

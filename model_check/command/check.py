@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from kafka_spec.model_check.command.options import (
     add_bound_options,
     add_output_options,
     asked_bounds,
+    check_names,
     cores,
     duration,
     interruptible,
@@ -140,16 +142,13 @@ def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, 
         if len(options.models) != 1:
             raise SpecError("--simulate is of one model or one named check; name it")
         (name,) = options.models
-        chosen = named[name] if name in named else _unnamed(options, models.find(name))
+        chosen = _check_of(name, named, options, models)
         budget = Budget(options.seconds if options.seconds is not None else chosen.seconds)
         with interruptible(budget):
             return run_simulate(options, chosen, budget)
     refuse_without_simulate(options)
     wanted = outputs(options)
-    if options.models:
-        checks = [named[name] if name in named else _unnamed(options, models.find(name)) for name in options.models]
-    else:
-        checks = list(named.values())
+    checks = [_check_of(name, named, options, models) for name in options.models] or list(named.values())
     alone = len(options.models) == 1 and options.models[0] not in named
     report = Report(options, checks, alone, charts)
     processes = options.jobs or (1 if "spark" in (options.engine, *(check.engine for check in checks)) else options.threads)
@@ -282,6 +281,13 @@ def _named_checks(options: argparse.Namespace, models: Models) -> dict[str, Name
     return named
 
 
+def _check_of(name: str, named: Mapping[str, NamedCheck], options: argparse.Namespace, models: Models) -> NamedCheck:
+    """Return the named check with this name, or else the check of this model."""
+    if name in named:
+        return named[name]
+    return _unnamed(options, models.find(name, partial(check_names, options.manifest, models)))
+
+
 def _unnamed(options: argparse.Namespace, spec: Spec) -> NamedCheck:
     """Return the check of a model that the options describe."""
     expected = Expectation(all_rules_fire=options.all_rules_fire, all_properties_tested=options.all_properties_tested)
@@ -356,7 +362,7 @@ def run_trace(options: argparse.Namespace, models: Models, charts: Mapping[str, 
     name, wanted = options.models[0], options.properties
     options.properties = None
     named = _named_checks(options, models)
-    chosen = named[name] if name in named else _unnamed(options, models.find(name))
+    chosen = _check_of(name, named, options, models)
     if wanted:
         # only the named properties are checked, so that no other violation ends the search
         for claim in judged_by_spec(wanted):

@@ -7,7 +7,7 @@ import importlib
 import re
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
@@ -23,15 +23,15 @@ class Models:
     def __init__(self, catalogue: Mapping[str, Spec]) -> None:
         self.catalogue = catalogue
 
-    def find(self, name: str) -> Spec:
-        """Return the spec with this name; raise SpecError if there is none."""
+    def find(self, name: str, others: Callable[[], Iterable[str]] = tuple) -> Spec:
+        """Return the spec with this name; raise SpecError if there is none, with names like it, also of `others`."""
         if ":" in name:
             return self.load(*name.split(":", 1))
         if name not in self.catalogue:
             if name.isidentifier() and Path(f"{name}.py").is_file():
                 home = imported(name, name)
                 raise SpecError(f"{name} is a module, and a model is needed; {_has(home, name, Spec)}")
-            near = difflib.get_close_matches(name, self.catalogue, n=3)
+            near = difflib.get_close_matches(name, [*self.catalogue, *others()], n=3)
             perhaps = f"perhaps {' or '.join(near)}; " if near else ""
             raise SpecError(f"model {name!r} is unknown; {perhaps}`kafka-spec models` lists them, module:NAME is one of your own")
         return self.catalogue[name]

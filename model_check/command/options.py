@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from kafka_spec.model_check.command.find import Models
@@ -113,8 +114,13 @@ def chosen_model(options: argparse.Namespace, models: Models) -> tuple[Spec, Map
             if options.bound or options.bounds:
                 raise SpecError(f"{name} is a named check and has its own bounds; leave out --bound and --bounds")
             return named[name].spec, named[name].bounds
-    spec = models.find(name)
+    spec = models.find(name, partial(check_names, options.manifest, models))
     return spec, asked_bounds(options, spec)
+
+
+def check_names(manifest: Path, models: Models) -> list[str]:
+    """Return the names of all checks of a manifest, if there is one."""
+    return [check.name for check in read_manifest(manifest, models.find)] if manifest.exists() else []
 
 
 def _bound(text: str) -> tuple[str, int]:
