@@ -16,7 +16,7 @@ EXTRAS = {
     "check": CHECK,
     "draw": (*CHECK, "graphviz", "networkx"),
     "impl": IMPL,
-    "kafka": (*IMPL, "jpype", "kio"),
+    "kafka": (*CHECK, *IMPL, "jpype", "kio"),
     "spark": (*CHECK, "pandas", "py4j", "pyarrow", "pyspark"),
 }
 """The libraries of each extra, by the names they are imported by; pyspark brings py4j."""

@@ -280,7 +280,7 @@ MUTATIONS = {
     "elections": "from kafka_spec.spec import election\nelection.elect_preferred = election.elect_reassigned",
     "assignments": "from kafka_spec.spec import assignment\nassignment._follower_index = lambda f, s, p, n: (f + 1 + p) % n",
     "deletion": "from kafka_spec.impl.controller import deletion as ours\nours.failure_halts_deletion = lambda *_: False",
-    "gates": "from kafka_spec.impl.broker import replica_manager as ours\nours.answer_to_stop_replica = lambda *_: 0",
+    "gates": "from kafka_spec.impl.broker import replica_manager as ours\nours.answer_to_stop_replica = lambda *_: 74",
     "reassignment": "from kafka_spec.impl.controller import reassignment_rows as ours\nours.leader_has_to_move = lambda *_: False",
     "kraft-changes": f"{DECIDED}'last_known_acceptable': Checked.NO}}}}",
     "kraft-records": "from kafka_spec.impl.kraft import record_codec as ours\n"

@@ -7,14 +7,22 @@ partition: its leader epoch, whether it leads, and whether it has a log. Fetcher
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from kafka_spec.conformance.classes.comparison import Chosen, Comparison, Subject
-from kafka_spec.conformance.classes.java import EXCEPTION, Kafka
+from kafka_spec.conformance.classes.gates_kafkas import (
+    BROKER,
+    BROKER_EPOCH,
+    CONTROLLER,
+    Answered,
+    Hosted,
+    KafkasReplicas,
+    is_stale,
+)
+from kafka_spec.conformance.classes.java import Kafka
 from kafka_spec.conformance.classes.scratch import scratch
 from kafka_spec.impl.broker.partition import HostedPartition
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
@@ -32,39 +40,21 @@ from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.eras import ERA_2_8
 from kafka_spec.spec.control.machines import Role
-from kafka_spec.spec.decisions import Checked
+from kafka_spec.spec.decisions import Checked, StopReplicaEpoch
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.gates import answer_to_request
+from kafka_spec.spec.table import Spec
 
-BROKER, CONTROLLER, BROKER_EPOCH = 0, 9, 5
-LEADER_AND_ISR, STOP_REPLICA, UPDATE_METADATA = 4, 3, 6
-"""The versions of the requests at inter.broker.protocol 2.6."""
-CLIENTS = "org.apache.kafka.common"
+ERAS = {
+    "2.8.2": ERA_2_8,
+    "3.9.1": ERA_2_8.replacing("era_3_9", "Kafka 3.9.1 as compared", decisions={"stop_replica_epoch": StopReplicaEpoch.AT_LEAST}),
+}
+"""The decisions of each version. From 3.5 on a StopReplica of the current leader epoch is taken (KAFKA-13972)."""
 REFUSED = Chosen(
     "a refused partition without a log",
     "2.8 takes a new partition offline that a LeaderAndIsr names and the broker refuses, since it has no log; ours keeps its state",
     versions=("2.8.2",),
 )
-
-
-@dataclass(frozen=True)
-class Hosted:
-    """A hosted partition after a request; a broker that has lost its log, or believes so, calls it offline."""
-
-    leader_epoch: int = -1
-    leads: bool = False
-    has_log: bool = False
-    is_offline: bool = False
-
-
-@dataclass(frozen=True)
-class Answered:
-    """What is seen after a request."""
-
-    error: int
-    codes: Mapping[int, int]
-    controller_epoch: int
-    hosted: Mapping[int, Hosted]
 
 
 def random_requests(random: Random, topic: str) -> list[Request]:
@@ -105,9 +95,14 @@ def small_requests(topic: str) -> list[list[Request]]:
 
 
 def _led(random: Random, controller_epoch: int) -> LeaderAndIsrState:
+    """Return what a LeaderAndIsr tells of a partition: under a newer leader epoch the state znode has a newer version.
+
+    3.9 would ignore an older version under a newer leader epoch, which no controller can write.
+    """
     replicas = random.choice(((0, 1), (1, 0), (0,), (0, 1, 2), (1, 2)))
     leader = random.choice((*replicas, -1))
-    held = Leadership(leader, random.randint(0, 3), replicas, random.randint(0, 3), controller_epoch)
+    epoch = random.randint(0, 3)
+    held = Leadership(leader, epoch, replicas, 2 * epoch + random.randint(0, 1), controller_epoch)
     return LeaderAndIsrState(held, replicas, is_new=random.random() < 0.3)
 
 
@@ -118,8 +113,8 @@ def _registered(brokers: Sequence[int]) -> tuple[BrokerRegistration, ...]:
 class _Ours:
     """Our broker's replicas, in a folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self._manager = ReplicaManager(BROKER, ERA_2_8, folder, StateChangeLog(lambda _: None, lambda: 0.0))
+    def __init__(self, era: Spec, folder: Path) -> None:
+        self._manager = ReplicaManager(BROKER, era, folder, StateChangeLog(lambda _: None, lambda: 0.0))
         self._manager.broker_epoch = BROKER_EPOCH
 
     def handle(self, request: Request) -> Answered:
@@ -138,163 +133,27 @@ class _Ours:
         self._manager.crash()
 
 
-class _Kafkas:
-    """Kafka's ReplicaManager; it stays, with a topic of its own for each case."""
-
-    def __init__(self, kafka: Kafka, folder: Path) -> None:
-        self._kafka = kafka
-        self._mockito = kafka.named("org.mockito.Mockito")
-        settings = kafka.named("java.util.Properties")()
-        for name, value in (("zookeeper.connect", "127.0.0.1:1"), ("broker.id", str(BROKER)), ("log.dirs", str(folder))):
-            settings.put(name, value)
-        config = kafka.named("kafka.server.KafkaConfig").fromProps(settings)
-        metrics, time = kafka.named(f"{CLIENTS}.metrics.Metrics")(), kafka.named(f"{CLIENTS}.utils.Time").SYSTEM
-        topics, failures = kafka.named("kafka.server.BrokerTopicStats")(), kafka.named("kafka.server.LogDirFailureChannel")(1)
-        configs = kafka.named("kafka.server.metadata.CachedConfigRepository")()
-        scheduler = self._mock("kafka.utils.KafkaScheduler")
-        logs = kafka.singleton("kafka.log.LogManager").apply(
-            config, kafka.sequence([]), configs, scheduler, time, topics, failures, False
-        )
-        self._metadata = kafka.singleton("kafka.server.MetadataCache").zkMetadataCache(BROKER)
-        self._quotas = kafka.singleton("kafka.server.QuotaFactory").instantiate(config, metrics, time, "")
-        stopping = kafka.named("java.util.concurrent.atomic.AtomicBoolean")(False)
-        isrs = self._mock("kafka.server.AlterIsrManager")
-        self._manager = kafka.named("kafka.server.ReplicaManager")(
-            *(
-                config,
-                metrics,
-                time,
-                kafka.none,
-                scheduler,
-                logs,
-                stopping,
-                self._quotas,
-                topics,
-                self._metadata,
-                failures,
-                isrs,
-                configs,
-            ),
-            kafka.none,
-        )
-        self._manager.replicaFetcherManager().shutdown()
-        kafka.put(self._manager, "replicaFetcherManager", self._mock("kafka.server.ReplicaFetcherManager"))
-
-    def _mock(self, name: str) -> Any:
-        return self._mockito.mock(self._kafka.named(name).class_, self._mockito.RETURNS_MOCKS)
-
-    def close(self) -> None:
-        """End the threads, for which the process would wait."""
-        self._manager.shutdown(False)
-        self._quotas.shutdown()
-
-    def begin(self) -> None:
-        """Forget controllers and live brokers, as a process that starts."""
-        getattr(self._manager, "controllerEpoch_$eq")(0)
-        self._metadata.updateMetadata(0, self._built(UpdateMetadataRequest(CONTROLLER, 0, BROKER_EPOCH, {}, ())))
-
-    def handle(self, request: Request, topic: str) -> Answered:
-        kafka, manager, error = self._kafka, self._manager, 0
-        codes: dict[int, int] = {}
-        if isinstance(request, StopReplicaRequest):
-            states = {self._partition(p): self._stopped(p, state) for p, state in request.partitions.items()}
-            head = (0, request.controller, request.controller_epoch, kafka.long(request.broker_epoch))
-            answer = manager.stopReplicas(*head, kafka.mapping(states))
-            error = int(answer._2().code())
-            codes = {int(partition.partition()): int(code.code()) for partition, code in kafka.items(answer._1())}
-        elif isinstance(request, LeaderAndIsrRequest):
-            changed = kafka.implementing("scala.Function2", {"apply": lambda *_: None})
-            answer = manager.becomeLeaderOrFollower(0, self._built(request), changed).data()
-            error = int(answer.errorCode())
-            codes = {int(one.partitionIndex()): int(one.errorCode()) for one in answer.partitionErrors()} if error == 0 else {}
-        else:
-            try:
-                manager.maybeUpdateMetadataCache(0, self._built(request))
-            except EXCEPTION as raised:
-                if not isinstance(raised, kafka.named(f"{CLIENTS}.errors.ControllerMovedException")):
-                    raise
-                error = int(ErrorCode.STALE_CONTROLLER_EPOCH)
-        return Answered(error, codes, int(manager.controllerEpoch()), self._hosted(topic))
-
-    def _hosted(self, topic: str) -> dict[int, Hosted]:
-        found = {}
-        for number in (0, 1):
-            one = self._manager.allPartitions().get(self._kafka.partition(topic, number))
-            if one is not None and str(one.getClass().getSimpleName()) == "Online":
-                partition = one.partition()
-                found[number] = Hosted(int(partition.getLeaderEpoch()), bool(partition.isLeader()), not partition.log().isEmpty())
-            elif one is not None:
-                found[number] = Hosted(is_offline=True)
-        return found
-
-    def _partition(self, partition: TopicPartition) -> Any:
-        return self._kafka.partition(partition.topic, partition.partition)
-
-    def _stopped(self, partition: TopicPartition, state: StopReplicaState) -> Any:
-        made = self._kafka.named(f"{CLIENTS}.message.StopReplicaRequestData$StopReplicaPartitionState")()
-        return made.setPartitionIndex(partition.partition).setLeaderEpoch(state.leader_epoch).setDeletePartition(state.delete)
-
-    def _built(self, request: LeaderAndIsrRequest | UpdateMetadataRequest) -> Any:
-        """Return a request of Kafka's."""
-        kafka, head = self._kafka, (request.controller, request.controller_epoch, kafka_long(self._kafka, request.broker_epoch))
-        ids, list_of = kafka.named("java.util.HashMap")(), kafka.java_list
-        if isinstance(request, LeaderAndIsrRequest):
-            states = list_of(self._state(partition, state) for partition, state in request.partitions.items())
-            nodes = [kafka.named(f"{CLIENTS}.Node")(one.number, "127.0.0.1", 9000 + one.number) for one in request.live_leaders]
-            kind = kafka.named(f"{CLIENTS}.requests.LeaderAndIsrRequest$Builder")
-            return kind(LEADER_AND_ISR, *head, states, ids, list_of(nodes)).build()
-        brokers = list_of(self._live(one.number) for one in request.live_brokers)
-        kind = kafka.named(f"{CLIENTS}.requests.UpdateMetadataRequest$Builder")
-        return kind(UPDATE_METADATA, *head, list_of(()), brokers, ids).build()
-
-    def _live(self, number: int) -> Any:
-        kinds = f"{CLIENTS}.message.UpdateMetadataRequestData$UpdateMetadata"
-        endpoint = self._kafka.named(f"{kinds}Endpoint")().setPort(9000 + number).setHost("127.0.0.1")
-        endpoint.setListener("PLAINTEXT").setSecurityProtocol(0)
-        return self._kafka.named(f"{kinds}Broker")().setId(number).setEndpoints(self._kafka.java_list([endpoint]))
-
-    def _state(self, partition: TopicPartition, state: LeaderAndIsrState) -> Any:
-        kafka, held = self._kafka, state.leadership
-        made = kafka.named(f"{CLIENTS}.message.LeaderAndIsrRequestData$LeaderAndIsrPartitionState")()
-        made.setTopicName(partition.topic).setPartitionIndex(partition.partition).setControllerEpoch(held.controller_epoch)
-        made.setLeader(held.leader).setLeaderEpoch(held.leader_epoch).setIsr(kafka.java_list(held.isr)).setZkVersion(held.version)
-        return made.setReplicas(kafka.java_list(state.replicas)).setIsNew(state.is_new)
-
-
-def kafka_long(kafka: Kafka, value: int) -> Any:
-    """Return a long for a parameter of Java."""
-    return kafka.long(value).longValue()
-
-
 def _compare_broker_epochs(kafka: Kafka, comparison: Comparison) -> None:
-    """Compare KafkaApis.isBrokerEpochStale for all small broker epochs, the unknown one too."""
-    mockito = kafka.named("org.mockito.Mockito")
-    kind = kafka.named("kafka.server.KafkaApis").class_
-    apis = mockito.mock(kind, mockito.CALLS_REAL_METHODS)
-    (stale,) = (method for method in kind.getDeclaredMethods() if str(method.getName()) == "isBrokerEpochStale")
-    stale.setAccessible(True)
+    """Compare Kafka's check of broker epochs for all small ones, the unknown one too."""
     for own in range(4):
-        controller = mockito.mock(kafka.named("kafka.controller.KafkaController").class_, mockito.CALLS_REAL_METHODS)
-        kafka.put(controller, "_brokerEpoch", kafka.long(own))
-        support = kafka.named("kafka.server.ZkSupport")(None, controller, None, None, None)
+        stale = is_stale(kafka, own)
         for asked in range(-1, 5):
             code = answer_to_request(0, 0, Checked.YES, asked, own, Checked.YES)
-            refused = bool(stale.invoke(apis, [support, kafka.long(asked)]))
-            comparison.compare(f"broker epoch {asked} at {own}", code == ErrorCode.STALE_BROKER_EPOCH, refused)
+            comparison.compare(f"broker epoch {asked} at {own}", code == ErrorCode.STALE_BROKER_EPOCH, stale(asked))
 
 
 def compare(kafka: Kafka, comparison: Comparison, random: Random, cases: int) -> None:
     """Compare the broker epochs, the small sequences of requests, and random ones."""
     _compare_broker_epochs(kafka, comparison)
     with scratch() as folder:
-        theirs = _Kafkas(kafka, Path(folder) / "kafka")
+        theirs = KafkasReplicas(kafka, Path(folder) / "kafka")
         small = len(small_requests(""))
         cases = cases // 4
         chosen = sorted(random.sample(range(small), min(small, cases)))
         for number in (*chosen, *range(small, small + cases)):
             topic = f"t{number}"
             requests = small_requests(topic)[number] if number < small else random_requests(random, topic)
-            ours = _Ours(Path(folder) / "ours" / topic)
+            ours = _Ours(ERAS[kafka.version], Path(folder) / "ours" / topic)
             theirs.begin()
             _compare_requests(comparison, ours, theirs, requests, topic)
             ours.close()
@@ -309,7 +168,7 @@ def _told(request: Request) -> str:
     return f"{type(request).__name__}(epoch {request.controller_epoch}, {parts})"
 
 
-def _compare_requests(comparison: Comparison, ours: _Ours, theirs: _Kafkas, requests: Sequence[Request], topic: str) -> None:
+def _compare_requests(comparison: Comparison, ours: _Ours, theirs: KafkasReplicas, requests: Sequence[Request], topic: str) -> None:
     """Compare what is seen after each request, until something differs."""
     for done, request in enumerate(requests, 1):
         mine, other = ours.handle(request), theirs.handle(request, topic)
@@ -321,5 +180,5 @@ def _compare_requests(comparison: Comparison, ours: _Ours, theirs: _Kafkas, requ
 
 
 SUBJECT = Subject(
-    "gates", "the gates of ReplicaManager and KafkaApis: epochs of controllers, leaders, brokers", compare, (REFUSED,), ("2.8.2",)
+    "gates", "the gates of ReplicaManager and KafkaApis: epochs of controllers, leaders, brokers", compare, (REFUSED,)
 )
