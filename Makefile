@@ -81,13 +81,17 @@ CASES := 2000
 kafka: PROGRAMS := java mvn kcat
 kafka: PACKAGES := default-jre-headless maven kcat
 KAFKAS := 2.8.2 3.9.1 4.1.2 4.3.1 4.4.0
-# whole brokers of 4.x, for the findings; of these versions the others have the controller's classes alone
-BROKERS := 4.1.2-brokers 4.4.0-brokers
+# whole brokers for the findings; of 4.x the others have the controller's classes alone
+BROKERS := 2.7.2 4.1.2-brokers 4.4.0-brokers
 kafka: $(VENV)/.kafka system $(addprefix $(JARS)/,$(KAFKAS) $(BROKERS))
-	set -e; for version in $(KAFKAS); do $(BIN)/kafka-spec conformance --kafka $$version --jars $(JARS) --cases $(CASES); done
+	$(MAKE) --no-print-directory --output-sync=target -j2 $(KAFKAS:%=classes-%)
 	$(BIN)/kafka-spec run --kafka 2.8.2 --jars $(JARS)
 	$(BIN)/kafka-spec run --kafka 3.9.1 --jars $(JARS)
 	$(BIN)/kafka-spec run --kafka 2.8.2 --jars $(JARS) --brokers 2 --mixed
+
+# all subjects of one version; two versions at a time take two cores
+classes-%:
+	$(BIN)/kafka-spec conformance --kafka $* --jars $(JARS) --cases $(CASES)
 
 $(JARS)/%: conformance/classes/kafka-%.xml | system
 	@rm -rf $@

@@ -206,6 +206,8 @@ FINDINGS = {
     "old_leader_without_successor": "lost 3 of 3 that were acknowledged with acks=1",
     "re_elected_leader_remembers": "lost 1 of 6 that were acknowledged with acks=all",
     "no_election_after_removal": "for 20 s nobody leads; the ISR is [2], and brokers 0, 2 are alive",
+    "stop_replica_of_former_topic": "lost 10 of 10 that were acknowledged with acks=all",
+    "unanswered_expansion_forgotten": "lost 3 of 3 that were acknowledged with acks=all",
 }
 """What each script of a finding tells at its end."""
 
@@ -214,7 +216,7 @@ FINDINGS = {
 @pytest.mark.skipif(not HAS_JARS, reason="`make kafka` fetches Kafka's jars")
 @pytest.mark.parametrize("finding", FINDINGS)
 def test_findings_on_real_brokers(finding: str) -> None:
-    """Real brokers of Kafka 2.8.2 show the finding, and the script tells what clients lost."""
+    """Real brokers of Kafka 2.8.2, once 2.7.2, show the finding, and the script tells what clients lost."""
     environment = {**os.environ, jars.VARIABLE: str(ROOT / jars.FOLDER)}
     script = [sys.executable, "-m", f"kafka_spec.conformance.findings.{finding}"]
     done = subprocess.run(script, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300)

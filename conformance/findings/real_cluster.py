@@ -97,9 +97,9 @@ class RealCluster(ServersOnLoopback):
 
     not_yet = (CoordinationError, OSError)
 
-    def __init__(self, settings: dict[str, Any] | None = None) -> None:
-        super().__init__(VERSION)
-        server = self._ends.enter_context(ZooKeeperServer(self.folder / "zookeeper", jars=folder_of(VERSION)))
+    def __init__(self, settings: dict[str, Any] | None = None, version: str = VERSION) -> None:
+        super().__init__(version)
+        server = self._ends.enter_context(ZooKeeperServer(self.folder / "zookeeper", jars=folder_of(version)))
         self.zookeeper_port = server.port
         self.session = KazooSession(server.hosts)
         self._ends.callback(self.session.close)

@@ -1,7 +1,7 @@
 """A proxy that knows Kafka's frames: it holds requests of one kind, or their answers, and lets as many pass as it is told.
 
-What is held waits on its own connection alone, with all that comes after it there. A held request whose client has closed the
-connection is dropped, as a network would drop it.
+What is held waits on its own connection alone, with all that comes after it there. If its sender has closed the connection, a
+network may drop it or deliver it later, and so does a gate.
 
 Source: Kafka 2.8 to 4.4 RequestHeader.json: api key, version, correlation id, client id; an answer begins with the correlation id.
 """
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from kafka_spec.conformance.real.proxy import Proxy
 
-FETCH, LEADER_AND_ISR, ALTER_PARTITION = 1, 4, 56
+FETCH, LEADER_AND_ISR, STOP_REPLICA, UPDATE_METADATA, ALTER_PARTITION = 1, 4, 5, 6, 56
 SIZE, HEADER = struct.Struct(">i"), struct.Struct(">hhih")
 LOOK = 0.01
 """The seconds between two looks at a gate."""
@@ -38,8 +38,14 @@ class Gate:
     client: str | None
     """The client id, None for all clients."""
     answers: bool
+    most: float = float("inf")
+    """How many it holds; those that come after them pass."""
+    late: bool = False
+    """Whether what is held is delivered although its sender has closed the connection."""
     arrived: int = 0
     """How many have come to the gate so far."""
+    held: int = 0
+    """How many it has held so far."""
     _may_pass: float = 0
 
     def let_pass(self, count: float = 1) -> None:
@@ -61,8 +67,12 @@ class Gate:
             ConnectionResetError: the sender has closed the connection.
         """
         self.arrived += 1
+        if self._may_pass < 1:
+            if self.held >= self.most:
+                return
+            self.held += 1
         while self._may_pass < 1:
-            if reader.at_eof():
+            if reader.at_eof() and not self.late:
                 raise ConnectionResetError
             await asyncio.sleep(LOOK)
         self._may_pass -= 1
@@ -83,9 +93,11 @@ class KafkaProxy(Proxy):
         self._gates: list[Gate] = []
         super().__init__(target)
 
-    def gate(self, key: int, client: str | None = None, answers: bool = False) -> Gate:
-        """Hold all requests of a kind from now on, or their answers; return the gate, which lets them pass."""
-        gate = Gate(key, client, answers)
+    def gate(
+        self, key: int, client: str | None = None, answers: bool = False, most: float = float("inf"), late: bool = False
+    ) -> Gate:
+        """Hold the requests of a kind from now on, or their answers; return the gate, which lets them pass."""
+        gate = Gate(key, client, answers, most, late)
         self._gates.append(gate)
         return gate
 

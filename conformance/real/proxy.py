@@ -27,6 +27,7 @@ class Proxy:
         self.delay = delay
         self._target = target
         self._trigger: Callable[[bytes], bool] | None = None
+        self._trigger_passes = False
         self._refuses = False
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -44,9 +45,12 @@ class Proxy:
         """Pass nothing on, in either direction, until it is released; connections stay open."""
         self._do(self._held(True))
 
-    def hold_when(self, trigger: Callable[[bytes], bool]) -> None:
-        """Hold at the first piece from a client of which the trigger is true: neither it nor anything after it is passed on."""
-        self._trigger, self.held_by = trigger, None
+    def hold_when(self, trigger: Callable[[bytes], bool], passes: bool = False) -> None:
+        """Hold at the first piece from a client of which the trigger is true: nothing after it is passed on, in either direction.
+
+        The piece itself goes on if `passes` is true, and is held with the rest if not.
+        """
+        self._trigger, self._trigger_passes, self.held_by = trigger, passes, None
 
     def release(self) -> None:
         """Pass on what was held, and all that follows."""
@@ -135,7 +139,8 @@ class Proxy:
                 self.held_by = piece
             if self.delay:
                 await asyncio.sleep(self.delay)
-            await self._flows.wait()
+            if not (self._trigger_passes and piece is self.held_by):
+                await self._flows.wait()
             writer.write(piece)
             await writer.drain()
         raise ConnectionResetError
