@@ -1,8 +1,8 @@
 """FINDINGS, unanswered-expansion-forgotten, on three real brokers of Kafka 2.7.2, and proxies before one of them and its ZooKeeper.
 
 Broker 1 leads alone in its ISR. It adds broker 0 by a write to ZooKeeper: the proxy passes the write on, and holds the answer. A
-preferred election makes broker 0 the leader; the LeaderAndIsr that tells broker 1 is held. Then broker 1's connection to ZooKeeper is
-cut: its client connects again and repeats the write, which finds another version. So broker 1 takes it for failed, goes on with
+preferred election makes broker 0 the leader; the LeaderAndIsr that tells broker 1 is held. Then broker 1's connection to ZooKeeper
+is cut: its client connects again and repeats the write, which finds another version. So broker 1 takes it for failed, goes on with
 itself alone as ISR, and acknowledges records with acks=all that broker 0, which leads by now, does not have.
 
     python -m kafka_spec.conformance.findings.unanswered_expansion_forgotten
