@@ -180,7 +180,8 @@ class ExecutableSpec:
                 try:
                     state = self.apply(start, fresh, binding, beyond=True)
                 except (OutOfBound, OutOfDomain) as error:
-                    raise SpecError(f"{self.spec.name}: {start.name}{binding} is not an initial state: {error}") from None
+                    why = f"it is beyond the bound {error}" if isinstance(error, OutOfBound) else str(error)
+                    raise SpecError(f"{self.spec.name}: {start.name}{binding} is not an initial state: {why}") from None
                 if constraint := self.beyond(state):
                     raise SpecError(
                         f"{self.spec.name}: the initial state {start.name}{binding} does not meet the constraint {constraint}; "

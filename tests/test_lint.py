@@ -105,7 +105,15 @@ REFUSED: dict[str, tuple[str, str]] = {
     "sum of a sequence": (body("return sum(s.log)"), "sum() takes a generator"),
     "set_of a sequence": (body("return set_of(s.log)"), "set_of() takes a generator"),
     "members_of alone": (body("return members_of(a)"), "members_of() is what a loop goes over"),
-    "in a sum": (body("return a in s.x + 1"), "write `in` a set of records, a sequence, members_of(...), or values in parentheses"),
+    "in a sum": (
+        body("return a in s.x + 1"),
+        "write `in` a set of records, a sequence, a map, members_of(...), or values in parentheses",
+    ),
+    "in the items of an option": (body("return a in value_of(s.x)"), "or values in parentheses; give value_of(s.x) a name first"),
+    "over the items of an option": (
+        body("return sum(i for i in value_of(s.x))"),
+        "a set of records; give value_of(s.x) a name first",
+    ),
     "print": (body("print(a)"), "print cannot be called here"),
     "try": (body("try:", "    s.x = 1", "except ValueError:", "    s.x = 2"), "cannot raise, so there is nothing to catch"),
     "raise": (body("raise ValueError"), "a step cannot raise; state what must hold as a guard"),

@@ -153,8 +153,10 @@ class Calls(Expressions):
         place, sort = self.sequence(frame, node)
         if isinstance(sort.item, Record):
             item = self.record(frame, node, sort.item)
-        else:
+        elif len(node.args) > 1:
             item = self.values.as_sort(self.value(frame, node.args[1]), sort.item).term
+        else:
+            item = self.unit.types.fresh(sort.of)
         self.change(frame, place, lambda old: Apply("Append", (old, item)))
 
     def record(self, frame: Frame, node: ast.Call, sort: Record) -> Term:

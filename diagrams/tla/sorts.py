@@ -59,16 +59,15 @@ class Array:
 
 @dataclass(frozen=True)
 class Sequence:
-    """A sequence, in TLA+ a tuple whose first index is 1."""
+    """A sequence, in TLA+ a tuple whose first index is 1; `of` is the domain of an item."""
 
     item: Sort
+    of: Domain = field(compare=False)
 
 
 @dataclass(frozen=True)
 class Optional(Sequence):
-    """An option: a sequence of at most one item; `of` is the domain of that."""
-
-    of: Domain = field(compare=False)
+    """An option: a sequence of at most one item."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +157,7 @@ class Shapes:
             assert isinstance(item, Record)
             return Unordered(item, domain.repeats)
         if isinstance(domain, Bounded):
-            return Sequence(self.sort(domain_of(domain.item)))
+            return Sequence(self.sort(domain_of(domain.item)), domain_of(domain.item))
         if isinstance(domain, Counters):
             return Record(Spent)
         if (cls := class_of(domain)) is not None:

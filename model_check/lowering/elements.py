@@ -99,23 +99,18 @@ class ElementCalls(Writers):
         packed = elements.packed.item
         assert packed is not None and isinstance(packed.type, Record) and packed.fields is not None
         type_, place = packed.type, self.place(node)
-        numbers = {keyword.arg: self.number(keyword.value) for keyword in node.keywords}
+        given = self.record_of(node.args[1], type_) if len(node.args) > 1 else None
+        numbers = self.fields_given(node, packed, ast.unparse(node.func))
         local = self.slot(ir.ArrayType(I8, packed.size))
         element = Ref(packed, self.b.bitcast(local, I8.as_pointer()))
-        if len(node.args) > 1:
-            given = self.record(node.args[1])
-            if not isinstance(given.packed.type, Record) or given.packed.type.cls is not type_.cls:
-                self.refuse(node, f"{ast.unparse(node.args[1])} is no {type_.cls.__name__}")
+        if given is not None:
             self.copy(element.pointer, given.pointer, packed.size)
         else:
             self.refresh(element)
         inside: ir.Value = I1(1)
         for name, number in numbers.items():
-            if name is None or name not in packed.fields:
-                self.refuse(node, f"{type_.cls.__name__} has no field {name}; it has {', '.join(packed.fields)}")
             offset, field = packed.fields[name]
-            if not isinstance(field.type, Scalar):
-                self.refuse(node, f"{type_.cls.__name__}.{name} cannot be given here; give fields that hold numbers")
+            assert isinstance(field.type, Scalar)
             at, title = self.at(element.pointer, offset), f"{type_.cls.__name__}.{name}"
             if add:
                 self.store(field, at, number, place, title)

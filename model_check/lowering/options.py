@@ -13,7 +13,7 @@ from llvmlite import ir
 from kafka_spec.model_check.lowering.elements import ElementCalls
 from kafka_spec.model_check.lowering.values import I8, I64, ONE, ZERO, Ref
 from kafka_spec.spec import domain
-from kafka_spec.spec.domain import Map, Maybe, Record, Scalar
+from kafka_spec.spec.domain import Map, Maybe
 
 
 class OptionCalls(ElementCalls):
@@ -44,47 +44,15 @@ class OptionCalls(ElementCalls):
     def put(self, node: ast.Call) -> None:
         """Give an option, or a key of a map, a value."""
         option, given = self.option(node)
-        packed, type_, place = option.packed.item, option.packed.type, self.place(node)
+        packed, type_ = option.packed.item, option.packed.type
         assert packed is not None and isinstance(type_, Maybe)
         if type_.kept:
             self.refuse(node, f"{ast.unparse(node.args[0])} {type_.kept}")
         local = self.slot(ir.ArrayType(I8, packed.size))
         value = Ref(packed, self.b.bitcast(local, I8.as_pointer()))
-        if isinstance(packed.type, Scalar):
-            if len(given) != 1 or node.keywords:
-                self.refuse(node, "put one number here")
-            self.store(packed, value.pointer, self.number(given[0]), place, type_.place)
-        else:
-            self.make(node, value, given)
+        self.make(node, value, self.given(node, given, packed), type_.place)
         self.copy(self.item(option, ZERO).pointer, value.pointer, packed.size)
         self.set_length(option, ONE)
-
-    def make(self, node: ast.Call, value: Ref, given: list[ast.expr]) -> None:
-        """Write a record that a call names by its fields, by another record, or by both; or the initial value of something else."""
-        type_, place = value.packed.type, self.place(node)
-        fields = {keyword.arg: self.number(keyword.value) for keyword in node.keywords}
-        if not isinstance(type_, Record) and (given or fields):
-            self.refuse(node, "put() gives the initial value here; change it after that")
-        self.refresh(value)
-        if not isinstance(type_, Record):
-            return
-        assert value.packed.fields is not None
-        if len(given) > 1:
-            self.refuse(node, f"put one {type_.cls.__name__} here, or its fields")
-        for part in given:
-            source = self.record(part)
-            if not isinstance(source.packed.type, Record) or source.packed.type.cls is not type_.cls:
-                self.refuse(node, f"{ast.unparse(part)} is no {type_.cls.__name__}")
-            self.copy(value.pointer, source.pointer, value.packed.size)
-        for name, number in fields.items():
-            if name is None or name not in value.packed.fields:
-                self.refuse(node, f"{type_.cls.__name__} has no field {name}; it has {', '.join(value.packed.fields)}")
-            offset, packed = value.packed.fields[name]
-            if not isinstance(packed.type, Scalar):
-                self.refuse(node, f"{type_.cls.__name__}.{name} cannot be set here; put() sets numbers")
-            self.store(packed, self.at(value.pointer, offset), number, place, f"{type_.cls.__name__}.{name}")
-        if type_.tags is not None:
-            self.check_tag(value, type_, place)
 
     def drop(self, node: ast.Call) -> None:
         """Take the value of an option, or of a key of a map, away."""

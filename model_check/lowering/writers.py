@@ -6,14 +6,26 @@ Depends on packed sequences and records, not on statements.
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from llvmlite import ir
 
+from kafka_spec.model_check.layout import Packed
 from kafka_spec.model_check.lowering.expressions import Expressions
 from kafka_spec.model_check.lowering.values import I64, ONE, ZERO, Ref
 from kafka_spec.spec import domain
 from kafka_spec.spec.domain import Collection, Maybe, Record, Scalar, Sequence
+
+
+@dataclass(frozen=True)
+class Given:
+    """What append() or put() is given: a number, or a record, numbers for fields, or both."""
+
+    number: ir.Value | None = None
+    source: Ref | None = None
+    fields: Mapping[str, ir.Value] = dataclasses.field(default_factory=dict)
 
 
 class Writers(Expressions):
@@ -51,24 +63,19 @@ class Writers(Expressions):
         return ref
 
     def append(self, node: ast.Call) -> None:
-        """Append a number or a record."""
+        """Append a number, a record, or the initial value of something else."""
         ref = self.sequence(node)
         type_, place = ref.packed.type, self.place(node)
-        assert isinstance(type_, Sequence)
-        fields = {keyword.arg: self.number(keyword.value) for keyword in node.keywords}
-        numbers = [self.number(argument) for argument in node.args[1:]]
+        assert isinstance(type_, Sequence) and ref.packed.item is not None
+        given = self.given(node, node.args[1:], ref.packed.item)
         length = self.length(ref)
         room = self.b.icmp_signed("<", length, I64(type_.capacity))
         with self.check(room, "bound" if type_.bound else "domain", place, type_.bound or f"{type_.place} is full"):
-            item = self.item(ref, length)
-            if isinstance(item.packed.type, Scalar):
-                if len(numbers) != 1 or fields:
-                    self.refuse(node, "append one number here")
-                if type_.distinct:
-                    self.loop(ZERO, length, lambda now: self.differs(ref, now, numbers[0], place))
-                self.store(item.packed, item.pointer, numbers[0], place, type_.place)
-            else:
-                self.append_record(node, item, fields)
+            if type_.distinct:
+                number = given.number
+                assert number is not None
+                self.loop(ZERO, length, lambda now: self.differs(ref, now, number, place))
+            self.make(node, self.item(ref, length), given, type_.place)
             self.set_length(ref, self.b.add(length, ONE))
 
     def differs(self, ref: Ref, index: ir.Value, number: ir.Value, place: str) -> None:
@@ -78,20 +85,63 @@ class Writers(Expressions):
         with self.check(other, "domain", place, "the number is already in the sequence, and the items are distinct"):
             pass
 
-    def append_record(self, node: ast.Call, item: Ref, fields: dict[str | None, ir.Value]) -> None:
-        """Write a record in the place of an item: the given fields, and the initial values of the others."""
-        type_, place = item.packed.type, self.place(node)
-        assert isinstance(type_, Record) and item.packed.fields is not None
-        self.refresh(item)
-        for name, number in fields.items():
-            if name is None or name not in item.packed.fields:
-                self.refuse(node, f"{type_.cls.__name__} has no field {name}")
-            offset, packed = item.packed.fields[name]
-            if not isinstance(packed.type, Scalar) or packed.type.kept:
-                self.refuse(node, f"{type_.cls.__name__}.{name} cannot be set here; append sets numbers")
-            self.store(packed, self.at(item.pointer, offset), number, place, f"{type_.cls.__name__}.{name}")
+    def given(self, node: ast.Call, parts: list[ast.expr], packed: Packed) -> Given:
+        """Return what append() or put() is given for a value of this kind, evaluated in the order of Python."""
+        type_, name = packed.type, ast.unparse(node.func)
+        if isinstance(type_, Scalar):
+            if len(parts) != 1 or node.keywords:
+                self.refuse(node, f"{name} one number here")
+            return Given(number=self.number(parts[0]))
+        if not isinstance(type_, Record):
+            if parts or node.keywords:
+                self.refuse(node, f"{name}() gives the initial value here; change it after that")
+            return Given()
+        if len(parts) > 1:
+            self.refuse(node, f"{name} one {type_.cls.__name__} here, or its fields")
+        source = self.record_of(parts[0], type_) if parts else None
+        return Given(source=source, fields=self.fields_given(node, packed, name))
+
+    def record_of(self, node: ast.expr, type_: Record) -> Ref:
+        """Return the reference to a record that is copied to one of this type."""
+        source = self.record(node)
+        if not isinstance(source.packed.type, Record) or source.packed.type.cls is not type_.cls:
+            self.refuse(node, f"{ast.unparse(node)} is no {type_.cls.__name__}")
+        return source
+
+    def fields_given(self, node: ast.Call, packed: Packed, name: str) -> dict[str, ir.Value]:
+        """Return the numbers that a call gives to fields of a record."""
+        assert isinstance(packed.type, Record) and packed.fields is not None
+        title, numbers = packed.type.cls.__name__, {}
+        for keyword in node.keywords:
+            if keyword.arg is None or keyword.arg not in packed.fields:
+                self.refuse(node, f"{title} has no field {keyword.arg}; it has {', '.join(packed.fields)}")
+            if not isinstance(packed.fields[keyword.arg][1].type, Scalar):
+                self.refuse(node, f"{title}.{keyword.arg} cannot be given here; {name}() takes fields that hold numbers")
+            numbers[keyword.arg] = self.number(keyword.value)
+        return numbers
+
+    def make(self, node: ast.Call, value: Ref, given: Given, title: str) -> None:
+        """Write the value that append() or put() is given; `title` names where it stands."""
+        place = self.place(node)
+        if given.number is not None:
+            self.store(value.packed, value.pointer, given.number, place, title)
+            return
+        self.refresh(value)
+        type_ = value.packed.type
+        if not isinstance(type_, Record):
+            return
+        assert value.packed.fields is not None
+        if given.source is not None:
+            self.refuse_kept(node, value)
+            self.copy(value.pointer, given.source.pointer, value.packed.size)
+        for name, number in given.fields.items():
+            offset, packed = value.packed.fields[name]
+            assert isinstance(packed.type, Scalar)
+            if packed.type.kept:
+                self.refuse(node, f"{type_.cls.__name__}.{name} {packed.type.kept}")
+            self.store(packed, self.at(value.pointer, offset), number, place, f"{type_.cls.__name__}.{name}")
         if type_.tags is not None:
-            self.check_tag(item, type_, place)
+            self.check_tag(value, type_, place)
 
     def check_tag(self, item: Ref, type_: Record, place: str) -> None:
         """Record a fault if a field has a value but does not belong to the kind of message that the tag names."""
@@ -100,10 +150,10 @@ class Writers(Expressions):
         offset, packed = item.packed.fields[tag]
         kind = self.load(packed, self.at(item.pointer, offset))
         for name, (at, field) in item.packed.fields.items():
-            if name == tag or not isinstance(field.type, Scalar):
+            if name == tag:
                 continue
-            number = self.load(field, self.at(item.pointer, at))
-            ok = self.b.icmp_signed("==", number, I64(field.type.initial))
+            initial = self.b.bitcast(self.unit.template(field), item.pointer.type)
+            ok = self.b.icmp_signed("==", self.order(field, self.at(item.pointer, at), initial), ZERO)
             for value, names in members.items():
                 if name in names:
                     ok = self.b.or_(ok, self.b.icmp_signed("==", kind, I64(value)))

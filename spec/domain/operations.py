@@ -8,8 +8,16 @@ from kafka_spec.spec.domain.limits import BadAccess, OutOfBound, OutOfDomain
 from kafka_spec.spec.domain.types import ELEMENT, Array, Collection, Maybe, Record, Scalar, Sequence, Type, item_at, paths, type_of
 
 
-def append(sequence: Any, value: int | None = None, /, **fields: int) -> None:
-    """Append a number, or a record given by its fields (the others hold their initial value)."""
+def append(sequence: Any, /, *values: Any, **fields: int) -> None:
+    """Append a number, or a record given by its fields (the others hold their initial value), by another record, or by both.
+
+    What is neither a number nor a record is appended with its initial value.
+
+    Raises:
+        BadAccess: the value is of another kind.
+        OutOfBound: the sequence is full and a bound says so, or a number is beyond a bound.
+        OutOfDomain: it is full, or a number is outside its domain.
+    """
     type_: Sequence = sequence.type
     if isinstance(type_, Collection):
         raise BadAccess(f"{type_.place}: append() is for sequences; add() puts an element into a {type_.what}")
@@ -19,19 +27,34 @@ def append(sequence: Any, value: int | None = None, /, **fields: int) -> None:
         if type_.bound is not None:
             raise OutOfBound(type_.bound)
         raise OutOfDomain(f"{type_.place}: append to a full sequence ({type_.capacity} items); take the place first")
-    if isinstance(type_.item, Record):
-        record = type_.item.fresh()
-        for name, content in fields.items():
-            setattr(record, name, content)
-        if type_.item.tags is not None:
-            check_tag(type_, type_.item, record)
-        list.append(sequence, record)
-        return
-    assert isinstance(type_.item, Scalar)
-    type_.item.check(value, type_.place)
-    if type_.distinct and value in sequence:
-        raise OutOfDomain(f"{type_.place}: {value} is already in the sequence, and the items are distinct")
-    list.append(sequence, value)
+    item = item_given(type_, values, fields, "append")
+    if type_.distinct and item in sequence:
+        raise OutOfDomain(f"{type_.place}: {item} is already in the sequence, and the items are distinct")
+    list.append(sequence, item)
+
+
+def item_given(type_: Sequence, values: tuple[Any, ...], fields: dict[str, int], what: str) -> Any:
+    """Return what append() or put() is given: a number; a record by fields, by another, or by both; else an initial value."""
+    item = type_.item
+    if isinstance(item, Scalar):
+        if len(values) != 1 or fields:
+            raise BadAccess(f"{type_.place}: {what}() takes one number here")
+        item.check(values[0], type_.place)
+        return int(values[0])
+    if not isinstance(item, Record):
+        if values or fields:
+            raise BadAccess(f"{type_.place}: {what}() gives the initial value here; change it after that")
+        return item.fresh()
+    if len(values) > 1 or (values and type_of(values[0]).cls is not item.cls):
+        raise BadAccess(f"{type_.place}: {what}() takes one {item.cls.__name__} here, or its fields")
+    if values:
+        _refuse_kept(item, what)
+    value = item.copy(values[0]) if values else item.fresh()
+    for name, content in fields.items():
+        setattr(value, name, content)
+    if item.tags is not None:
+        check_tag(type_, item, value)
+    return value
 
 
 def check_tag(type_: Sequence, item: Record, record: Any) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from kafka_spec.spec.domain.limits import BadAccess
-from kafka_spec.spec.domain.operations import check_tag
-from kafka_spec.spec.domain.types import Entries, Items, Maybe, Record, Scalar, item_at, type_of
+from kafka_spec.spec.domain.operations import item_given
+from kafka_spec.spec.domain.types import Entries, Items, Maybe, item_at
 
 
 def put(target: Any, /, *values: Any, **fields: int) -> None:
@@ -24,18 +24,7 @@ def put(target: Any, /, *values: Any, **fields: int) -> None:
         OutOfDomain: a number is outside its domain.
     """
     option, type_, given = _option(target, values, "put")
-    if isinstance(type_.item, Record):
-        value = _record(type_, given, fields)
-    elif isinstance(type_.item, Scalar):
-        if len(given) != 1 or fields:
-            raise BadAccess(f"{type_.place}: put() takes one number here")
-        type_.item.check(given[0], type_.place)
-        value = int(given[0])
-    else:
-        if given or fields:
-            raise BadAccess(f"{type_.place}: put() gives the initial value here; change it after that")
-        value = type_.item.fresh()
-    list.__init__(option, [value])
+    list.__init__(option, [item_given(type_, given, fields, "put")])
 
 
 def drop(target: Any, key: Any = None, /) -> None:
@@ -84,17 +73,3 @@ def _checked(option: Any, what: str) -> Items:
     if not isinstance(option, Items) or not isinstance(option.type, Maybe):
         raise BadAccess(f"{what}() is for options, and {option!r} is none")
     return option
-
-
-def _record(type_: Maybe, given: tuple[Any, ...], fields: dict[str, int]) -> Any:
-    """Return the record that is put into an option."""
-    item = type_.item
-    assert isinstance(item, Record)
-    if len(given) > 1 or (given and type_of(given[0]).cls is not item.cls):
-        raise BadAccess(f"{type_.place}: put() takes one {item.cls.__name__} here, or its fields")
-    value = item.copy(given[0]) if given else item.fresh()
-    for name, content in fields.items():
-        setattr(value, name, content)
-    if item.tags is not None:
-        check_tag(type_, item, value)
-    return value

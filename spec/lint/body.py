@@ -149,7 +149,7 @@ class BodyReader:
                 self.constant(node, name)
                 self.value(members, known)
                 return False
-        self.refuse(node, CURES[ast.For])
+        self.refuse(node, CURES[ast.For] + _named(over))
 
     def means(self, name: str, function: Any) -> bool:
         """Whether a name means this function here."""
@@ -225,7 +225,8 @@ class BodyReader:
                     case ast.Name() | ast.Attribute() | ast.Subscript():
                         self.value(of, known, record=True)
                     case _:
-                        self.refuse(node, "write `in` a set of records, a sequence, members_of(...), or values in parentheses")
+                        cure = "write `in` a set of records, a sequence, a map, members_of(...), or values in parentheses"
+                        self.refuse(node, cure + _named(of))
             case ast.Compare(left=left, ops=ops, comparators=comparators):
                 for comparison in ops:
                     if not isinstance(comparison, COMPARISONS):
@@ -338,6 +339,13 @@ class BodyReader:
 
 def _or_numbers(callee: Any) -> str:
     return ", or two numbers and more" if callee in BUILTINS else ""
+
+
+def _named(of: ast.expr) -> str:
+    """The cure for the items that value_of() returns: they are named first."""
+    if isinstance(of, ast.Call) and ast.unparse(of.func) == "value_of":
+        return f"; give {ast.unparse(of)} a name first"
+    return ""
 
 
 def _as_load(node: ast.expr) -> ast.expr:
