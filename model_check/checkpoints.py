@@ -4,7 +4,7 @@
     level-00012.json             a finished level: its files with their digests, and the result up to it
     level-00012.marks            the fingerprints of its states, in order, 8 bytes each
     level-00012.parents, .actions            how each was reached first; not with --no-traces
-    level-00012.states           its packed states; only of the last finished level
+    level-00012.states, .sizes   its packed states, and the bytes of each; only of the last finished level
     lock                         held by the active run
 
 Depends on bytes and files, not on the search. A level is finished when its level-NNNNN.json exists. That file is written last, when
@@ -14,7 +14,6 @@ is written again.
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import hashlib
 import os
@@ -29,7 +28,9 @@ import numpy.typing as npt
 from kafka_spec.model_check.sealed import Damaged, opened, sealed
 from kafka_spec.spec.table import SpecError
 
-FORMAT = "embedded 1"
+FORMAT = "embedded 2"
+STATES = ("states", "sizes")
+"""The files of a level that are needed only until it is expanded."""
 PIECE_BYTES = 16 << 20
 """Bytes that are read at a time."""
 
@@ -140,8 +141,12 @@ class Checkpoints:
             if old < level:
                 os.close(file)
                 del self.files[old, name]
-        with contextlib.suppress(FileNotFoundError):
-            self.file(level - 1, "states").unlink()
+        self.forget_states(level - 1)
+
+    def forget_states(self, level: int) -> None:
+        """Remove the states of a level that has been expanded."""
+        for name in STATES:
+            self.file(level, name).unlink(missing_ok=True)
 
     # what is finished
 

@@ -27,7 +27,7 @@ from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, Progress, check_sums, quiet
 from kafka_spec.model_check.faults import explain_state
-from kafka_spec.model_check.frontier import InMemory, Level, OnDisk
+from kafka_spec.model_check.frontier import Frontier, InMemory, Level, PackedInMemory
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.machine_code import note_searched, searched
 from kafka_spec.model_check.oracle import ExecutableSpec
@@ -84,7 +84,7 @@ class Search:
         room = self.chunk * max(1, world.actions.count)
         self.slices = [Slice(self.program, size, room) for _ in range(result.threads)]
         self.width = 0
-        self.frontier: InMemory | OnDisk = InMemory(size, world.actions.bits, traced)
+        self.frontier: Frontier = InMemory(size, world.actions.bits, traced)
         self.history: list[Level | None] = []
         """How the states of each level were reached; None where that is not kept."""
         self.paths = PathClaims(self.program, world.actions.rules)
@@ -190,7 +190,8 @@ class Search:
         for shard in self.shards:
             shard.forget_new()
         self.width = total
-        if self.frontier.codec is None and total * self.layout.size > frontier.PACK_FROM and not self.world.spec.view:
+        large = total * self.layout.size > frontier.PACK_FROM
+        if large and isinstance(self.frontier, InMemory) and not self.world.spec.view:
             self.pack(self.frontier)
         if total:
             self.judge()
@@ -200,7 +201,7 @@ class Search:
     def pack(self, level: InMemory) -> None:
         """Keep packed states from now on."""
         codec = Codec(self.layout, self.program.seed, self.anew)
-        level.pack(codec)
+        self.frontier = PackedInMemory(codec, level)
         for shard in self.shards:
             shard.pack(codec, self.world.actions.bits)
 

@@ -5,16 +5,17 @@ Depends on bytes, not on the order of the search. A level is read in pieces, as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from kafka_spec.model_check.checkpoints import Checkpoints
 from kafka_spec.model_check.codec import Codec
-from kafka_spec.model_check.shards import Records, Shard, Words
+from kafka_spec.model_check.shards import Columns, PackedRecords, Records, Shard, Words
 
 PACK_FROM = 64 << 20
 """Bytes of a level from which on it is packed; a state-dir holds packed states only."""
@@ -34,17 +35,31 @@ class Level:
     actions: npt.NDArray[Any]
 
 
+class Starts:
+    """Where rows of different lengths begin: for every row of some thousand, and from there by the sizes of the rows between."""
+
+    EVERY = 1 << 10
+
+    def __init__(self, sizes: Iterable[Any]) -> None:
+        """Take the sizes of all rows, in pieces of EVERY rows, or multiples of it but for the last."""
+        sums = [np.add.reduceat(some, np.arange(0, len(some), self.EVERY), dtype=np.uint64) for some in sizes if len(some)]
+        self.known = np.cumsum(np.concatenate([np.zeros(1, np.uint64), *sums]), dtype=np.uint64)
+
+    def of(self, row: int, sizes: Callable[[int, int], Any]) -> int:
+        """Return where a row begins; `sizes` returns those of a range of rows."""
+        near = row // self.EVERY
+        return int(self.known[near]) + int(sizes(near * self.EVERY, row).sum(dtype=np.uint64))
+
+
 class InMemory:
     """A level in memory. Its room is that of the level before, which has been expanded when it is replaced."""
 
     def __init__(self, record_bytes: int, action_bits: int, traced: bool) -> None:
         self.records, self.action_bits, self.traced = Records(record_bytes, action_bits), action_bits, traced
-        self.codec: Codec | None = None
 
     def read(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
-        """Return the states begin..end-1 with their fingerprints; packed ones are unpacked, into `room` if it is given."""
-        rows, marks = self.records.states[begin:end], self.records.marks[begin:end]
-        return (rows if self.codec is None else self.codec.unpack(rows, marks, room)), marks
+        """Return the states begin..end-1 with their fingerprints."""
+        return self.records.states[begin:end], self.records.marks[begin:end]
 
     def marks(self, count: int) -> Words:
         """Return a copy of the fingerprints."""
@@ -52,36 +67,95 @@ class InMemory:
 
     def replace(self, shards: Sequence[Shard], level: int, together: Together) -> Level | None:
         """Take the ordered new states of the shards; return how they were reached, if that is kept."""
-        starts = np.cumsum([0, *(shard.new.count for shard in shards)]).tolist()
-        kept = starts[-1] if self.traced else 0
-        parents, actions = np.empty(kept, np.uint32), np.empty(kept, np.dtype(f"u{self.action_bits // 8}"))
+        into = self.records
 
-        def settle(shard: Shard, at: int) -> Callable[[], None]:
-            def job() -> None:
-                new, order, end = shard.new, shard.order, at + shard.new.count
-                np.take(new.states, order, axis=0, out=self.records.states[at:end], mode="clip")
-                np.take(new.marks, order, out=self.records.marks[at:end], mode="clip")
-                if kept:
-                    np.take(new.parents, order, out=parents[at:end], mode="clip")
-                    np.take(new.actions, order, out=actions[at:end], mode="clip")
+        def settle(shard: Shard, at: int, end: int) -> None:
+            assert isinstance(shard.new, Records)
+            np.take(shard.new.states, shard.order, axis=0, out=into.states[at:end], mode="clip")
 
-            return job
+        total, how = settled(into, shards, settle, self.traced, together)
+        into.release(total, into.count)
+        into.count = total
+        return how
 
-        # the shards differ in the leading bits, so their concatenation is in order
-        together([settle(shard, at) for shard, at in zip(shards, starts, strict=False)])
-        self.records.release(starts[-1], self.records.count)
-        self.records.count = starts[-1]
-        return Level(parents, actions) if self.traced else None
 
-    def pack(self, codec: Codec) -> None:
-        """Pack the level, and expect packed states from now on."""
-        old, self.records = self.records, Records(codec.size, self.action_bits)
-        self.records.count = count = old.count
-        self.records.marks[:count] = old.marks[:count]
+class PackedInMemory:
+    """A level in memory, packed. Its room is that of the level before."""
+
+    def __init__(self, codec: Codec, old: InMemory) -> None:
+        """Pack a level."""
+        self.codec, self.traced = codec, old.traced
+        self.records = PackedRecords(codec, old.action_bits)
+        count = old.records.count
+        self.records.marks[:count] = old.records.marks[:count]
         for begin in range(0, count, PIECE):
             end = min(count, begin + PIECE)
-            codec.pack(old.states, np.arange(begin, end, dtype=np.uint32), self.records.states[begin:end])
-        self.codec = codec
+            self.records.add(old.records.states, np.arange(begin, end, dtype=np.uint32))
+            self.records.count = end
+        self.find_starts()
+
+    def find_starts(self) -> None:
+        """Note where rows begin."""
+        sizes, count = self.records.sizes, self.records.count
+        self.starts = Starts(sizes[at : min(count, at + PIECE)] for at in range(0, count, PIECE))
+
+    def read(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
+        """Return the states begin..end-1 with their fingerprints, unpacked, into `room` if it is given."""
+        marks = self.records.marks[begin:end]
+        start = self.starts.of(begin, lambda first, last: self.records.sizes[first:last])
+        return self.codec.unpack(self.records.rows[start:], marks, room), marks
+
+    def marks(self, count: int) -> Words:
+        """Return a copy of the fingerprints."""
+        return self.records.marks[:count].copy()
+
+    def replace(self, shards: Sequence[Shard], level: int, together: Together) -> Level | None:
+        """Take the ordered new states of the shards; return how they were reached, if that is kept."""
+        into = self.records
+        places = np.cumsum([0, *(used_by(shard) for shard in shards)]).tolist()
+        begins = dict(zip((shard.number for shard in shards), places, strict=False))
+
+        def settle(shard: Shard, at: int, end: int) -> None:
+            new = shard.new
+            assert isinstance(new, PackedRecords)
+            self.codec.gather(new.rows, new.starts(), shard.order, into.rows[begins[shard.number] :], into.sizes[at:end])
+
+        total, how = settled(into, shards, settle, self.traced, together)
+        used = sum(used_by(shard) for shard in shards)
+        into.release(total, into.count, used)
+        into.count, into.used = total, used
+        self.find_starts()
+        return how
+
+
+def used_by(shard: Shard) -> int:
+    """Return the bytes of the new packed states of a shard."""
+    assert isinstance(shard.new, PackedRecords)
+    return shard.new.used
+
+
+def settled(
+    into: Columns, shards: Sequence[Shard], settle: Callable[[Shard, int, int], None], traced: bool, together: Together
+) -> tuple[int, Level | None]:
+    """Let `settle` take the ordered new states of each shard to a range of places, with their fingerprints.
+
+    Returns their number, and how they were reached, if that is kept.
+    """
+    starts = np.cumsum([0, *(shard.new.count for shard in shards)]).tolist()
+    kept = starts[-1] if traced else 0
+    parents, actions = np.empty(kept, np.uint32), np.empty(kept, into.actions.dtype)
+
+    def job(shard: Shard, at: int) -> None:
+        new, order, end = shard.new, shard.order, at + shard.new.count
+        settle(shard, at, end)
+        np.take(new.marks, order, out=into.marks[at:end], mode="clip")
+        if kept:
+            np.take(new.parents, order, out=parents[at:end], mode="clip")
+            np.take(new.actions, order, out=actions[at:end], mode="clip")
+
+    # the shards differ in the leading bits, so their concatenation is in order
+    together([functools.partial(job, shard, at) for shard, at in zip(shards, starts, strict=False)])
+    return starts[-1], Level(parents, actions) if traced else None
 
 
 class OnDisk:
@@ -94,9 +168,15 @@ class OnDisk:
 
     def read(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
         """Return the states begin..end-1 with their fingerprints, unpacked, into `room` if it is given."""
-        rows = self.folder.read(self.level, "states", begin, end, np.uint8, self.codec.size)
         marks = self.folder.read(self.level, "marks", begin, end, np.uint64)
+        start, stop = (self.starts.of(row, self.sizes) for row in (begin, end))
+        rows = np.empty(stop - start + self.codec.reach, np.uint8)
+        rows[: stop - start] = self.folder.read(self.level, "states", start, stop, np.uint8)
         return self.codec.unpack(rows, marks, room), marks
+
+    def sizes(self, begin: int, end: int) -> npt.NDArray[Any]:
+        """Return the bytes of the rows begin..end-1."""
+        return self.folder.read(self.level, "sizes", begin, end, self.codec.counter)
 
     def marks(self, count: int) -> Words:
         """Return the fingerprints."""
@@ -105,11 +185,29 @@ class OnDisk:
 
     def replace(self, shards: Sequence[Shard], level: int, together: Together) -> Level | None:
         """Write the ordered new states of the shards; return how they were reached, if that is kept."""
-        for name in ("states", "marks", *(("parents", "actions") if self.traced else ())):
+        self.folder.write(level, "states", (row for shard in shards for row in self.gathered(shard)))
+        for name in ("sizes", "marks", *(("parents", "actions") if self.traced else ())):
             self.folder.write(level, name, (getattr(s.new, name)[p] for s in shards for p in s.pieces(PIECE)))
-        self.level = level
+        self.open(level, sum(shard.new.count for shard in shards))
         return self.history(level) if self.traced else None
+
+    def gathered(self, shard: Shard) -> Iterator[Bytes]:
+        """Yield the rows of a shard in their order, in pieces."""
+        new = shard.new
+        assert isinstance(new, PackedRecords)
+        starts, sizes = new.starts(), np.empty(PIECE, self.codec.counter)
+        room = np.empty(PIECE * self.codec.most, np.uint8)
+        for places in shard.pieces(PIECE):
+            yield room[: self.codec.gather(new.rows, starts, places, room, sizes)]
+
+    def open(self, level: int, states: int) -> None:
+        """Read a level that is written."""
+        self.level = level
+        self.starts = Starts(self.sizes(at, min(states, at + PIECE)) for at in range(0, states, PIECE))
 
     def history(self, level: int) -> Level:
         """Return how the states of a level were reached; it stays in its files."""
         return Level(self.folder.mapped(level, "parents", np.uint32), self.folder.mapped(level, "actions", self.kind))
+
+
+Frontier: TypeAlias = InMemory | PackedInMemory | OnDisk

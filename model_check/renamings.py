@@ -15,7 +15,7 @@ import numpy.typing as npt
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.counted import HEADER, STUCK, UNTYPED
 from kafka_spec.model_check.exploration import EngineError
-from kafka_spec.model_check.frontier import InMemory, OnDisk
+from kafka_spec.model_check.frontier import Frontier
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.shards import Slice, Words, address
@@ -40,7 +40,7 @@ class Renamings:
         self.slice = Slice(program, layout.size, SOME * max(1, world.actions.count))
         self.compared = 0
 
-    def judge(self, frontier: InMemory | OnDisk, width: int) -> None:
+    def judge(self, frontier: Frontier, width: int) -> None:
         """Compare the states of a level, or some of them.
 
         Raises:

@@ -13,12 +13,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kafka_spec.model_check.checkpoints import Checkpoints
+from kafka_spec.model_check.checkpoints import STATES, Checkpoints
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.exploration import Exploration, Finding
 from kafka_spec.model_check.fingerprint import DEFAULT_SEED
-from kafka_spec.model_check.frontier import InMemory, Level, OnDisk
+from kafka_spec.model_check.frontier import Frontier, Level, OnDisk
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.path_claims import PathClaims
@@ -38,7 +38,7 @@ class Searching(Protocol):
     program: Program
     shards: list[Shard]
     slices: list[Slice]
-    frontier: InMemory | OnDisk
+    frontier: Frontier
     history: list[Level | None]
     width: int
     traced: bool
@@ -118,7 +118,7 @@ def recall(search: Searching, folder: Checkpoints, frontier: OnDisk, finished: l
     last, result = finished[-1], search.result
     for content in finished[:-1]:
         # a run that was killed between two files may have left it
-        folder.file(content["level"], "states").unlink(missing_ok=True)
+        folder.forget_states(content["level"])
     for shard in search.shards:
         shard.expect(sum(content["states"] for content in finished) // len(search.shards))
     for content in finished:
@@ -133,7 +133,8 @@ def recall(search: Searching, folder: Checkpoints, frontier: OnDisk, finished: l
     search.slices[0].counters[:] = last["counters"]
     search.tested_at_start = Counter(last["tested_at_start"])
     search.width = last["states"]
-    frontier.level = last["level"]
+    if search.width:
+        frontier.open(last["level"], search.width)
 
 
 def fill_graphs(search: Searching, folder: Checkpoints, content: Mapping[str, Any]) -> None:
@@ -148,7 +149,7 @@ def fill_graphs(search: Searching, folder: Checkpoints, content: Mapping[str, An
 def fill(search: Searching, folder: Checkpoints, content: Mapping[str, Any], is_frontier: bool) -> None:
     """Verify the files of a finished level, and take its fingerprints as seen; only the frontier still has its states."""
     for name in content["files"]:
-        if name in ("parents", "actions") or (name == "states" and is_frontier):
+        if name in ("parents", "actions") or (name in STATES and is_frontier):
             for _ in folder.verified(content, name):
                 pass
     for piece in folder.verified(content, "marks"):

@@ -31,36 +31,88 @@ RELEASED = 64 << 20
 Words = npt.NDArray[np.uint64]
 
 
-class Records:
-    """Storage for the states of a level with their fingerprints, parents and actions.
+class Columns:
+    """Storage for the fingerprints, parents and actions of the states of a level; what it keeps of states is up to its kind.
 
     The address space for as many states as the machine's memory can hold is reserved at once. The system allocates memory at the
-    first write, so that growth needs no copy; the memory is reused for the next levels. With `room`, the largest number of
-    states, memory is allocated in small pages.
+    first write, so that growth needs no copy; the memory is reused for the next levels. Memory is allocated in large pages if
+    `huge`.
     """
 
-    def __init__(self, record_bytes: int, action_bits: int, room: int | None = None) -> None:
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        huge = room is None
-        self.room = min(memory // (record_bytes + 16), (1 << 32) - 1) if room is None else room
-        self.states: npt.NDArray[np.uint8] = _reserve(self.room * record_bytes, np.uint8, huge).reshape(self.room, record_bytes)
-        self.marks: Words = _reserve(self.room, np.uint64, huge)
-        self.parents: npt.NDArray[np.uint32] = _reserve(self.room, np.uint32, huge)
-        self.actions: npt.NDArray[Any] = _reserve(self.room, np.dtype(f"u{action_bits // 8}"), huge)
+    def __init__(self, room: int, action_bits: int, huge: bool = True) -> None:
+        self.room = room
+        self.marks: Words = _reserve(room, np.uint64, huge)
+        self.parents: npt.NDArray[np.uint32] = _reserve(room, np.uint32, huge)
+        self.actions: npt.NDArray[Any] = _reserve(room, np.dtype(f"u{action_bits // 8}"), huge)
         self.count = 0
 
-    def release(self, begin: int, end: int, spared: int | None = None) -> None:
-        """Return the memory of the states begin..end-1 to the system, if that is more than is spared, RELEASED bytes."""
-        if (end - begin) * self.states.shape[1] < (RELEASED if spared is None else spared):
-            return
-        for array in (self.states, self.marks, self.parents, self.actions):
-            each = array.strides[0]
-            first = -(-begin * each // mmap.PAGESIZE) * mmap.PAGESIZE
-            area: Any = array
-            while not isinstance(area, mmap.mmap):
-                area = area.obj if isinstance(area, memoryview) else area.base
-            if hasattr(mmap, "MADV_DONTNEED") and end * each > first:
-                area.madvise(mmap.MADV_DONTNEED, first, end * each - first)
+
+class Records(Columns):
+    """Storage for whole states. With `room`, the largest number of states, memory is allocated in small pages."""
+
+    def __init__(self, record_bytes: int, action_bits: int, room: int | None = None) -> None:
+        most = min(_memory() // (record_bytes + 16), (1 << 32) - 1)
+        super().__init__(most if room is None else room, action_bits, huge=room is None)
+        self.states: npt.NDArray[np.uint8] = _reserve(self.room * record_bytes, np.uint8, room is None).reshape(-1, record_bytes)
+
+    def release(self, begin: int, end: int) -> None:
+        """Return the memory of the states begin..end-1 to the system, if that is more than RELEASED bytes."""
+        if (end - begin) * self.states.shape[1] >= RELEASED:
+            for array in (self.states, self.marks, self.parents, self.actions):
+                _release(array, begin, end)
+
+    def clear(self) -> None:
+        """Forget all states."""
+        self.release(0, self.count)
+        self.count = 0
+
+
+class PackedRecords(Columns):
+    """Storage for packed states: rows of different lengths, one after the other, and the bytes of each."""
+
+    def __init__(self, codec: Codec, action_bits: int) -> None:
+        super().__init__(min(_memory() // 16, (1 << 32) - 1), action_bits)
+        self.codec, self.used = codec, 0
+        self.rows: npt.NDArray[np.uint8] = _reserve(_memory(), np.uint8, huge=True)
+        self.sizes: npt.NDArray[Any] = _reserve(self.room, codec.counter, huge=True)
+
+    def add(self, states: npt.NDArray[np.uint8], places: npt.NDArray[np.uint32]) -> None:
+        """Pack the records at some places behind the others; their fingerprints and the count are set by the caller."""
+        if self.used + len(places) * self.codec.most + self.codec.reach > len(self.rows):
+            raise MemoryError
+        self.used += self.codec.pack(states, places, self.rows[self.used :], self.sizes[self.count :])
+
+    def starts(self) -> Words:
+        """Return where each row begins, and where the last one ends."""
+        found = np.zeros(self.count + 1, np.uint64)
+        np.cumsum(self.sizes[: self.count], dtype=np.uint64, out=found[1:])
+        return found
+
+    def release(self, begin: int, end: int, used: int) -> None:
+        """Return the memory of the states begin..end-1 to the system, and of the rows from a byte on."""
+        for array in (self.sizes, self.marks, self.parents, self.actions):
+            _release(array, begin, end)
+        _release(self.rows, used, max(used, self.used))
+
+    def clear(self) -> None:
+        """Forget all states; they are those of a large search, in which nothing is spared."""
+        self.release(0, self.count, 0)
+        self.count = self.used = 0
+
+
+def _memory() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _release(array: npt.NDArray[Any], begin: int, end: int) -> None:
+    """Return the memory of the items begin..end-1 of an array to the system."""
+    each = array.strides[0]
+    first = -(-begin * each // mmap.PAGESIZE) * mmap.PAGESIZE
+    area: Any = array
+    while not isinstance(area, mmap.mmap):
+        area = area.obj if isinstance(area, memoryview) else area.base
+    if hasattr(mmap, "MADV_DONTNEED") and end * each > first:
+        area.madvise(mmap.MADV_DONTNEED, first, end * each - first)
 
 
 def _reserve(count: int, kind: Any, huge: bool) -> npt.NDArray[Any]:
@@ -113,15 +165,12 @@ class Shard:
         self, program: Code, record_bytes: int, action_bits: int, number: int, bits: int, new: Records | None = None
     ) -> None:
         self.program, self.record_bytes, self.number, self.bits = program, record_bytes, number, bits
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        self.area: Words = _reserve(min(memory // 8, (1 << 32) - 1), np.uint64, huge=new is None)
+        self.area: Words = _reserve(min(_memory() // 8, (1 << 32) - 1), np.uint64, huge=new is None)
         self.table = self.area[: (1 << 12) + SLACK]
         self.seen = 0
-        self.new = new or Records(record_bytes, action_bits)
+        self.new: Records | PackedRecords = new or Records(record_bytes, action_bits)
         self.mine = np.empty(0, np.uint32)
 
-    codec: Codec | None = None
-    """The codec of the new states, where they are packed."""
     counted: npt.NDArray[np.int64] | None = None
     """How many new states of this level each action led to, where nothing else is kept of how they were reached."""
     order: npt.NDArray[np.intp]
@@ -172,19 +221,20 @@ class Shard:
             known = slack(self.program.insert(
                 address(self.table), self.slots, self.bits, self.number,
                 address(part.states), address(part.marks), address(part.parents), address(part.actions), part.count,
-                address(new.states), address(new.marks), address(new.parents) - skipped * new.parents.itemsize,
-                address(new.actions) - skipped * new.actions.itemsize, new.count, address(self.mine), self.codec is None,
+                address(new.states) if isinstance(new, Records) else 0, address(new.marks),
+                address(new.parents) - skipped * new.parents.itemsize, address(new.actions) - skipped * new.actions.itemsize,
+                new.count, address(self.mine), isinstance(new, Records),
             ))  # fmt: skip
             if self.counted is not None:
                 self.counted += np.bincount(new.actions[: known - new.count], minlength=len(self.counted))
-            if self.codec is not None:
-                self.codec.pack(part.states, self.mine[: known - new.count], new.states[new.count : known])
+            if isinstance(new, PackedRecords):
+                new.add(part.states, self.mine[: known - new.count])
             self.seen += known - new.count
             new.count = known
 
     def pack(self, codec: Codec, action_bits: int) -> None:
         """Pack new states from now on; there are none yet in this level."""
-        self.codec, self.new = codec, Records(codec.size, action_bits)
+        self.new = PackedRecords(codec, action_bits)
 
     def by_action(self, actions: int) -> npt.NDArray[np.int64]:
         """Return how many new states of this level each of so many actions led to."""
@@ -207,9 +257,8 @@ class Shard:
             yield self.order[begin : begin + most]
 
     def forget_new(self) -> None:
-        """Forget the new states of this level; packed states are those of a large search, in which nothing is spared."""
-        self.new.release(0, self.new.count, None if self.codec is None else 0)
-        self.new.count = 0
+        """Forget the new states of this level."""
+        self.new.clear()
         self.order = np.empty(0, np.intp)
         if self.counted is not None:
             self.counted[:] = 0

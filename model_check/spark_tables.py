@@ -42,6 +42,7 @@ class Sieve(Shard):
     def empty(self, frontier: Words) -> Rows:
         """Return and remove the candidates; their fingerprints remain in the table."""
         new, count = self.new, self.new.count
+        assert isinstance(new, Records)
         new.count = 0
         return Rows(new.marks[:count], frontier[new.parents[:count]], new.actions[:count], new.states[:count])
 

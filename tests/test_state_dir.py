@@ -22,8 +22,8 @@ from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.embedded import Search, explore
 from kafka_spec.model_check.exploration import Budget, Distribution, EngineError, Exploration
+from kafka_spec.model_check.frontier import Starts
 from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.lowering.packing import bits_of
 from kafka_spec.model_check.manifest import named_bounds
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.models import MODELS
@@ -69,24 +69,61 @@ def family(name: str, bounds: str, states: int) -> tuple[Layout, np.ndarray, np.
     return found[0], found[1], found[2], found[3]
 
 
+def packed(codec: Codec, states: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of states at some places, with the bytes that may be read behind the last one, and the bytes of each."""
+    room, sizes = np.full(len(places) * codec.most + codec.reach, 0xA5, np.uint8), np.zeros(len(places), codec.counter)
+    used = codec.pack(states, places.astype(np.uint32), room, sizes)
+    assert used == sizes.sum(dtype=np.uint64)
+    assert (room[used:] == 0xA5).all()
+    return room[: used + codec.reach], sizes
+
+
 @pytest.mark.parametrize(
     ("name", "bounds", "most"),
-    [("replication/kip_320", "large", 13), pytest.param("control/fixed", "crash_and_expiry", 250, marks=pytest.mark.slow)],
+    [("replication/kip_320", "large", 13), pytest.param("control/fixed", "crash_and_expiry", 60, marks=pytest.mark.slow)],
 )
 def test_states_are_packed_by_their_domains(name: str, bounds: str, most: int) -> None:
-    """A packed state takes the bits that its domains need, and is restored to the last byte, whatever stood in the room for it."""
+    """A packed state takes the bits that its domains need, no more for a sequence than for the items that it has.
+
+    It is restored to the last byte, whatever stood in the room for it.
+    """
     layout, states, marks, seed = family(name, bounds, 2000)
     codec = Codec(layout, seed)
-    rows = np.full((len(states) + 1, codec.size), 0xA5, np.uint8)
-    places = np.random.default_rng(1).permutation(len(states)).astype(np.uint32)
+    places = np.random.default_rng(1).permutation(len(states))
 
-    codec.pack(states, places, rows)
+    rows, sizes = packed(codec, states, places)
 
-    assert codec.size <= min(most, layout.size // 2)
-    assert (rows[-1] == 0xA5).all()
+    assert sizes.mean() <= most
+    assert sizes.max() <= codec.most <= layout.size // 2
     room = np.full((len(states) + 1, layout.size), 0x5A, np.uint8)
-    assert (codec.unpack(rows[:-1], marks[places], room) == states[places]).all()
+    assert (codec.unpack(rows, marks[places], room) == states[places]).all()
     assert (room[-1] == 0x5A).all()
+
+
+def test_rows_are_gathered_in_another_order() -> None:
+    """Rows of different lengths that are copied in an order are the states in that order."""
+    layout, states, marks, seed = family("replication/kip_320", "large", 500)
+    codec = Codec(layout, seed)
+    everything, order = np.arange(len(states)), np.random.default_rng(1).permutation(len(states))
+    rows, sizes = packed(codec, states, everything)
+    starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.uint64)]).astype(np.uint64)
+    into, found = np.zeros_like(rows), np.zeros_like(sizes)
+
+    assert codec.gather(rows, starts, order, into, found) == sizes.sum(dtype=np.uint64)
+
+    assert len(set(sizes.tolist())) > 1
+    assert (found == sizes[order]).all()
+    assert (codec.unpack(into, marks[order]) == states[order]).all()
+
+
+def test_rows_are_found_from_any_on() -> None:
+    """Where a row begins is known for the first and the last one, and around every place that is noted."""
+    sizes = np.random.default_rng(1).integers(1, 255, 3 * Starts.EVERY + 5).astype(np.uint8)
+    starts = Starts(sizes[at : at + 2 * Starts.EVERY] for at in range(0, len(sizes), 2 * Starts.EVERY))
+    whole = np.concatenate([[0], np.cumsum(sizes, dtype=np.uint64)])
+    near = (0, 1, Starts.EVERY - 1, Starts.EVERY, Starts.EVERY + 1, 2 * Starts.EVERY, 3 * Starts.EVERY, len(sizes) - 1, len(sizes))
+    for row in near:
+        assert starts.of(row, lambda first, last: sizes[first:last]) == whole[row]
 
 
 def test_a_changed_row_is_noticed() -> None:
@@ -100,19 +137,18 @@ def test_a_changed_row_is_noticed() -> None:
     search.expand_level()
     search.end_level()
     states, marks = search.frontier.read(0, search.width)
-    rows = np.zeros((len(states), codec.size), np.uint8)
-    codec.pack(states, np.arange(len(states), dtype=np.uint32), rows)
+    rows, sizes = packed(codec, states, np.arange(len(states)))
     noticed = 0
-    for bit in range(bits_of(layout.root)):
+    for bit in range(8 * int(sizes[0])):
         changed = rows.copy()
-        changed[0, bit // 8] ^= 1 << bit % 8
+        changed[bit // 8] ^= 1 << bit % 8
         try:
-            # bits of items that a sequence does not have are not read
+            # bits that fill the last byte of a row are not read
             assert (codec.unpack(changed, marks) == states).all()
         except EngineError as error:
             assert "has changed: its memory or its file is damaged" in str(error)
             noticed += 1
-    assert noticed > 4
+    assert noticed > 8 * int(sizes[0]) - 8
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -279,6 +315,7 @@ def flip(path: Path) -> None:
         (lambda place: flip(place / "level-00003.marks"), r"level-00003\.marks is damaged"),
         (lambda place: flip(place / "level-00002.parents"), r"level-00002\.parents is damaged"),
         (lambda place: flip(place / "level-00004.states"), r"level-00004\.states is damaged"),
+        (lambda place: flip(place / "level-00004.sizes"), r"level-00004\.sizes is damaged"),
         (lambda place: (place / "level-00001.actions").unlink(), r"level-00001\.actions is missing"),
         (lambda place: (place / "level-00004.states").write_bytes(b""), r"level-00004\.states is damaged"),
         (lambda place: flip(place / "level-00002.json"), r"level-00002\.json is damaged"),

@@ -150,10 +150,10 @@ class Emitter:
         move = self.unit.intrinsic("llvm.memmove.p0.p0.i64", ir.VoidType(), [POINTER, POINTER, I64, I1])
         self.b.call(move, [target, source, I64(size) if isinstance(size, int) else size, I1(0)])
 
-    def copy(self, target: ir.Value, source: ir.Value, size: int) -> None:
+    def copy(self, target: ir.Value, source: ir.Value, size: int | ir.Value) -> None:
         """Copy bytes; source and target must not overlap."""
         copy = self.unit.intrinsic("llvm.memcpy.p0.p0.i64", ir.VoidType(), [POINTER, POINTER, I64, I1])
-        self.b.call(copy, [target, source, I64(size), I1(0)])
+        self.b.call(copy, [target, source, I64(size) if isinstance(size, int) else size, I1(0)])
 
     def clear(self, target: ir.Value, size: ir.Value) -> None:
         """Fill bytes with zeros."""

@@ -1,9 +1,9 @@
 """Compiles the codec of a search: it packs records of bytes into rows of bits, by the domains of their fields at given bounds.
 
-Depends on the packed form of states, not on rules. A field takes as many bits as its values need, an item of a sequence beyond its
-length is zeros, and a row is a whole number of bytes. Neighbouring numbers are gathered in a word, which is written, or read, at
-once. Every record that is unpacked is compared with its fingerprint, so neither a value outside its domain nor damage to a row
-changes a state in silence.
+Depends on the packed form of states, not on rules. A field takes as many bits as its values need, a sequence only its length and
+the items that it has, and a row is a whole number of bytes. Rows stand one after the other and are read in turn, since only a row
+itself says how long it is. Neighbouring numbers are gathered in a word, which is written, or read, at once. Every record that is
+unpacked is compared with its fingerprint, so neither a value outside its domain nor damage to a row changes a state in silence.
 """
 
 from __future__ import annotations
@@ -15,17 +15,20 @@ from llvmlite import ir
 
 from kafka_spec.model_check.layout import Layout, Packed
 from kafka_spec.model_check.lowering.compiler import Compiler
+from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.hashing import Hashing
 from kafka_spec.model_check.lowering.values import I8, I64, POINTER, WORD, ZERO, Ref
 from kafka_spec.spec.domain import Array, Scalar, Sequence
 
 NUMBER = ir.IntType(32).as_pointer()
+SPARE = 8
+"""Bytes behind the longest row that may be read with it, as part of a word."""
 REACH = 57
 """Bits that a word of 64 bits holds at any place of a byte."""
 
 
 def bits_of(place: Packed) -> int:
-    """Return the bits that a value takes in a row."""
+    """Return the most bits that a value takes in a row."""
     if place.fields is not None:
         return sum(bits_of(field) for _, field in place.fields.values())
     if isinstance(place.type, Scalar):
@@ -54,15 +57,21 @@ def flat(place: Packed, offset: int = 0) -> Iterator[tuple[int, Packed]]:
 
 
 def packed_bytes(layout: Layout) -> int:
-    """Return the bytes of a row."""
+    """Return the most bytes of a row."""
     return max(1, -(-bits_of(layout.root) // 8))
 
 
+def size_bits(layout: Layout) -> int:
+    """Return the bits of the number that counts the bytes of a row."""
+    return next(bits for bits in (8, 16, 32) if packed_bytes(layout) < 1 << bits)
+
+
 def codec_text(layout: Layout) -> str:
-    """Return the text of the module with `pack` and `unpack` for the records of a layout."""
+    """Return the text of the module with `pack`, `unpack` and `gather` for the records of a layout."""
     compiler = Compiler(layout.root, ())
     _Pack(compiler, layout)
     _Unpack(compiler, layout)
+    _Gather(compiler, ir.IntType(size_bits(layout)))
     return str(compiler.module)
 
 
@@ -70,23 +79,23 @@ class _Codec(Hashing, ABC):
     """What packing and unpacking share: the walk over a record, in runs of numbers that one word holds."""
 
     room: ir.Value
-    """A row with a word behind it."""
+    """The row."""
 
     def begin(self, layout: Layout) -> None:
-        """Allocate the room for one row."""
-        self.layout, self.size, self.record_bytes = layout, packed_bytes(layout), layout.size
-        self.room = self.b.bitcast(self.slot(ir.ArrayType(I8, self.size + 8)), POINTER)
+        """Allocate the place in the row, in bits."""
+        self.layout, self.most, self.record_bytes = layout, packed_bytes(layout), layout.size
+        self.place = self.slot(I64)
 
-    def walk(self, place: Packed, record: ir.Value, at: ir.Value) -> None:
-        """Emit what happens to a value that starts at a bit of the row."""
+    def walk(self, place: Packed, record: ir.Value) -> None:
+        """Emit what happens to a value that starts at the place in the row, which is behind it afterwards."""
         run: list[tuple[Packed, ir.Value, int]] = []
         used = 0
         for offset, part in flat(place):
             pointer, bits = self.at(record, offset), bits_of(part)
             is_number = isinstance(part.type, Scalar)
             if not is_number or used + bits > REACH:
-                self.numbers(run, at)
-                at, run, used = self.b.add(at, I64(used)), [], 0
+                self.run(run, used)
+                run, used = [], 0
             if is_number:
                 run.append((part, pointer, used))
                 used += bits
@@ -94,24 +103,30 @@ class _Codec(Hashing, ABC):
             item = part.item
             assert item is not None
 
-            def inside(
-                index: ir.Value, part: Packed = part, item: Packed = item, at: ir.Value = at, of: ir.Value = pointer
-            ) -> None:
-                self.walk(item, self.item(Ref(part, of), index).pointer, self.b.add(at, self.b.mul(index, I64(bits_of(item)))))
+            def inside(index: ir.Value, part: Packed = part, item: Packed = item, of: ir.Value = pointer) -> None:
+                self.walk(item, self.item(Ref(part, of), index).pointer)
 
             length, most = self.length(Ref(part, pointer)), I64(count_of(part))
             # a damaged row may tell a length that does not fit
             self.loop(ZERO, self.b.select(self.b.icmp_unsigned("<", length, most), length, most), inside)
-            at = self.b.add(at, I64(bits_of(item) * count_of(part)))
-        self.numbers(run, at)
+        self.run(run, used)
+
+    def run(self, run: list[tuple[Packed, ir.Value, int]], used: int) -> None:
+        """Emit what happens to neighbouring numbers: the packed form, the address and the first bit of each; `used`: all bits."""
+        if run:
+            at = self.b.load(self.place)
+            word = self.b.bitcast(self.at(self.room, self.b.lshr(at, I64(3))), WORD)
+            self.numbers(run, word, self.b.and_(at, I64(7)))
+            self.b.store(self.b.add(at, I64(used)), self.place)
 
     @abstractmethod
-    def numbers(self, run: list[tuple[Packed, ir.Value, int]], at: ir.Value) -> None:
-        """Emit what happens to neighbouring numbers: the packed form, the address and the first bit of each, from a bit on."""
+    def numbers(self, run: list[tuple[Packed, ir.Value, int]], word: ir.Value, first: ir.Value) -> None:
+        """Emit what happens to numbers in a word of the row, from a bit of it on."""
 
-    def word(self, at: ir.Value) -> ir.Value:
-        """Return the address of the word that a bit of the row is in."""
-        return self.b.bitcast(self.at(self.room, self.b.lshr(at, I64(3))), WORD)
+    def bytes_used(self) -> ir.Value:
+        """Return the bytes up to the place in the row."""
+        size = self.b.lshr(self.b.add(self.b.load(self.place), I64(7)), I64(3))
+        return self.b.select(self.b.icmp_unsigned(">", size, I64(1)), size, I64(1))
 
     def lowest(self, packed: Packed) -> ir.Value:
         assert isinstance(packed.type, Scalar)
@@ -119,34 +134,41 @@ class _Codec(Hashing, ABC):
 
 
 class _Pack(_Codec):
-    """pack(states, places, count, rows): packs the records at some places one after the other."""
+    """pack(states, places, count, rows, sizes): packs the records at some places one after the other; returns the bytes of all."""
 
     def __init__(self, compiler: Compiler, layout: Layout) -> None:
-        code = ir.Function(compiler.module, ir.FunctionType(ir.VoidType(), [POINTER, NUMBER, I64, POINTER]), "pack")
+        counter = ir.IntType(size_bits(layout))
+        types = [POINTER, NUMBER, I64, POINTER, counter.as_pointer()]
+        code = ir.Function(compiler.module, ir.FunctionType(I64, types), "pack")
         super().__init__(compiler, code, None)
-        states, places, count, rows = code.args
+        states, places, count, rows, sizes = code.args
         self.begin(layout)
+        self.room = self.b.bitcast(self.slot(ir.ArrayType(I8, self.most + SPARE)), POINTER)
+        self.clear(self.room, I64(self.most + SPARE))
+        written = self.slot(I64, ZERO)
 
         def record(now: ir.Value) -> None:
-            place = self.b.zext(self.b.load(self.b.gep(places, [now])), I64)
-            self.clear(self.room, I64(self.size + 8))
-            self.walk(layout.root, self.at(states, self.b.mul(place, I64(layout.size))), ZERO)
-            self.copy(self.at(rows, self.b.mul(now, I64(self.size))), self.room, self.size)
+            state = self.b.zext(self.b.load(self.b.gep(places, [now])), I64)
+            self.b.store(ZERO, self.place)
+            self.walk(layout.root, self.at(states, self.b.mul(state, I64(layout.size))))
+            size, at = self.bytes_used(), self.b.load(written)
+            self.copy(self.at(rows, at), self.room, size)
+            self.clear(self.room, size)
+            self.b.store(self.b.trunc(size, counter), self.b.gep(sizes, [now]))
+            self.b.store(self.b.add(at, size), written)
 
         self.loop(ZERO, count, record)
-        self.b.ret_void()
+        self.b.ret(self.b.load(written))
 
-    def numbers(self, run: list[tuple[Packed, ir.Value, int]], at: ir.Value) -> None:
+    def numbers(self, run: list[tuple[Packed, ir.Value, int]], word: ir.Value, first: ir.Value) -> None:
         """Add numbers to the word that holds their bits."""
         value = ZERO
         for packed, pointer, shift in run:
             number = self.b.sub(self.load(packed, pointer), self.lowest(packed))
             value = self.b.or_(value, self.b.shl(number, I64(shift)))
-        if run:
-            word = self.word(at)
-            old = self.b.load(word)
-            old.align = 1
-            self.b.store(self.b.or_(old, self.b.shl(value, self.b.and_(at, I64(7)))), word).align = 1
+        old = self.b.load(word)
+        old.align = 1
+        self.b.store(self.b.or_(old, self.b.shl(value, first)), word).align = 1
 
 
 class _Unpack(_Codec):
@@ -157,29 +179,54 @@ class _Unpack(_Codec):
         super().__init__(compiler, code, None)
         rows, marks, count, self.seed, states = code.args
         self.begin(layout)
-        self.clear(self.room, I64(self.size + 8))
+        read = self.slot(I64, ZERO)
 
         def record(now: ir.Value) -> None:
             state = self.at(states, self.b.mul(now, I64(layout.size)))
-            self.copy(self.room, self.at(rows, self.b.mul(now, I64(self.size))), self.size)
+            self.room = self.at(rows, self.b.load(read))
+            self.b.store(ZERO, self.place)
             self.clear(state, I64(layout.size))
-            self.walk(layout.root, state, ZERO)
+            self.walk(layout.root, state)
             same = self.b.icmp_signed("==", self.hash(state), self.b.load(self.b.gep(marks, [now])))
             with self.b.if_then(self.b.not_(same), likely=False):
                 self.b.ret(now)
+            self.b.store(self.b.add(self.b.load(read), self.bytes_used()), read)
 
         self.loop(ZERO, count, record)
         self.b.ret(I64(-1))
 
-    def numbers(self, run: list[tuple[Packed, ir.Value, int]], at: ir.Value) -> None:
+    def numbers(self, run: list[tuple[Packed, ir.Value, int]], word: ir.Value, first: ir.Value) -> None:
         """Restore numbers from the word that holds their bits."""
-        if not run:
-            return
-        word = self.b.load(self.word(at))
-        word.align = 1
-        value = self.b.lshr(word, self.b.and_(at, I64(7)))
+        held = self.b.load(word)
+        held.align = 1
+        value = self.b.lshr(held, first)
         for packed, pointer, shift in run:
             mask = I64((1 << bits_of(packed)) - 1)
             number = self.b.add(self.b.and_(self.b.lshr(value, I64(shift)), mask), self.lowest(packed))
             narrow = self.b.trunc(number, ir.IntType(8 * packed.size))
             self.b.store(narrow, self.b.bitcast(pointer, narrow.type.as_pointer())).align = 1
+
+
+class _Gather(Emitter):
+    """gather(rows, starts, order, count, into, sizes): copies rows in another order, one after the other; returns their bytes.
+
+    Row n begins at starts[n] and ends at starts[n + 1].
+    """
+
+    def __init__(self, compiler: Compiler, counter: ir.IntType) -> None:
+        types = [POINTER, WORD, WORD, I64, POINTER, counter.as_pointer()]
+        code = ir.Function(compiler.module, ir.FunctionType(I64, types), "gather")
+        super().__init__(compiler, code, None)
+        rows, starts, order, count, into, sizes = code.args
+        written = self.slot(I64, ZERO)
+
+        def row(now: ir.Value) -> None:
+            place = self.b.gep(starts, [self.b.load(self.b.gep(order, [now]))])
+            start, at = self.b.load(place), self.b.load(written)
+            size = self.b.sub(self.b.load(self.b.gep(place, [I64(1)])), start)
+            self.copy(self.at(into, at), self.at(rows, start), size)
+            self.b.store(self.b.trunc(size, counter), self.b.gep(sizes, [now]))
+            self.b.store(self.b.add(at, size), written)
+
+        self.loop(ZERO, count, row)
+        self.b.ret(self.b.load(written))
