@@ -32,7 +32,8 @@ from kafka_spec.model_check.command.options import (
     outputs,
     write,
 )
-from kafka_spec.model_check.manifest import read_manifest
+from kafka_spec.model_check.command.side_by_side import outcomes
+from kafka_spec.model_check.manifest import NamedCheck, read_manifest
 from kafka_spec.spec.exchange import table_text
 from kafka_spec.spec.extras import needing
 from kafka_spec.spec.table import ChoiceTable, Machine, Spec, SpecError
@@ -198,8 +199,11 @@ def run_gallery(
     options: argparse.Namespace, models: Models, machines: Mapping[str, Machine], choices: Mapping[str, ChoiceTable]
 ) -> int:
     """Write the gallery, or list its stale files."""
-    checks = read_manifest(options.manifest, models.find)
-    files_of = gallery(machines, checks, cores(), choices)
+    rejected = [check for check in read_manifest(options.manifest, models.find) if check.expected.verdict == "violated"]
+    judged = list(outcomes(rejected, NamedCheck.run, cores()))
+    if len(judged) < len(rejected):
+        raise KeyboardInterrupt
+    files_of = gallery(machines, judged, choices)
     if options.gallery:
         done = write_gallery(options.folder, files_of)
         print("\n".join([*done, f"{options.folder}: {len(files_of)} files, {len(done)} written or removed"]))

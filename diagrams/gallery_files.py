@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,9 +19,8 @@ from kafka_spec.diagrams.dot import machine_dot, render
 from kafka_spec.diagrams.markdown import changes_markdown, machine_markdown
 from kafka_spec.diagrams.sequence import chart_svg
 from kafka_spec.model_check.check import Outcome
-from kafka_spec.model_check.manifest import NamedCheck
 from kafka_spec.spec.extras import needing
-from kafka_spec.spec.table import ChoiceTable, Machine, SpecError
+from kafka_spec.spec.table import ChoiceTable, Machine, Spec, SpecError
 from kafka_spec.spec.trace import Trace
 
 FOLDER = Path("diagrams/gallery")
@@ -58,11 +57,10 @@ def _digest(data: bytes) -> str:
 
 def gallery(
     machines: Mapping[str, Machine],
-    checks: Sequence[NamedCheck],
-    threads: int = 1,
+    outcomes: Iterable[Outcome],
     choices: Mapping[str, ChoiceTable] | None = None,
 ) -> Files:
-    """Return the files of the gallery by name. Runs the checks that expect a violation."""
+    """Return the files of the gallery by name; of the outcomes, those that expect a violation are shown."""
     with needing("draw"):
         from kafka_spec.diagrams.house import house_dot
     files: dict[str, str | Drawn] = {}
@@ -87,21 +85,20 @@ def gallery(
             files[f"{stem}.md"] = changes_markdown(machine, machines[base])
             index += [changes_markdown(machine, machines[base]).replace("## ", "### ", 1), f"![{stem}]({stem}.svg)", ""]
     index += ["## Counterexamples", "", "What the checks of the manifest reject, each with a shortest counterexample.", ""]
-    for named, traces in counterexamples(checks, threads):
-        trace, *others = traces
-        stem = re.sub(r"[^\w.-]+", "-", named.name)
-        claim = claim_of(trace, named.spec)
+    for name, spec, (trace, *others) in counterexamples(outcomes):
+        stem = re.sub(r"[^\w.-]+", "-", name)
+        claim = claim_of(trace, spec)
         files[f"{stem}.svg"] = chart_svg(chart_of(trace, claim))
         says = f": {claim.says}" if claim else ""
         also = f" So {'is' if len(others) == 1 else 'are'} {', '.join(other.shows for other in others)}." if others else ""
         index += [
-            f"### {named.name}",
+            f"### {name}",
             "",
-            f"{named.spec.says}. **{trace.shows}** is violated{says}.{also}",
+            f"{spec.says}. **{trace.shows}** is violated{says}.{also}",
             "",
             f"![{stem}]({stem}.svg)",
             "",
-            f"`kafka-spec trace {named.name} --property {trace.shows} --html FILE` shows it step by step.",
+            f"`kafka-spec trace {name} --property {trace.shows} --html FILE` shows it step by step.",
             "",
         ]
     files["house.svg"] = Drawn(house_dot(Path(__file__).parent.parent))
@@ -110,22 +107,21 @@ def gallery(
     return files
 
 
-def counterexamples(checks: Sequence[NamedCheck], threads: int) -> Iterator[tuple[NamedCheck, list[Trace]]]:
-    """Yield the checks that expect a violation, each with its counterexamples, the shortest first.
+def counterexamples(outcomes: Iterable[Outcome]) -> Iterator[tuple[str, Spec, list[Trace]]]:
+    """Yield the checks that expect a violation: name, spec, and counterexamples, the shortest first.
 
     Raises:
         SpecError: a check that expects a violation shows none.
     """
-    for named in checks:
-        if named.expected.verdict != "violated":
+    for outcome in outcomes:
+        if outcome.expected.verdict != "violated":
             continue
-        outcome = Outcome(named.name, named.run(threads=threads), named.expected)
         if not outcome.violations:
             raise SpecError(
-                f"the gallery cannot show {named.name}: the manifest expects a violation, and the check comes to "
-                f"{outcome.result.verdict}; `kafka-spec check {named.name}` tells more"
+                f"the gallery cannot show {outcome.name}: the manifest expects a violation, and the check comes to "
+                f"{outcome.result.verdict}; `kafka-spec check {outcome.name}` tells more"
             )
-        yield named, sorted(outcome.violations.values(), key=lambda trace: trace.states)
+        yield outcome.name, outcome.result.spec, sorted(outcome.violations.values(), key=lambda trace: trace.states)
 
 
 def stale(folder: Path, files: Files) -> list[str]:

@@ -32,7 +32,7 @@ from kafka_spec.model_check.command.options import (
     threads,
     write,
 )
-from kafka_spec.model_check.command.side_by_side import results
+from kafka_spec.model_check.command.side_by_side import outcomes
 from kafka_spec.model_check.command.simulate import add_simulate_options, refuse_without_simulate, run_simulate
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress
 from kafka_spec.model_check.manifest import NamedCheck, judged_without, read_manifest
@@ -156,14 +156,14 @@ def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, 
     if processes > 1:
         options.threads = max(1, options.threads // processes)
         options.quiet = True
-    for check, result in zip(checks, results(checks, lambda check: _run(options, check), processes), strict=False):
-        report.add(Outcome(check.name, result, check.expected))
-        if alone or not check.expected.all_properties_tested:
-            _warn_of_untested(check.name, report.outcomes[-1])
+    for outcome in outcomes(checks, lambda check: _run(options, check), processes):
+        report.add(outcome)
+        if alone or not outcome.expected.all_properties_tested:
+            _warn_of_untested(outcome)
         if ("text", None) in wanted and not alone:
             write(report.last_text(), None)
             sys.stdout.flush()
-        if report.outcomes[-1].result.stopped == "interrupted":
+        if outcome.result.stopped == "interrupted":
             break
     for form, file in wanted:
         write(report.closing() if (form, file, alone) == ("text", None, False) else report.text(form), file)
@@ -352,9 +352,9 @@ def _warn_of_dead_rules(result: Exploration) -> None:
         print(f"warning: rules that never fire within these bounds: {', '.join(result.dead_rules)}", file=sys.stderr)
 
 
-def _warn_of_untested(name: str, outcome: Outcome) -> None:
+def _warn_of_untested(outcome: Outcome) -> None:
     if outcome.result.complete and (untested := outcome.expected.untested(outcome.result)):
-        print(f"warning: {name}: properties that were never tested: {', '.join(untested)}", file=sys.stderr)
+        print(f"warning: {outcome.name}: properties that were never tested: {', '.join(untested)}", file=sys.stderr)
 
 
 def run_trace(options: argparse.Namespace, models: Models, charts: Mapping[str, Draw]) -> int:

@@ -1,4 +1,4 @@
-"""Runs several checks side by side, each in one of a few processes; the results come in the order of the checks.
+"""Runs several checks side by side, each in one of a few processes; the outcomes come in the order of the checks.
 
 A process takes one check after another. It gets those first that compile to the code that it already has, and of the others the
 largest, so that no large one is left for the end. Ctrl-C stops the running checks, whose results so far are reported.
@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from kafka_spec.model_check.check import Outcome
 from kafka_spec.model_check.exploration import EngineError, Exploration, peak_bytes
 from kafka_spec.model_check.manifest import NamedCheck
 from kafka_spec.spec.extras import needing
@@ -21,22 +22,22 @@ from kafka_spec.spec.extras import needing
 Run = Callable[[NamedCheck], Exploration]
 
 
-def results(checks: Sequence[NamedCheck], run: Run, processes: int) -> Iterator[Exploration]:
-    """Yield the result of each check, in order; fewer if Ctrl-C stops them.
+def outcomes(checks: Sequence[NamedCheck], run: Run, processes: int) -> Iterator[Outcome]:
+    """Yield the outcome of each check, in order; fewer if Ctrl-C stops them.
 
     Raises:
         SpecError, EngineError: as `run` raises them.
     """
     if processes < 2 or len(checks) < 2:
         for check in checks:
-            yield run(check)
+            yield Outcome(check.name, run(check), check.expected)
         return
     with _crew(checks, run, min(processes, len(checks))) as crew:
-        for index in range(len(checks)):
+        for index, check in enumerate(checks):
             result = crew.result(index)
             if result is None:
                 return
-            yield result
+            yield Outcome(check.name, result, check.expected)
 
 
 class _Worker:
