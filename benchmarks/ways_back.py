@@ -27,7 +27,8 @@ def main() -> None:
     recovery = Recovery(1)
     recording = 0.0
     for level in range(LEVELS):
-        recovery.add_level(marks[level], np.full((width, 1), level == 0) & (np.arange(width) < 10)[:, None])
+        meets = np.full((width, 1), level == 0) & (np.arange(width) < 10)[:, None]
+        recovery.add_level(marks[level], meets, np.ones((width, 1), np.bool_))
         for begin in range(0, width, SLICE):
             parents = np.repeat(np.arange(begin, min(width, begin + SLICE), dtype=np.uint32), args.steps)
             on = marks[min(level + 1, LEVELS - 1)][random.integers(0, width, len(parents))]

@@ -74,9 +74,6 @@ class Code:
     insert: Callable[..., int]
     fill: Callable[..., int]
     widen: Callable[..., int]
-    components: Callable[..., int]
-    leads = False
-    """Whether a leads-to claim is checked; code sent to workers checks none."""
     on_graph: Sequence[Property] = ()
     """The claims whose predicates the judge evaluates in every state, in its order; empty for code without a spec."""
 
@@ -87,7 +84,7 @@ class Code:
 
     def functions(self, action_bits: int) -> Mapping[Callable[..., Any], tuple[int | str, ...]]:
         """Return the engine's own functions that the module contains, with the kinds of their arguments."""
-        return kernel.signatures(action_bits, self.leads)
+        return kernel.signatures(action_bits)
 
     def _entry(self, name: str, result: Any, arguments: list[Any]) -> Callable[..., Any]:
         return ctypes.CFUNCTYPE(result, *arguments)(self.loaded.engine.get_function_address(name))

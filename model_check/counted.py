@@ -25,7 +25,6 @@ class Plan:
         self.states = [claim for claim in claims if claim.kind in ("invariant", "reachable")]
         """The claims that the judge decides, in the judge's order."""
         self.on_graph: Sequence[Property] = [claim for claim in claims if claim.kind in ("recoverable", "leads-to")]
-        self.leads = any(claim.kind == "leads-to" for claim in claims)
         self.steps = [claim for claim in claims if claim.kind == "step invariant"]
         """The claims that the successor function decides: step invariants, and those on states if not all states are kept."""
         if spec.judges_steps:

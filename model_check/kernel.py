@@ -1,4 +1,4 @@
-"""The engine's own compiled functions: the set of seen fingerprints, and the strongly connected components of a graph.
+"""The engine's own compiled functions: the set of seen fingerprints.
 
 They are written in the language of specs, extended by arrays, `while` and arithmetic that wraps. lowering/ compiles them into each
 module together with the code of the spec. They work on fingerprints and records.
@@ -121,54 +121,10 @@ def widen(table, slots, more, bits):
     return 0
 
 
-def components(starts, targets, count, parts, order, low, path, at, open_states):
-    """Number the strongly connected components of a graph from 1, including single states; return their number (Tarjan).
-
-    The steps out of state n lead to `targets[starts[n]:starts[n + 1]]`. `parts` gets the component's number for each state. The
-    caller passes `parts` and `order` as zeros, `at` as a copy of `starts`, and the others as buffers with one number per state.
-    """
-    seen = 0
-    opened = 0
-    found = 0
-    for root in range(count):
-        depth = 0
-        if order[root] == 0:
-            path[0] = root
-            depth = 1
-        while depth > 0:
-            node = path[depth - 1]
-            if order[node] == 0:
-                seen = seen + 1
-                order[node] = seen
-                low[node] = seen
-                open_states[opened] = node
-                opened = opened + 1
-            if at[node] < starts[node + 1]:
-                to = targets[at[node]]
-                at[node] = at[node] + 1
-                if order[to] == 0:
-                    path[depth] = to
-                    depth = depth + 1
-                elif parts[to] == 0 and order[to] < low[node]:
-                    low[node] = order[to]
-            else:
-                depth = depth - 1
-                if depth > 0:
-                    if low[node] < low[path[depth - 1]]:
-                        low[path[depth - 1]] = low[node]
-                if low[node] == order[node]:
-                    found = found + 1
-                    while parts[node] == 0:
-                        opened = opened - 1
-                        parts[open_states[opened]] = found
-    return found
-
-
-def signatures(action_bits: int, graph: bool = False) -> dict[Callable[..., Any], tuple[int | str, ...]]:
-    """Return the kinds of each function's arguments: bits of an array's items, or "int"; `graph`: include `components`."""
-    sets: dict[Callable[..., Any], tuple[int | str, ...]] = {
+def signatures(action_bits: int) -> dict[Callable[..., Any], tuple[int | str, ...]]:
+    """Return the kinds of each function's arguments: bits of an array's items, or "int"."""
+    return {
         insert: (64, "int", "int", "int", 8, 64, 32, 32, "int", 8, 64, 32, action_bits, "int", 32, "int"),
         fill: (64, "int", 64, "int", "int"),
         widen: (64, "int", "int", "int"),
     }
-    return {**sets, components: (64, 32, "int", 32, 32, 32, 32, 64, 32)} if graph else sets

@@ -10,20 +10,17 @@ states are found and extended backwards over open states. The first state in the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from kafka_spec.model_check.graph_code import Components, Flags, Numbering, Numbers, Places, Words, grouped
 from kafka_spec.model_check.lasso import Step, lasso
-from kafka_spec.model_check.recovery import NO_STEPS, Exhausted, Flags, Numbers, Words, batches, spread
+from kafka_spec.model_check.recovery import NO_STEPS, Exhausted, batches, spread
 from kafka_spec.spec.table import Rule
-
-Places: TypeAlias = npt.NDArray[np.int64]
-Components: TypeAlias = Callable[[Places, Numbers], Numbers]
-"""Returns each state's strongly connected component, from where its steps begin and the targets of the steps in that order."""
 
 STEP_BYTES, STATE_BYTES = 56, 64
 """Bytes that each recorded step and state take at the end, in addition to the recording (16 bytes a step), which is freed."""
@@ -41,8 +38,8 @@ class LeadsToViolation:
 class Liveness:
     """The recording of a search that decides leads-to claims."""
 
-    def __init__(self, claims: int, rules: Sequence[Rule], components: Components) -> None:
-        self.claims, self.components = claims, components
+    def __init__(self, claims: int, rules: Sequence[Rule]) -> None:
+        self.claims = claims
         self.fairness = [rule.assumed for rule in rules]
         self.protocol: Flags = np.array([rule.kind == "protocol" for rule in rules], np.bool_)
         self.weak, self.strong = (np.array([kind == which for kind in self.fairness], np.bool_) for which in ("weak", "strong"))
@@ -124,7 +121,7 @@ class Liveness:
             never = parts > 0
             if never.any():
                 inside = open_[graph.sources] & open_[graph.targets]
-                if reason := spread(never, *_backwards(graph.sources[inside], graph.targets[inside], self.count), exhausted):
+                if reason := spread(never, *grouped(graph.targets[inside], graph.sources[inside], self.count), exhausted):
                     return reason, []
             lost = never & owes
             found.append(self.violation(graph, int(np.argmax(lost)), open_, parts) if lost.any() else None)
@@ -132,10 +129,8 @@ class Liveness:
 
     def graph(self, count: int, exhausted: Exhausted) -> _Graph | str:
         """Return the recorded steps by source and action, with state numbers; or why the budget does not allow it."""
-        marks = np.concatenate(self.marks)
+        numbering = Numbering(self.marks)
         self.marks.clear()
-        order = np.argsort(marks)
-        marks = marks[order]
         sources, targets, actions = (np.empty(count, np.uint32) for _ in range(3))
         end = count
         for some, to, by in batches(self.steps):
@@ -143,10 +138,7 @@ class Liveness:
                 return reason
             # from the end, so that steps which one thread recorded stay in order, and are sorted below in no time
             at = end - len(some)
-            by_target = np.argsort(to)
-            numbers = np.empty(len(to), np.uint32)
-            numbers[by_target] = order[np.searchsorted(marks, to[by_target])]
-            sources[at:end], targets[at:end], actions[at:end] = some, numbers, by
+            sources[at:end], targets[at:end], actions[at:end] = some, numbering.of(to), by
             end = at
         # the actions of a state were recorded in their order
         order = np.argsort(sources, kind="stable")
@@ -155,41 +147,18 @@ class Liveness:
     def fair_parts(self, graph: _Graph, left: Flags) -> Numbers:
         """Return for each state the number of its fair component, or 0; only the states of `left` count."""
         fair, left = np.zeros(self.count, np.uint32), left.copy()
-        lasting = self.protocol[graph.actions] & left[graph.sources]
-        sources, targets, actions = (array[lasting] for array in (graph.sources, graph.targets, graph.actions))
         known = 0
         while left.any():
-            inside = left[sources] & left[targets]
-            labels = self.components(_starts(sources[inside], self.count), targets[inside])
-            labels[~left] = 0
-            sizes = np.bincount(labels)
-            unfair, avoided = self.demands(labels, sizes, sources, targets, actions)
-            again = np.zeros(len(sizes), np.bool_)
-            again[labels[avoided]] = True
+            parts = Components(graph.starts, graph.targets, graph.actions, self.protocol, left)
+            unfair, avoided = parts.demands(self.weak, self.strong)
+            again = np.zeros(parts.found + 1, np.bool_)
+            again[parts.parts[avoided]] = True
             again &= ~unfair
-            good = left & ~unfair[labels] & ~again[labels]
-            fair[good] = labels[good] + np.uint32(known)
-            known += len(sizes)
-            left &= again[labels]
-            left[avoided] = False
-            sources, targets, actions = (array[left[sources]] for array in (sources, targets, actions))
+            good = left & ~(unfair | again)[parts.parts]
+            fair[good] = parts.parts[good] + np.uint32(known)
+            known += parts.found
+            left &= again[parts.parts] & ~avoided
         return fair
-
-    def demands(self, labels: Numbers, sizes: Any, sources: Numbers, targets: Numbers, actions: Numbers) -> tuple[Flags, Numbers]:
-        """Return the components that weak fairness rules out, and the states that strong fairness rules out.
-
-        Only steps from a component count; a step out of its component only shows that its action is enabled.
-        """
-        unfair = np.zeros(len(sizes), np.bool_)
-        demanded = (self.weak | self.strong)[actions] & (labels[sources] > 0)
-        sources, targets, actions = sources[demanded], targets[demanded], actions[demanded]
-        keys = labels[sources].astype(np.uint64) * np.uint64(len(self.weak)) + actions
-        taken = np.unique(keys[labels[sources] == labels[targets]])
-        owed, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
-        vain = ~np.isin(owed, taken, assume_unique=True)
-        part, action = owed // np.uint64(len(self.weak)), owed % np.uint64(len(self.weak))
-        unfair[part[vain & self.weak[action] & (counts == sizes[part])]] = True
-        return unfair, sources[(vain & self.strong[action])[places]]
 
     def violation(self, graph: _Graph, state: int, open_: Flags, parts: Numbers) -> LeadsToViolation:
         """Return the violation of a state that owes: an infinite behaviour from it."""
@@ -216,8 +185,3 @@ def _starts(sources: Numbers, count: int) -> Places:
     starts = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(sources, minlength=count), out=starts[1:])
     return starts
-
-
-def _backwards(sources: Numbers, targets: Numbers, count: int) -> tuple[Any, Numbers]:
-    """Return for each state the index of the first source of steps to it, and the array of those sources."""
-    return _starts(targets, count), sources[np.argsort(targets, kind="stable")]

@@ -10,13 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.exploration import Exploration
+from kafka_spec.model_check.graph_code import Flags, Words
 from kafka_spec.model_check.liveness import Liveness
-from kafka_spec.model_check.recovery import Exhausted, Flags, Recovery
-from kafka_spec.model_check.shards import Words, address
+from kafka_spec.model_check.recovery import Exhausted, Recovery
 from kafka_spec.spec.table import Rule
 
 Found = Callable[[str, int, int], None]
@@ -34,7 +33,7 @@ class PathClaims:
         self.leading = [number for number, claim in enumerate(self.claims) if claim.kind == "leads-to"]
         """The indices of both kinds of claims."""
         self.recovery = Recovery(len(self.recoverable)) if self.recoverable else None
-        self.liveness = Liveness(len(self.leading), rules, self.components) if self.leading else None
+        self.liveness = Liveness(len(self.leading), rules) if self.leading else None
         self.kept: dict[str, int] = {}
         """How many pieces of the steps of each recording the folder of the search has."""
         self.protocol = np.array([rule.kind == "protocol" for rule in rules], np.bool_)
@@ -86,16 +85,6 @@ class PathClaims:
                     found(name, *place_of(result, violation.state))
                     result.findings[name] = result.findings[name].going_on(violation.lead, violation.circle)
         return ""
-
-    def components(self, starts: npt.NDArray[np.int64], targets: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-        """Return the number of each state's strongly connected component; see `liveness.Components`."""
-        count = len(starts) - 1
-        parts, order, low, path, open_states = (np.zeros(count + 1, np.uint32) for _ in range(5))
-        targets = np.ascontiguousarray(targets)
-        at = starts.copy()
-        rest = address(parts), address(order), address(low), address(path), address(at), address(open_states)
-        self.program.components(address(starts), address(targets), count, *rest)
-        return parts[:count]
 
 
 def place_of(result: Exploration, number: int) -> tuple[int, int]:

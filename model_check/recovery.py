@@ -15,10 +15,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-Words: TypeAlias = npt.NDArray[np.uint64]
-Numbers: TypeAlias = npt.NDArray[np.uint32]
-Places: TypeAlias = npt.NDArray[np.intp]
-Flags: TypeAlias = npt.NDArray[np.bool_]
+from kafka_spec.model_check import graph_code
+from kafka_spec.model_check.graph_code import Flags, Numbering, Numbers, Places, Words, grouped
+
 NO_STEPS = (np.empty(0, np.uint32), np.empty(0, np.uint64))
 Exhausted: TypeAlias = Callable[[int], str]
 """Returns "", or why the budget forbids the allocation of this many bytes."""
@@ -29,8 +28,6 @@ STEP_BYTES, STATE_BYTES = 12, 24
 """Bytes that each recorded step and state take at the end, in addition to the recording, which is freed meanwhile."""
 BATCH = 1 << 20
 """The number of steps whose targets are looked up at a time."""
-FOLLOWED_BYTES = 28
-"""Bytes that each step of a piece takes while it is followed."""
 
 
 class Recovery:
@@ -100,25 +97,18 @@ class Recovery:
         steps = sum(len(sources) for sources, _ in self.steps)
         if reason := exhausted(steps * STEP_BYTES + self.count * STATE_BYTES):
             return reason, []
-        marks = np.concatenate(self.marks)
+        numbering = Numbering(self.marks)
         self.marks.clear()
-        order = np.argsort(marks)
-        marks = marks[order]
-        sorted_steps = np.empty(steps, np.uint64)
+        sources, numbers = np.empty(steps, np.uint32), np.empty(steps, np.uint32)
         at = 0
-        for sources, targets in batches(self.steps):
+        for some, targets in batches(self.steps):
             if reason := exhausted(0):
                 return reason, []
-            # in the order of targets, consecutive lookups are near each other in memory
-            by_target = np.argsort(targets)
-            numbers = order[np.searchsorted(marks, targets[by_target])].astype(np.uint64)
-            sorted_steps[at : at + len(sources)] = numbers << np.uint64(32) | sources[by_target]
-            at += len(sources)
-        del marks, order
-        sorted_steps.sort()
-        starts = np.searchsorted(sorted_steps, np.arange(self.count + 1, dtype=np.uint64) << np.uint64(32))
-        back = sorted_steps.astype(np.uint32)
-        del sorted_steps
+            sources[at : at + len(some)], numbers[at : at + len(some)] = some, numbering.of(targets)
+            at += len(some)
+        del numbering
+        starts, back = grouped(numbers, sources, self.count)
+        del sources, numbers
         found = []
         for claim in range(self.claims):
             safe = np.concatenate([level[:, claim] for level in self.safe])
@@ -145,18 +135,13 @@ def spread(safe: Flags, starts: Places, back: Numbers, exhausted: Exhausted) -> 
 
     The sources of the steps to state n are `back[starts[n]:starts[n + 1]]`.
     """
-    left: Places = np.flatnonzero(safe)
-    while len(left):
-        found = []
-        for begin in range(0, len(left), PIECE):
-            piece = left[begin : begin + PIECE]
-            counts = starts[piece + 1] - starts[piece]
-            ends = np.cumsum(counts)
-            if reason := exhausted(FOLLOWED_BYTES * int(ends[-1])):
-                return reason
-            sources = back[np.arange(ends[-1]) + np.repeat(starts[piece] - (ends - counts), counts)]
-            fresh = np.unique(sources[~safe[sources]])
-            safe[fresh] = True
-            found.append(fresh.astype(np.intp))
-        left = np.concatenate(found)
+    queue = np.empty(len(safe), np.uint32)
+    filled, begin = int(np.count_nonzero(safe)), 0
+    queue[:filled] = np.flatnonzero(safe)
+    while begin < filled:
+        if reason := exhausted(0):
+            return reason
+        end = min(filled, begin + PIECE)
+        filled = graph_code.spread(safe, starts, back, queue, begin, end, filled)
+        begin = end
     return ""

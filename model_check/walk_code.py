@@ -34,7 +34,7 @@ class WalkCode(Code):
 
     def functions(self, action_bits: int) -> Mapping[Callable[..., Any], tuple[int | str, ...]]:
         """Return the engine's own functions, those of walks included."""
-        return {**kernel.signatures(action_bits, self.leads), **walk_kernel.SIGNATURES}
+        return {**kernel.signatures(action_bits), **walk_kernel.SIGNATURES}
 
 
 class WalkProgram(Program, WalkCode):

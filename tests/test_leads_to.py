@@ -23,6 +23,7 @@ from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.check import Expectation, check
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, resident_bytes
+from kafka_spec.model_check.graph_code import Components, Numbering, grouped
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.report.plain import model_plain, result_plain
 from kafka_spec.model_check.report.text import model_text, result_text, story_text, trace_text
@@ -138,13 +139,13 @@ def test_claims_are_checked() -> None:
 
 
 def test_only_what_is_asked_for_is_recorded() -> None:
-    """Without such a claim nothing is recorded, and no code is generated for it."""
+    """Without such a claim nothing is recorded."""
     searches: list[embedded.Search] = []
     embedded.explore(toys.WEAK_LOCK, {}, properties=[], on_level=searches.append)
     with_claim: list[embedded.Search] = []
     result = embedded.explore(toys.WEAK_LOCK, {}, on_level=with_claim.append)
 
-    assert searches[0].paths.liveness is None and "components" not in searches[0].program.text
+    assert searches[0].paths.liveness is None
     assert with_claim[0].paths.liveness is not None and not with_claim[0].paths.liveness.steps, "used up"
     assert result.complete
 
@@ -376,21 +377,47 @@ def test_a_wrong_lasso_is_refused(change: str) -> None:
 @given(st.integers(1, 60), st.integers(0, 200), st.integers(0, 2**32))
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 def test_components(nodes: int, edges: int, seed: int) -> None:
-    """The compiled parts of a random graph are those of which each state reaches each other, counted once."""
-    searches: list[embedded.Search] = []
-    embedded.explore(toys.WEAK_LOCK, {}, on_level=searches.append)
+    """The compiled parts of a random graph are those of which each state reaches each other; fairness demands what it says."""
     random = np.random.default_rng(seed)
-    sources, targets = (random.integers(0, nodes, edges).astype(np.uint32) for _ in range(2))
-    sources.sort()
-    starts = np.searchsorted(sources, np.arange(nodes + 1)).astype(np.int64)
-    labels = searches[0].paths.components(starts, targets)
+    sources, targets, actions = (random.integers(0, most, edges).astype(np.uint32) for most in (nodes, nodes, 4))
+    _, first = np.unique(4 * sources + actions, return_index=True)
+    random.shuffle(first)
+    sources, targets, actions = sources[first], targets[first], actions[first]
+    lasting, left = np.array([True, True, True, False]), random.random(nodes) < 0.8
+    starts, order = grouped(sources, np.arange(len(first), dtype=np.uint32), nodes)
+    parts = Components(starts, targets[order], actions[order], lasting, left)
+    labels, weak, strong = parts.parts, np.array([True, False, False, False]), np.array([False, True, False, False])
+    unfair, avoided = parts.demands(weak, strong)
 
+    counts = lasting[actions] & left[sources] & left[targets]
     reach = np.eye(nodes, dtype=bool)
-    reach[sources, targets] = True
+    reach[sources[counts], targets[counts]] = True
     for middle in range(nodes):
         reach |= np.outer(reach[:, middle], reach[middle])
-    assert (np.equal.outer(labels, labels) == (reach & reach.T)).all()
-    assert sorted(set(labels.tolist())) == list(range(1, int(labels.max()) + 1))
+    assert (np.equal.outer(labels, labels) == (reach & reach.T))[np.ix_(left, left)].all() and not labels[~left].any()
+    assert sorted(set(labels[left].tolist())) == list(range(1, parts.found + 1))
+    steps = list(zip(sources.tolist(), targets.tolist(), actions.tolist(), strict=True))
+    for part in range(1, parts.found + 1):
+        inside = set(np.flatnonzero(labels == part).tolist())
+        taken = {action for a, b, action in steps if a in inside and b in inside}
+        enabling = {action: {a for a, _, other in steps if other == action and a in inside} for action in range(4)}
+        vain = [action for action in range(4) if enabling[action] and action not in taken]
+        assert unfair[part] == any(weak[action] and enabling[action] == inside for action in vain)
+        avoids = set().union(*(enabling[action] for action in vain if strong[action]))
+        assert {node for node in inside if avoided[node]} == avoids
+
+
+@given(st.lists(st.lists(st.integers(0, 2**64 - 2), max_size=40), min_size=1, max_size=4), st.integers(0, 60))
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+def test_numbers_of_fingerprints(levels: list[list[int]], shift: int) -> None:
+    """Each fingerprint has the number of its state, also where they crowd; one that no state has is an error."""
+    marks = list(dict.fromkeys((mark >> shift) + 1 for level in levels for mark in level))
+    numbering = Numbering([np.array(some, np.uint64) for some in (marks[: len(marks) // 2], marks[len(marks) // 2 :])])
+    asked = list(range(len(marks))) * 2
+
+    assert numbering.of(np.array([marks[number] for number in asked], np.uint64)).tolist() == asked
+    with pytest.raises(EngineError, match="which the search has not found"):
+        numbering.of(np.array([*marks, next(n for n in range(1, 200) if n not in marks)], np.uint64))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
