@@ -20,6 +20,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# the tests start hundreds of processes: each would compile every module anew
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: check test long kafka lint fmt golden gallery tested docs system fuzz mutants spec-mutants bench soak soak-operations clean
 
