@@ -88,6 +88,12 @@ leaderships = st.builds(Leadership, int32, int32, ids, int32, int32)
 leaders = st.builds(lambda n, host, port: BrokerRegistration(n, (Endpoint(host, port),)), int32, names, st.integers(0, 65535))
 endpoints = st.builds(Endpoint, names, st.integers(0, 65535), names, st.sampled_from(("PLAINTEXT", "SSL")))
 brokers = st.builds(BrokerRegistration, int32, st.lists(endpoints, min_size=1, max_size=2).map(tuple), st.none() | names)
+proposals = st.tuples(int32, int64, by_partition(leaderships)).map(
+    lambda one: AlterIsrRequest(
+        one[0], one[1], {p: replace(held, leader=one[0], controller_epoch=-1) for p, held in one[2].items()}
+    )
+)
+altered = leaderships.map(lambda held: replace(held, controller_epoch=-1)) | st.sampled_from([c for c in ErrorCode if c != OK])
 REQUESTS: dict[type, st.SearchStrategy[Any]] = {
     LeaderAndIsrRequest: st.builds(
         LeaderAndIsrRequest,
@@ -109,6 +115,7 @@ REQUESTS: dict[type, st.SearchStrategy[Any]] = {
         StopReplicaRequest, int32, int32, int64, by_partition(st.builds(StopReplicaState, int32, st.booleans()))
     ),
     ControlledShutdownRequest: st.builds(ControlledShutdownRequest, int32, int64),
+    AlterIsrRequest: proposals,
     ProduceRequest: st.builds(ProduceRequest, st.sampled_from((-1, 0, 1)), by_partition(records), st.integers(0, 2**31 - 1)),
     FetchRequest: st.builds(
         FetchRequest,
@@ -132,6 +139,7 @@ ANSWERS: dict[type, st.SearchStrategy[Any]] = {
     ControlledShutdownRequest: st.builds(
         ControlledShutdownResponse, codes, st.lists(st.builds(TopicPartition, names, st.integers(0, 9))).map(tuple)
     ),
+    AlterIsrRequest: st.builds(AlterIsrResponse, codes, by_partition(altered)),
     ProduceRequest: st.builds(ProduceResponse, by_partition(st.builds(Produced, codes, int64))),
     FetchRequest: st.builds(FetchResponse, by_partition(st.builds(Fetched, codes, int64, int64, records))),
     ListOffsetsRequest: st.builds(ListOffsetsResponse, by_partition(st.builds(ListedOffset, codes, int64, int32))),
@@ -152,7 +160,9 @@ def topic_id(topic: str) -> str:
 
 def under(protocol: InterBrokerProtocol, request: Any, partitions: Iterable[TopicPartition] = ()) -> Any:
     """Return a request as brokers have it under a protocol: with the ids of its topics and of others, if topics have ids."""
-    if not protocol.topic_ids or not isinstance(request, LeaderAndIsrRequest | UpdateMetadataRequest | FetchRequest):
+    if not protocol.topic_ids or not isinstance(
+        request, LeaderAndIsrRequest | UpdateMetadataRequest | FetchRequest | AlterIsrRequest
+    ):
         return request
     return replace(request, topic_ids={p.topic: topic_id(p.topic) for p in (*request.partitions, *partitions)})
 
@@ -167,7 +177,7 @@ def without_names(partitions: dict[TopicPartition, Any]) -> dict[TopicPartition,
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_requests_arrive_as_they_were_sent(kind: type, protocol: InterBrokerProtocol, data: st.DataObject) -> None:
-    """A request is read as what was written, with its correlation id; Fetch 13 and later has the ids of topics alone."""
+    """A request is read as what was written, with its correlation id; Fetch 13 and AlterPartition 2 have ids of topics alone."""
     request, correlation = under(protocol, data.draw(REQUESTS[kind])), data.draw(int32)
     if kind is FetchRequest and protocol.truncation_on_fetch:
         last = data.draw(int32)
@@ -175,8 +185,8 @@ def test_requests_arrive_as_they_were_sent(kind: type, protocol: InterBrokerProt
     frame = apis.encode_request(request, correlation, protocol)
     assert apis.LENGTH.unpack(frame[:4]) == (len(frame) - 4,)
     received = apis.decode_request(frame[4:])
-    if kind is FetchRequest:
-        has_names = protocol.versions[kind] <= 12
+    if kind in apis.LAST_WITH_NAMES:
+        has_names = protocol.versions[kind] <= apis.LAST_WITH_NAMES[kind]
         request = replace(request, topic_ids={}, partitions=request.partitions if has_names else without_names(request.partitions))
     assert received.message == request
     assert (received.head.correlation, received.head.client) == (correlation, "kafka-spec")
@@ -195,8 +205,8 @@ def test_answers_arrive_as_they_were_sent(kind: type, protocol: InterBrokerProto
     if kind is LeaderAndIsrRequest:
         answer = replace(answer, partitions={p: data.draw(codes) for p in request.partitions})  # as a broker answers
     told = answer
-    if kind is FetchRequest and protocol.versions[kind] > 12:
-        told = FetchResponse(without_names(answer.partitions))
+    if kind in apis.LAST_WITH_NAMES and protocol.versions[kind] > apis.LAST_WITH_NAMES[kind]:
+        told = replace(answer, partitions=without_names(answer.partitions))
     assert apis.decode_answer(request, apis.encode_answer(received, told)[4:], protocol) == (7, answer)
 
 

@@ -232,7 +232,7 @@ class BrokerProcess:
             case ControlledShutdownRequest(broker, epoch):
                 event = ControlledShutdown(broker, epoch, lambda error, left: reply(ControlledShutdownResponse(error, left)))
                 self.controller.handle(event)
-            case AlterIsrRequest(broker, epoch, proposals):
+            case AlterIsrRequest(broker, epoch, proposals, _):
                 self.controller.handle(AlterIsr(broker, epoch, proposals, lambda *answer: reply(AlterIsrResponse(*answer))))
             case ElectLeadersRequest(partitions, unclean):
                 election = UncleanElection if unclean else PreferredElection

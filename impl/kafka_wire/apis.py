@@ -37,8 +37,8 @@ CLIENT = "kafka-spec"
 """The client id of our requests."""
 API_VERSIONS = 18
 API_VERSIONS_SERVED = (0, 3)
-LAST_WITH_NAMES = 12
-"""The last version of Fetch that names topics, and the first that tells last fetched epochs."""
+LAST_WITH_NAMES = {FetchRequest: 12, AlterIsrRequest: 1}
+"""The last version of a request that names topics; that of Fetch is also the first that tells last fetched epochs."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,10 @@ APIS = (
         23, OffsetsForLeaderEpochRequest, 0, 4, data.epoch_ends_of, data.ended_epoch_fields,
         data.epoch_ends_fields, data.ended_epoch_of, "fetches",
     ),
-    Api(56, AlterIsrRequest, 0, 3, control.alter_isr_of, control.altered_isr_fields),
+    Api(
+        56, AlterIsrRequest, 0, 3, control.alter_isr_of, control.altered_isr_fields,
+        control.alter_isr_fields, control.altered_isr_of,
+    ),
 )  # fmt: skip
 """What is served, beside ApiVersions."""
 BY_KEY = {api.key: api for api in APIS}
@@ -114,17 +117,20 @@ def framed(data: bytes) -> bytes:
 
 
 def version_sent(message: object, protocol: InterBrokerProtocol) -> int:
-    """Return the version in which a request is sent: an earlier one for a fetch of a topic whose id is not known.
+    """Return the version in which a request is sent: an earlier one for a topic whose id is not known.
 
     Raises:
         ValueError: a fetch has a last fetched epoch, which that version has no field for: nobody would look for divergence.
     """
     version = protocol.versions[type(message)]
-    if not isinstance(message, FetchRequest):
+    if not isinstance(message, FetchRequest | AlterIsrRequest):
         return version
+    with_names = LAST_WITH_NAMES[type(message)]
     if any(partition.topic not in message.topic_ids for partition in message.partitions):
-        version = min(version, LAST_WITH_NAMES)
-    if version < LAST_WITH_NAMES and any(one.last_fetched_epoch != NO_EPOCH for one in message.partitions.values()):
+        version = min(version, with_names)
+    if isinstance(message, AlterIsrRequest):
+        return version
+    if version < with_names and any(one.last_fetched_epoch != NO_EPOCH for one in message.partitions.values()):
         raise ValueError(f"Fetch of version {version} has no last fetched epoch; turn truncation_on_fetch off")
     return version
 

@@ -223,6 +223,40 @@ def remaining_fields(answer: ControlledShutdownResponse, _: object) -> Fields:
     return {"error_code": int(answer.error), "remaining_partitions": remaining}
 
 
+def alter_isr_fields(request: AlterIsrRequest) -> Fields:
+    """Return the fields of an AlterPartition request, up to version 2."""
+    partitions = {
+        partition: {
+            "partition_index": partition.partition,
+            "leader_epoch": wanted.leader_epoch,
+            "new_isr": wanted.isr,
+            "leader_recovery_state": RECOVERED,
+            "partition_epoch": wanted.version,
+        }
+        for partition, wanted in request.partitions.items()
+    }
+    topics = by_topic_and_id(partitions, request.topic_ids, "topic_name", "partitions")
+    return {"broker_id": request.broker, "broker_epoch": request.broker_epoch, "topics": topics}
+
+
+def altered_isr_of(entity: Any, request: AlterIsrRequest) -> AlterIsrResponse:
+    """Return the answer to AlterPartition."""
+    told = {
+        TopicPartition(topic_of(topic, "topic_name"), one.partition_index): _answered(one)
+        for topic in entity.topics
+        for one in topic.partitions
+    }
+    names = names_found(told, request.topic_ids)
+    return AlterIsrResponse(code_of(entity.error_code), {names[p]: answer for p, answer in told.items()})
+
+
+def _answered(entity: Any) -> ErrorCode | Leadership:
+    code = code_of(entity.error_code)
+    if code != ErrorCode.NONE:
+        return code
+    return Leadership(entity.leader_id, entity.leader_epoch, tuple(entity.isr), entity.partition_epoch, NO_EPOCH)
+
+
 def alter_isr_of(entity: Any) -> AlterIsrRequest:
     """Return the AlterPartition request of an entity; in version 0 it is called AlterIsr.
 

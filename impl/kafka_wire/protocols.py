@@ -1,7 +1,8 @@
 """The versions of the requests that brokers send to each other, by inter.broker.protocol.version.
 
-From 2.7 on fetches find out where logs diverge (KIP-595), from 2.8 on requests of controllers have topic ids, and from 3.1 on
-fetches (KIP-516). From 3.5 on a fetch tells the broker epoch (KIP-903). What is not listed is sent in the version of 2.6.
+From 2.7 on fetches find out where logs diverge (KIP-595), and leaders ask the controller for ISRs (KIP-497). From 2.8 on requests
+of controllers have topic ids, and from 3.1 on fetches (KIP-516). From 3.5 on a fetch tells the broker epoch (KIP-903). What is not
+listed is sent in the version of 2.6. AlterPartition is sent in version 2 at most: 3 adds the broker epochs of members, for KRaft.
 
 Source: Kafka 2.8 ControllerChannelManager.scala, ReplicaFetcherThread.scala; Kafka 3.9 MetadataVersion.java.
 """
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from kafka_spec.impl.protocol.data_requests import (
+    AlterIsrRequest,
     ControlledShutdownRequest,
     FetchRequest,
     ListOffsetsRequest,
@@ -31,10 +33,16 @@ class InterBrokerProtocol:
     versions: Mapping[type, int]
     truncation_on_fetch: bool = True
     topic_ids: bool = True
+    alter_partition: bool = True
 
     def settings(self, settings: Settings) -> Settings:
         """Return a broker's settings under this protocol."""
-        return replace(settings, truncation_on_fetch=self.truncation_on_fetch, topic_ids=self.topic_ids)
+        return replace(
+            settings,
+            truncation_on_fetch=self.truncation_on_fetch,
+            topic_ids=self.topic_ids,
+            alter_partition=self.alter_partition,
+        )
 
 
 OF_2_6: Mapping[type, int] = {
@@ -46,6 +54,7 @@ OF_2_6: Mapping[type, int] = {
     UpdateMetadataRequest: 6,
     ControlledShutdownRequest: 3,
     OffsetsForLeaderEpochRequest: 3,
+    AlterIsrRequest: 0,
 }
 OF_2_8 = {
     **OF_2_6,
@@ -62,11 +71,12 @@ OF_3_9 = {
     LeaderAndIsrRequest: 7,
     StopReplicaRequest: 4,
     UpdateMetadataRequest: 8,
+    AlterIsrRequest: 2,
 }
 PROTOCOLS = {
     one.name: one
     for one in (
-        InterBrokerProtocol("2.6", OF_2_6, truncation_on_fetch=False, topic_ids=False),
+        InterBrokerProtocol("2.6", OF_2_6, truncation_on_fetch=False, topic_ids=False, alter_partition=False),
         InterBrokerProtocol("2.7", {**OF_2_6, FetchRequest: 12}, topic_ids=False),
         InterBrokerProtocol("2.8", OF_2_8),
         InterBrokerProtocol("3.9", OF_3_9),

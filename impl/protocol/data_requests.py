@@ -185,12 +185,14 @@ class ControlledShutdownResponse:
 class AlterIsrRequest:
     """Ask the controller to change ISRs of partitions that the broker leads (KIP-497).
 
-    Each proposal names the leader epoch and the version of the state znode that the broker knows.
+    Each proposal names the leader epoch and the version of the state znode that the broker knows. `topic_ids` are the ids of the
+    topics, where the sender knows them.
     """
 
     broker: int
     broker_epoch: int
     partitions: Mapping[TopicPartition, Leadership]
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

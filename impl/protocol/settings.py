@@ -13,7 +13,8 @@ class Settings:
     wait after an error, `file_delete_delay_ms` the time between the deletion of a log and that of its files. With
     `truncation_on_fetch`, as since inter.broker.protocol.version 2.7 (KIP-595), followers fetch at once, and truncate where an
     answer says that the logs diverge; all brokers must have it. With `topic_ids`, as since 2.8 (KIP-516), controllers give an id to
-    each topic without one, and tell it to brokers, which refuse another one for a log that they have. `num_partitions` and
+    each topic without one, and tell it to brokers, which refuse another one for a log that they have. With `alter_partition`, as
+    since 2.7 (KIP-497), leaders ask the controller to change an ISR; else they write it to ZooKeeper. `num_partitions` and
     `default_replication_factor` are for automatic topic creation. Kafka's default of `auto_leader_rebalance_enable` is true.
     """
 
@@ -34,5 +35,6 @@ class Settings:
     replica_fetch_backoff_ms: int = 1_000
     truncation_on_fetch: bool = False
     topic_ids: bool = False
+    alter_partition: bool = False
     replica_high_watermark_checkpoint_interval_ms: int = 5_000
     file_delete_delay_ms: int = 60_000

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from kafka_spec.impl.broker.broker_process import BrokerProcess
+from kafka_spec.impl.broker.isr_proposals import IsrProposals
 from kafka_spec.impl.coordination.interface import ConnectionLost, NodeExists, Session, SessionExpired
 from kafka_spec.impl.protocol.data_requests import ControlledShutdownRequest, ControlledShutdownResponse
 from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.responses import AlterIsrResponse
 from kafka_spec.impl.run.fetching import IDLE, fetch
 from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
 
@@ -54,6 +56,7 @@ class RunningBroker:
         return [
             self.work(),
             self.tick(),
+            *([self.propose(isr)] if isinstance(isr := self.broker.data.isr, IsrProposals) else []),
             *(self.send(peer) for peer in self._peers),
             *(fetch(self.broker, peer, self._patience) for peer in self._peers if peer != self.broker.number),
         ]
@@ -94,6 +97,21 @@ class RunningBroker:
         while True:
             broker.tick()
             yield Sleep(min(max((broker.data.next_tick(broker.now) - broker.now) / 1000, STEP), 5 * IDLE))
+
+    def propose(self, isr: IsrProposals) -> Task:
+        """Ask the controller for the ISRs that leaders propose."""
+        broker = self.broker
+        while True:
+            controller = broker.metadata.controller
+            request = None if controller < 0 else isr.next_request(broker.now)
+            if request is None:
+                yield Sleep(IDLE)
+                continue
+            answer = yield RemoteCall(controller, request, self._patience)
+            if isinstance(answer, AlterIsrResponse):
+                isr.take(answer, broker.now)
+            else:
+                isr.lost(broker.now)
 
     def send(self, receiver: int) -> Task:
         """Send the controller's requests for one broker, each until it is answered."""
