@@ -108,8 +108,8 @@ class MixedCourse(Course):
         await self.until(f"{TOOLS} has a leader", self.in_sync)
         lines = "".join(f"line {number}\n" for number in range(LINES))
         common = ("--bootstrap-server", address, "--topic", TOOLS)
-        plain = ("--request-required-acks", "-1", "--producer-property", "enable.idempotence=false")
-        await asyncio.to_thread(self.kafka.tool, "kafka.tools.ConsoleProducer", (*common, *plain), lines)
+        acks = ("--request-required-acks", "-1")  # the default since 3.0, and with it enable.idempotence
+        await asyncio.to_thread(self.kafka.tool, "kafka.tools.ConsoleProducer", (*common, *acks), lines)
         self.tell(f"kafka-console-producer has written {LINES} lines through {self.named(FIRST_OF_OURS)}")
         if self.kafka.has_class(CONSUMER):  # from 3.5 on it is in a jar of its own, which is not among those fetched
             await self._use_consumer(common, lines)

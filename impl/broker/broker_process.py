@@ -28,12 +28,13 @@ from kafka_spec.impl.controller.isr_changes import AlterIsr
 from kafka_spec.impl.controller.preferred_election import PreferredElection, UncleanElection
 from kafka_spec.impl.controller.reassignment import AlterPartitionReassignments, ListPartitionReassignments
 from kafka_spec.impl.controller.topic_changes import TopicUncleanElectionEnabled
-from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination import producer_ids, znodes
 from kafka_spec.impl.coordination.admin import Admin
-from kafka_spec.impl.coordination.interface import NodeExists, Session
+from kafka_spec.impl.coordination.interface import ConnectionLost, NodeExists, Session, SessionExpired
 from kafka_spec.impl.log.log import LogConfig
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, Request, StopReplicaRequest, UpdateMetadataRequest
 from kafka_spec.impl.protocol.data_requests import (
+    AllocateProducerIdsRequest,
     AlterIsrRequest,
     AlterPartitionReassignmentsRequest,
     ControlledShutdownRequest,
@@ -41,6 +42,7 @@ from kafka_spec.impl.protocol.data_requests import (
     DataRequest,
     ElectLeadersRequest,
     FetchRequest,
+    InitProducerIdRequest,
     ListOffsetsRequest,
     ListPartitionReassignmentsRequest,
     MetadataRequest,
@@ -51,11 +53,13 @@ from kafka_spec.impl.protocol.data_requests import (
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.responses import (
+    AllocateProducerIdsResponse,
     AlterIsrResponse,
     AlterPartitionReassignmentsResponse,
     ControllerResponse,
     ElectLeadersResponse,
     FetchResponse,
+    InitProducerIdResponse,
     ListOffsetsResponse,
     ListPartitionReassignmentsResponse,
     OffsetsForLeaderEpochResponse,
@@ -66,6 +70,7 @@ from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_ids import id_of_nameless, names_found
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.control.machines import ControllerState
 from kafka_spec.spec.deletion import answer_is_counted
 from kafka_spec.spec.gates import EPOCH_DURING_DELETE
 from kafka_spec.spec.reassignment import PartitionAssignment
@@ -107,6 +112,7 @@ class BrokerProcess:
         self.configs = TopicConfigs(session, self._config_changed)
         self.replicas.topic_config, self.controller.hears = self.configs.of, self.configs.heard
         self.metadata = MetadataCache(self.replicas, lambda name: self._create(name))
+        self._producer_ids = producer_ids.ProducerIds(number)
         self.is_stopping = False
         """Whether it has begun its controlled shutdown."""
         self._clock = clock
@@ -234,6 +240,10 @@ class BrokerProcess:
                 self.controller.handle(event)
             case AlterIsrRequest(broker, epoch, proposals, _):
                 self.controller.handle(AlterIsr(broker, epoch, proposals, lambda *answer: reply(AlterIsrResponse(*answer))))
+            case InitProducerIdRequest(transactional_id):
+                reply(self._init_producer(transactional_id))
+            case AllocateProducerIdsRequest(broker, epoch):
+                reply(self._allocate_producer_ids(broker, epoch))
             case ElectLeadersRequest(partitions, unclean):
                 election = UncleanElection if unclean else PreferredElection
                 self.controller.handle(election(partitions, lambda codes: reply(ElectLeadersResponse(codes))))
@@ -255,6 +265,27 @@ class BrokerProcess:
             topic_ids={**request.topic_ids, **found},
         )
         self.data.handle_fetch(named, self.now, lambda done: reply(FetchResponse({asked[p]: one for p, one in done.items()})))
+
+    def _init_producer(self, transactional_id: str | None) -> InitProducerIdResponse:
+        """Give an id to an idempotent producer; a transactional one is told to look for its coordinator, which this is not."""
+        if transactional_id is not None:
+            return InitProducerIdResponse(ErrorCode.NOT_COORDINATOR if transactional_id else ErrorCode.INVALID_REQUEST)
+        try:
+            return InitProducerIdResponse(ErrorCode.NONE, self._producer_ids.give(self.session), 0)
+        except (ConnectionLost, SessionExpired):
+            return InitProducerIdResponse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)  # the producer asks again
+
+    def _allocate_producer_ids(self, broker: int, broker_epoch: int) -> AllocateProducerIdsResponse:
+        """Take a block of ids for a registered broker, as the active controller."""
+        core = self.controller
+        if core.life != ControllerState.ACTIVE:
+            return AllocateProducerIdsResponse(ErrorCode.NOT_CONTROLLER)
+        if core.context.broker_epochs.get(broker) != broker_epoch:
+            return AllocateProducerIdsResponse(ErrorCode.STALE_BROKER_EPOCH)
+        try:
+            return AllocateProducerIdsResponse(ErrorCode.NONE, producer_ids.allocate(self.session, broker), producer_ids.BLOCK)
+        except (ConnectionLost, SessionExpired):
+            return AllocateProducerIdsResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
 
     def tick(self) -> None:
         """Do the periodic work that is due: changed configurations, the data plane's, and a controller's rebalance of leaders."""

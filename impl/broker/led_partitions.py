@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from kafka_spec.impl.broker.partition import HostedPartition
 from kafka_spec.impl.log.batches import Corrupt
 from kafka_spec.impl.log.log import OffsetOutOfRange, PartitionLog
+from kafka_spec.impl.log.producers import OldProducerEpoch, OutOfOrderSequence
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
 from kafka_spec.impl.protocol.data_requests import (
     CONSUMER,
@@ -132,7 +133,7 @@ class LedPartitions:
 
         Raises:
             KafkaError: see `led`; NOT_ENOUGH_REPLICAS if acks is -1 and the ISR too small; CORRUPT_MESSAGE,
-                INVALID_RECORD; KAFKA_STORAGE_ERROR.
+                INVALID_RECORD; OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH; KAFKA_STORAGE_ERROR.
         """
         hosted = self.led(partition)
         if acks == ACKS_ALL and len(hosted.isr) < self.min_insync_replicas(partition.topic):
@@ -142,6 +143,10 @@ class LedPartitions:
                 return hosted.opened.append_as_leader(records, hosted.leader_epoch)
         except Corrupt as error:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
+        except OutOfOrderSequence as error:
+            raise KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, str(error)) from error
+        except OldProducerEpoch as error:
+            raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH, str(error)) from error
         except ValueError as error:
             raise KafkaError(ErrorCode.INVALID_RECORD, str(error)) from error
 

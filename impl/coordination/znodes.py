@@ -38,6 +38,7 @@ LOG_DIR_EVENT_NOTIFICATION = "/log_dir_event_notification"
 DELETE_TOPICS = "/admin/delete_topics"
 REASSIGN_PARTITIONS = "/admin/reassign_partitions"
 PREFERRED_REPLICA_ELECTION = "/admin/preferred_replica_election"
+LATEST_PRODUCER_ID_BLOCK = "/latest_producer_id_block"
 
 PERSISTENT = (
     "/brokers",

@@ -22,9 +22,11 @@ from kafka_spec.impl.kafka_wire.entities import NotAMessage, RequestHead
 from kafka_spec.impl.kafka_wire.protocols import OLDEST, InterBrokerProtocol
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH, LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from kafka_spec.impl.protocol.data_requests import (
+    AllocateProducerIdsRequest,
     AlterIsrRequest,
     ControlledShutdownRequest,
     FetchRequest,
+    InitProducerIdRequest,
     ListOffsetsRequest,
     MetadataRequest,
     OffsetsForLeaderEpochRequest,
@@ -93,6 +95,8 @@ APIS = (
         56, AlterIsrRequest, 0, 3, control.alter_isr_of, control.altered_isr_fields,
         control.alter_isr_fields, control.altered_isr_of,
     ),
+    Api(22, InitProducerIdRequest, 0, 4, data.init_producer_of, data.producer_fields),
+    Api(67, AllocateProducerIdsRequest, 0, 0, control.allocate_producer_ids_of, control.producer_ids_fields),
 )  # fmt: skip
 """What is served, beside ApiVersions."""
 BY_KEY = {api.key: api for api in APIS}

@@ -22,10 +22,15 @@ from kafka_spec.impl.protocol.controller_requests import (
     UpdateMetadataRequest,
     UpdateMetadataState,
 )
-from kafka_spec.impl.protocol.data_requests import AlterIsrRequest, ControlledShutdownRequest, ControlledShutdownResponse
+from kafka_spec.impl.protocol.data_requests import (
+    AllocateProducerIdsRequest,
+    AlterIsrRequest,
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+)
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
-from kafka_spec.impl.protocol.responses import AlterIsrResponse, ControllerResponse
+from kafka_spec.impl.protocol.responses import AllocateProducerIdsResponse, AlterIsrResponse, ControllerResponse
 from kafka_spec.impl.protocol.topic_ids import names_found
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
@@ -310,3 +315,14 @@ def remaining_of(entity: Any, _: object) -> ControlledShutdownResponse:
     """Return the answer to ControlledShutdown."""
     remaining = tuple(TopicPartition(one.topic_name, one.partition_index) for one in entity.remaining_partitions)
     return ControlledShutdownResponse(code_of(entity.error_code), remaining)
+
+
+def allocate_producer_ids_of(entity: Any) -> AllocateProducerIdsRequest:
+    """Return the AllocateProducerIds request of an entity."""
+    return AllocateProducerIdsRequest(entity.broker_id, entity.broker_epoch)
+
+
+def producer_ids_fields(answer: AllocateProducerIdsResponse, _: object) -> Fields:
+    """Return the fields of the answer to AllocateProducerIds."""
+    told = {"producer_id_start": answer.start, "producer_id_len": answer.count}
+    return {"throttle_time": 0, "error_code": int(answer.error), **told}

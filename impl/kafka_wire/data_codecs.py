@@ -21,6 +21,7 @@ from kafka_spec.impl.protocol.data_requests import (
     Fetched,
     FetchPosition,
     FetchRequest,
+    InitProducerIdRequest,
     ListedOffset,
     ListOffsetsRequest,
     Metadata,
@@ -31,7 +32,13 @@ from kafka_spec.impl.protocol.data_requests import (
     ProduceRequest,
 )
 from kafka_spec.impl.protocol.errors import ErrorCode
-from kafka_spec.impl.protocol.responses import FetchResponse, ListOffsetsResponse, OffsetsForLeaderEpochResponse, ProduceResponse
+from kafka_spec.impl.protocol.responses import (
+    FetchResponse,
+    InitProducerIdResponse,
+    ListOffsetsResponse,
+    OffsetsForLeaderEpochResponse,
+    ProduceResponse,
+)
 from kafka_spec.impl.protocol.topic_ids import id_of_nameless, names_found
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
@@ -299,3 +306,14 @@ def metadata_fields(answer: Metadata, _: object) -> Fields:
         for topic, code, of_topic in (*found, *missing)
     ]
     return {"throttle_time": 0, "brokers": brokers, "controller_id": answer.controller, "topics": topics}
+
+
+def init_producer_of(entity: Any) -> InitProducerIdRequest:
+    """Return the InitProducerId request of an entity; what a producer has had before, from version 3 on, is not needed."""
+    return InitProducerIdRequest(entity.transactional_id)
+
+
+def producer_fields(answer: InitProducerIdResponse, _: object) -> Fields:
+    """Return the fields of the answer to InitProducerId."""
+    told = {"producer_id": answer.producer, "producer_epoch": answer.epoch}
+    return {"throttle_time": 0, "error_code": int(answer.error), **told}

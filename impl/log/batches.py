@@ -40,13 +40,24 @@ class LogRecord:
 
 @dataclass(frozen=True)
 class Batch:
-    """The header of a batch: offsets of its first and last record, leader epoch, largest timestamp, size in bytes."""
+    """The header of a batch: offsets of its first and last record, leader epoch, largest timestamp, size in bytes.
+
+    An idempotent producer has an id and an epoch, and numbers its records in `sequence`; of others they are NO_PRODUCER.
+    """
 
     base: int
     last: int
     epoch: int
     timestamp: int
     size: int
+    producer: int = NO_PRODUCER
+    producer_epoch: int = NO_PRODUCER
+    sequence: int = NO_PRODUCER
+
+    @property
+    def last_sequence(self) -> int:
+        """The number of the last record; after the largest one comes 0 (DefaultRecordBatch.incrementSequence)."""
+        return (self.sequence + self.last - self.base) % (LARGEST + 1)
 
 
 def build(records: Iterable[tuple[int, bytes | None, bytes | None]]) -> bytearray:
@@ -75,10 +86,10 @@ def look(header: bytes) -> Batch | None:
     """Return the header of a batch, None if the bytes are not one; the checksum is not checked."""
     if len(header) < HEADER.size:
         return None
-    base, length, epoch, magic, _, _, delta, _, timestamp, *_ = HEADER.unpack_from(header)
+    base, length, epoch, magic, _, _, delta, _, timestamp, producer, producer_epoch, sequence, _ = HEADER.unpack_from(header)
     if magic != MAGIC or base < 0 or delta < 0 or length < HEADER.size - BEFORE_LENGTH_COUNTS:
         return None
-    return Batch(base, base + delta, epoch, timestamp, length + BEFORE_LENGTH_COUNTS)
+    return Batch(base, base + delta, epoch, timestamp, length + BEFORE_LENGTH_COUNTS, producer, producer_epoch, sequence)
 
 
 def is_sound(batch: bytes) -> bool:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kafka_spec.impl.log import batches, checkpoint
-from kafka_spec.impl.log.batches import Batch, LogRecord
+from kafka_spec.impl.log.batches import NO_PRODUCER, Batch, LogRecord
 from kafka_spec.impl.log.epochs import LeaderEpochs
+from kafka_spec.impl.log.producers import Producers
 from kafka_spec.impl.log.segment import LARGEST_RELATIVE, NO_TIMESTAMP, Segment
 
 
@@ -50,6 +51,7 @@ class PartitionLog:
         path = folder / checkpoint.LEADER_EPOCHS
         self._epochs = LeaderEpochs(checkpoint.read_epochs(path), lambda entries: checkpoint.write_epochs(path, entries))
         self._segments: list[Segment] = []
+        self._producers: Producers | None = None
         self.cut_bytes = 0
         """The number of bytes cut when the log was opened."""
         try:
@@ -148,17 +150,27 @@ class PartitionLog:
     def append_as_leader(self, data: bytes, epoch: int) -> tuple[int, int]:
         """Append a producer's batches under a leader epoch; return the offsets of the first and the last record.
 
+        A batch that an idempotent producer sends once more is not appended again; the offsets are those that it has.
+
         Raises:
             Corrupt: they are not complete, valid batches; nothing is appended.
-            ValueError: there are none.
+            ValueError: there are none, or more than one of an idempotent producer; see also `Producers.check`.
         """
         first = offset = self.end_offset
         stamped = []
-        for batch, one in batches.split(data):
+        sent = list(batches.split(data))
+        if any(batch.producer != NO_PRODUCER for batch, _ in sent):
+            if len(sent) > 1:
+                raise ValueError("an idempotent producer sends one batch at a time")
+            (one_batch, _), producers = sent[0], self.producers
+            if (found := producers.duplicate_of(one_batch)) is not None:
+                return found.base, found.last
+            producers.check(one_batch)
+        for batch, one in sent:
             copy = bytearray(one)
             batches.stamp(copy, offset, epoch)
             last = offset + batch.last - batch.base
-            stamped.append((Batch(offset, last, epoch, batch.timestamp, batch.size), bytes(copy)))
+            stamped.append((replace(batch, base=offset, last=last, epoch=epoch), bytes(copy)))
             offset = last + 1
         if not stamped:
             raise ValueError("no batches to append")
@@ -186,6 +198,18 @@ class PartitionLog:
                 self._roll()
             self._epochs.assign(batch.epoch, batch.base)
             self._segments[-1].append(data, batch)
+            if self._producers is not None:
+                self._producers.add(batch)
+
+    @property
+    def producers(self) -> Producers:
+        """The idempotent producers of the log, from the headers of its batches, which are read when they are needed first."""
+        if self._producers is None:
+            self._producers = Producers()
+            for segment in self._segments:
+                for _, batch in segment.batches():
+                    self._producers.add(batch)
+        return self._producers
 
     def _is_full(self, batch: Batch) -> bool:
         """Whether a batch must begin a new segment: size, age, index or relative offset would exceed its limit."""
@@ -222,6 +246,7 @@ class PartitionLog:
         if offset <= self.start_offset:
             self.truncate_fully(self.start_offset)
             return
+        self._producers = None
         while self._segments[-1].base > offset:
             self._segments.pop().delete()
         self._segments[-1].truncate(offset)
@@ -230,6 +255,7 @@ class PartitionLog:
 
     def truncate_fully(self, start: int) -> None:
         """Delete everything; the next record has this offset."""
+        self._producers = None
         while self._segments:
             self._segments.pop().delete()
         self._begin_segment(start)

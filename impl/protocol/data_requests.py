@@ -196,6 +196,21 @@ class AlterIsrRequest:
 
 
 @dataclass(frozen=True)
+class InitProducerIdRequest:
+    """Ask for the id of an idempotent producer; one with a transactional id asks its coordinator (KIP-98)."""
+
+    transactional_id: str | None = None
+
+
+@dataclass(frozen=True)
+class AllocateProducerIdsRequest:
+    """Ask the controller for a block of ids of producers (KIP-730, since 3.0)."""
+
+    broker: int
+    broker_epoch: int
+
+
+@dataclass(frozen=True)
 class ElectLeadersRequest:
     """Request preferred leader elections, of all partitions if none is named, or `unclean` ones (KIP-460)."""
 
@@ -242,6 +257,8 @@ DataRequest: TypeAlias = (
     | MetadataRequest
     | ControlledShutdownRequest
     | AlterIsrRequest
+    | InitProducerIdRequest
+    | AllocateProducerIdsRequest
     | ElectLeadersRequest
     | AlterPartitionReassignmentsRequest
     | ListPartitionReassignmentsRequest

@@ -68,6 +68,24 @@ class AlterIsrResponse:
 
 
 @dataclass(frozen=True)
+class InitProducerIdResponse:
+    """An error, or the id and the epoch of an idempotent producer."""
+
+    error: ErrorCode
+    producer: int = -1
+    epoch: int = -1
+
+
+@dataclass(frozen=True)
+class AllocateProducerIdsResponse:
+    """An error, or the first id of a block and the number of its ids."""
+
+    error: ErrorCode
+    start: int = 0
+    count: int = 0
+
+
+@dataclass(frozen=True)
 class ElectLeadersResponse:
     """The error code of each partition's election."""
 
@@ -98,6 +116,8 @@ Response: TypeAlias = (
     | Metadata
     | ControlledShutdownResponse
     | AlterIsrResponse
+    | InitProducerIdResponse
+    | AllocateProducerIdsResponse
     | ElectLeadersResponse
     | AlterPartitionReassignmentsResponse
     | ListPartitionReassignmentsResponse
