@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 NODES, STATES = 200, 20_000
 """Maximum number of nodes in a picture, and of states explored for it."""
+SLOW = 1_000
+"""States from which on compiled code counts first whether there are too many: plain Python takes minutes to find out."""
 
 WRONG_SIGN = "\u2717 "
 
@@ -79,8 +81,8 @@ def _explore(world: ExecutableSpec) -> tuple[list[Key], list[tuple[int, str, int
     def number_of(state: Any) -> int:
         key = world.key(world.viewed(state))
         if key not in numbers:
-            if len(numbers) == STATES:
-                raise SpecError(f"{world.spec.name} has more than {STATES:,} states within these bounds; take smaller ones")
+            if len(numbers) == SLOW:
+                _refuse_too_many(world)
             numbers[key] = len(numbers)
             found.append(tuple((show_path(c.path), show_value(c.type, c.after)) for c in world.space.fields(state)))
             wrong.append([claim.name for claim in claims if not world.judge(claim, state)])
@@ -103,6 +105,18 @@ def _explore(world: ExecutableSpec) -> tuple[list[Key], list[tuple[int, str, int
                     continue
                 steps.append((number, rule.name, number_of(after)))
     return found, steps, wrong
+
+
+def _refuse_too_many(world: ExecutableSpec) -> None:
+    """Refuse to draw a spec that has too many states."""
+    with needing("check"):
+        from kafka_spec.model_check import embedded
+        from kafka_spec.model_check.exploration import Budget
+    counted = embedded.explore(
+        world.spec, world.bounds, properties=(), everything=True, traces=False, budget=Budget(max_states=STATES + 1)
+    )
+    if counted.distinct > STATES:
+        raise SpecError(f"{world.spec.name} has more than {STATES:,} states within these bounds; take smaller ones")
 
 
 def _quotient(

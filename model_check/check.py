@@ -37,7 +37,7 @@ class Expectation:
     """The number of states without the normal form, for a check that searches normal forms."""
     depth: int | None = None
     traces: Mapping[str, int] = field(default_factory=dict)
-    """The number of states in the shortest counterexample of each property that must be violated."""
+    """The number of states in the shortest counterexample of each property that must be violated; empty: any may be."""
     all_rules_fire: bool = False
     all_properties_tested: bool = False
     not_tested: Mapping[str, str] = field(default_factory=dict)
@@ -66,6 +66,9 @@ class Expectation:
             length = finding.states if finding else None
             if length != states:
                 problems.append(f"{name}: the counterexample has {length or 'no'} states, expected {states}")
+        if self.traces and self.verdict == "violated":
+            more = {name: result.findings[name].states for name in result.violated if name not in self.traces}
+            problems += [f"{name} is violated, too, in {states} states; say so in traces" for name, states in more.items()]
         if result.reached_after_all:
             problems.append(f"rules that the model lists as unreachable fire: {', '.join(result.reached_after_all)}")
         if self.all_rules_fire and result.dead_rules:

@@ -36,6 +36,8 @@ KEYS: dict[str, tuple[type, ...]] = {
     "seconds": (int, float),
     "memory_mib": (int,),
 }
+OF_ALL = ("checks", "not_tested", "all_properties_tested")
+"""What [tool.kafka-spec] itself may say."""
 KINDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", list: "a list", dict: "a table { ... }"}
 
 
@@ -110,6 +112,7 @@ def read_manifest(path: Path, model: Callable[[str], Spec], only: Collection[str
     """Return the checks of a manifest, in order, or only those of some names; `model` returns the spec with a name.
 
     All checks must be well-formed; models, bounds and properties are looked up for those that are returned.
+    `all_properties_tested = true` in [tool.kafka-spec] is of all checks that are expected to hold, and do not say otherwise.
 
     Raises:
         SpecError: the file cannot be read, or a check in it is invalid.
@@ -126,15 +129,20 @@ def read_manifest(path: Path, model: Callable[[str], Spec], only: Collection[str
     tables = section.get("checks", []) if isinstance(section, dict) else []
     if not isinstance(tables, list):
         raise SpecError(f"{path}: checks in [tool.kafka-spec] is {tables!r}; write each check as a [[tool.kafka-spec.checks]]")
+    if isinstance(section, dict) and (strange := [key for key in section if key not in OF_ALL]):
+        raise SpecError(f"{path}: [tool.kafka-spec] has {strange[0]!r}, which is unknown; there is {', '.join(OF_ALL)}")
     if not tables:
         raise SpecError(f"{path} has no [[tool.kafka-spec.checks]]; add one, or name a model: kafka-spec check MODEL")
+    tested = section.get("all_properties_tested", False)
+    if not isinstance(tested, bool):
+        raise SpecError(f"{path}: all_properties_tested = {tested!r} in [tool.kafka-spec] is not true or false")
     untestable = _untestable(section.get("not_tested", []), f"{path}: [[tool.kafka-spec.not_tested]]")
     places = [_well_formed(table, f"{path}: check {number}") for number, table in enumerate(tables, 1)]
     names = [table["name"] for table in tables]
     if twice := [name for name in names if names.count(name) > 1]:
         raise SpecError(f"{path}: two checks are named {twice[0]!r}; give each a name of its own")
     return [
-        _check(table, place, model, untestable)
+        _check({"all_properties_tested": tested and table["verdict"] == "holds", **table}, place, model, untestable)
         for table, place in zip(tables, places, strict=True)
         if only is None or table["name"] in only
     ]
@@ -172,7 +180,7 @@ def _well_formed(table: Any, where: str) -> str:
         raise SpecError(f"{where}: property {wrong[0]!r} is no name")
     if "properties" in table and not table["properties"]:
         raise SpecError(f"{where}: properties is empty; omit it to judge all")
-    if wrong := [name for name, states in table.get("traces", {}).items() if not isinstance(states, int)]:
+    if wrong := [name for name, states in table.get("traces", {}).items() if type(states) is not int]:
         raise SpecError(f"{where}: traces.{wrong[0]} is not a number of states")
     for reason, names in table.get("not_tested", {}).items():
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):

@@ -309,6 +309,21 @@ def test_manifest(kafka_spec: Command, tmp_path: Path, more: str, code: int) -> 
     assert (message in run.stderr, message in run.stdout) == (code == 0, code == 1)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("of_all", "more", "code"), [("true", "", 1), ("true", "all_properties_tested = false", 0), ("false", "", 0)]
+)
+def test_whole_manifest(kafka_spec: Command, tmp_path: Path, of_all: str, more: str, code: int) -> None:
+    """What [tool.kafka-spec] says of tested properties is of each check that is expected to hold and does not say otherwise."""
+    violated = MANIFEST.format(more="").replace('"one"', '"two"').replace("TESTED", "TRAP").replace("holds", "violated")
+    text = f"[tool.kafka-spec]\nall_properties_tested = {of_all}\n" + MANIFEST.format(more=more)
+    (tmp_path / "pyproject.toml").write_text(text + violated.replace('properties = ["PastIsLow", "HighIsWithin"]\n', ""))
+    run = kafka_spec("check", cwd=tmp_path)
+
+    assert run.returncode == code, run.stderr
+    assert "ok    two" in run.stdout
+
+
 LEFT_OUT = 'not_tested = { "PAST" = ["PastIsLow"] }'
 
 

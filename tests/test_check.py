@@ -191,3 +191,17 @@ def test_a_rule_that_never_fires_fails_a_check() -> None:
 
     assert Expectation(all_rules_fire=True).unmet(result) == ["rules that never fire: Jump"]
     assert Expectation().unmet(result) == []
+
+
+def test_every_violation_is_expected_by_name() -> None:
+    """An expected violation that names its traces fails if another property is violated, too; without traces any may be."""
+    result = check(toys.UNFAIR_LOCK, everything=True)
+    lengths = {name: result.findings[name].states for name in result.violated}
+    assert set(lengths) == {"Granted", "Freed"}
+    granted = {"Granted": lengths["Granted"]}
+
+    assert Expectation("violated", traces=lengths).unmet(result) == []
+    assert Expectation("violated", traces=granted).unmet(result) == [
+        f"Freed is violated, too, in {lengths['Freed']} states; say so in traces"
+    ]
+    assert Expectation("violated").unmet(result) == []

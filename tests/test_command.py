@@ -418,6 +418,9 @@ def test_expectations(kafka_spec: Command, tmp_path: Path, verdict: str, more: s
             "[tool.kafka-spec]\nchecks = 5",
             "checks in [tool.kafka-spec] is 5; write each check as a [[tool.kafka-spec.checks]]",
         ),
+        (f"{MANIFEST.format(verdict='holds', more='')}[[tool.kafka-spec.check]]\nname = 'two'", "has 'check', which is unknown"),
+        (f"[tool.kafka-spec]\nall_properties_tested = 1\n{MANIFEST.format(verdict='holds', more='')}", "is not true or false"),
+        (MANIFEST.format(verdict="violated", more="traces = { StrongIsr = true }"), "traces.StrongIsr is not a number of states"),
         ("[tool.kafka-spec]\nchecks = []", "has no [[tool.kafka-spec.checks]]; add one"),
         ("tool = 1", "has no [[tool.kafka-spec.checks]]"),
     ],
@@ -430,6 +433,16 @@ def test_wrong_manifest(kafka_spec: Command, tmp_path: Path, text: str, message:
     assert run.returncode == 2
     assert message in run.stderr
     assert "Traceback" not in run.stderr
+
+
+@pytest.mark.slow
+def test_a_violation_counts_for_more_than_a_budget(kafka_spec: Command, tmp_path: Path) -> None:
+    """If one check fails and another is inconclusive, the exit code is that of the failure, which is certain."""
+    one = MANIFEST.format(verdict="holds", more="distinct = 278")
+    two = MANIFEST.format(verdict="holds", more="seconds = 0").replace('"one"', '"two"')
+    (tmp_path / "pyproject.toml").write_text(one + two)
+
+    assert kafka_spec("check", cwd=tmp_path).returncode == 1
 
 
 @pytest.mark.slow

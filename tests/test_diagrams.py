@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import networkx
 import pytest
@@ -19,6 +20,7 @@ from machines import machines
 
 from examples.tutorial import LOCK
 from kafka_spec import MODELS
+from kafka_spec.diagrams import explored
 from kafka_spec.diagrams.arrows import arrows, boxes, changes, choice_of, compared
 from kafka_spec.diagrams.dot import machine_dot, render
 from kafka_spec.diagrams.explored import (
@@ -34,6 +36,7 @@ from kafka_spec.diagrams.markdown import changes_markdown, machine_markdown
 from kafka_spec.diagrams.mermaid import escaped, machine_mermaid
 from kafka_spec.diagrams.positions import PLACES
 from kafka_spec.model_check import oracle
+from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.machines import MACHINES
 from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.reassignment_steps import REASSIGNMENT_0_10, REASSIGNMENT_2_8
@@ -276,6 +279,26 @@ def test_mermaid_escapes() -> None:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Explored graphs
+
+
+def test_a_model_of_many_states_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has too many states to be drawn is counted by compiled code: plain Python explores no more than the first of them."""
+    applied = 0
+    apply = ExecutableSpec.apply
+
+    def counted(world: ExecutableSpec, *arguments: Any, **more: Any) -> Any:
+        nonlocal applied
+        applied += 1
+        return apply(world, *arguments, **more)
+
+    monkeypatch.setattr(ExecutableSpec, "apply", counted)
+    monkeypatch.setattr(explored, "SLOW", 20)
+    spec = MODELS["replication/kip_320"]
+
+    with pytest.raises(SpecError, match="kip_320 has more than 20,000 states within these bounds"):
+        explored_graph(spec, {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2})
+    assert 0 < applied < 100
+    assert explored_graph(spec, TINY, most=STATES).number_of_nodes() == 277
 
 
 def test_a_small_model_is_drawn_whole() -> None:

@@ -250,14 +250,14 @@ class Report:
                 raise SpecError(f"GITHUB_STEP_SUMMARY={file}: {error.strerror}; unset it, or name a file") from None
 
     def code(self) -> int:
-        """Return the exit code."""
+        """Return the exit code; of several checks a violation counts for more than a search that did not end."""
         if self.alone:
             (outcome,) = self.outcomes
             if outcome.result.verdict == "holds" and outcome.unmet:
                 return VIOLATED
             return {"holds": AS_EXPECTED, "violated": VIOLATED, "inconclusive": INCONCLUSIVE}[outcome.result.verdict]
         codes = [INCONCLUSIVE if o.result.verdict == "inconclusive" else VIOLATED for o in self.outcomes if o.unmet]
-        return max(codes, default=AS_EXPECTED)
+        return min(codes, default=AS_EXPECTED)
 
 
 def _named_checks(options: argparse.Namespace, models: Models) -> dict[str, NamedCheck]:

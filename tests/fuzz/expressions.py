@@ -8,6 +8,7 @@ reads what is not there.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -98,6 +99,8 @@ class Expressions:
 
     maps = False
     """Whether the state holds maps or options."""
+    nested = False
+    """Whether the state holds containers of containers."""
     deep = 0
     """How many elements are being named, each within the one before."""
     within = 0
@@ -299,7 +302,7 @@ class Expressions:
     def predicate(self, scope: Scope) -> list[str]:
         """Return the body of a function that says yes or no."""
         pile = self.place(scope, lambda kind: isinstance(kind, Pile)) if self.often(0.35) and scope.loops < 2 else None
-        if pile is not None and "[" not in pile[0]:
+        if pile is not None and not re.search(r"\[|value_of", pile[0]):
             return self.over_elements(scope, *pile)
         over = self.place(scope, lambda kind: isinstance(kind, Many | Line)) if self.often(0.35) and scope.loops < 2 else None
         if over is None:

@@ -77,7 +77,7 @@ class Maybe:
     """An option."""
 
     domain: str
-    item: Number | Struct
+    item: Kind
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Table:
     """A map; the keys are numbers below `count`."""
 
     domain: str
-    item: Number | Struct
+    item: Kind
     count: Limit
 
 

@@ -99,7 +99,8 @@ class Writer(Expressions):
             needs = [*needs, f"len({path}) < {1 if kind.distinct and self.strict else kind.capacity.code}"]
         if isinstance(kind.item, Number):
             return self.guarded(needs, [f"append({path}, {self.fitting(scope, kind.item, kind.item.low.code)})"])
-        assert isinstance(kind.item, Struct)
+        if not isinstance(kind.item, Struct):
+            return self.guarded(needs, [f"append({path})"])
         numbers = {n: k for n, k in kind.item.fields.items() if isinstance(k, Number) and not k.machine}
         if kind.item.tagged:
             tag = self.pick(*kind.item.tagged)
@@ -110,6 +111,10 @@ class Writer(Expressions):
             ]
         else:
             values = [f"{n}={self.fitting(scope, k, k.low.code)}" for n, k in numbers.items() if self.often(0.7)]
+        if self.nested and not holds_machine(kind.item) and self.often(0.5):
+            source = self.place(scope, lambda wanted: wanted is kind.item)
+            if source is not None:
+                needs, values = [*needs, *source[2]], [source[0], *(values[:1] if not kind.item.tagged else [])]
         return self.guarded(needs, [f"append({', '.join([path, *values])})"])
 
     def put_number(self, scope: Scope, path: str, kind: Number, needs: list[str]) -> list[str]:
@@ -135,6 +140,8 @@ class Writer(Expressions):
             return self.guarded([*needs] if careless else [*needs, there], [f"drop({path}{key})"])
         if isinstance(kind.item, Number):
             return self.guarded(needs, [f"put({path}{key}, {self.fitting(scope, kind.item, kind.item.low.code)})"])
+        if not isinstance(kind.item, Struct):
+            return self.guarded(needs, [f"put({path}{key})"])
         records = [name for name, root in scope.roots.items() if root is kind.item]
         numbers = {n: k for n, k in kind.item.fields.items() if isinstance(k, Number) and not k.machine}
         if kind.item.tagged:
@@ -167,7 +174,7 @@ class Writer(Expressions):
     def over_pile(self, scope: Scope, depth: int) -> list[str]:
         """Return a loop over the elements of a set or a bag, or the items of a sequence or an array."""
         over = self.place(scope.own(), lambda kind: isinstance(kind, Pile | Line | Many))
-        if over is None or "[" in over[0]:
+        if over is None or re.search(r"\[|value_of", over[0]):
             return []
         path, kind, needs = over
         assert isinstance(kind, Pile | Line | Many)

@@ -73,6 +73,8 @@ class States:
         """What firings are limited, and which antecedents are shared: specs without either do not depend on it."""
         self.newer = random.Random(f"{about} maps")
         """What was added last, for the same reason: maps, options and local functions."""
+        self.newest = random.Random(f"{about} nested")
+        """The same for containers within containers, and copies of records that are appended."""
         self.counted = self.other.sample(("NODES", "LIMIT", "EXTRA"), self.other.choice((0, 0, 1, 1, 2)))
         """The bounds on how often rules fire."""
         self.write.counts = bool(self.counted)
@@ -103,11 +105,29 @@ class States:
         more = ["def outer(x):", "    return inner() if x > 0 else inner()"] if self.newer.random() < 0.5 else []
         return [*inner, *more, "return outer(1)" if more else "return inner()"]
 
-    def maybe(self, item: Number | Struct) -> Maybe:
+    def nested(self, plain: Struct) -> Kind:
+        """Return a container of containers."""
+        line = Line("Bounded(Range(0, 2), 2)", Number("Range(0, 2)", literal(0), literal(2)), literal(2))
+        flags = Many("Each(Flag(), 2)", Number("Flag()", literal(0), literal(1)), literal(2))
+        inner: Kind = self.newest.choice((
+            line, flags, self.maybe(line.item), self.table(line.item), self.maybe(plain),
+            Pile(f"BagOf({plain.domain}, 2)", plain, literal(2), repeats=True),
+            Pile(f"SetOf({plain.domain}, 2)", plain, literal(2)),
+        ))  # fmt: skip
+        capacity = self.newest.choice((literal(1), literal(2), limit(1)))
+        outer: list[Kind] = [
+            Line(f"Bounded({inner.domain}, {capacity.domain})", inner, capacity),
+            Many(f"Each({inner.domain}, 2)", inner, literal(2)),
+        ]
+        if not isinstance(inner, Maybe):
+            outer += [self.table(inner), *([] if isinstance(inner, Table) else [self.maybe(inner)])]
+        return self.newest.choice(outer)
+
+    def maybe(self, item: Kind) -> Maybe:
         """Return an option."""
         return Maybe(f"Option({item.domain})", item)
 
-    def table(self, item: Number | Struct) -> Table:
+    def table(self, item: Kind) -> Table:
         """Return a map."""
         count = self.newer.choice((literal(1), literal(2), literal(3), nodes()))
         keys = self.newer.choice((f"Member({count.domain})", count.domain))
@@ -214,6 +234,13 @@ class States:
                 lambda: self.table(self.number()), lambda: self.table(plain), lambda: self.table(message), lambda: self.table(rich),
                 lambda: self.array(self.maybe(self.number())),
             ] * 3  # fmt: skip
+        if self.newest.random() < 0.3:
+            self.write.piles = self.write.maps = self.write.nested = True
+            deep = self.record("Deep", {"d": self.number(), "e": self.nested(plain)})
+            kinds_of_field += [
+                lambda: self.nested(plain), lambda: deep, lambda: self.line(deep), lambda: self.pile(deep),
+                lambda: self.table(deep), lambda: self.maybe(deep), lambda: self.nested(deep),
+            ] * 5  # fmt: skip
         state: dict[str, Kind] = {f"f{n}": self.pick(*kinds_of_field)() for n in range(self.chance.randint(2, 4))}
         self.places: list[tuple[str, Many | None]] = []
         for number in range(self.pick(0, 0, 1, 1, 2)):
