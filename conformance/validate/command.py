@@ -16,7 +16,7 @@ from pathlib import Path
 from kafka_spec.conformance.validate.embedded import Results
 from kafka_spec.conformance.validate.files import Source, find_sources
 from kafka_spec.conformance.validate.outcome import Outcome, put_together
-from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, add_output_options, outputs, write
+from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, Output, add_output_options, outputs, write
 from kafka_spec.spec.extras import needing
 from kafka_spec.spec.table import SpecError
 
@@ -44,6 +44,12 @@ def add_validate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine", choices=("embedded", "spark"), default="embedded", help="spark: for logs that outgrow a machine"
     )
+    parser.add_argument(
+        "--replay", action="store_true", help="explain the logs as runs of the model, with what nobody logs filled in by a search"
+    )
+    parser.add_argument(
+        "--partition", action="append", default=[], metavar="T-P", help="for --replay: only this partition; may be repeated"
+    )
     parser.add_argument("--master", metavar="URL", help="for spark: local[N], spark://HOST:PORT and the like (default: local[*])")
     add_output_options(parser, FORMATS)
     parser.set_defaults(run=run)
@@ -54,11 +60,34 @@ def run(options: argparse.Namespace) -> int:
     wanted = outputs(options)
     sources, files = find_sources(options.paths)
     era = ERAS[options.era] if options.era else None
+    if options.replay:
+        return _replay(options, wanted, sources, files, era)
+    if options.partition:
+        raise SpecError("--partition is for --replay")
     results = _results(options, sources, era, any(form == "html" for form, _ in wanted))
     outcome = put_together(results, files, era, options.level)
     for form, file in wanted:
         write(_as(form, outcome), file)
     return EXIT[outcome.verdict]
+
+
+def _replay(
+    options: argparse.Namespace, wanted: Sequence[Output], sources: Sequence[Source], files: Sequence[str], era: str | None
+) -> int:
+    """Explain the logs as runs of the model, and report how."""
+    if options.engine != "embedded" or options.level != "auto":
+        raise SpecError("--replay reads logs at TRACE in one process: leave --engine and --level out")
+    if strange := [form for form, _ in wanted if form not in ("text", "json")]:
+        raise SpecError(f"--replay is reported as text or json, not as {strange[0]}")
+    with needing("check"):
+        from kafka_spec.conformance.validate.replay.explain import replay
+    from kafka_spec.conformance.validate.replay.report import plain_of, text_of
+
+    shows = sys.stderr.isatty() and not options.quiet
+    found = replay(sources, files, era, options.partition, lambda name: sys.stderr.write(f"{name}\n") if shows else None)
+    for form, file in wanted:
+        write(json.dumps(plain_of(found), indent=1) if form == "json" else text_of(found), file)
+    return EXIT[found.verdict]
 
 
 def _results(options: argparse.Namespace, sources: Sequence[Source], era: str | None, keeps_moments: bool) -> Results:

@@ -1,0 +1,209 @@
+"""Explains what logs show of partitions: chooses what can be tried, finds a run for each, or the longest beginning that has one.
+
+What is beyond the model's reach is stated as not tried, and never counts as explained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Literal, TypeAlias
+
+from kafka_spec.conformance.validate.files import Source
+from kafka_spec.conformance.validate.replay.model_steps import Line, Model
+from kafka_spec.conformance.validate.replay.observations import Observations, PartitionStory, SeenLine, observe
+from kafka_spec.conformance.validate.replay.script import Script
+from kafka_spec.conformance.validate.replay.search import MOST_STATES, Explanation, RunSearch
+from kafka_spec.spec.control.bounds import BROKERS
+from kafka_spec.spec.partition import PartitionState
+from kafka_spec.spec.replica import ReplicaState
+from kafka_spec.spec.table import SpecError
+
+MOST_PARTITIONS = 8
+"""Partitions that are tried if none are named."""
+OF_DELETION = (ReplicaState.DELETION_STARTED, ReplicaState.DELETION_SUCCESSFUL, ReplicaState.DELETION_INELIGIBLE)
+
+LARGEST = 31
+"""The last leader epoch and the last version of the model (spec/control/bounds.py)."""
+EVENT = timedelta(seconds=2)
+"""Lines of one event are not further apart."""
+
+Verdict: TypeAlias = Literal["explained", "not explained", "gave up", "not tried"]
+
+
+@dataclass
+class ReplayedPartition:
+    """What was found about one partition."""
+
+    whole: PartitionStory
+    verdict: Verdict
+    explained: int = 0
+    """How many of the first observations a run explains."""
+    brokers: tuple[int, ...] = ()
+    run: Explanation | None = None
+    at: int | None = None
+    """The place of the line that nothing explains."""
+    why: str = ""
+    left_out: str = ""
+    """What was not tried of it, and why."""
+    states: int = 0
+    """States of the model searched, in all searches."""
+    possible: tuple[tuple[str, tuple[Line, ...]], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The partition."""
+        return self.whole.name
+
+    @property
+    def observations(self) -> int:
+        """How many observations there are."""
+        return self.whole.count
+
+
+@dataclass
+class Replayed:
+    """What was found about all partitions."""
+
+    model: str
+    files: list[str]
+    partitions: list[ReplayedPartition] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> Literal["holds", "violated", "inconclusive"]:
+        """`violated` if a log is not explained, `holds` if all are, wholly; else inconclusive."""
+        if any(one.verdict == "not explained" for one in self.partitions):
+            return "violated"
+        whole = self.partitions and all(one.verdict == "explained" and not one.left_out for one in self.partitions)
+        return "holds" if whole else "inconclusive"
+
+
+def replay(
+    sources: Sequence[Source],
+    files: Sequence[str],
+    era: str | None,
+    wanted: Sequence[str],
+    progress: Callable[[str], object] = lambda _: None,
+    most: int = MOST_STATES,
+) -> Replayed:
+    """Explain the logs of these partitions, or of the first ones; `progress` is told of each before it begins.
+
+    Raises:
+        SpecError: a named partition is in none of the logs.
+    """
+    seen = observe(sources, frozenset(wanted))
+    if missing := [name for name in wanted if name not in seen.logs]:
+        raise SpecError(f"no line is about partition {missing[0]}; name it as the logs do: TOPIC-NUMBER")
+    plain = seen.plain and all(seen.plain)
+    chosen = era or ("0.10" if plain else "2.8")
+    found = Replayed(f"control/era_{chosen.replace('.', '_')}", list(files))
+    models: dict[tuple[int, int], Model] = {}
+    for number, name in enumerate(sorted(seen.logs)):
+        if not wanted and number >= MOST_PARTITIONS:
+            why = f"more than {MOST_PARTITIONS} partitions; name it with --partition"
+            found.partitions.append(ReplayedPartition(seen.logs[name], "not tried", why=why))
+            continue
+        progress(name)
+        found.partitions.append(_told(seen, seen.logs[name], chosen, models, most))
+    return found
+
+
+def _told(
+    seen: Observations, whole: PartitionStory, era: str, models: dict[tuple[int, int], Model], most: int
+) -> ReplayedPartition:
+    log, left_out = _within_reach(whole)
+    if log.count == 0:
+        return ReplayedPartition(whole, "not tried", why=left_out or "no line of a controller is about it at TRACE")
+    brokers = _brokers(log)
+    if len(brokers) > BROKERS.high:
+        why = f"it has {len(brokers)} brokers with their controllers, and the model at most {BROKERS.high}"
+        return ReplayedPartition(whole, "not tried", why=why)
+    size = len(brokers), len(log.assigned)
+    if size not in models:
+        models[size] = Model(era, *size)
+    run = _search(models[size], seen, log, brokers, most)
+    told = ReplayedPartition(whole, "explained", log.count, brokers, run, left_out=left_out, states=run.states)
+    if run.complete:
+        return told
+    if not run.exhausted:
+        told.verdict, told.why = "gave up", f"{run.states:,} states were searched; there may be a run"
+        told.explained = run.furthest.progress
+        told.at = _place_of(log, told.explained)
+        return told
+    told.verdict = "not explained"
+    _find_longest(told, models[size], seen, log, brokers, most)
+    return told
+
+
+def _find_longest(
+    told: ReplayedPartition, model: Model, seen: Observations, log: PartitionStory, brokers: tuple[int, ...], most: int
+) -> None:
+    """Find the longest beginning of the log that a run explains; the search for all of it may have been misled by what follows."""
+    assert told.run is not None
+    explained, too_many = told.run.furthest.progress, log.count
+    step = 1
+    while explained + 1 < too_many:
+        tried = min(explained + step, too_many - 1)
+        run = _search(model, seen, log.first(tried), brokers, most)
+        told.states += run.states
+        if run.complete:
+            told.run, explained, step = run, tried, 2 * step
+        else:
+            too_many, step = tried, 1
+            explained = max(explained, run.furthest.progress)
+            told.possible = run.possible
+    if not told.possible:
+        told.possible = told.run.possible
+    told.explained = explained
+    told.at = _place_of(log, explained)
+
+
+def _place_of(log: PartitionStory, number: int) -> int:
+    """Return the place of the observation with this number, from 0 on."""
+    before, after = log.first(number), log.first(number + 1)
+    return after.lines[-1].place if len(after.lines) > len(before.lines) else after.arrivals[-1].place
+
+
+def _search(model: Model, seen: Observations, log: PartitionStory, brokers: tuple[int, ...], most: int) -> Explanation:
+    epochs = tuple(sorted({line.epoch for line in log.lines}))
+    deaf = frozenset(place for place, broker in enumerate(brokers) if broker not in seen.brokers)
+    return RunSearch(model, Script(log, brokers, epochs, deaf), most).run()
+
+
+def _brokers(log: PartitionStory) -> tuple[int, ...]:
+    """Return the brokers that the model needs: the replicas in their order, then the controllers that hold none."""
+    others = {log.controllers[line.epoch] for line in log.lines} | {one.broker for one in log.arrivals}
+    return (*log.assigned, *sorted(others - set(log.assigned)))
+
+
+def _within_reach(log: PartitionStory) -> tuple[PartitionStory, str]:
+    """Return the beginning of a log that the model can explain, and why the rest is not tried."""
+    first = log.lines[0] if log.lines else None
+    if first is None or first.kind != "partition" or first.source != PartitionState.NON_EXISTENT:
+        return log.first(0), "its creation is not in the logs"
+    for number, line in enumerate(log.lines):
+        if reason := _beyond(log, line):
+            begin = number
+            while begin and _same_event(log.lines[begin - 1], line):
+                begin -= 1
+            return log.first(begin + sum(one.after <= begin for one in log.arrivals)), f"{reason} from {line.when} on"
+    return log, ""
+
+
+def _beyond(log: PartitionStory, line: SeenLine) -> str:
+    """Return why a line is beyond the model's reach, or ""."""
+    if line.now is not None and max(line.now.epoch, line.now.version) > LARGEST:
+        return f"the model's leader epochs and versions end at {LARGEST}; they are larger"
+    if log.moves >= 0 and line.now is not None and line.now.moving:
+        return "it is reassigned"
+    if line.kind == "replica" and (line.target in OF_DELETION or line.source == ReplicaState.DELETION_STARTED):
+        return "it is deleted"
+    if line.kind == "partition" and line.target == PartitionState.NON_EXISTENT:
+        return "it is deleted"
+    return ""
+
+
+def _same_event(before: SeenLine, line: SeenLine) -> bool:
+    """Whether a line can be of the event that a later line shows: the same controller wrote it within two seconds."""
+    return before.epoch == line.epoch and datetime.fromisoformat(line.when) - datetime.fromisoformat(before.when) < EVENT

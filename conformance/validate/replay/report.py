@@ -1,0 +1,172 @@
+"""The report of a replay, as text and as plain data: what is explained, by which rules, what was filled in, what is not tried."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from kafka_spec.conformance.validate.events import file_and_line
+from kafka_spec.conformance.validate.replay.explain import Replayed, ReplayedPartition
+from kafka_spec.conformance.validate.replay.model_steps import Line
+from kafka_spec.conformance.validate.replay.search import Node
+from kafka_spec.conformance.validate.states import TABLES
+
+BROKERS = ("controller", "broker", "leader", "follower", "first")
+"""The parameters of rules that are brokers."""
+MOST_POSSIBLE = 5
+LAST_STEPS = 6
+NAMES = TABLES["2.8"]
+
+
+def text_of(found: Replayed) -> str:
+    """Return the report as text."""
+    return "\n".join([_verdict(found), *(line for one in found.partitions for line in ("", *_partition(found, one)))]) + "\n"
+
+
+def _verdict(found: Replayed) -> str:
+    counts = Counter(one.verdict for one in found.partitions)
+    what = ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) or "no partition is in the logs"
+    parts = sum(one.verdict == "explained" and one.left_out != "" for one in found.partitions)
+    more = f" ({parts} of them up to what is not tried)" if parts else ""
+    word = {"holds": "EXPLAINED", "violated": "NOT EXPLAINED", "inconclusive": "INCONCLUSIVE"}[found.verdict]
+    return f"{word}: partitions as runs of {found.model}: {what}{more}"
+
+
+def _partition(found: Replayed, told: ReplayedPartition) -> Iterator[str]:
+    if told.run is None:
+        yield f"{told.name}: not tried: {told.why}"
+        return
+    yield f"{told.name}: {told.verdict}: {told.explained} of {told.observations} observations, {told.states:,} states searched"
+    if told.left_out:
+        yield f"  not tried: {told.left_out}"
+    steps = told.run.steps()
+    shown, filled = _counts(steps)
+    yield f"  rules that the log shows: {_listed(shown)}"
+    yield f"  filled in: {_listed(filled)}"
+    for node in steps:
+        if node.action is not None and not _shows(node) and node.action.rule.kind != "protocol":
+            yield f"    before {_next_line(found, told, node)}: {_says(told, node)}"
+    if told.at is not None:
+        yield from _stop(found, told, steps)
+
+
+def _stop(found: Replayed, told: ReplayedPartition, steps: list[Node]) -> Iterator[str]:
+    assert told.at is not None
+    if told.verdict == "gave up":
+        yield f"  got as far as {_at(found, told.at)}: {told.why}"
+        return
+    yield f"  nothing explains {_at(found, told.at)}: {_line_of(told, told.at)}"
+    yield "  the last steps before it:"
+    for node in steps[-LAST_STEPS:]:
+        yield f"    {_says(told, node)}"
+    if told.possible:
+        yield "  the model could have gone on with:"
+    for rule, lines in told.possible[:MOST_POSSIBLE]:
+        yield f"    {rule}: {'; '.join(_shown(told, line) for line in lines)}"
+    if len(told.possible) > MOST_POSSIBLE:
+        yield f"    and {len(told.possible) - MOST_POSSIBLE} more"
+
+
+def _counts(steps: list[Node]) -> tuple[Counter[str], Counter[str]]:
+    shown, filled = Counter[str](), Counter[str]()
+    for node in steps:
+        if node.action is not None:
+            (shown if _shows(node) else filled)[node.action.name] += 1
+    return shown, filled
+
+
+def _shows(node: Node) -> bool:
+    """Whether a step explains an observation."""
+    return node.parent is not None and node.progress > node.parent.progress
+
+
+def _listed(counts: Counter[str]) -> str:
+    return ", ".join(f"{rule} {count}" for rule, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))) or "nothing"
+
+
+def _says(told: ReplayedPartition, node: Node) -> str:
+    """Return a step in Kafka's words, with Kafka's numbers of brokers."""
+    assert node.action is not None
+    values = {name: _broker(told, value) if name in BROKERS else value for name, value in node.action.values.items()}
+    return f"{node.action.name}: {node.action.rule.says.format_map(values)}"
+
+
+def _broker(told: ReplayedPartition, place: int) -> str:
+    return f"broker {told.brokers[place]}" if 0 <= place < len(told.brokers) else "nobody"
+
+
+def _next_line(found: Replayed, told: ReplayedPartition, node: Node) -> str:
+    assert told.run is not None
+    lines = told.run.script.log.lines
+    return _at(found, lines[node.lines].place) if node.lines < len(lines) else "the end"
+
+
+def _at(found: Replayed, place: int) -> str:
+    file, line = file_and_line(place)
+    return f"{found.files[file]}:{line}"
+
+
+def _line_of(told: ReplayedPartition, place: int) -> str:
+    assert told.run is not None
+    for seen in told.whole.lines:
+        if seen.place == place:
+            return _worded(seen.kind, seen.about, seen.source, seen.target, str(seen.now) if seen.now else "")
+    return "a request that arrived"
+
+
+def _shown(told: ReplayedPartition, line: Line) -> str:
+    now = ""
+    if line.now is not None:
+        isr = ",".join(str(broker) for place, broker in enumerate(told.brokers) if line.now.isr >> place & 1)
+        leader = told.brokers[line.now.leader] if line.now.leader >= 0 else -1
+        now = f"leader {leader}, epoch {line.now.epoch}, ISR {isr or 'empty'}, version {line.now.version}"
+    about = told.brokers[line.about] if line.about >= 0 else -1
+    return _worded(line.kind, about, line.source, line.target, now)
+
+
+def _worded(kind: str, about: int, source: int, target: int, now: str) -> str:
+    if kind == "partition":
+        return f"partition from {NAMES.partition.names[source]} to {NAMES.partition.names[target]}{f' with {now}' if now else ''}"
+    if kind == "replica":
+        return f"replica {about} from {NAMES.replica.names[source]} to {NAMES.replica.names[target]}"
+    if kind == "removed":
+        return f"without replica {about}: {now}"
+    return f"LeaderAndIsr to broker {about} with {now}" if kind == "told" else f"StopReplica to broker {about}"
+
+
+def plain_of(found: Replayed) -> dict[str, Any]:
+    """Return the report as plain data; every step of each run is in it."""
+    return {
+        "verdict": found.verdict,
+        "model": found.model,
+        "partitions": [_plain(found, one) for one in found.partitions],
+    }
+
+
+def _plain(found: Replayed, told: ReplayedPartition) -> dict[str, Any]:
+    steps = told.run.steps() if told.run is not None else []
+    shown, filled = _counts(steps)
+    return {
+        "partition": told.name,
+        "verdict": told.verdict,
+        "why": told.why,
+        "not tried": told.left_out,
+        "observations": told.observations,
+        "explained": told.explained,
+        "states": told.states,
+        "brokers": list(told.brokers),
+        "shown": dict(shown),
+        "filled in": dict(filled),
+        "at": None if told.at is None else _at(found, told.at),
+        "possible": [{"rule": rule, "lines": [_shown(told, line) for line in lines]} for rule, lines in told.possible],
+        "steps": [_plain_step(found, told, node) for node in steps],
+    }
+
+
+def _plain_step(found: Replayed, told: ReplayedPartition, node: Node) -> dict[str, Any]:
+    assert node.action is not None and node.parent is not None and told.run is not None
+    log = told.run.script.log
+    explained = [one.place for one in log.lines[node.parent.lines : node.lines]]
+    explained += [one.place for one in told.run.script.arrivals[node.parent.arrivals : node.arrivals]]
+    return {"rule": node.action.name, "says": _says(told, node), "explains": [_at(found, place) for place in explained]}
