@@ -51,8 +51,9 @@ def run(options: argparse.Namespace) -> int:
         raise SpecError(f"there is no subject {unknown[0]}; there are {', '.join(SUBJECTS)}")
     subjects = [SUBJECTS[name] for name in options.subjects or SUBJECTS]
     if options.list:
-        lines = (f"{subject.name:15} {', '.join(subject.versions):13} {subject.says}" for subject in subjects)
-        write("\n".join(lines), None)
+        rows = [(subject.name, ", ".join(subject.versions), subject.says) for subject in subjects]
+        names, versions = (max(len(row[column]) for row in rows) for column in (0, 1))
+        write("\n".join(f"{name:{names}}  {those:{versions}}  {says}" for name, those, says in rows), None)
         return AS_EXPECTED
     if options.subjects and (missing := [subject.name for subject in subjects if options.kafka not in subject.versions]):
         raise SpecError(f"Kafka {options.kafka} has not got the classes of {', '.join(missing)}")

@@ -38,6 +38,7 @@ class RecordWriters:
         self._producer = AIOKafkaProducer(
             bootstrap_servers=addresses,
             acks="all",
+            enable_idempotence=True,
             request_timeout_ms=REQUEST_MS,
             retry_backoff_ms=BACKOFF_MS,
             metadata_max_age_ms=1_000,

@@ -89,6 +89,8 @@ def _rows(known: Known, rows: RowCounts) -> Iterator[str]:
             yield f"  {seen if sure or perhaps else 'never':>8}  {names} to {known.names[int(row.target)]}"
             conditions = f" if {' and '.join(row.conditions)}" if row.conditions else ""
             yield f"            {row.trigger}{conditions}"
+    if any(perhaps for _, perhaps in counts):
+        yield "  (a range: the log does not tell in each case which of several rows it was)"
 
 
 def _refusals(outcome: Outcome) -> Iterator[str]:
@@ -101,11 +103,14 @@ def _refusals(outcome: Outcome) -> Iterator[str]:
 
 
 def _partitions(outcome: Outcome) -> Iterator[str]:
-    yield "\npartitions: transitions, controller epochs, requests that arrived"
-    for partition in outcome.partitions[:MOST_SHOWN]:
+    shown = outcome.partitions[:MOST_SHOWN]
+    width = max((len(partition.name) for partition in shown), default=0)
+    yield f"\n{'partitions':{width + 2}}  transitions  controller epochs  requests arrived  at the end"
+    for partition in shown:
         arrived = sum(one.arrived for one in partition.followed)
-        last = f"; at the end {partition.last}" if partition.last else ""
-        yield f"  {partition.name}: {sum(partition.rows.values()):,}, {partition.epochs:,}, {arrived:,}{last}"
+        last = str(partition.last or "").replace("leader -1", "no leader")
+        counts = f"{sum(partition.rows.values()):>11,}  {partition.epochs:>17,}  {arrived:>16,}"
+        yield f"  {partition.name:{width}}  {counts}  {last}".rstrip()
     yield from _more(len(outcome.partitions))
 
 
