@@ -206,6 +206,7 @@ FINDINGS = {
     "old_leader_without_successor": "lost 3 of 3 that were acknowledged with acks=1",
     "re_elected_leader_remembers": "lost 1 of 6 that were acknowledged with acks=all",
     "no_election_after_removal": "for 20 s nobody leads; the ISR is [2], and brokers 0, 2 are alive",
+    "late_deletion_answer": "for 20 s the topic stays, and all brokers are alive; broker 1 has no replica of it",
     "stop_replica_of_former_topic": "lost 10 of 10 that were acknowledged with acks=all",
     "unanswered_expansion_forgotten": "lost 3 of 3 that were acknowledged with acks=all",
 }

@@ -28,6 +28,7 @@ class Proxy:
         self._target = target
         self._trigger: Callable[[bytes], bool] | None = None
         self._trigger_passes = False
+        self._holds_answers = True
         self._refuses = False
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -41,8 +42,9 @@ class Proxy:
 
     # The words
 
-    def hold(self) -> None:
-        """Pass nothing on, in either direction, until it is released; connections stay open."""
+    def hold(self, answers: bool = True) -> None:
+        """Pass nothing on until it is released, in either direction or, without `answers`, from clients; connections stay open."""
+        self._holds_answers = answers
         self._do(self._held(True))
 
     def hold_when(self, trigger: Callable[[bytes], bool], passes: bool = False) -> None:
@@ -50,7 +52,7 @@ class Proxy:
 
         The piece itself goes on if `passes` is true, and is held with the rest if not.
         """
-        self._trigger, self._trigger_passes, self.held_by = trigger, passes, None
+        self._trigger, self._trigger_passes, self.held_by, self._holds_answers = trigger, passes, None, True
 
     def release(self) -> None:
         """Pass on what was held, and all that follows."""
@@ -139,7 +141,7 @@ class Proxy:
                 self.held_by = piece
             if self.delay:
                 await asyncio.sleep(self.delay)
-            if not (self._trigger_passes and piece is self.held_by):
+            if (from_client or self._holds_answers) and not (self._trigger_passes and piece is self.held_by):
                 await self._flows.wait()
             writer.write(piece)
             await writer.drain()
